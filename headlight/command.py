@@ -57,7 +57,11 @@ def parser() -> argparse.ArgumentParser:
         "--public", action="store_true", help="for strangers: no files of theirs, no hub, no choice of the device"
     )
     made.add_argument("--device", choices=DEVICES, default="auto", help="what computes, for everybody")
-    made.add_argument("--model", help="the model of the link that is printed and opened, as smollm2")
+    made.add_argument(
+        "--model",
+        metavar="NAME|FOLDER|ID",
+        help="the model of the link that is printed and opened: smollm2, a folder, or org/name of the hub’s cache here",
+    )
     made.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder of your own lessons, *.toml")
     made.add_argument(
         "--store",
@@ -179,14 +183,15 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
         print(told, flush=True)
     home = site()
     os.environ["HEADLIGHT_PUBLIC"] = "1" if chosen.public else os.environ.get("HEADLIGHT_PUBLIC", "")
+    asked_from = Path.cwd()
     os.chdir(home)  # where the app's own configuration lies, and nobody else's
     sys.path.insert(0, str(home))
     sys.argv = [str(home / "app.py"), *lessons]
 
     from app import app  # first: it says how the rest is imported
     from mha_core import device
-    from mha_core.errors import DeviceError
-    from pages.kit.picture import models
+    from mha_core.errors import DeviceError, HeadlightError
+    from pages.kit.picture import foreign, models
 
     try:
         kind = device.pick(chosen.device).type
@@ -194,12 +199,16 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
         raise Refused(f"--{error}") from None
     if chosen.public or chosen.device != "auto":
         os.environ[device.VARIABLE] = kind
-    if chosen.model is not None and chosen.model not in (known := models.offered({})):
-        raise Refused(f"--model: there is no model “{chosen.model:.50}”; there are {', '.join(known)}")
+    model = chosen.model
+    if model is not None and model not in (known := models.offered({})):
+        try:
+            model = foreign.named(str(asked_from / model) if (asked_from / model).is_dir() else model).name
+        except HeadlightError as error:
+            raise Refused(f"--model: {error}; Headlight’s own are {', '.join(known)}") from None
     here = "127.0.0.1" if chosen.host in EVERYWHERE else chosen.host
     link = f"http://{f'[{here}]' if ':' in here else here}:{chosen.port}/"
-    if chosen.model is not None:
-        link += f"?{urlencode({'model': chosen.model})}"
+    if model is not None:
+        link += f"?{urlencode({'model': model})}"
         print(link, flush=True)
     if chosen.open:
         Thread(target=open_browser, args=(here, chosen.port, link), daemon=True).start()

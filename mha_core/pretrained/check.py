@@ -131,7 +131,7 @@ def _causal(calls: list[Call]) -> bool:
 
 
 def _group(calls: list[Call], group: str) -> Group:
-    weights = torch.stack([call.weights.float() for call in calls])
+    weights = torch.stack([call.weights.double() for call in calls])
     rows = weights.sum(dim=-1)
     near = tolerance(calls[0].weights.dtype)
     if not bool(weights.isfinite().all()) or bool((weights < 0).any()) or bool((rows > 1 + near).any()):
@@ -145,7 +145,7 @@ def _group(calls: list[Call], group: str) -> Group:
 
 def tolerance(dtype: torch.dtype) -> float:
     """How far a row's sum may be from 1 by rounding alone."""
-    return 8 * torch.finfo(dtype).eps ** (1 if dtype.itemsize < 4 else 0.75)
+    return 8 * float(torch.finfo(dtype).eps) if dtype.itemsize < 4 else 1e-5
 
 
 def _changes(run: Callable[..., Answer], plain: Answer, group: str, known: Group, calls: list[Call]) -> dict[str, str]:

@@ -42,8 +42,10 @@ class Tokens:
             raise TypeError("no text of whole characters")
         try:
             coded = self.whole(text) if self._own else self.whole.encode(text)
-        except Exception as error:  # the library raises bare Exception
-            raise HeadlightError(f"the model's tokenizer cannot take this text: {error}") from error
+        except BaseException as error:
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise  # the library raises bare Exception, and panics on a pattern that it gave up
+            raise HeadlightError(f"the model's tokenizer cannot take this text ({type(error).__name__})") from error
         ids = list(coded["input_ids"] if self._own else coded.ids)
         return Coded(self.read(ids), ids, [] if self._own else coded.offsets)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,9 +110,9 @@ def _smollm2(dtype: torch.dtype) -> Files:
 def _folder(name: str, revision: str | None) -> tuple[Path, dict[str, str]]:
     """Where a model lies, and what is to be said of that."""
     path = Path(name)
-    if path.is_dir():
+    if name and os.path.isdir(name):  # noqa: PTH112  # unlike Path's, it takes names that no file can have
         return path, {}
-    if path.is_file() and path.parent != Path():
+    if os.path.isfile(name) and path.parent != Path():  # noqa: PTH113
         return path.parent, {}
     if not hub.is_id(name):
         raise WeightsFileError(f"no model {name!r}: give 'minilm', 'smollm2', a local folder, or a name on the hub")

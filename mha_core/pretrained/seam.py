@@ -123,7 +123,7 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: 
         mixed = mix(weights * request.values, value)
     if request.heads is not None and not bool(request.heads[layer].all()):
         mixed = mixed.clone()
-        mixed[:, :, ~request.heads[layer]] = 0
+        mixed[:, :, ~request.heads[layer, : mixed.shape[2]]] = 0
     parts = {"q": query, "k": key, "v": value, "mixed": mixed}
     parts |= {"mask": kwargs.get("attention_mask", args[0] if args else None)}
     parts |= {"scores": softmax.scores if softmax is not None else None}

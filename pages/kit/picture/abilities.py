@@ -26,6 +26,6 @@ def reason(model: Model, ability: str) -> str:
 
 
 def require(model: Model, ability: str) -> None:
-    """Raises Unsupported where the model lacks what a page is made of; the model is then another one, the link stays."""
+    """Raises Unsupported where the model lacks what a page is made of, and says with which one it goes."""
     if ability not in model.can:
         raise Unsupported(f"{reason(model, ability)} Choose MiniLM in the bar: the rest of the link stays")

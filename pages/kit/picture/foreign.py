@@ -5,7 +5,6 @@ server that others reach has only the one that its command named.
 """
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -15,18 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from mha_core.errors import HeadlightError
+from mha_core.pretrained import families, folders, hub
+from mha_core.training import saved
 from pages.kit.server import public
 
 HUB, FOLDER = "hf:", "folder:"
 GROUPS = {"encoder": "its encoder", "decoder": "its decoder", "cross": "from decoder to encoder"}
 SHORT = 12  # digits of a revision in a name
-_PART = r"[A-Za-z0-9_][\w.-]{0,95}"
-ID = re.compile(rf"(?!.*(?:--|\.\.))(?:{_PART}/)?{_PART}", re.ASCII)
 _HUB_NAME = re.compile(r"hf:([^@]{1,193})@([0-9a-f]{7,40})", re.ASCII)
 _HASH = re.compile(r"folder:([0-9a-f]{24})", re.ASCII)
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "decoder_layers")
 _HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
-LARGEST_CONFIG = 2**20  # bytes
 NOT_HERE = "models of this machine’s own are opened only by whoever sits at it; choose another one"
 NO_FOLDER = "this folder is not known to this server any more: choose it again under “Another model”"
 NOT_CACHED = "is not in this machine’s cache of the Hugging Face hub: get it under “Another model”"
@@ -156,7 +154,7 @@ def named(text: str) -> Found:
     repo, _, revision = text.partition("@")
     if Path(text).expanduser().is_dir():
         found = _register(text)
-    elif not _is_id(repo):
+    elif not hub.is_id(repo):
         raise HeadlightError(f"“{text:.100}” is no folder, and no id of the Hugging Face hub, as org/name")
     else:
         found = cached_one(repo, revision)
@@ -166,7 +164,7 @@ def named(text: str) -> Found:
 
 def cached_one(repo: str, revision: str = "") -> Found:
     """A model of the cache by its id. Raises a HeadlightError where it is not there, or cannot be opened."""
-    chosen = next((one for one in _snapshots(repo) if one.name.startswith(revision)), None) if _is_id(repo) else None
+    chosen = next((one for one in _snapshots(repo) if one.name.startswith(revision)), None) if hub.is_id(repo) else None
     if chosen is None:
         raise HeadlightError(f"the model {repo:.100} {NOT_CACHED}")
     found = _of_snapshot(repo, chosen)
@@ -193,9 +191,9 @@ def cached() -> list[Found]:
     if not public.is_local():
         raise HeadlightError(NOT_HERE)
     with suppress(OSError):
-        folders = sorted(folder.name for folder in cache().glob("models--*"))
-        repos = [name.removeprefix("models--").replace("--", "/") for name in folders]
-        return [_of_snapshot(repo, first) for repo in repos if _is_id(repo) and (first := next(_snapshots(repo), None))]
+        names = sorted(folder.name.removeprefix("models--") for folder in cache().glob("models--*"))
+        repos = [repo for name in names if hub.is_id(repo := name.replace("--", "/"))]
+        return [_of_snapshot(repo, first) for repo in repos if (first := next(_snapshots(repo), None))]
     return []
 
 
@@ -208,11 +206,7 @@ def cache() -> Path:
 def _parts(name: str) -> re.Match[str] | None:
     """The id and the revision of a model of the hub."""
     parts = _HUB_NAME.fullmatch(name)
-    return parts if parts and _is_id(parts[1]) else None
-
-
-def _is_id(repo: str) -> bool:
-    return ID.fullmatch(repo) is not None
+    return parts if parts and hub.is_id(parts[1]) else None
 
 
 def _snapshots(repo: str) -> Iterator[Path]:
@@ -231,48 +225,25 @@ def _of_snapshot(repo: str, snapshot: Path) -> Found:
 
 
 def _found(name: str, title: str, folder: Path) -> Found:
+    """What its description says of it, before any weight is read."""
+    if (folder / saved.RUN).is_file():
+        return Found(name, title, "a run of Headlight")
     try:
-        config = _config(folder)
+        config = folders.read_json(folder, folders.CONFIG)
+        folders.refuse_code(config, folders.CONFIG)
+        families.family(config)
+        size = folders.weights_of(folder).bytes
     except HeadlightError as error:
         return Found(name, title, "", str(error))
-    size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
-    says = ", ".join(part for part in (*_sizes(config), _bytes(size)) if part)
-    return Found(name, title, says, _why_not(folder, config))
-
-
-def _config(folder: Path) -> Mapping[str, Any]:
-    """config.json. Raises a HeadlightError where it is none."""
-    file = folder / "config.json"
-    try:
-        if file.stat().st_size > LARGEST_CONFIG:
-            raise HeadlightError("its config.json is no configuration of a model")
-        config = json.loads(file.read_bytes())
-    except OSError:
-        raise HeadlightError("it holds no config.json; give the folder that save_pretrained has written") from None
-    except (ValueError, RecursionError):
-        raise HeadlightError("its config.json is damaged; fetch it again") from None
-    if not isinstance(config, dict):
-        raise HeadlightError("its config.json is no configuration of a model")
-    return config
+    return Found(name, title, ", ".join(part for part in (*_sizes(config), in_bytes(size)) if part))
 
 
 def _sizes(config: Mapping[str, Any]) -> Iterator[str]:
     kind = config.get("model_type")
     yield kind[:40] if isinstance(kind, str) else ""
-    layers, heads = (
-        next((n for key in keys if isinstance(n := config.get(key), int)), None) for keys in (_LAYERS, _HEADS)
-    )
-    yield f"{layers} × {heads} heads" if layers and heads else ""
+    numbers = [[n for key in keys if type(n := config.get(key)) is int] for keys in (_LAYERS, _HEADS)]
+    yield f"{numbers[0][0]} × {numbers[1][0]} heads" if all(numbers) else ""
 
 
-def _bytes(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(1, round(size / 1e6))} MB" if size else ""
-
-
-def _why_not(folder: Path, config: Mapping[str, Any]) -> str:
-    """What its files alone speak against it, before anything is loaded."""
-    if "auto_map" in config:
-        return "it brings code of its own, which is not run here"
-    if not any(folder.glob("*.safetensors")):
-        return "its weights are not in safetensors; save them again with save_pretrained"
-    return ""
+def in_bytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(0.1, size / 1e6):.1f} MB"

@@ -256,7 +256,7 @@ def answer_of(
         "unusable": query.unusable,
         "told": query.told,
         "defaults": {key: in_link(query.default(key)) for key in keys},
-        "notices": list(dict.fromkeys([*query.told, *notices])),
+        "notices": list(dict.fromkeys([*query.told, *words.of_rows(query.model), *notices])),
         "presets": models.presets(query.name),
         "presetNames": models.preset_names(query.name),
         "positions": words.encodings(query.model),

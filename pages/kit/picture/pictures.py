@@ -138,7 +138,7 @@ class _Foreign(LRUCache[object, Model]):
 def _foreign_on(device: str, name: str) -> Model:
     source, revision = foreign.source(name)
     try:
-        return load_model(source, device=device, **({"revision": revision} if revision else {}))
+        return load_model(source, device, revision=revision)
     except HeadlightError:
         raise
     except Exception as error:  # what a library says of files that it cannot read is for its own users

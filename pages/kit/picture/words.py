@@ -72,6 +72,14 @@ def status(picture: Picture, sent: int) -> str:
     return f"{picture.run.device} · computed in {picture.seconds * 1000:.1f} ms · {size} of maps · {tokens}"
 
 
+def of_rows(model: Model) -> list[str]:
+    """Whose tokens the rows are where they are not those of the sentence."""
+    if model.group == "encoder" or len(model.groups) == 1:
+        return []
+    looked_at = "; the columns are the sentence" if model.group == "cross" else ""
+    return [f"The rows are the model’s own answer, its likeliest token each time{looked_at}."]
+
+
 def label(settings: Settings, model: Model) -> str:
     """The difference from the untouched model, in a few words."""
     mask = _mask_label(settings, model) if settings.mask != "none" else []

@@ -1,0 +1,279 @@
+"""Models of transformers by their folder: every one is a `Model`, with what it can do said."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from mha_core import Model, load_model
+from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported
+from mha_core.measure.measures import largest_difference
+from mha_core.pretrained import memory, offline, opened, seam
+from mha_core.pretrained.foreign import ForeignModel
+
+from . import tiny_models
+from .conftest import TIRED
+from .test_seam import model_of
+
+TEXT = "the quick brown fox sat on a mat"
+SWITCHES = frozenset(("mask", "heads", "temperature", "values", "positions"))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def loaded(folders: Path) -> Any:
+    """A model type -> its tiny model, loaded from a folder."""
+    known: dict[str, Model] = {}
+
+    def load(model_type: str) -> Model:
+        if model_type not in known:
+            folder = tiny_models.save(model_of(model_type), folders / model_type, ends=model_type in ("t5", "bart"))
+            known[model_type] = load_model(str(folder), device="cpu")
+        return known[model_type]
+
+    return load
+
+
+def plain(model: Model, **given: Any) -> Any:
+    assert isinstance(model, ForeignModel)
+    with torch.no_grad():
+        return model.wrapped.module(**given, output_attentions=True, output_hidden_states=True)
+
+
+@pytest.mark.parametrize("model_type", ["bert", "gpt2", "llama", "gpt_oss", "albert"])
+def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
+    model = loaded(model_type)
+    run = model.run(TEXT)
+    found = plain(model, input_ids=torch.tensor([run.ids]))
+    assert run.tokens == TEXT.split()
+    assert torch.equal(run.weights, torch.cat(found.attentions))
+    assert torch.equal(run.hidden, torch.cat(found.hidden_states))
+    assert run.columns is None
+    assert len(run.paths) == model.sizes.n_layers == len(run.weights)
+    assert model.can == SWITCHES | {"batch"}
+    assert set(model.reasons) == {"steps"}
+    if model_type in ("bert", "albert"):
+        assert (model.groups, model.own_mask, run.logits) == (("encoder",), "none", None)
+    else:
+        assert (model.groups, model.own_mask) == (("decoder",), "causal")
+        assert run.logits is not None
+        assert torch.equal(run.logits, found.logits[0, -1:])
+        every = model.run(TEXT, all_logits=True).logits
+        assert torch.equal(every, found.logits[0])
+
+
+def test_rows_that_sum_to_less_than_1(loaded: Any) -> None:
+    run = loaded("gpt_oss").run(TEXT)
+    assert run.nobody is not None
+    assert float(run.nobody.min()) > 0.01
+    torch.testing.assert_close(run.weights.sum(dim=-1) + run.nobody, torch.ones_like(run.nobody))
+    assert "goes to no token" in loaded("gpt_oss").facts["checked"]
+    assert loaded("llama").run(TEXT).nobody is None
+
+
+@pytest.mark.parametrize("model_type", ["t5", "bart"])
+def test_the_groups_of_an_encoder_decoder(loaded: Any, model_type: str) -> None:
+    model = loaded(model_type)
+    assert model.groups == ("encoder", "decoder", "cross")
+    assert model.group == "encoder"
+    cross, decoder = model.of("cross"), model.of("decoder")
+    assert cross.wrapped is model.wrapped
+    run = cross.run(TEXT, target="a cat")
+    read = [*TEXT.split(), "[SEP]"]
+    assert run.columns == read
+    assert run.tokens == ["[PAD]" if model_type == "t5" else "[CLS]", "a", "cat"]
+    written = torch.tensor([run.ids])
+    found = plain(model, input_ids=torch.tensor([model.tokenize(TEXT)[1]]), decoder_input_ids=written)
+    assert torch.equal(run.weights, torch.cat(found.cross_attentions))
+    assert torch.equal(decoder.run(TEXT, target="a cat").weights, torch.cat(found.decoder_attentions))
+    encoder = model.run(TEXT)
+    assert encoder.tokens == read
+    assert torch.equal(encoder.weights, torch.cat(found.encoder_attentions))
+    assert torch.equal(encoder.hidden, torch.cat(found.encoder_hidden_states))
+    assert torch.equal(run.hidden, torch.cat(found.decoder_hidden_states))
+    assert run.logits is not None
+    assert torch.equal(run.logits, found.logits[0, -1:])
+    assert decoder.own_mask == "causal"
+    assert "batch" not in model.can
+    with pytest.raises(Unsupported, match="one text at a time"):
+        model.run_batch([TEXT])
+    with pytest.raises(Unsupported, match="has no 'audio' attention; it has encoder, decoder, cross"):
+        model.of("audio")
+
+
+def test_an_answer_of_its_own_is_greedy(loaded: Any) -> None:
+    model = loaded("bart").of("decoder")
+    written = model.run(TEXT).ids
+    read = torch.tensor([model.tokenize(TEXT)[1]])
+    with torch.no_grad():
+        for place in range(1, len(written)):
+            logits = model.wrapped.module(input_ids=read, decoder_input_ids=torch.tensor([written[:place]])).logits
+            assert int(logits[0, -1].argmax()) == written[place]
+    assert 1 <= len(written) <= 65
+    # what is changed is seen on the same answer
+    assert model.run(TEXT, heads_off=[(0, 0)]).ids == written
+
+
+@pytest.mark.parametrize(("model_type", "group"), [("bert", "encoder"), ("llama", "decoder"), ("t5", "cross")])
+def test_every_switch(loaded: Any, model_type: str, group: str) -> None:
+    model = loaded(model_type).of(group)
+    target = {"target": "a cat sat"} if group == "cross" else {}
+    before = model.run(TEXT, **target)
+    n, m = before.weights.shape[-2:]
+
+    def changed(**switches: Any) -> Any:
+        run = model.run(TEXT, **target, **switches)
+        assert not torch.equal(run.hidden[-1], before.hidden[-1])
+        assert run.changes.said.split(", causal")[0] != "nothing changed"
+        return run
+
+    masked = changed(mask="window:2")
+    rule = (torch.arange(n)[:, None] - torch.arange(m)).abs() < 2
+    assert not masked.weights[:, :, ~rule].any()
+    own = torch.ones(n, m).tril().bool() if group == "decoder" else torch.ones(n, m, dtype=torch.bool)
+    assert torch.equal(masked.changes.allow[0], rule & own)
+    tensor = torch.rand(before.weights.shape[1], n, m, generator=torch.Generator().manual_seed(0)) < 0.7
+    assert not changed(mask=tensor).weights[:, ~tensor].any()
+    hot = changed(temperature=3.0)
+    wanted = before.weights[0].double() ** (1 / 3)
+    torch.testing.assert_close(hot.weights[0], (wanted / wanted.sum(dim=-1, keepdim=True)).float())
+    off = changed(heads_off=[(1, 2)])
+    assert torch.equal(off.weights[0], before.weights[0])
+    assert off.changes.heads_off == ((1, 2),)
+    assert torch.equal(changed(values_off=[1]).weights[0], before.weights[0])
+    if group != "cross":
+        changed(position="none")
+    assert torch.equal(model.run(TEXT, **target).weights, before.weights)
+
+
+def test_without_positions_a_permutation_of_the_words_permutes_the_rest(loaded: Any) -> None:
+    model = loaded("bert")
+    forth, back = (model.run(text, position="none") for text in ("the cat sat", "sat cat the"))
+    assert largest_difference(forth.hidden, back.hidden.flip(1)) < 1e-5
+    assert largest_difference(model.run("the cat sat").hidden, model.run("sat cat the").hidden.flip(1)) > 1e-2
+    llama = loaded("llama")
+    scores = llama.run("a a a a", position="none").weights
+    torch.testing.assert_close(scores[..., 3, :], torch.full_like(scores[..., 3, :], 0.25))
+
+
+def test_two_threads_with_and_without_positions(loaded: Any) -> None:
+    model = loaded("gpt2")
+    wanted = {position: model.run(TEXT, position=position).weights for position in ("trained", "none")}
+    wrong: list[str] = []
+
+    def work(position: str) -> None:
+        wrong.extend(
+            position for _ in range(20) if not torch.equal(model.run(TEXT, position=position).weights, wanted[position])
+        )
+
+    threads = [threading.Thread(target=work, args=(position,)) for position in wanted]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not wrong
+
+
+def test_a_padded_batch(loaded: Any) -> None:
+    texts = [TEXT, "a cat"]
+    for model_type in ("bert", "llama"):
+        model = loaded(model_type)
+        for run, text in zip(model.run_batch(texts, mask="window:3"), texts, strict=True):
+            alone = model.run(text, mask="window:3")
+            assert run.tokens == alone.tokens
+            torch.testing.assert_close(run.weights, alone.weights, atol=1e-6, rtol=1e-5)
+            torch.testing.assert_close(run.hidden, alone.hidden, atol=1e-5, rtol=1e-5)
+        assert model.run_batch([]) == []
+    bug = loaded("bert").run_batch(texts, mask_padding=False)[1]
+    assert float(bug.weights.sum(dim=-1).max()) < 0.9
+
+
+def test_maps_that_a_model_hands_out_itself(loaded: Any) -> None:
+    model = loaded("bloom")
+    run = model.run(TEXT)
+    assert torch.equal(run.weights, torch.cat(plain(model, input_ids=torch.tensor([run.ids])).attentions))
+    assert model.can == {"batch"}
+    said = "bloom hands its maps out, but computes them outside the place where they could be changed"
+    assert all(model.reasons[name] == said for name in ("mask", "heads", "temperature", "values"))
+    assert model.facts["maps"] == "as the model hands them out"
+    for switches in ({"mask": "causal"}, {"heads_off": [(0, 0)]}, {"temperature": 2.0}, {"values_off": [0]}):
+        with pytest.raises(Unsupported, match=said):
+            model.run(TEXT, **switches)
+
+
+def test_what_a_card_says(loaded: Any) -> None:
+    facts = loaded("llama").facts
+    assert facts["architecture"] == "LlamaForCausalLM"
+    assert facts["attention"] == "decoder: 2 layers of 4 heads, 2 for keys and values"
+    assert facts["positions"] == "rotated into queries and keys"
+    assert facts["checked"].startswith("every row sums to 1; with all heads off the output moves by ")
+    assert len(facts["sha256"]) == 64
+
+
+def test_bad_input_of_a_run(loaded: Any) -> None:
+    model = loaded("gpt2")
+    with pytest.raises(SizeError, match="no token"):
+        model.run("")
+    with pytest.raises(TooLong, match="has 161 tokens, special tokens included; the model can read 160"):
+        model.run("cat " * 161)
+    with pytest.raises(PositionError, match="choose trained or none"):
+        model.run(TEXT, position="alibi")
+    with pytest.raises(MaskError):
+        model.run(TEXT, mask=torch.ones(3, 3, dtype=torch.bool))
+    with pytest.raises(SizeError, match="heads 0 to 3"):
+        model.run(TEXT, heads_off=[(0, 4)])
+    with pytest.raises(Unsupported, match="line by line there is no record"):
+        model.run(TEXT, trace_layer=0)
+
+
+def test_a_sentence_whose_maps_do_not_fit(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    with pytest.raises(DeviceError, match=r"8 tokens of .* needs 0 MB of memory, this machine has 0 MB left; shorten"):
+        loaded("gpt2").run(TEXT)
+
+
+def test_minilms_own_files_through_the_seam(minilm: Model, minilm64: Model) -> None:
+    assert minilm.folder is not None
+    for ours, bound in ((minilm, 1e-5), (minilm64, 1e-12)):
+        theirs = opened.open_folder(minilm.folder, "minilm", torch.device("cpu"), ours.dtype)
+        one, other = ours.run(TIRED), theirs.run(TIRED)
+        assert one.tokens == other.tokens
+        assert largest_difference(one.weights, other.weights) < bound
+        assert largest_difference(one.hidden, other.hidden) < bound
+        off = {"heads_off": [(3, 1)], "mask": "window:4", "temperature": 2.0, "values_off": [2], "position": "none"}
+        assert largest_difference(ours.run(TIRED, **off).weights, theirs.run(TIRED, **off).weights) < bound
+
+
+def test_bert_in_minilms_form_and_runs_keep_our_own_encoder(tiny: Model) -> None:
+    assert not isinstance(tiny, ForeignModel)
+
+
+def test_the_weights_are_the_mapped_file(loaded: Any) -> None:
+    """A model is not held twice: its parameters lie where the file is mapped."""
+    model = loaded("llama")
+    one = next(model.wrapped.module.parameters())
+    maps = [line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith("model.safetensors")]
+    ranges = [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in maps]
+    assert any(start <= one.data_ptr() < end for start, end in ranges)
+
+
+def test_the_import_of_the_core_brings_no_library() -> None:
+    assert offline.transformers() is offline.transformers()
+    assert seam.own_function(type(model_of("bert").bert.encoder.layer[0].attention.self)).__name__.endswith(seam.OWN)
+
+
+def test_a_folder_without_its_tokenizer(loaded: Any, folders: Path, tmp_path: Path) -> None:
+    loaded("gpt2")
+    shutil.copytree(folders / "gpt2", tmp_path / "m")
+    (tmp_path / "m" / "tokenizer.json").unlink()
+    with pytest.raises(ValueError, match="the folder has no tokenizer; copy it beside the weights"):
+        load_model(str(tmp_path / "m"))

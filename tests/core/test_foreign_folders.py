@@ -1,0 +1,260 @@
+"""Folders as a stranger could send them: each is refused in a sentence, runs nothing, reads nothing outside, and hangs
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from mha_core import load_model
+from mha_core.errors import HeadlightError, Unsupported, WeightsFileError
+from mha_core.pretrained import folders, hub, memory, offline
+
+from . import tiny_models
+from .test_seam import model_of
+
+CONFIG, WEIGHTS, TOKENIZER, SETTINGS = "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models.save(model_of("llama"), tmp_path_factory.mktemp("whole") / "model")
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A good one, to be spoilt; no socket can be opened while it is read."""
+    shutil.copytree(whole, tmp_path / "model")
+    monkeypatch.setattr(socket, "socket", _no_socket)
+    monkeypatch.setattr(socket, "create_connection", _no_socket)
+    return tmp_path / "model"
+
+
+def _no_socket(*_: Any, **__: Any) -> None:
+    raise AssertionError("something asked the network")
+
+
+def edit(file: Path, **changes: Any) -> None:
+    content = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps(content | changes))
+
+
+class Trap:
+    def __reduce__(self) -> Any:
+        return os.abort, ()
+
+
+def test_a_good_one_loads_without_the_network(folder: Path) -> None:
+    model = load_model(str(folder), device="cpu")
+    assert model.groups == ("decoder",)
+    assert load_model(str(folder / CONFIG), device="cpu").groups == ("decoder",)
+
+
+def code(folder: Path) -> None:
+    edit(folder / CONFIG, auto_map={"AutoModelForCausalLM": "own.Own"})
+    (folder / "own.py").write_text("import os; os.abort()")
+
+
+def code_at_depth(folder: Path) -> None:
+    edit(folder / CONFIG, text_config={"inner": [{"auto_map": {"AutoConfig": "evil/code--own.Own"}}]})
+
+
+def code_of_the_tokenizer(folder: Path) -> None:
+    edit(folder / SETTINGS, auto_map={"AutoTokenizer": ["own.Own", None]})
+
+
+def a_kernel(folder: Path) -> None:
+    edit(folder / CONFIG, sub={"_attn_implementation_internal": "evil/kernel"})
+
+
+def a_file_elsewhere(folder: Path) -> None:
+    (folder / TOKENIZER).unlink()
+    (folder / "vocab.json").write_text("{}")
+    edit(folder / SETTINGS, vocab_file="/etc/passwd")
+
+
+def pickle_only(folder: Path) -> None:
+    (folder / WEIGHTS).unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Trap()))
+
+
+def pickle_as_safetensors(folder: Path) -> None:
+    (folder / WEIGHTS).write_bytes(pickle.dumps(Trap()))
+
+
+def a_link_out(name: str) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        shutil.move(folder / name, folder.parent / name)
+        (folder / name).symlink_to(folder.parent / name)
+
+    return make
+
+
+def a_pipe(folder: Path) -> None:
+    (folder / CONFIG).unlink()
+    os.mkfifo(folder / CONFIG)
+
+
+def a_huge_description(folder: Path) -> None:
+    with (folder / CONFIG).open("wb") as opened:
+        opened.truncate(2**40)
+
+
+def a_deep_description(folder: Path) -> None:
+    (folder / CONFIG).write_text('{"a":' * 5000 + "1" + "}" * 5000)
+
+
+def shards(*names: str) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        (folder / WEIGHTS).unlink()
+        weight_map = {f"t{number}": name for number, name in enumerate(names)}
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+
+    return make
+
+
+def header(data: bytes) -> Callable[[Path], None]:
+    return lambda folder: (folder / WEIGHTS).write_bytes(data) and None
+
+
+def described(**changes: Any) -> Callable[[Path], None]:
+    return lambda folder: edit(folder / CONFIG, **changes)
+
+
+def without_tensors(folder: Path) -> None:
+    found = load_file(folder / WEIGHTS)
+    save_file({name: one.clone() for name, one in found.items() if "layers.1" not in name}, folder / WEIGHTS)
+
+
+CASES: list[tuple[str, Callable[[Path], None], str]] = [
+    ("code", code, r"config\.json asks for code of its own \(auto_map\), which is not run; remove the entry"),
+    ("code at depth", code_at_depth, r"code of its own \(auto_map\)"),
+    ("the tokenizer's code", code_of_the_tokenizer, r"tokenizer_config\.json asks for code of its own"),
+    ("a kernel", a_kernel, r"asks for a kernel \(_attn_implementation_internal\)"),
+    ("a file elsewhere", a_file_elsewhere, r"names a file outside the folder \(vocab_file\)"),
+    ("pickle", pickle_only, r"as pickle only .* choose a revision with model\.safetensors"),
+    ("pickle as safetensors", pickle_as_safetensors, r"header"),
+    ("a link to a description", a_link_out(CONFIG), r"config\.json is a link out of the folder"),
+    ("a link to weights", a_link_out(WEIGHTS), r"model\.safetensors is a link out of the folder"),
+    ("a link to a tokenizer", a_link_out(TOKENIZER), r"tokenizer\.json is a link out of the folder"),
+    ("a pipe", a_pipe, r"config\.json is no regular file"),
+    ("a terabyte", a_huge_description, r"more than 8388608 bytes"),
+    ("deep", a_deep_description, r"RecursionError|nested deeper"),
+    ("shards outside", shards("../../x.safetensors"), r"does not list the files"),
+    ("no shards", shards(), r"does not list the files"),
+    ("missing shards", shards("model-00001-of-00002.safetensors"), r"it is missing"),
+    ("a header of an exabyte", header((2**60).to_bytes(8, "little") + b"{}"), r"header of 1,152,921,504,606,846,976"),
+    ("data beyond the file", header((66).to_bytes(8, "little") + json.dumps(
+        {"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 10**15]}}).encode().ljust(66)), r"header is damaged"),
+    ("a petabyte", described(vocab_size=2**39, hidden_size=2**11), r"describes .* numbers, the weights are"),
+    ("layers", described(num_hidden_layers=10**9), r"num_hidden_layers=1,000,000,000, at most 1,000 is read"),
+    ("labels", described(num_labels=10**9), r"num_labels=1,000,000,000"),
+    ("a number", described(intermediate_size=10**30), r"impossible sizes"),
+    ("no type", described(model_type=None), r"names no model_type"),
+    ("an unknown type", described(model_type="evil"), r"model_type='evil' is none"),
+    ("a type that is a path", described(model_type="../../own"), r"is none that transformers"),
+    ("quantised", described(quantization_config={"quant_method": "bitsandbytes"}), r"is quantised"),
+    ("other sizes", described(hidden_size=48), r"do not fit config\.json"),
+    ("a size of 0", described(num_attention_heads=0), r"config\.json"),
+    ("lacking tensors", without_tensors, r"the weights lack 9 tensors of LlamaForCausalLM, as "),
+    ("a damaged tokenizer", lambda f: (f / TOKENIZER).write_text("{}") and None, r"cannot read tokenizer\.json"),
+    ("no tokenizer", lambda f: (f / TOKENIZER).unlink(), r"the folder has no tokenizer"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spoil", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_what_is_refused(folder: Path, spoil: Callable[[Path], None], said: str) -> None:
+    spoil(folder)
+    before = time.process_time()
+    with pytest.raises(HeadlightError, match=said) as caught:
+        load_model(str(folder), device="cpu")
+    assert time.process_time() - before < 5
+    assert "\n" not in str(caught.value).strip()
+
+
+def test_a_class_that_is_none_of_the_familys(folder: Path) -> None:
+    edit(folder / CONFIG, architectures=["GPT2LMHeadModel"])
+    assert load_model(str(folder), device="cpu").facts["architecture"] == "LlamaModel"
+
+
+def test_what_reads_no_text(folder: Path) -> None:
+    edit(folder / CONFIG, model_type="vit", architectures=["ViTModel"])
+    with pytest.raises(Unsupported, match="vit reads pixel_values, not a text"):
+        load_model(str(folder), device="cpu")
+
+
+def test_a_family_is_refused_before_its_weights_are_looked_at(folder: Path) -> None:
+    (folder / WEIGHTS).unlink()
+    edit(folder / CONFIG, model_type="resnet")
+    with pytest.raises(Unsupported, match="resnet"):
+        load_model(str(folder), device="cpu")
+
+
+def test_a_pattern_that_takes_for_ever(folder: Path) -> None:
+    content = json.loads((folder / TOKENIZER).read_text())
+    split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    (folder / TOKENIZER).write_text(json.dumps(content | {"pre_tokenizer": split}))
+    model = load_model(str(folder), device="cpu")
+    before = time.process_time()
+    with pytest.raises(HeadlightError):
+        model.run("a" * 500 + "b")
+    assert time.process_time() - before < 5
+
+
+def test_a_model_that_does_not_fit_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 20_000)
+    with pytest.raises(HeadlightError, match=r"needs 0 MB of memory, this machine has 0 MB left; .*bfloat16"):
+        load_model(str(folder), device="cpu")
+
+
+def test_links_inside_the_caches_store(folder: Path, tmp_path: Path) -> None:
+    blobs, snapshot = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "0123"
+    blobs.mkdir(parents=True)
+    snapshot.mkdir(parents=True)
+    for number, file in enumerate(sorted(folder.iterdir())):
+        shutil.move(file, blobs / str(number))
+        (snapshot / file.name).symlink_to(blobs / str(number))
+    assert load_model(str(snapshot), device="cpu").groups == ("decoder",)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a b", "../secret", "a/b/c", "-x", "a--b", "x" * 300, "http://a/b", "no-such/model"]
+)
+def test_names_that_are_none(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offline.hub().constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(socket, "socket", _no_socket)
+    with pytest.raises(WeightsFileError, match=r"no model|is no name"):
+        load_model(name, device="cpu")
+    if name != "no-such/model":
+        with pytest.raises(WeightsFileError, match="is no name of a model"):
+            hub.size_of(name)
+
+
+def test_kernels_cannot_be_imported() -> None:
+    offline.transformers()
+    with pytest.raises(ImportError):
+        __import__("kernels")
+
+
+def test_the_facts_name_a_licence(folder: Path) -> None:
+    (folder / "README.md").write_text("---\ntags: [x]\nlicense: apache-2.0\n---\n# A model\n")
+    assert load_model(str(folder), device="cpu").facts["licence"] == "apache-2.0"
+
+
+def test_in_bfloat16(folder: Path) -> None:
+    model = load_model(str(folder), device="cpu", dtype=torch.bfloat16)
+    assert model.dtype == torch.bfloat16
+    assert model.can >= {"mask", "heads", "temperature", "values"}
+    assert folders.weights_of(folder).parameters > 1000

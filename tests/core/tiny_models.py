@@ -1,0 +1,222 @@
+"""Any model type of transformers with tiny random weights, and inputs for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mha_core.pretrained import offline
+
+WIDTH, HEADS, KV_HEADS, HEAD = 32, 4, 2, 8
+VOCABULARY, LONGEST = 99, 160
+READ, WRITTEN = 72, 66  # tokens
+WINDOW = 16
+MOST_PARAMETERS = 30_000_000
+
+# tables of classes, the first that has a type's
+TABLES = (
+    "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES",
+    "MODEL_FOR_MASKED_LM_MAPPING_NAMES", "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_MAPPING_NAMES",
+)  # fmt: skip
+
+_SIZES: tuple[tuple[int, str], ...] = (
+    (
+        WIDTH,
+        "hidden_size d_model n_embd dim embed_dim emb_dim hidden_dim model_dim embedding_size word_embed_proj_dim "
+        "decoder_hidden_size encoder_hidden_size d_embed backbone_hidden_size lru_width embedding_dim width "
+        "ngram_hidden_size projection_dim codebook_dim",
+    ),
+    (
+        HEADS,
+        "num_attention_heads n_head n_heads num_heads encoder_attention_heads decoder_attention_heads attention_heads "
+        "encoder_num_attention_heads decoder_num_attention_heads num_decoder_attention_heads "
+        "num_encoder_attention_heads n_encoder_heads mtp_num_attention_heads swa_num_attention_heads",
+    ),
+    (
+        KV_HEADS,
+        "num_key_value_heads num_kv_heads n_head_kv decoder_num_key_value_heads encoder_num_key_value_heads "
+        "attention_kv_heads swa_num_key_value_heads",
+    ),
+    (
+        2,
+        "num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers num_encoder_layers "
+        "num_decoder_layers depth encoder_num_hidden_layers decoder_num_hidden_layers num_experts_per_tok "
+        "num_experts_per_token moe_topk top_k moe_top_k moe_num_active_primary_experts num_global_layers "
+        "num_block_records",
+    ),
+    (
+        48,
+        "intermediate_size d_ff ffn_dim n_inner encoder_ffn_dim decoder_ffn_dim moe_intermediate_size d_inner "
+        "ffn_hidden_size shared_expert_intermediate_size expert_ffn_hidden_size dense_intermediate_size "
+        "shared_intermediate_size encoder_intermediate_size decoder_intermediate_size "
+        "moe_shared_expert_intermediate_size "
+        "hidden_size_per_layer_input intermediate_size_mlp",
+    ),
+    (
+        HEAD,
+        "head_dim d_kv attention_head_dim v_head_dim qk_nope_head_dim d_head attention_head_size kv_channels "
+        "global_head_dim attention_key_dim swa_head_dim swa_v_head_dim index_head_dim encoder_head_dim head_size",
+    ),
+    (
+        4,
+        "qk_rope_head_dim num_experts num_local_experts n_routed_experts moe_num_experts num_routed_experts n_experts "
+        "rotary_dim mamba_n_heads mamba_d_state index_n_heads num_single_attention_heads",
+    ),
+    (16, "kv_lora_rank q_lora_rank mamba_d_head"),
+    (
+        1,
+        "n_group topk_group n_shared_experts num_nextn_predict_layers first_k_dense_replace moe_layer_start_index "
+        "num_shared_experts expert_layer_offset",
+    ),
+    (
+        VOCABULARY,
+        "vocab_size n_vocab decoder_vocab_size encoder_vocab_size src_vocab_size tgt_vocab_size "
+        "vocab_size_per_layer_input text_vocab_size",
+    ),
+    (
+        LONGEST,
+        "max_position_embeddings n_positions max_target_positions max_source_positions max_seq_len n_ctx "
+        "max_sequence_length max_text_positions max_2d_position_embeddings",
+    ),
+    (WINDOW, "sliding_window window_size local_attention attention_chunk_size sliding_window_size index_topk"),
+    (24, "relative_attention_max_distance"),
+    (32, "image_size"),
+    (8, "patch_size relative_attention_num_buckets"),
+)
+SIZES = {name: size for size, names in _SIZES for name in names.split()}
+# what only a family's own sum allows
+OWN: dict[str, dict[str, Any]] = {
+    "deepseek_v3": {"num_key_value_heads": HEADS},
+}
+
+
+def classes(model_type: str) -> list[str]:
+    """Names of the classes to try for a type, the first with a head."""
+    from transformers.models.auto import modeling_auto
+
+    found: list[str] = []
+    for table in TABLES:
+        entry = getattr(modeling_auto, table).get(model_type)
+        found += [entry] if isinstance(entry, str) else list(entry or ())
+    return list(dict.fromkeys(found))
+
+
+def description(kind: Any, **more: Any) -> dict[str, Any]:
+    """Keyword arguments that make a tiny description of that class, and of those inside it."""
+    inner: dict[str, Any] = dict(kind.sub_configs)
+    given: dict[str, Any] = {}
+    for one in dataclasses.fields(kind):
+        default = one.default
+        name = one.name
+        if name in inner:
+            continue
+        if name in SIZES and isinstance(default, int) and not isinstance(default, bool):
+            given[name] = SIZES[name]
+        elif name == "num_key_value_heads" and default is None:
+            given[name] = KV_HEADS
+        elif name.endswith(("token_id", "token_index")):
+            ids = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
+            if default is not None and default is not dataclasses.MISSING:
+                given[name] = ids.get(name, 3)
+        elif ("dropout" in name or name.endswith("drop")) and isinstance(default, float):
+            given[name] = 0.0
+    for name, part in inner.items():
+        if isinstance(part, type) and dataclasses.is_dataclass(part):
+            own = {key: value for key, value in more.items() if key in {one.name for one in dataclasses.fields(part)}}
+            given[name] = {"model_type": getattr(part, "model_type", "")} | description(part, **own)
+            if not given[name]["model_type"]:
+                del given[name]["model_type"]
+    known = {one.name for one in dataclasses.fields(kind)}
+    return given | {key: value for key, value in more.items() if key in known} | OWN.get(kind.model_type, {})
+
+
+# tried one after the other, until the model can be made and run
+TRIES: tuple[dict[str, Any], ...] = (
+    {},
+    {"num_key_value_heads": HEADS},
+    {"num_hidden_layers": 4, "n_layer": 4, "n_layers": 4},
+    {"num_hidden_layers": 8},
+    {"hidden_size": 64, "d_model": 64, "head_dim": 16},
+    {"head_dim": 16, "qk_rope_head_dim": 8},
+)
+
+
+def build(kind: Any, config_class: Any, seed: int = 0, **more: Any) -> Any:
+    """A tiny model of that class, every parameter random, in eval mode, eager."""
+    offline.transformers()
+    torch.manual_seed(seed)
+    config = config_class(**description(config_class, **more))
+    config._attn_implementation = "eager"
+    with torch.device("meta"):
+        size = sum(one.numel() for one in kind(config).parameters())
+    if size > MOST_PARAMETERS:
+        raise ValueError(f"{size:,} parameters are not tiny")
+    model = kind(config).eval()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, one in model.named_parameters():
+            if one.is_floating_point():
+                noise = torch.randn(one.shape, generator=generator) * (0.12 if one.dim() > 1 else 0.05)
+                one.copy_(noise + (1 if one.dim() == 1 and "norm" in name.lower() and "weight" in name else 0))
+    return model
+
+
+WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "a", "cat", "sat", "on", "mat")
+SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")  # in the order of the ids that a description gets
+
+
+def save(model: Any, folder: Path, *, ends: bool = False) -> Path:
+    """The model as its library saves it, and a tokenizer of a few words; with `ends` each text ends with [SEP]."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    model.save_pretrained(folder)
+    vocabulary = {word: number for number, word in enumerate((*SPECIAL, *WORDS))}
+    tokenizer: Any = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    if ends:
+        tokenizer.post_processor = processors.TemplateProcessing(single="$A [SEP]", special_tokens=[("[SEP]", 2)])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def inputs(model: Any, read: int = READ, written: int = WRITTEN, seed: int = 0) -> dict[str, Any]:
+    """What the model reads: tokens, a picture or a sound."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def random(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator)
+
+    def tokens(n: int) -> torch.Tensor:
+        return torch.randint(5, VOCABULARY - 1, (1, n), generator=generator)
+
+    config = model.config
+    name = getattr(model, "main_input_name", "input_ids")
+    given: dict[str, Any] = {}
+    if name == "pixel_values":
+        size = _find(config, "image_size", 32)
+        sizes = tuple(size) if isinstance(size, (list, tuple)) else (size, size)
+        given[name] = random(1, _find(config, "num_channels", 3), *sizes)
+    elif name == "input_features":
+        bins = _find(config, "num_mel_bins", 80)
+        frames = 2 * _find(config, "max_source_positions", 36)
+        given[name] = random(1, bins, frames) if config.model_type == "whisper" else random(1, frames, bins)
+    elif name in ("input_values", "input_audio"):
+        given[name] = random(1, 16_000)
+    elif name == "input_ids":
+        given[name] = tokens(read)
+    else:
+        raise ValueError(f"it reads {name}")
+    if getattr(config, "is_encoder_decoder", False):
+        given["decoder_input_ids"] = tokens(written)
+    return given
+
+
+def _find(config: Any, name: str, default: Any) -> Any:
+    for part in (config, *(getattr(config, sub, None) for sub in getattr(config, "sub_configs", {}))):
+        value = getattr(part, name, None)
+        if value is not None:
+            return value
+    return default
