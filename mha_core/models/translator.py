@@ -20,6 +20,7 @@ from .model import EVERYTHING, Model
 from .run import Run
 from .stack import Stack, of_layer
 from .switches import RunSwitches
+from .vision import PictureModel, VisionTransformer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -208,6 +209,8 @@ def model_of(name: str, tokenizer: Tokenizer, stack: Stack, **about: Any) -> Mod
     """The `Model` of a stack of any kind; arguments as there."""
     if isinstance(stack, EncoderDecoder):
         return Translator(name, tokenizer, stack, **about)
+    if isinstance(stack, VisionTransformer):
+        return PictureModel(name, tokenizer, stack, **about)
     return Model(name, tokenizer, stack, **about)
 
 

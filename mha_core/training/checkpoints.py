@@ -23,6 +23,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "words": {"1layer": {"n_layers": 1}, "2layers": {"n_layers": 2}},
     "names": {"none": {"position": "none"}, "rotary": {"position": "rotary"}},
     "dates": {"sinusoidal": {"position": "sinusoidal"}},
+    "shapes": {"sinusoidal": {"position": "sinusoidal"}},
     "made_up": {name: {"position": name} for name in ("none", "sinusoidal", "rotary")},
 }
 

@@ -1,6 +1,7 @@
 """The model of a recipe: with empty parameters, and with the random start that a training gives them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..models.classifier import ClassifierSizes
 from ..models.encoder_decoder import EncoderDecoderSizes
 from ..models.language_model import LanguageSizes
 from ..models.stack import Stack
+from ..models.vision import VisionSizes
 from .recipe import Recipe
 
 _BY_THE_SEED = ("torch", "efficient")  # their laws differ, so that one seed gives them different layers
@@ -41,6 +43,14 @@ def translator_sizes(recipe: Recipe, vocabulary: int, target_length: int) -> Enc
     return EncoderDecoderSizes(
         vocabulary=vocabulary, max_len=recipe.max_len, target_len=target_length, **_common(recipe)
     )
+
+
+def vision_sizes(recipe: Recipe, classes: int, picture: Sequence[int]) -> VisionSizes:
+    """The sizes of a recipe's vision transformer; `picture`: as in `events.Start`."""
+    side, patch, registers = picture
+    tokens = 1 + registers + (side // patch) ** 2
+    sizes = {"vocabulary": tokens, "max_len": tokens, "side": side, "patch": patch, "registers": registers}
+    return VisionSizes(classes=classes, **sizes, **_common(recipe))  # type: ignore[arg-type]
 
 
 def _common(recipe: Recipe) -> dict[str, Any]:

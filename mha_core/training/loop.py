@@ -233,6 +233,7 @@ class Training:
             probes=[tokens for tokens, _ in work.probes],
             columns=list(work.columns),
             target_length=work.target_length,
+            picture=list(work.picture),
             versions={name: version(name) for name in ("torch", "tokenizers")} | {"python": platform.python_version()},
             machine=f"{self.device.type}, {self.recipe.threads} thread{'s' if self.recipe.threads > 1 else ''}",
         )

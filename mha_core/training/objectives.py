@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
@@ -18,10 +18,12 @@ from ..models.encoder_decoder import EncoderDecoder
 from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.stack import Stack
-from .initial_weights import classifier_sizes, draw, language_sizes, translator_sizes
+from ..models.vision import VisionTransformer, token_names
+from .initial_weights import classifier_sizes, draw, language_sizes, translator_sizes, vision_sizes
 from .recipe import Recipe
 from .scores import Outcome, Totals, aligned, head_scores
-from .tasks import Batch, Labelled, Language, Pairs, Task, Translation
+from .tasks import Batch, Labelled, Language, Pairs, Pictures, Task, Translation
+from .tasks.shapes import pixels_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -37,10 +39,10 @@ class Objective(ABC):
         stack: the model.
         rows_train, rows_test, longest: as in `events.Start`.
         probes: tokens and ids of the texts whose maps are kept.
-        columns, target_length: as in `events.Start`.
+        columns, target_length, picture: as in `events.Start`.
     """
 
-    stack: Classifier | LanguageModel | EncoderDecoder
+    stack: Stack
     rows_train: int
     rows_test: int
     longest: int
@@ -48,6 +50,7 @@ class Objective(ABC):
     notes: tuple[str, ...] = ()
     columns: Sequence[list[str]] = ()
     target_length = 0
+    picture: Sequence[int] = ()
 
     @abstractmethod
     def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Totals]:
@@ -141,6 +144,29 @@ class Classes(Objective):
             if row.pair is not None:
                 right[row.pair] = right.get(row.pair, True) and label == row.label
         return sum(right.values()) / len(right) if right else None
+
+
+class ClassesOfPictures(Classes):
+    """The class of a picture."""
+
+    def __init__(self, stack: VisionTransformer, recipe: Recipe, task: Pictures) -> None:
+        self.stack: VisionTransformer = stack  # type: ignore[assignment]
+        self._recipe, self._task = recipe, task
+        self._train, self._test = task.train_pixels, task.test_pixels  # type: ignore[assignment]
+        self._labels_train = torch.tensor([row.label for row in task.train])
+        self._labels_test = torch.tensor([row.label for row in task.test])
+        self.rows_train, self.rows_test = len(task.train), len(task.test)
+        self.picture = (task.side, task.patch, task.registers)
+        names = list(token_names(*self.picture))
+        self.longest = len(names)
+        self.probes = [(names, list(range(len(names)))) for _ in task.probes]
+        self._order = torch.empty(0, dtype=torch.int64)
+
+    def probe_maps(self, number: int) -> list[Tensor]:
+        return self.maps(pixels_of([self._task.probes[number]]).to(self.stack.device))
+
+    def _logits(self, coded: Any, rows: Tensor) -> Tensor:
+        return self.stack.logits(coded[rows].to(self.stack.device))
 
 
 class NextTokens(Objective):
@@ -256,6 +282,11 @@ def objective(
 ) -> Classes | NextTokens | Translations:
     """The objective of a task, with a model in its random start on the device."""
     vocabulary = tokenizer.get_vocab_size()
+    if isinstance(task, Pictures):
+        picture = (task.side, task.patch, task.registers)
+        vision = VisionTransformer(vision_sizes(recipe, len(task.classes), picture))
+        draw(vision, recipe.seed, own=recipe.start == "own")
+        return ClassesOfPictures(vision.to(device), recipe, task)
     if isinstance(task, Labelled):
         classifier = Classifier(classifier_sizes(recipe, vocabulary, len(task.classes)))
         draw(classifier, recipe.seed, own=recipe.start == "own")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ..errors import HeadlightError, SizeError
-from .tasks import Labelled, Language, Task, Translation
+from ..models.vision import token_names
+from .tasks import Labelled, Language, Pictures, Task, Translation
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -28,7 +29,8 @@ def of(task: Task, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokeni
 
     Args:
         task: labelled texts get a WordPiece as MiniLM's, trained on the training rows, with "[CLS]" and "[SEP]" round a
-            text; a language task or a translation gets its own vocabulary, with nothing round a text.
+            text; a language task or a translation gets its own vocabulary, with nothing round a
+            text; of pictures it names the patches.
         vocabulary: a WordPiece has at most so many tokens, special ones included.
         all_texts: it is trained on the test rows too, so that the model knows words that only they have.
 
@@ -39,6 +41,8 @@ def of(task: Task, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokeni
         return _word_level(task.vocabulary, "WhitespaceSplit" if task.joined_by else "Split")
     if isinstance(task, Translation):
         return _word_level(task.vocabulary, "Whitespace")
+    if isinstance(task, Pictures):
+        return _word_level(token_names(task.side, task.patch, task.registers), "WhitespaceSplit")
     if vocabulary < len(SPECIAL) + 2:
         raise SizeError(f"a vocabulary of {vocabulary} is too small; choose {len(SPECIAL) + 2} or more")
     made, key = _made.setdefault(task, {}), (vocabulary, all_texts)

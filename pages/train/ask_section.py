@@ -10,7 +10,7 @@ from functools import cached_property
 import streamlit as st
 
 from mha_core.errors import HeadlightError
-from mha_core.training.tasks import Labelled, Task, Translation
+from mha_core.training.tasks import Labelled, Pictures, Task, Translation
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.numbers import cut
 from pages.kit.draw.sheet import Block
@@ -18,7 +18,7 @@ from pages.kit.frame import widgets
 from pages.kit.picture import models, pictures, words
 from pages.kit.picture.limits import LONGEST_TEXT, check_length
 
-from . import answers, translations
+from . import answers, looks, translations
 from .answers import Trained
 from .recipe_controls import LANGUAGE
 from .runs import Runs
@@ -62,6 +62,10 @@ class Questions:
             except HeadlightError:
                 continue
         return ready
+
+    @property
+    def reads_pictures(self) -> bool:
+        return isinstance(self.task, Pictures)
 
     @property
     def notices(self) -> list[str]:
@@ -112,7 +116,7 @@ def draw(asked: Questions, *, is_open: bool) -> None:
         if is_open and asked.classes:
             _chances(asked)
     _attention(asked, is_open=is_open)
-    if asked.classes:
+    if asked.classes and not asked.reads_pictures:
         _padding(asked, is_open=is_open)
     # last, when all answers have been made; a place kept for it above would mount the boxes anew, and take their words
     canvas.sheet("ask_told", [sheet.notices(asked.notices)] if is_open else [])
@@ -123,7 +127,8 @@ def _ask(asked: Questions, *, is_open: bool) -> None:
     with st.container(border=True, key="ask_panel"):
         canvas.sheet("ask_title", [sheet.title("Ask it", "your sentences, and some of the task’s")])
         columns = st.columns(2) if asked.classes else [st.container()]
-        labels = ("A sentence", "Another one") if asked.classes else (_one_text(asked),)
+        two = ("A picture, in words", "Another one") if asked.reads_pictures else ("A sentence", "Another one")
+        labels = two if asked.classes else (_one_text(asked),)
         for number, (column, label, key) in enumerate(zip(columns, labels, ("ask", "ask2"), strict=False)):
             with column:
                 widgets.text(key, label=label, max_chars=LONGEST_TEXT, placeholder=asked.usual(number))
@@ -197,7 +202,8 @@ def _one_text(asked: Questions) -> str:
 def _maps(asked: Questions, sentence: str, head: str) -> list[Block]:
     if asked.translation:
         return translations.maps(asked.models, asked.translation, sentence, head)
-    return [sheet.row(answers.maps(asked.models, sentence, head))]
+    draw = looks.maps if asked.reads_pictures else answers.maps
+    return [sheet.row(draw(asked.models, sentence, head))]
 
 
 def _translated(asked: Questions) -> list[Block]:
@@ -211,10 +217,13 @@ def _answered(asked: Questions) -> list[Block]:
     for sentence in (first, second):
         check_length(sentence)
     more = [question for question in asked.texts if question not in (first, second)]
+    table = answers.answers(asked.models, [first, second, *more[:_MOST_ASKED]], asked.task)
+    if asked.reads_pictures:
+        return [table]
     orders = " ".join(answers.both_orders(asked.models, first, second))
     return [
         asked.unknown(f"{first} {second}"),
-        answers.answers(asked.models, [first, second, *more[:_MOST_ASKED]], asked.task),
+        table,
         sheet.text(f"“{cut(first)}” and “{cut(second)}”: {orders}"),
     ]
 

@@ -116,7 +116,8 @@ class _Kind:
 def _kinds(candidates: Sequence[Candidate]) -> list[_Kind]:
     starts = [history.start for candidate in candidates for history in candidate.begun]
     language = any(candidate.begun[0].evaluations[0].induction for candidate in candidates)
-    title = f"Accuracy on unseen {'sentences' if all(start and start.classes for start in starts) else 'text'}"
+    seen = "pictures" if all(start and start.picture for start in starts) else "sentences"
+    title = f"Accuracy on unseen {seen if all(start and start.classes for start in starts) else 'text'}"
     kinds = [_Kind("accuracy", title, True, _accuracy), _Kind("loss", "Loss", False, _loss)]
     if language:
         kinds.append(_Kind("induction", "Induction score", True, lambda candidate: _heads(candidate, "induction")))

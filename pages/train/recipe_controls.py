@@ -35,7 +35,7 @@ TASKS: dict[str, str] = {f"{title[0].lower()}{title[1:]}": name for name, title 
     "BBC news": "news",
 }
 LANGUAGE: Final = frozenset({"words", "names", "text"})  # tasks that go on with a text, rather than name its class
-TRANSLATING: Final = frozenset({"dates"})  # tasks that write another text
+UNPADDED: Final = LANGUAGE | {"dates", "shapes"}  # tasks in which no padding is looked at and no row is chosen
 OUTSIDE: Final = frozenset({"text", "csv", "news"})  # tasks whose data the visitor brings
 EPOCHS: Final = 10  # of a table, where no number of steps is asked for
 BUDGET: Final = 120  # seconds
@@ -100,7 +100,7 @@ def controls_of(name: str, shown: Runs, positions: DeltaGenerator, more: DeltaGe
         shown: the runs below: of the chips that are lit those that are not in them are marked.
         positions, more: where these stand; the rest is under `more`, in groups.
     """
-    unlabelled, is_table = name in LANGUAGE | TRANSLATING, name in ("csv", "news")
+    unlabelled, is_table = name in UNPADDED, name in ("csv", "news")
     with more:
         with widgets.kept_mounted("post", is_table):
             post = widgets.choice("post", POST_CHOICES)
@@ -234,6 +234,6 @@ def _choice(key: str, usual: Recipe) -> dict[str, Any]:
     """The fields of the recipe that are chosen by a control; none where it is empty."""
     values = _CHOICES[key]
     name = next(name for name, own in values.items() if all(getattr(usual, field) == own[field] for field in own))
-    with widgets.kept_mounted(key, key != "pool" or usual.task not in LANGUAGE | TRANSLATING):
+    with widgets.kept_mounted(key, key != "pool" or usual.task not in UNPADDED):
         chosen = widgets.optional_choice(key, name)
     return {} if chosen is None else dict(values[chosen])

@@ -16,7 +16,8 @@ _SHOWN_ON = ("explore", "shapes", "compare")
 
 
 def open_in(shown: Runs, *, seen: bool) -> None:
-    ways = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in shown.ready.items()]
+    read = {name: model for name, model in shown.ready.items() if not models.reads_pictures(model)}
+    ways = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in read.items()]
     canvas.sheet("open_in", [sheet.links(ways)] if seen else [])
 
 
@@ -65,7 +66,7 @@ def _ways_out(shown: Runs, model: str | None) -> None:
     """The other pages on this model, and files."""
     if model is not None:
         ways = [(f"Open in {pages.PAGES[page].title}", pages.link(page, ("model", model))) for page in _SHOWN_ON]
-        canvas.sheet("ways_out", [sheet.links(ways)])
+        canvas.sheet("ways_out", [] if models.reads_pictures(model) else [sheet.links(ways)])
         st.download_button(
             "The trained model, zip",
             lambda: models.packed(model),

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError
 from mha_core.training.recipe import Recipe
-from mha_core.training.tasks import Labelled, Task
+from mha_core.training.tasks import Task
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import missing, polling, widgets
 from pages.kit.jobs import visitor
@@ -34,6 +34,7 @@ from . import (
 from .bar import Bar
 from .curves import Candidate, Chart
 from .runs import Runs, of_shipped
+from .task_words import has_words
 
 POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 
@@ -80,7 +81,7 @@ def follow(
         links, switches = st.container(), st.container(key="train_switches")
         with switches:  # before the charts, which go by what a link says of them
             widgets.switch("apart")
-        with widgets.kept_mounted("bag", isinstance(task, Labelled)):
+        with widgets.kept_mounted("bag", has_words(task)):
             widgets.switch("bag")
         with charts:
             st.fragment(_draw_picture, key="train_curves")(picture, below)
@@ -205,7 +206,7 @@ def _draw_panels(
 def _reference(shown: Runs, task: Task | None) -> tuple[float, str] | None:
     """The accuracy that is possible without order, where it is asked for."""
     recipes = [own.histories[0].recipe for own in shown.candidates if own.begun]
-    if not (_is_on("bag") and isinstance(task, Labelled) and recipes and not shown.on_other_data(task)):
+    if not (_is_on("bag") and has_words(task) and recipes and not shown.on_other_data(task)):
         return None
     try:
         with st.spinner("Counting words"):

@@ -1,6 +1,8 @@
 """What a task asks, in one sentence and two rows of its own data."""
 
-from mha_core.training.tasks import Labelled, Language, Task, Translation
+from typing import TypeGuard
+
+from mha_core.training.tasks import Labelled, Language, Pictures, Task, Translation
 from pages.kit.draw.numbers import cut
 
 _ASKED = {
@@ -11,6 +13,7 @@ _ASKED = {
     "names": "People are named in full, later once more: which surname comes next?",
     "made_up": "Is the news about business, entertainment, politics, sport or tech? All of it is made up.",
     "dates": "Which day is written? The answer has four digits of the year, two of the month, two of the day.",
+    "shapes": "Which shape is in the picture, {classes}? Its size, place and turn vary, and there is noise.",
     "text": "Which character comes next in the text?",
 }
 _CLASSES = "Which of {classes} is the text?"
@@ -29,6 +32,11 @@ def question(name: str, task: Task | None) -> str:
         return _NO_DATA.get(name, "")
     sentence = _ASKED.get(name, _CLASSES)
     return sentence.format(classes=_listed(task.classes) if isinstance(task, Labelled) else "")
+
+
+def has_words(task: Task | None) -> TypeGuard[Labelled]:
+    """Tells whether these are texts in classes, whose words can be counted."""
+    return isinstance(task, Labelled) and not isinstance(task, Pictures)
 
 
 def examples(task: Task | None) -> list[str]:

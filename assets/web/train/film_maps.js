@@ -61,7 +61,8 @@ export class Film {
     const behind = mine < step && mine === own.steps.at(-1);
     const held = `${behind ? `${over ? "ended" : "is"} at ` : ""}step ${mine.toLocaleString("en")}`;
     const id = `${probe}.${layer}.${head}.${at}`;
-    if (this.last?.id !== id) this.last = { id, tokens: own.tokens, keys: own.columns ?? own.tokens, ...this.map(own, at, layer, head) };
+    if (this.last?.id !== id)
+      this.last = { id, tokens: own.tokens, keys: own.columns ?? own.tokens, ...this.map(own, at, layer, head) };
     return { ...this.last, said: `${place}${which} · ${held}` };
   }
 

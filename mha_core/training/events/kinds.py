@@ -24,6 +24,7 @@ class Start:
         probes: tokens of each text whose maps are kept; of a translation what is written.
         columns: of a translation for each probe the tokens that are looked at; otherwise empty.
         target_length: the places that a translation writes; 0 of the others.
+        picture: of a vision transformer the side of its pictures and of a patch, and its registers; otherwise empty.
         versions: of torch, python and so on.
         machine: device and threads, in words.
     """
@@ -43,6 +44,7 @@ class Start:
     machine: str
     columns: list[list[str]] = field(default_factory=list)
     target_length: int = 0
+    picture: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

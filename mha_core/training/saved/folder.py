@@ -18,9 +18,10 @@ from ...models.classifier import Classifier
 from ...models.encoder_decoder import EncoderDecoder
 from ...models.language_model import LanguageModel
 from ...models.stack import Stack
+from ...models.vision import VisionTransformer
 from .. import tokens
 from ..events import End, Event, History, Start, from_values, to_line
-from ..initial_weights import classifier_sizes, language_sizes, translator_sizes
+from ..initial_weights import classifier_sizes, language_sizes, translator_sizes, vision_sizes
 from ..recipe import NOT_A_NUMBER
 from . import bounds
 from .bounds import LARGEST, MOST_STEPS, RUN, TOKENIZER, WEIGHTS
@@ -150,6 +151,8 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 def _empty(start: Start, vocabulary: int) -> Stack:
     """The model of a run, without its weights."""
+    if start.picture:
+        return VisionTransformer(vision_sizes(start.recipe, len(start.classes), start.picture))
     if start.classes:
         return Classifier(classifier_sizes(start.recipe, vocabulary, len(start.classes)))
     if start.target_length:

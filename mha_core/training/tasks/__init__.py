@@ -8,6 +8,7 @@ from .base import Batch, Labelled, Language, Pairs, Row, Translation
 from .characters import Characters
 from .dates import Dates
 from .hub import can_ask_hub, from_hub
+from .shapes import Pictures, pictures
 from .table import from_csv
 from .words import Names, Words
 
@@ -17,6 +18,7 @@ __all__ = [
     "Labelled",
     "Language",
     "Pairs",
+    "Pictures",
     "Row",
     "Task",
     "Translation",
@@ -38,6 +40,7 @@ _TASKS: dict[str, tuple[str, Callable[[int], Task]]] = {
     "names": ("Full names", Names),
     "made_up": ("Made-up news", made_up_news.made_up),
     "dates": ("Dates", Dates),
+    "shapes": ("Shapes", pictures),
 }
 NAMES = {name: title for name, (title, _) in _TASKS.items()}
 
