@@ -5,6 +5,9 @@ import { number } from "../base/words.js";
 import { rove } from "../base/view_base.js";
 import { walkedTiles } from "../base/grid_keys.js";
 
+const HOW =
+  "Press a patch, or a token of none, for its row. Colour: √ of the weight, the strongest of the row full; dashed: the shape.";
+
 /** @typedef {{name: string, across: number, pixels: number[], tokens: string[], weights: number[][], inside: number[]}} Patches */
 
 const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, "row $1, column $2");
@@ -18,7 +21,7 @@ export function told({ tokens, weights, inside, across }, row) {
   const best = seen.reduce((top, weight, at) => (weight > seen[top] ? at : top), 0);
   const sum = (/** @type {number[]} */ all) => all.reduce((total, weight) => total + weight, 0);
   const shape = inside.length
-    ? ` ${number(sum(inside.map((patch) => seen[own + patch])))} of it is on the ${inside.length} of ${across ** 2} patches that the shape touches.`
+    ? ` ${number(sum(inside.map((patch) => seen[own + patch])))} of its weight is on the ${inside.length} of ${across ** 2} patches that the shape touches.`
     : "";
   return `${placeOf(tokens[row])} looks most at ${placeOf(tokens[best])}: ${number(seen[best])}.${shape}`;
 }
@@ -32,6 +35,7 @@ function makePatches() {
     h("h3"),
     div("choice", picture, h("div", { class: "own", role: "group" })),
     h("p", { class: "words", role: "status" }),
+    h("p", { class: "label" }, HOW),
   );
 }
 
