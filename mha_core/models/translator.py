@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 START, END = "[START]", "[END]"  # what a translation stands between
 GROUPS = ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
-_ONE_BY_ONE = "The decoder writes each text by itself, so several texts at once can be run in the encoder alone."
+_ONE_BY_ONE = "The decoder writes each text by itself, so several texts at once can be run in the encoder alone"
 _CAN = {
     ENCODER: EVERYTHING,
     DECODER: EVERYTHING - {"batch"},
@@ -35,7 +35,7 @@ _CAN = {
 }
 _REASONS = {
     "batch": _ONE_BY_ONE,
-    "positions": "Cross-attention has no positions of its own: those of the two texts are in what they read.",
+    "positions": "Cross-attention has no positions of its own: those of the two texts are in what they read",
 }
 
 
