@@ -262,8 +262,10 @@ def pieces(picture: Picture) -> list[str]:
     if any(token.startswith("<0x") for token in tokens):
         told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
     first, last = picture.run.ends
-    if marks := " and ".join(dict.fromkeys([*tokens[:first], *tokens[n - last :]])):
-        told.append(f"{marks} mark the start and the end. Many heads put much of their weight there.")
+    if marks := list(dict.fromkeys([*tokens[:first], *tokens[n - last :]])):
+        where = " and ".join(["the start"] * (first > 0) + ["the end"] * (last > 0))
+        mark = "mark" if len(marks) > 1 else "marks"
+        told.append(f"{' and '.join(marks)} {mark} {where}. Many heads put much of their weight there.")
     return told
 
 

@@ -128,7 +128,8 @@ class SharedServer:
         with self.door:
             self.use.acquire()
             if not self.address.exists():
-                self.server: Server = OwnServer(folder / "server.log")
+                own = {"HF_HOME": str(folder / "hf")}  # whatever this machine has of its own
+                self.server: Server = OwnServer(folder / "server.log", environment=own)
                 self.address.write_text(json.dumps([self.server.pid, self.server.port]), "utf-8")
             else:
                 pid, port = json.loads(self.address.read_text("utf-8"))

@@ -41,7 +41,7 @@ class Watch:
     def console(self, message: ConsoleMessage) -> None:
         path = urlsplit(message.location.get("url", "")).path
         # what cannot be shown has a status of its own, and the view says why
-        if "status of 422" in message.text and re.fullmatch(r"/headlight/\w+/api/[\w.]+", path):
+        if "status of 422" in message.text and re.fullmatch(r"/headlight/\w+/api/[\w./]+", path):
             return
         if message.type in ("error", "warning"):
             self.complaints.append(f"console {message.type}: {message.text} ({message.location.get('url', '')})")

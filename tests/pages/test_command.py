@@ -105,8 +105,10 @@ def test_a_store_that_cannot_be_written(
 def test_what_is_not_on_this_machine(served: list[Run], capsys: pytest.CaptureFixture[str], port: int) -> None:
     absent = next(kind for kind in ("mps", "cuda") if kind not in device.available())
     assert f"device={absent} is not on this machine" in refused(capsys, 1, "--device", absent, "--port", str(port))
-    assert "there is no model “bert”; there are minilm, smollm2" in refused(
-        capsys, 1, "--model", "bert", "--port", str(port)
+    assert "the model bert is not in this machine’s cache" in refused(capsys, 1, "--model", "bert", "--port", str(port))
+    assert "config.json" in refused(capsys, 1, "--model", str(ROOT), "--port", str(port))
+    assert "no id of the Hugging Face hub, as org/name; Headlight’s own are minilm, smollm2" in refused(
+        capsys, 1, "--model", "no such/model/at all", "--port", str(port)
     )
     assert served == []
 

@@ -3,7 +3,7 @@
 
 import { button, div, fill, h, setText, span, urlOf } from "../base/dom.js";
 import { OWN_CODE } from "../base/page_facts.js";
-import { linesOf } from "../base/lines.js";
+import { eachLine } from "../base/lines.js";
 
 /** @typedef {{name: string, title: string, says: string, why_not: string}} Found a model of this machine */
 
@@ -65,14 +65,15 @@ export class OtherModels {
       {},
       h("h3", {}, "On this machine"),
       this.list,
+      this.said,
       h("h3", {}, "A folder of this machine"),
       this.folder.form,
       this.hub,
-      this.said,
     );
     this.element = h(
       "dialog",
       { id: "headlight-own", "aria-labelledby": "headlight-own-name" },
+      button("Close", () => this.element.close(), { autofocus: "", class: "close" }),
       h("h2", { id: "headlight-own-name" }, "Another model"),
       this.machine,
       h("h3", {}, "What opens here"),
@@ -81,7 +82,6 @@ export class OtherModels {
       h("h3", {}, "What Python opens"),
       h("p", {}, "The folder of any text model of transformers: config.json, its tokenizer and safetensors."),
       h("pre", {}, OWN_CODE),
-      button("Close", () => this.element.close(), { autofocus: "", class: "close" }),
     );
     this.element.addEventListener("close", () => this.under?.abort());
   }
@@ -157,11 +157,11 @@ export class OtherModels {
     this.tell(`Downloading ${id} …`, async () => {
       this.bringing(true);
       const answer = await fetch(urlOf(`api/machine/download?${new URLSearchParams({ id })}`), { signal });
-      for await (const step of linesOf(answer)) {
+      await eachLine(answer, (step) => {
         if (step.error) throw new Error(step.error);
         if (step.name) this.take(step);
         else this.bar.setAttribute("value", String(step.done));
-      }
+      });
       return "";
     }).finally(() => this.bringing(false));
   }

@@ -187,11 +187,11 @@ export class Painter extends MaskView {
 /** What the painter says of its own limits. @param {import("../base/messages.js").Masks} picture
  * @param {number} tooLong characters of a painting that no link can hold
  */
-function limitsInWords({ tokens, most, longest }, tooLong) {
+function limitsInWords({ tokens, most, longest, cards }, tooLong) {
   const size = `${many(tooLong, "character")} of ${longest.toLocaleString("en")}`;
   const large = `Too large for a link (${size}). The weights still show the previous mask: undo, or paint fewer single cells.`;
   const long = `A mask can be painted for at most ${most} tokens, this sentence has ${tokens.length}. The rules work at any length.`;
-  return [...(tooLong ? [large] : []), ...(tokens.length > most ? [long] : [])];
+  return [...(tooLong ? [large] : []), ...(tokens.length > most && cards.length ? [long] : [])];
 }
 
 /** What an open and a hatched cell mean. */

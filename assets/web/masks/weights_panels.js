@@ -63,6 +63,7 @@ export class WeightsPanels {
     const { tokens, layer, head } = picture;
     const keys = picture.columns ?? tokens;
     setText(this.without, picture.without);
+    setText(this.elements[0].querySelector("h2"), picture.cards.length ? "Weights before" : "Weights");
     setText(this.sums, picture.sums);
     this.maps.forEach((own, at) => {
       const map = { size: tokens.length, bytes: weights[at].bytes };

@@ -182,7 +182,9 @@ export class BigMap {
     const [width, height] = [room.width - this.left - this.right, room.height - this.top - 4];
     const least = 60 / Math.max(rows, columns); // pixels of a cell
     this.step = Math.max(least, Math.min(width / columns, height / rows, this.largest * unit));
-    this.wide = Math.max(this.step, Math.min(width / columns, this.step * this.stretch));
+    // of many rows and few columns as wide as high, where there is room
+    const widest = this.step * Math.max(this.stretch, rows / columns);
+    this.wide = Math.max(this.step, Math.min(width / columns, widest));
     [this.side, this.across] = [this.step * rows, this.wide * columns];
     const size = /** @type {const} */ ([this.left + this.across + this.right, this.top + this.side + 4]);
     this.element.style.width = `${size[0]}px`;

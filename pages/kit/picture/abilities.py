@@ -8,7 +8,7 @@ from mha_core.errors import Unsupported
 # what a model can, as `Model.can` has it -> the key of the control that needs it
 CONTROLS = {"mask": "mask", "positions": "pos", "temperature": "t", "heads": "off", "values": "unheard"}
 OF_ONE_TEXT = ("mask", "unheard")
-TWO_TEXTS = "These maps look from one text at another, and this goes by the places within one."
+TWO_TEXTS = "These maps look from one text at another; masks, and values left out, go by places within one text."
 
 
 def fixed(model: Model) -> Mapping[str, str]:
@@ -28,4 +28,5 @@ def reason(model: Model, ability: str) -> str:
 def require(model: Model, ability: str) -> None:
     """Raises Unsupported where the model lacks what a page is made of, and says with which one it goes."""
     if ability not in model.can:
-        raise Unsupported(f"{reason(model, ability)} Choose MiniLM in the bar: the rest of the link stays")
+        why = model.reasons.get(ability, f"it has no {ability}").rstrip(".")
+        raise Unsupported(f"this needs what {model.name} cannot give: {why}; choose MiniLM in the bar, the link stays")

@@ -102,14 +102,18 @@ def place(name: str) -> Path | None:
     return None
 
 
-def source(name: str) -> tuple[str, str | None]:
-    """What `load_model` is given for a name: a path or an id, and the revision. Raises as `check`."""
+def folder_of(name: str) -> Path:
+    """The folder of a model by its name. Raises as `check`."""
     check(name)
     folder = place(name)
-    if folder is None:
+    if folder is None:  # it went this moment
         raise HeadlightError(NO_FOLDER)
-    parts = _parts(name)
-    return (parts[1], folder.name) if parts else (str(folder), None)
+    return folder
+
+
+def revision_of(name: str) -> dict[str, str]:
+    """The whole revision of a model of the hub, as a fact."""
+    return {"revision": folder_of(name).name} if name.startswith(HUB) else {}
 
 
 def title(name: str) -> str:
@@ -128,11 +132,14 @@ def opened(path: str) -> Found:
 
 
 def _register(path: str) -> Found:
-    with suppress(OSError, ValueError):
+    try:
         folder = Path(path).expanduser().resolve()
-        if folder.is_dir():
-            return _of_folder(folder)
-    raise HeadlightError(f"“{path:.100}” is no folder of this machine; give the one that holds config.json")
+        is_folder = folder.is_dir()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, no home, a zero byte
+        is_folder = False
+    if not is_folder:
+        raise HeadlightError(f"“{path:.100}” is no folder of this machine; give the one that holds config.json")
+    return _of_folder(folder)
 
 
 def _of_folder(folder: Path) -> Found:

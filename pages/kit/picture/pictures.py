@@ -136,13 +136,17 @@ class _Foreign(LRUCache[object, Model]):
 
 @shared(_Foreign(FOREIGN_BYTES, lambda model: _bytes_of(model)))
 def _foreign_on(device: str, name: str) -> Model:
-    source, revision = foreign.source(name)
+    folder, title = foreign.folder_of(name), foreign.title(name)
     try:
-        return load_model(source, device, revision=revision)
-    except HeadlightError:
-        raise
+        model = load_model(str(folder), device)
+    except HeadlightError as error:
+        said = str(error).replace(str(folder), title)  # whose path nobody asked for
+        raise WeightsFileError(said if title in said else f"the model {title} cannot be opened: {said}") from error
     except Exception as error:  # what a library says of files that it cannot read is for its own users
-        raise WeightsFileError(f"{foreign.title(name)} cannot be read ({type(error).__name__})") from error
+        raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
+    model.name = title
+    model.facts |= {"model": title, **foreign.revision_of(name)}
+    return model
 
 
 @shared(LRUCache(TRAINED_BYTES, lambda model: _bytes_of(model)))

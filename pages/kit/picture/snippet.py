@@ -82,8 +82,8 @@ def _load(settings: Settings, model: Model) -> CodeCell:
 def _load_foreign(settings: Settings) -> CodeCell:
     """One of this machine: by its id and revision, or a folder, whose path is told to nobody."""
     name, group = foreign.split(settings.model)
-    source, revision = foreign.source(name)
-    given = _literal(source) if revision else _literal(foreign.title(name))
+    revision = foreign.revision_of(name).get("revision")
+    given = _literal(foreign.title(name))
     more = f", revision={_literal(revision)}" if revision else ""
     device = "" if settings.device == "auto" else f", device={_literal(settings.device)}"
     said = "The model, out of this machine’s cache." if revision else "The model: give the path of its folder."

@@ -7,7 +7,7 @@ from cachetools import LRUCache
 from mha_core import IMPLEMENTATIONS, Step
 from pages.kit.picture.settings import Settings
 
-from . import mask_codec, models, pictures, words
+from . import abilities, mask_codec, models, pictures, words
 from .sharing import shared, turn
 from .source import Excerpt, excerpt
 
@@ -110,6 +110,7 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
 def traced(settings: Settings, layer: int, implementation: str) -> Traced:
     """The steps, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
+    abilities.require(model, "steps")
     with turn(len(model.tokenize(settings.text)[1]), models.heads(model)):
         run = settings.run(model, trace_layer=layer, implementation=implementation)
     return Traced(settings, layer, implementation, run.tokens, run.steps, run.notices)

@@ -220,6 +220,7 @@ def _here(picture: Picture) -> dict[str, str]:
     """How this picture was computed."""
     model = picture.model
     return {
+        "memory of these maps": f"{picture.run.weights.nbytes / 1e6:.1f} MB",
         "settings": f"{label(picture.settings, model)}; {len(picture.run.tokens)} tokens",
         "device": f"{picture.run.device}, {model.dtype}".replace("torch.", ""),
         "threads": str(picture.threads),

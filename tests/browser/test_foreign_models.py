@@ -1,0 +1,122 @@
+"""Models of this machine in the browser: an encoder, a decoder and an encoder–decoder on Explore, Compare and Masks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import expect
+
+from pages.kit.picture import abilities
+from tests import hub_cache
+from tests.hub_cache import name_of
+
+from .compare_page import Compare
+from .explore_page import Explore
+from .masks_page import Masks
+
+TEXT = "the quick brown fox sat on the mat"
+ROWS = {"distilbert": 9, "gpt2": 8}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(common_folder: Path) -> None:
+    """The cache of the hub that the server has, with three models in it."""
+    with FileLock(common_folder / "hf.lock"):
+        if not (common_folder / "hf" / "hub").exists():
+            hub_cache.fill(common_folder / "hf", "distilbert", "gpt2", "t5")
+
+
+def size_of(tab: Explore | Compare | Masks, panel: str) -> tuple[str | None, str | None]:
+    """Rows and columns of a map, as its grid says them."""
+    grid = tab.view.locator(f"{panel} .map[role=grid]").first
+    return grid.get_attribute("aria-rowcount"), grid.get_attribute("aria-colcount")
+
+
+@pytest.mark.parametrize("kind", ["distilbert", "gpt2"])
+def test_one_text_on_three_pages(explore: Explore, kind: str) -> None:
+    explore.open(model=name_of(kind), s=TEXT)
+    n = str(ROWS[kind])
+    assert size_of(explore, ".large") == (n, n)
+    expect(explore.page.get_by_role("combobox", name="Model", exact=True)).to_have_value(name_of(kind))
+    explore.change("Sharpen or blur")
+    explore.page.keyboard.press("Escape")
+    explore.lamp(0, 1).click()
+    explore.settled()
+    expect(explore.view.locator(".changed .list")).to_contain_text("L0 H1 off")
+    explore.go("Compare")
+    compare = explore.on(Compare).settled()
+    assert size_of(compare, ".right") == (n, n)
+    compare.go("Masks")
+    masks = compare.on(Masks).settled()
+    assert size_of(masks, ".after") == (n, n)
+    expect(masks.view.locator(".card").first).to_be_visible()
+
+
+def test_two_texts_on_three_pages(explore: Explore) -> None:
+    explore.open(model=name_of("t5"), s=TEXT)
+    assert size_of(explore, ".large") == ("9", "9")
+    attention = explore.group("Kind of attention")
+    attention.get_by_role("button", name="cross").click()
+    expect(explore.view.locator(".notices")).to_contain_text("the columns are the sentence")
+    explore.settled()
+    rows, columns = size_of(explore, ".large")
+    assert (rows, columns) == (str(len(explore.chips())), "9")
+    grid = explore.view.locator(".large .map[role=grid] .cell")
+    grid.focus()
+    for key in ("End", "ArrowRight", "ArrowDown"):  # from the last column there is no way on
+        explore.page.keyboard.press(key)
+    expect(grid).to_have_attribute("aria-colindex", "9")
+    tile = explore.view.locator(".switch", has_text="Hide words")
+    expect(tile).to_have_attribute("title", abilities.TWO_TEXTS)
+    explore.button("table").click()
+    expect(explore.view.locator(".large .table")).to_contain_text("[SEP]")
+    explore.button("map").click()
+    explore.settled()
+    explore.go("Compare")
+    compare = explore.on(Compare).settled()
+    assert size_of(compare, ".left") == (rows, columns)
+    expect(compare.shuffle).to_be_hidden()
+    compare.go("Masks")
+    masks = compare.on(Masks).settled()
+    assert size_of(masks, ".before") == (rows, columns)
+    expect(masks.view.locator(".gallery")).to_be_hidden()
+    masks.view.get_by_role("button", name="encoder").click()
+    masks.settled()
+    expect(masks.view.locator(".gallery")).to_be_visible()
+    assert size_of(masks, ".after") == ("9", "9")
+    masks.go("Shapes")
+    expect(masks.page.locator(".view.steps .notices.bare")).to_contain_text("choose MiniLM in the bar, the link stays")
+
+
+def test_another_model_is_chosen_and_a_bad_one_leaves_what_was_there(explore: Explore, common_folder: Path) -> None:
+    explore.open(s=TEXT)
+    picker = explore.page.get_by_role("combobox", name="Model", exact=True)
+    picker.select_option("your own")
+    dialog = explore.page.get_by_role("dialog", name="Another model")
+    expect(dialog.get_by_role("button", name="tiny/gpt2")).to_contain_text("gpt2, 2 × 4 heads")
+    expect(dialog.locator(".leaves")).to_contain_text("the address of this machine, leave it")
+    dialog.get_by_role("textbox", name="Folder").fill(str(common_folder))
+    dialog.get_by_role("button", name="Open", exact=True).click()
+    expect(dialog.get_by_role("status")).to_contain_text("cannot be opened: cannot read config.json")
+    dialog.get_by_role("button", name="tiny/gpt2").click()
+    expect(dialog).to_be_hidden()
+    explore.settled()
+    expect(picker).to_have_value(name_of("gpt2"))
+    assert explore.chips() == TEXT.split()
+    hub = common_folder / "hf" / "hub"
+    damaged = shutil.copytree(hub / "models--tiny--gpt2", hub / "models--tiny--damaged")
+    config = next(damaged.rglob("config.json"))
+    config.write_text(json.dumps(json.loads(config.read_text("utf-8")) | {"n_embd": 64}), "utf-8")
+    picker.select_option("your own")
+    dialog.get_by_role("button", name="tiny/damaged").click()
+    expect(explore.view.locator(".notices")).to_contain_text("tiny/damaged")
+    explore.settled()
+    assert len(explore.notices()) == 1
+    assert explore.chips() == TEXT.split(), "the model before stays"
+    picker.select_option("minilm")
+    explore.settled()
+    assert explore.notices() == []

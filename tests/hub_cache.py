@@ -1,0 +1,28 @@
+"""A cache of the hub with tiny models of random weights, as its own package would have left it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.core import tiny_models
+from tests.core.test_seam import model_of
+
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+ENDED = ("distilbert", "t5", "bart")  # whose texts end with a token of the model's own
+
+
+def fill(home: Path, *model_types: str) -> Path:
+    """Models `tiny/<type>` in the cache of this HF_HOME; the home."""
+    for model_type in model_types:
+        folder = home / "hub" / f"models--tiny--{model_type}"
+        snapshot = folder / "snapshots" / REVISION
+        snapshot.mkdir(parents=True)
+        tiny_models.save(model_of(model_type), snapshot, ends=model_type in ENDED)
+        (folder / "refs").mkdir()
+        (folder / "refs" / "main").write_text(REVISION, "ascii")
+    return home
+
+
+def name_of(model_type: str, group: str = "") -> str:
+    """The name of such a model in a link."""
+    return f"hf:tiny/{model_type}@{REVISION[:12]}{f'~{group}' if group else ''}"

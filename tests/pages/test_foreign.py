@@ -1,0 +1,294 @@
+"""Models of this machine: their names in links, what is refused, what a picture of them is, and what the wire says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+import torch
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.testclient import TestClient
+
+from mha_core.errors import HeadlightError
+from mha_core.measure.measures import largest_difference
+from pages.explore import message as explore
+from pages.explore.pins import parse_pin, pin_tail
+from pages.kit.picture import abilities, foreign, models, pictures, take_along
+from pages.kit.picture.link_query import LinkQuery
+from pages.kit.picture.settings import Settings
+from pages.kit.server import public
+from pages.kit.wire.machine import PATH, Machine
+from pages.kit.wire.routes import ROUTES, answer
+from tests import hub_cache
+from tests.hub_cache import REVISION, name_of
+
+from .conftest import unpacked
+
+TEXT = "the quick brown fox sat on the mat"
+KINDS = ("distilbert", "gpt2", "t5", "gpt_oss")
+HOSTILE = [
+    "hf:", "hf:@", "hf:a/b", "hf:a/b@", "hf:a/b@12345", "hf:a/b@xyzxyzx", "hf:../../etc@0123456", "hf:a/../b@0123456",
+    "hf:a--b@0123456", "hf:/etc/passwd@0123456", "hf:a/b/c@0123456", "hf:a/b@0123456/../..", "hf:a/b@0123456\n",
+    "hf:a\x00b@0123456", f"hf:{'a' * 300}@0123456", "hf:.@0123456", "folder:", "folder:/etc", "folder:..", "folder:~",
+    f"folder:{'0' * 24}", f"folder:{'0' * 23}g", f"folder:{'0' * 24}/..", "~cross", "hf:~cross", "minilm~foo",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return hub_cache.fill(tmp_path_factory.mktemp("hf"), *KINDS)
+
+
+@pytest.fixture(autouse=True)
+def here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is at the machine whose cache that is."""
+    monkeypatch.setenv("HF_HOME", str(home))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    monkeypatch.setattr(public, "is_local", lambda: not public.is_public())
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    with served() as found:
+        yield found
+
+
+def served(**more: Any) -> TestClient:
+    app = Starlette(routes=[Mount(PATH, Machine(**more))])
+    return TestClient(app, base_url="http://127.0.0.1")
+
+
+def loaded() -> Any:
+    """The models that are kept."""
+    kept: Any = pictures._foreign_on
+    return kept.cache
+
+
+def query(model: str, **more: Any) -> bytes:
+    return urlencode({"model": model, "s": TEXT, **more}, doseq=True).encode()
+
+
+def picture(model: str, **more: Any) -> dict[str, Any]:
+    header, body = unpacked(explore.maps(query(model, **more)))
+    said: dict[str, Any] = unpacked(body[: header["parts"][0]])[0]
+    return said
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_such_name_is_there_or_costs_more_than_a_sentence(name: str) -> None:
+    assert not models.is_there(name)
+    link = LinkQuery(query(name))
+    assert link.name == models.MINILM
+    assert (link.unusable, len(link.told)) == ({"model": []}, 1)
+
+
+def test_a_name_has_a_kind_of_attention_behind_it() -> None:
+    assert foreign.split(name_of("t5", "cross")) == (name_of("t5"), "cross")
+    assert foreign.split("who-rotary-1") == ("who-rotary-1", "")
+    assert models.title(name_of("t5", "cross")) == "tiny/t5, from decoder to encoder"
+    link = LinkQuery(query(name_of("gpt2", "cross")))
+    settings, _ = link.within()
+    assert (settings.model, link.unusable) == (name_of("gpt2"), {"model": [name_of("gpt2")]})
+
+
+def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: Path, monkeypatch: Any) -> None:
+    found = {one.title: one for one in foreign.cached()}
+    assert sorted(found) == sorted(f"tiny/{kind}" for kind in KINDS)
+    assert found["tiny/gpt2"].says.startswith("gpt2, 2 × 4 heads, ")
+    assert not any(one.why_not for one in found.values())
+    shutil.copytree(home, tmp_path, dirs_exist_ok=True)
+    snapshots = {kind: tmp_path / "hub" / f"models--tiny--{kind}" / "snapshots" / REVISION for kind in KINDS}
+    config = json.loads((snapshots["gpt2"] / "config.json").read_text("utf-8"))
+    (snapshots["gpt2"] / "config.json").write_text(json.dumps(config | {"auto_map": {"AutoModel": "x.Y"}}), "utf-8")
+    (snapshots["t5"] / "model.safetensors").rename(snapshots["t5"] / "pytorch_model.bin")
+    (snapshots["gpt_oss"] / "config.json").write_text("{", "utf-8")
+    (snapshots["distilbert"] / "config.json").write_text('{"model_type": "resnet"}', "utf-8")
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    why = {one.title: one.why_not for one in foreign.cached()}
+    assert "auto_map" in why["tiny/gpt2"]
+    assert "pickle" in why["tiny/t5"]
+    assert "config.json" in why["tiny/gpt_oss"]
+    assert "resnet" in why["tiny/distilbert"]
+    for kind in ("gpt2", "t5", "gpt_oss"):  # a link to it says so in one sentence
+        loaded().clear()
+        with pytest.raises(HeadlightError):
+            explore.maps(query(name_of(kind)))
+
+
+@pytest.mark.parametrize("model", [*map(name_of, KINDS), name_of("t5", "decoder"), name_of("t5", "cross")])
+def test_a_picture_is_the_models_own_pass(model: str) -> None:
+    run = pictures.picture(Settings(TEXT, model=model)).run
+    header, body = unpacked(explore.maps(query(model)))
+    said, floats = unpacked(body[: header["parts"][0]])
+    maps, values = unpacked(body[header["parts"][0] :])
+    assert np.array_equal(np.frombuffer(floats, "<f4"), run.weights[0, 0].numpy().ravel())
+    wanted = (run.weights * 255).round().byte().numpy()
+    assert np.array_equal(np.frombuffer(values, np.uint8).reshape(wanted.shape), wanted)
+    assert (maps["tokens"], maps["columns"]) == (run.tokens, run.columns)
+    assert run.weights.shape[2:] == (len(run.tokens), len(run.columns or run.tokens))
+    assert said["groups"] == (["encoder", "decoder", "cross"] if "t5" in model else [said["group"]])
+    assert (said["unusable"], "steps" in said["fixed"]) == ({}, True)
+
+
+def test_rows_that_keep_something_for_nobody_have_a_column_for_it() -> None:
+    run = pictures.picture(Settings(TEXT, model=name_of("gpt_oss"))).run
+    assert run.columns == [*run.tokens, pictures.NOBODY]
+    assert largest_difference(run.weights.sum(-1), torch.ones(run.weights.shape[:-1])) < 1e-6
+    assert float(run.weights[..., -1].max()) > 0.05
+    among = pictures.among_tokens(run)
+    assert among is not None
+    assert torch.equal(among, run.weights[..., :-1])
+
+
+def test_what_cannot_be_changed_is_said_and_left_out() -> None:
+    said = picture(name_of("t5", "cross"), mask="causal", unheard="0", t="0.5")
+    assert said["fixed"]["mask"] == said["fixed"]["unheard"] == abilities.TWO_TEXTS
+    assert set(said["unusable"]) == {"mask", "unheard"}
+    assert all(abilities.TWO_TEXTS in sentence for sentence in said["told"])
+    assert said["effect"]["at"] is not None, "the temperature still acts"
+    assert any("the model’s own answer" in notice for notice in said["notices"])
+
+
+@pytest.mark.parametrize("route", ["maps", "focus", "pair", "begun", "masked", "entered", "outcomes", "shuffled"])
+@pytest.mark.parametrize("model", [*map(name_of, KINDS), name_of("t5", "decoder"), name_of("t5", "cross")])
+def test_explore_compare_and_masks_answer_whatever_is_changed(route: str, model: str) -> None:
+    changed = {"mask": "window", "t": "0.5", "off": ["L0 H1"], "look": "values_surprise_mean_random_all", "t2": "2"}
+    for more in ({}, changed):
+        if route != "shuffled" or "~" not in model:
+            assert answer(route, query(model, **more))
+
+
+@pytest.mark.parametrize("kind", ["csv", "npz", "html", "about", "ipynb"])
+def test_files_of_a_cross_map(kind: str) -> None:
+    made = answer(f"explore.{kind}", query(name_of("t5", "cross")))
+    if kind == "csv":
+        head = made.decode("utf-8-sig").splitlines()[0].split(",")
+        assert head[1:] == [*TEXT.split(), "[SEP]"]
+    if kind == "ipynb":
+        assert b"load_model('tiny/t5', revision=" in made.replace(b'\\"', b"'")
+    assert ROUTES[f"explore.{kind}"] == "explore"
+
+
+def test_the_card_says_what_it_is_what_was_checked_and_what_it_cannot() -> None:
+    about = json.loads(take_along.about(*take_along.of_link(query(name_of("t5")))))["facts"][0]
+    for said in ("architecture: T5", "sha256: ", "checked: every row sums to 1", "memory of these maps: ", REVISION):
+        assert said in about
+    assert "no steps: Its layers are computed by transformers" in about
+
+
+def test_pages_of_recorded_steps_say_that_it_has_none() -> None:
+    with pytest.raises(HeadlightError, match="choose MiniLM in the bar, the link stays"):
+        answer("steps", query(name_of("gpt2")))
+
+
+def test_a_pin_keeps_the_kind_of_attention() -> None:
+    settings = Settings(TEXT, model=name_of("t5", "cross"))
+    found = parse_pin(f"0.1{pin_tail(settings)}", "auto", pictures.sizes_of)
+    assert found is not None
+    assert found[0] == settings
+
+
+def test_a_folder_has_a_name_that_tells_nothing_of_its_place(home: Path, client: TestClient, tmp_path: Path) -> None:
+    place = home / "hub" / "models--tiny--gpt2" / "snapshots" / REVISION
+    found = client.get(f"{PATH}/folder", params={"path": str(place)}).json()
+    assert found["name"] == foreign.opened(str(place)).name
+    assert str(home) not in json.dumps(found)
+    assert picture(found["name"])["group"] == "decoder"
+    for path, why in (
+        (tmp_path, "cannot read config.json"),
+        (tmp_path / "none", "no folder"),
+        ("", "cannot read config.json"),
+        ("\x00", "no folder"),
+    ):
+        refused = client.get(f"{PATH}/folder", params={"path": str(path)})
+        assert (refused.status_code, why in refused.text) == (422, True), path
+
+
+def test_models_go_by_bytes_and_take_their_pictures_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded().clear()
+    one, other = (Settings("the lazy cat sat", model=name_of(kind)) for kind in ("t5", "gpt2"))
+    first = pictures.picture(one)
+    cache = loaded()
+    monkeypatch.setattr(cache, "_Cache__maxsize", cache.currsize + 1)
+    pictures.picture(other)
+    assert not pictures.is_loaded(name_of("t5"))
+    assert pictures.is_loaded(name_of("gpt2"))
+    assert pictures.picture(one) is not first, "its pictures went with it"
+
+
+def test_a_server_for_others_has_none_of_it(client: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(public.VARIABLE, "1")
+    assert not models.is_there(name_of("gpt2"))
+    assert foreign.NOT_HERE.split(";")[0] in picture(name_of("gpt2"))["told"][0].lower().replace("models", "models")
+    for question in ("cached", "folder?path=/", "size?id=a/b"):
+        assert client.get(f"{PATH}/{question}").status_code == 422
+    assert "error" in client.get(f"{PATH}/download?id=a/b").json()
+    with pytest.raises(HeadlightError, match="public server"):
+        foreign.named(str(home))
+
+
+def test_only_headlights_own_pages_ask_the_machine(client: TestClient) -> None:
+    assert client.get(f"{PATH}/cached", headers={"Origin": "http://elsewhere.example"}).status_code == 403
+    assert client.get(f"{PATH}/cached", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert client.post(f"{PATH}/cached").status_code == 403
+    assert client.get(f"{PATH}/nothing").status_code == 404
+    assert len(client.get(f"{PATH}/cached").json()) == len(KINDS)
+
+
+def fetched(steps: Callable[[Callable[[float], object]], None]) -> list[dict[str, Any]]:
+    """The lines of a download that does these steps."""
+
+    def download(name: str, revision: str | None, on_progress: Callable[[float], object]) -> tuple[Path, str]:
+        steps(on_progress)
+        return Path(), REVISION
+
+    with served(download=download) as asked:
+        answer = asked.get(f"{PATH}/download?id=tiny/gpt2")
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_a_download_tells_how_far_it_is_and_then_the_name() -> None:
+    def steps(on_progress: Callable[[float], object]) -> None:
+        for done in (0.25, 1.0):
+            on_progress(done)
+
+    *going, last = fetched(steps)
+    assert going == [{"done": 0.25}, {"done": 1.0}]
+    assert last["name"] == name_of("gpt2")
+
+
+def test_a_download_that_fails_says_why_and_leaves_room_for_the_next() -> None:
+    def fails(_: Callable[[float], object]) -> None:
+        raise HeadlightError("tiny/gpt2 is gated: accept its terms on huggingface.co")
+
+    for _ in range(2):
+        assert fetched(fails) == [{"error": "Tiny/gpt2 is gated: accept its terms on huggingface.co."}]
+
+
+def test_the_hub_is_not_asked_where_its_own_switch_says_so(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public, "ASKS_HUB", False)
+    assert "HF_HUB_OFFLINE is set" in client.get(f"{PATH}/size?id=a/b").text
+
+
+@pytest.mark.parametrize("name", ["a", "tiny/gpt3", "../x", "a b", "", f"tiny/gpt2@{'f' * 40}"])
+def test_what_the_command_cannot_open(name: str) -> None:
+    with pytest.raises(HeadlightError):
+        foreign.named(name)
+
+
+def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setattr(foreign, "_named", set())
+    assert foreign.named("tiny/t5").name == name_of("t5")
+    assert foreign.named(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
+    listed = models.offered({})
+    assert (listed[name_of("t5")].title, listed[name_of("t5")].group) == ("tiny/t5", "Of this machine")
+    monkeypatch.setattr(public, "is_local", lambda: False)  # others may look at these too, and at no others
+    assert models.is_there(name_of("t5"))
+    assert not models.is_there(name_of("distilbert"))
