@@ -115,18 +115,26 @@ class AttentionBlock(nn.Module):
             self.output_norm = norm(sizes.norm and sizes.norm_after)
 
     def forward(
-        self, x: Tensor, *, attention: AttentionLayer | None = None, rows: int | None = None, **switches: Any
+        self,
+        x: Tensor,
+        *,
+        attention: AttentionLayer | None = None,
+        rows: int | None = None,
+        memory: Tensor | None = None,
+        **switches: Any,
     ) -> tuple[Tensor, Tensor | None]:
         """x (b, i, c) -> x (b, i, c) and weights (b, h, i, j).
 
         Args:
             attention: takes the place of the block's own layer.
             rows: i in the result: the first so many tokens alone ask, all of them are looked at; None = all.
+            memory: (b, j, c), normed already: is looked at instead of x (cross-attention).
             switches: keyword arguments of `AttentionLayer.forward`.
         """
         attend = self.attention if attention is None else attention
-        key = x if self.norm_after else self.attention_norm(x)
-        attended, weights = attend(key if rows is None else key[:, :rows], key, **switches)
+        query = x if self.norm_after else self.attention_norm(x)
+        key = query if memory is None else memory
+        attended, weights = attend(query if rows is None else query[:, :rows], key, **switches)
         x = x[:, :rows] + attended if self.residual else attended
         x = self.attention_norm(x) if self.norm_after else x
         if self.feed_forward is not None:

@@ -54,23 +54,27 @@ def read(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
     return together(ids) if together else [tokenizer.id_to_token(one) or "" for one in ids]
 
 
-def joint_mask(mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor | None) -> Tensor | None:
+def joint_mask(
+    mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor | None, len_k: int | None = None
+) -> Tensor | None:
     """The mask of all layers, the model's own in it; None when everything is allowed, which is faster.
+
+    `len_k`: of other tokens that are looked at; None = the same ones.
 
     Raises:
         MaskError: it is no written form, rule or bool tensor, or does not fit these sizes.
     """
-    own = masks.parse(own_mask)
+    own, len_k = masks.parse(own_mask), length if len_k is None else len_k
     if isinstance(mask, Tensor):
-        allow = masks.four_axes(mask, 1, n_heads, length, length)
-        allow = allow & masks.allow(own, length, length, device=allow.device)
+        allow = masks.four_axes(mask, 1, n_heads, length, len_k)
+        allow = allow & masks.allow(own, length, len_k, device=allow.device)
         return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
     if not isinstance(mask, str) and not callable(mask):
         raise MaskError(f"mask must be a written form, a rule or a bool tensor, got {type(mask).__name__}")
     if keep is None and own_mask == "none" and (mask == "none" or mask is masks.full):
         return None
     rule = masks.parse(mask) if isinstance(mask, str) else mask
-    allow = masks.allow(masks.both(own, rule), length, length, keep)
+    allow = masks.allow(masks.both(own, rule), length, len_k, keep)
     return None if bool(allow.all()) else allow
 
 
@@ -91,8 +95,10 @@ def heads_on(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor 
     return None if bool(heads.all()) else heads
 
 
-def values_on(values_off: Iterable[int], length: int) -> Tensor | None:
+def values_on(values_off: Iterable[int], length: int, len_k: int | None = None) -> Tensor | None:
     """bool (1, 1, i, j), False where another token would mix in the value of a key in `values_off`; None for none.
+
+    `len_k`: as in `joint_mask`; of other tokens each is another one.
 
     Raises:
         SizeError: something in it is no place of a token. One that the text lacks changes nothing.
@@ -101,17 +107,22 @@ def values_on(values_off: Iterable[int], length: int) -> Tensor | None:
     wrong = [place for place in places if not isinstance(place, int) or place < 0]
     if wrong:
         raise SizeError(f"values_off has {wrong[0]!r}; give places of tokens, counted from 0")
-    values = masks.allow(masks.unseen(*places), length, length)
+    if len_k is None:
+        values = masks.allow(masks.unseen(*places), length, length)
+    else:
+        values = masks.allow(lambda i, j: (i >= 0) & ~torch.isin(j, torch.tensor(places, dtype=j.dtype)), length, len_k)
     return None if bool(values.all()) else values
 
 
-def position_for(stack: Stack, position: str | Position) -> Position:
+def position_for(stack: Stack, position: str | Position, trained: Position | None = None) -> Position:
     """The encoding that `Model.run` was asked for; one that is built here is on the stack's device and in its dtype.
+
+    `trained`: the encoding that takes the place of the stack's own, where it has two.
 
     Raises:
         PositionError: the name is not known, or cannot serve this stack.
     """
-    trained, sizes = stack.position, stack.sizes
+    trained, sizes = stack.position if trained is None else trained, stack.sizes
     if isinstance(position, Position):
         return position
     if position == "trained" or (position == "rotary" and isinstance(trained, Rotary)):

@@ -170,10 +170,7 @@ class Model:
             TooLong, MaskError, PositionError, SizeError: with the numbers.
             Unsupported: that implementation is not known, or cannot do what is asked.
         """
-        if trace_layer is not None and trace_layer not in range(self.sizes.n_layers):
-            raise SizeError(f"trace_layer={trace_layer}: the layers are 0 to {self.sizes.n_layers - 1}")
-        if implementation is not None and trace_layer is None:
-            raise HeadlightError("implementation without trace_layer: say which layer it takes the place of")
+        self._check_traced(trace_layer, implementation)
         tokens, ids = self.tokenize(text)
         switches = self.switches(len(ids), None, mask, position, heads_off, temperature, values_off)
         whole = padded([ids], self.pad_id)[0]
@@ -253,17 +250,25 @@ class Model:
         heads_off: Iterable[tuple[int, int]] = (),
         temperature: float = 1.0,
         values_off: Iterable[int] = (),
+        columns: int | None = None,
     ) -> RunSwitches:
         """Checks masks, heads and values, and gives them, position and temperature to whichever stack will compute.
 
         Args:
             length: tokens of the text, or of the longest.
             keep: bool (b, i), True = a real token; None = there is no padding.
+            columns: how many tokens are looked at, where they are others.
         """
         values = tuple(values_off)
-        allow = joint_mask(mask, self.own_mask, self.sizes.n_heads, length, keep)
-        ablate = Ablation(heads_on(heads_off, self.sizes), values_on(values, length))
+        allow = joint_mask(mask, self.own_mask, self.sizes.n_heads, length, keep, columns)
+        ablate = Ablation(heads_on(heads_off, self.sizes), values_on(values, length, columns))
         return RunSwitches(self, mask, position, temperature, allow, ablate, values)
+
+    def _check_traced(self, trace_layer: int | None, implementation: str | None) -> None:
+        if trace_layer is not None and trace_layer not in range(self.sizes.n_layers):
+            raise SizeError(f"trace_layer={trace_layer}: the layers are 0 to {self.sizes.n_layers - 1}")
+        if implementation is not None and trace_layer is None:
+            raise HeadlightError("implementation without trace_layer: say which layer it takes the place of")
 
     def _pass(
         self,

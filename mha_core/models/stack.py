@@ -54,6 +54,10 @@ class Stack(nn.Module, ABC):
         """The block of that layer, counted from 0."""
         return cast(AttentionBlock, self.layers[layer])
 
+    def draw_positions(self, seed: int) -> None:
+        """A new encoding of positions; the seed is that of a learned table's random start."""
+        self.position = self.sizes.encoding(seed)
+
     def as_implementation(self, name: str) -> Self:
         """A copy whose attention layers, with the same weights, are that implementation, in eval mode.
 
@@ -66,9 +70,9 @@ class Stack(nn.Module, ABC):
         shared = {id(one): one for one in self.parameters() if not one.requires_grad}
         twin = copy.deepcopy(self, shared)
         twin.sizes = replace(self.sizes, implementation=name)
-        for layer in range(len(twin.layers)):
-            block = twin.block(layer)
-            block.attention = as_implementation(block.attention, name)
+        for block in list(twin.modules()):
+            if isinstance(block, AttentionBlock):
+                block.attention = as_implementation(block.attention, name)
         return twin.eval()
 
     @abstractmethod

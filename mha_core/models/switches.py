@@ -52,11 +52,12 @@ class RunSwitches:
             "temperature": self.temperature,
         }
 
-    def changes(self, tokens: Sequence[str], row: int = 0) -> Changes:
-        """What they change for one text of the batch, the one in this row."""
-        n, allow = len(tokens), self.allow
+    def changes(self, tokens: Sequence[str], row: int = 0, columns: Sequence[str] | None = None) -> Changes:
+        """What they change for one text of the batch, the one in this row; `columns`: as in `Run`."""
+        keys = tokens if columns is None else columns
+        n, allow = len(keys), self.allow
         if allow is not None:
-            allow = allow[row if len(allow) > 1 else 0, :, :n, :n]
+            allow = allow[row if len(allow) > 1 else 0, :, : len(tokens), :n]
             allow = None if bool(allow.all()) else allow
         heads = self.ablate.heads
         off = () if heads is None else tuple((layer, head) for layer, head in (~heads).nonzero().tolist())
@@ -66,7 +67,7 @@ class RunSwitches:
             position=self.position,
             temperature=self.temperature,
             heads_off=len(off),
-            values_off=[tokens[place] for place in sorted(set(self.values_off)) if place < n],
+            values_off=[keys[place] for place in sorted(set(self.values_off)) if place < n],
         )
         return Changes(said, allow, off)
 

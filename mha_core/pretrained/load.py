@@ -14,6 +14,7 @@ from ..device import is_out_of_memory, pick, require_dtype
 from ..errors import Unsupported, WeightsFileError
 from ..models.model import Model
 from ..models.stack import Stack
+from ..models.translator import model_of
 from ..training import saved
 from ..training.events import History
 from . import bert, hub, minilm, smollm2
@@ -72,7 +73,7 @@ def load_model(
         files = _local(folder)
     stack, notices = _on(chosen, files.stack.to(dtype), may_fall_back=device == "auto")
     history = files.history
-    return Model(
+    return model_of(
         name,
         files.tokenizer,
         stack,

@@ -20,7 +20,7 @@ from ..errors import HeadlightError
 FOLDERS = (Path(__file__).parent / "web", Path(__file__).parents[2] / "assets" / "web")
 _NAMES = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[\w./]+\.js)";$', re.MULTILINE)
 _SHEET = re.compile(r'^import (\w+) from "(\.{1,2}/[\w./]+\.css)" with \{ type: "css" \};$', re.MULTILINE)
-_EXPORT = re.compile(r"^export ((?:async )?function|class|const) ([\w$]+)", re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?function\*?|class|const) ([\w$]+)", re.MULTILINE)
 _LEFT = re.compile(r"^(import|export)\b.*", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(//[^\n]*|/\*(?:(?!\*/).)*\*/[ \t]*)\n", re.MULTILINE | re.DOTALL)
 _BEGINNING = """\

@@ -22,6 +22,8 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "brackets": {name: {"position": name} for name in ("none", "sinusoidal", "learned", "rotary")},
     "words": {"1layer": {"n_layers": 1}, "2layers": {"n_layers": 2}},
     "names": {"none": {"position": "none"}, "rotary": {"position": "rotary"}},
+    "dates": {"sinusoidal": {"position": "sinusoidal"}},
+    "shapes": {"sinusoidal": {"position": "sinusoidal"}},
     "made_up": {name: {"position": name} for name in ("none", "sinusoidal", "rotary")},
 }
 
@@ -56,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             else:
                 saved.save(chosen.folder / folder, history)
             last = history.evaluations[-1]
-            print(f"{folder}: accuracy {last.test_accuracy:.3f}, {history.seconds:.1f} s", flush=True)
+            aligned = "" if last.aligned is None else f", aligned {last.aligned:.4f}"
+            print(f"{folder}: accuracy {last.test_accuracy:.3f}{aligned}, {history.seconds:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

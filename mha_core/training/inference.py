@@ -11,12 +11,14 @@ from ..models.classifier import Classifier
 from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.model import Model
+from ..models.vision import PictureModel, VisionTransformer
+from .tasks.shapes import pixels_of
 
 MOST_TOKENS = 500  # that are made at once
 MOST_SCORES = 16_000_000  # b · h · n² of one batch of texts that are asked one by one
 
 T = TypeVar("T")
-K = TypeVar("K", Classifier, LanguageModel)
+K = TypeVar("K", Classifier, LanguageModel, VisionTransformer)
 Told = Callable[[str], object]  # is called with what must be said of an answer, as that the CPU computed it
 
 
@@ -39,9 +41,11 @@ def logits(
         TooLong: a text has more tokens than the model takes.  Unsupported: the model is no classifier.
         DeviceError: the model's device is full, and was chosen by name.
     """
-    _check_classes(model)
     if not texts:
         raise SizeError("no text was given; give at least one")
+    if isinstance(model, PictureModel):
+        return _of_pictures(model, texts, told)
+    _check_classes(model)
     if mask_padding is None:
         mask_padding = model.history is None or model.history.recipe.mask_padding
     ids, keep = padded([model.tokenize(text)[1] for text in texts], model.pad_id)
@@ -68,6 +72,8 @@ def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Told = la
     Raises:
         Unsupported, DeviceError: as `logits`.
     """
+    if isinstance(model, PictureModel):
+        return _of_pictures(model, texts, told).softmax(dim=-1) if texts else torch.empty(0, len(classes(model)))
     _check_classes(model)
     sizes = model.sizes
     coded = [model.coded(text)[1][: sizes.max_len] for text in texts]
@@ -126,6 +132,16 @@ def continuation(
             ids.append(chosen)
             drawn.append((model.tokenizer.id_to_token(chosen) or "[UNK]", float(last.softmax(dim=0)[chosen])))
         return drawn
+
+    return _computed(model, compute, told)
+
+
+def _of_pictures(model: PictureModel, texts: Sequence[str], told: Told) -> Tensor:
+    """One number a class, (n, classes), of pictures by their written forms, see `shapes.read`."""
+    pixels = pixels_of(texts)
+
+    def compute(stack: VisionTransformer) -> Tensor:
+        return stack.logits(pixels.to(stack.device, stack.words.weight.dtype))
 
     return _computed(model, compute, told)
 

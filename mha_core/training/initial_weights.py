@@ -1,6 +1,7 @@
 """The model of a recipe: with empty parameters, and with the random start that a training gives them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -10,8 +11,11 @@ from torch import Tensor, nn
 from ..attention import IMPLEMENTATIONS, Weights
 from ..attention.base import AttentionLayer
 from ..models.block import BlockSizes
-from ..models.classifier import Classifier, ClassifierSizes
-from ..models.language_model import LanguageModel, LanguageSizes
+from ..models.classifier import ClassifierSizes
+from ..models.encoder_decoder import EncoderDecoderSizes
+from ..models.language_model import LanguageSizes
+from ..models.stack import Stack
+from ..models.vision import VisionSizes
 from .recipe import Recipe
 
 _BY_THE_SEED = ("torch", "efficient")  # their laws differ, so that one seed gives them different layers
@@ -34,13 +38,28 @@ def language_sizes(recipe: Recipe, vocabulary: int, length: int) -> LanguageSize
     return LanguageSizes(vocabulary=vocabulary, max_len=length, **_common(recipe))
 
 
+def translator_sizes(recipe: Recipe, vocabulary: int, target_length: int) -> EncoderDecoderSizes:
+    """The sizes of a recipe's encoder–decoder, which writes so many tokens."""
+    return EncoderDecoderSizes(
+        vocabulary=vocabulary, max_len=recipe.max_len, target_len=target_length, **_common(recipe)
+    )
+
+
+def vision_sizes(recipe: Recipe, classes: int, picture: Sequence[int]) -> VisionSizes:
+    """The sizes of a recipe's vision transformer; `picture`: as in `events.Start`."""
+    side, patch, registers = picture
+    tokens = 1 + registers + (side // patch) ** 2
+    sizes = {"vocabulary": tokens, "max_len": tokens, "side": side, "patch": patch, "registers": registers}
+    return VisionSizes(classes=classes, **sizes, **_common(recipe))  # type: ignore[arg-type]
+
+
 def _common(recipe: Recipe) -> dict[str, Any]:
     names = {field.name for field in fields(BlockSizes)} & {field.name for field in fields(Recipe)}
     return {name: getattr(recipe, name) for name in names - {"vocabulary", "max_len"}}
 
 
 @torch.no_grad()
-def draw(stack: Classifier | LanguageModel, seed: int, *, own: bool = False) -> None:
+def draw(stack: Stack, seed: int, *, own: bool = False) -> None:
     """Gives every parameter its random start, on the CPU: of a seed the same in every implementation, or each its own.
 
     The positional encoding has a generator of its own, so that models that differ in nothing else share all others. Its
@@ -54,7 +73,7 @@ def draw(stack: Classifier | LanguageModel, seed: int, *, own: bool = False) -> 
     sizes = stack.sizes
     seed += _apart(sizes.implementation) if own else 0
     generator = torch.Generator().manual_seed(seed)
-    stack.position = sizes.encoding(2**32 - 1 - seed)  # torch's generator uses no more than 32 bits
+    stack.draw_positions(2**32 - 1 - seed)  # torch's generator uses no more than 32 bits
     for module in _parts(stack):
         if isinstance(module, AttentionLayer):
             drawn = _attention(sizes.d_model, generator, xavier=own and sizes.implementation == "torch")

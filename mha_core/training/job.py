@@ -14,7 +14,7 @@ from .events import End, Evaluation, Start, to_line
 from .limits import KINDS, Data, Order, check_maps, check_parameters, check_step, check_threads
 from .loop import Training
 from .recipe import NOT_A_NUMBER, Recipe
-from .tasks import Labelled, Language
+from .tasks import Task
 
 TURN_SECONDS = 1.0
 TIMING_SECONDS, FEWEST_ROUNDS, MOST_ROUNDS = 3.0, 3, 200
@@ -43,7 +43,7 @@ class Job:
         self.say = say
         self.stop = stop
         self.enough = enough
-        self._tasks: dict[tuple[str, int, int], Labelled | Language] = {}
+        self._tasks: dict[tuple[str, int, int], Task] = {}
         self._told: set[str] = set()
         self._clock = clock
         self._ends = clock() + order.seconds
@@ -69,7 +69,7 @@ class Job:
     def _is_over(self) -> bool:
         return self.stop.is_set() or self.enough.is_set() or self._clock() > self._ends
 
-    def _task(self, recipe: Recipe) -> Labelled | Language:
+    def _task(self, recipe: Recipe) -> Task:
         """The recipe's data, built once for all runs on it."""
         key, data = (recipe.task, recipe.data_seed, recipe.max_len), self.order.data
         if key not in self._tasks:
@@ -164,7 +164,7 @@ def step_times(trainings: dict[str, Training], stop: threading.Event) -> dict[st
     return {"names": ratios, "seconds": epochs, "steps_per_epoch": steps}
 
 
-def _from_outside(data: Data, recipe: Recipe) -> Labelled | Language:
+def _from_outside(data: Data, recipe: Recipe) -> Task:
     """The recipe's task, which comes from a file or from the hub."""
     seed = recipe.data_seed
     if data.kind not in KINDS:

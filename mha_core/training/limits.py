@@ -106,7 +106,9 @@ def check_step(recipe: Recipe, length: int) -> None:
 def check_maps(start: Start, runs: int) -> None:
     """Raises a SizeError when the snapshots of so many runs like this one would take too much memory."""
     recipe = start.recipe
-    cells = recipe.n_layers * recipe.n_heads * sum(len(probe) ** 2 for probe in start.probes)
+    columns = start.columns or start.probes
+    sides = (len(rows) * len(seen) for rows, seen in zip(start.probes, columns, strict=True))
+    cells = recipe.n_layers * recipe.n_heads * sum(sides)
     most = runs * (recipe.evaluations + 1) * cells
     if most > MOST_MAPS:
         raise SizeError(

@@ -16,12 +16,13 @@ import torch
 
 from ..device import or_on_the_cpu, pick
 from ..models.model import Model
+from ..models.translator import model_of
 from . import saved, tokens
 from .events import End, Evaluation, Event, History, Snapshot, Start, Step
 from .objectives import objective
 from .recipe import NOT_A_NUMBER, Recipe
 from .scores import Totals
-from .tasks import Labelled, Language
+from .tasks import Labelled, Task
 
 T = TypeVar("T")
 
@@ -67,7 +68,7 @@ class Training:
             or one that was chosen by name is full.
     """
 
-    def __init__(self, recipe: Recipe, task: Labelled | Language) -> None:
+    def __init__(self, recipe: Recipe, task: Task) -> None:
         recipe.check()
         self.recipe = recipe
         self.task = task
@@ -167,7 +168,9 @@ class Training:
         """A copy of the model as it stands, to look at."""
         stack = copy.deepcopy(self.stack).eval().requires_grad_(False)
         facts = {"model": self.task.title, "torch": str(torch.__version__), "python": platform.python_version()}
-        return Model(self.recipe.task, self.tokenizer, stack, origin="trained here", facts=facts, history=self.history)
+        return model_of(
+            self.recipe.task, self.tokenizer, stack, origin="trained here", facts=facts, history=self.history
+        )
 
     def save(self, folder: Path) -> None:
         """Writes the run into a folder of its own, see `saved`."""
@@ -228,6 +231,9 @@ class Training:
             parameters=sum(parameter.numel() for parameter in self.stack.parameters()),
             longest=work.longest,
             probes=[tokens for tokens, _ in work.probes],
+            columns=list(work.columns),
+            target_length=work.target_length,
+            picture=list(work.picture),
             versions={name: version(name) for name in ("torch", "tokenizers")} | {"python": platform.python_version()},
             machine=f"{self.device.type}, {self.recipe.threads} thread{'s' if self.recipe.threads > 1 else ''}",
         )
@@ -249,15 +255,11 @@ class Training:
         return evaluation, outcome.predicted
 
     def _snapshots(self, step: int) -> Iterator[Snapshot]:
-        for number, (_, ids) in enumerate(self.objective.probes):
+        for number in range(len(self.objective.probes)):
             with on_threads(self.recipe.threads):
-                maps = self._computed(partial(self._maps, ids))
+                maps = torch.cat(self._computed(partial(self.objective.probe_maps, number)))
                 rounded = (maps * 255).round().to("cpu", torch.uint8)
             yield Snapshot(step, number, list(maps.shape), rounded.numpy().tobytes())
-
-    def _maps(self, ids: list[int]) -> torch.Tensor:
-        """The weights of one text, (layers, h, i, j)."""
-        return torch.cat(self.objective.maps(torch.tensor([ids], device=self.stack.device)))
 
 
 def _short(value: float) -> float:

@@ -1,12 +1,12 @@
-"""The loss that a training minimises and the test that judges it: the class of a text, or the next token."""
+"""The loss that a training minimises and the test that judges it: a class, the next token, a translation."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
@@ -14,34 +14,43 @@ from torch.nn import functional as F
 
 from .. import masks
 from ..models.classifier import PADDING, Classifier
+from ..models.encoder_decoder import EncoderDecoder
 from ..models.inputs import padded
 from ..models.language_model import LanguageModel
-from .initial_weights import classifier_sizes, draw, language_sizes
+from ..models.stack import Stack
+from ..models.vision import VisionTransformer, token_names
+from .initial_weights import classifier_sizes, draw, language_sizes, translator_sizes, vision_sizes
 from .recipe import Recipe
-from .scores import Outcome, Totals, head_scores
-from .tasks import Batch, Labelled, Language
+from .scores import Outcome, Totals, aligned, head_scores
+from .tasks import Batch, Labelled, Language, Pairs, Pictures, Task, Translation
+from .tasks.shapes import pixels_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+TEXTS_AT_ONCE = 128  # that are translated: each of their tokens is a pass
 ROWS_OF_HEADS = 64  # of a language model's test rows, for the scores of its heads
 
 
 class Objective(ABC):
-    """The base of both, for one recipe and one task.
+    """The base of all, for one recipe and one task.
 
     Attributes:
         stack: the model.
         rows_train, rows_test, longest: as in `events.Start`.
         probes: tokens and ids of the texts whose maps are kept.
+        columns, target_length, picture: as in `events.Start`.
     """
 
-    stack: Classifier | LanguageModel
+    stack: Stack
     rows_train: int
     rows_test: int
     longest: int
     probes: list[tuple[list[str], list[int]]]
     notes: tuple[str, ...] = ()
+    columns: Sequence[list[str]] = ()
+    target_length = 0
+    picture: Sequence[int] = ()
 
     @abstractmethod
     def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Totals]:
@@ -58,6 +67,10 @@ class Objective(ABC):
     @abstractmethod
     def maps(self, ids: Tensor) -> list[Tensor]:
         """The weights (1, h, i, j) of every layer for one text, int64 (1, i)."""
+
+    def probe_maps(self, number: int) -> list[Tensor]:
+        """The weights (1, h, i, j) of every layer for one of the probes."""
+        return self.maps(torch.tensor([self.probes[number][1]], device=self.stack.device))
 
 
 class Classes(Objective):
@@ -133,6 +146,29 @@ class Classes(Objective):
         return sum(right.values()) / len(right) if right else None
 
 
+class ClassesOfPictures(Classes):
+    """The class of a picture."""
+
+    def __init__(self, stack: VisionTransformer, recipe: Recipe, task: Pictures) -> None:
+        self.stack: VisionTransformer = stack  # type: ignore[assignment]
+        self._recipe, self._task = recipe, task
+        self._train, self._test = task.train_pixels, task.test_pixels  # type: ignore[assignment]
+        self._labels_train = torch.tensor([row.label for row in task.train])
+        self._labels_test = torch.tensor([row.label for row in task.test])
+        self.rows_train, self.rows_test = len(task.train), len(task.test)
+        self.picture = (task.side, task.patch, task.registers)
+        names = list(token_names(*self.picture))
+        self.longest = len(names)
+        self.probes = [(names, list(range(len(names)))) for _ in task.probes]
+        self._order = torch.empty(0, dtype=torch.int64)
+
+    def probe_maps(self, number: int) -> list[Tensor]:
+        return self.maps(pixels_of([self._task.probes[number]]).to(self.stack.device))
+
+    def _logits(self, coded: Any, rows: Tensor) -> Tensor:
+        return self.stack.logits(coded[rows].to(self.stack.device))
+
+
 class NextTokens(Objective):
     """The next token at every place; accuracy counts where the answer can be known."""
 
@@ -183,15 +219,82 @@ class NextTokens(Objective):
         return loss, Totals(loss.item() * places, places, right, int(scored.sum()))
 
 
+class Translations(Objective):
+    """The translation of a text, token by token; an answer is right when the model by itself writes all of it so."""
+
+    def __init__(self, stack: EncoderDecoder, recipe: Recipe, task: Translation, tokenizer: Tokenizer) -> None:
+        self.stack: EncoderDecoder = stack
+        self._recipe, self._task = recipe, task
+        self._test = task.test()
+        self.rows_train, self.rows_test = task.rows_train, len(self._test.ids)
+        self.longest, self.target_length = task.length, task.target_length
+        self._number = {token: number for number, token in enumerate(task.vocabulary)}
+        coded = [tokenizer.encode(text) for text in task.probes]
+        self.columns = [one.tokens for one in coded]
+        answers = [[*(task.answer(text) or ""), task.END] for text in task.probes]
+        self.probes = [(tokens, one.ids) for tokens, one in zip(answers, coded, strict=True)]
+
+    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Totals]:
+        return self._loss(self._task.batch(self._recipe.batch, generator))
+
+    def evaluate(self) -> Outcome:
+        totals, looks, comes_from_a_word = Totals(), 0, 0
+        with _answering(self.stack):
+            for rows in torch.split(torch.arange(self.rows_test), max(TEXTS_AT_ONCE, self._recipe.batch)):
+                batch = Pairs(*(part[rows].to(self.stack.device) for part in vars(self._test).values()))
+                written = self.stack.greedy(batch.ids, batch.keep, self._number[self._task.START], self.target_length)
+                right = int((written == batch.target[:, 1:]).all(dim=1).sum())
+                loss = self._loss(batch)[1]
+                totals += Totals(loss.loss, loss.losses, right, len(rows))
+                given = torch.cat([batch.target[:, :1], written[:, :-1]], dim=1)
+                maps = self.stack.decode(given, self.stack.memory(batch.ids, batch.keep), batch.keep).cross[-1]
+                hits, places = aligned(cast(Tensor, maps), batch.origin)
+                looks, comes_from_a_word = looks + hits, comes_from_a_word + places
+        return Outcome(totals, [], {"aligned": round(looks / max(1, comes_from_a_word), 6)})
+
+    def evaluate_train(self) -> Totals:
+        generator = torch.Generator().manual_seed(self._recipe.seed)
+        with _answering(self.stack):
+            return self._loss(self._task.batch(self.rows_test, generator))[1]
+
+    def maps(self, ids: Tensor) -> list[Tensor]:
+        with _answering(self.stack):
+            return list(self.stack(ids)[1])
+
+    def probe_maps(self, number: int) -> list[Tensor]:
+        written, ids = self.probes[number]
+        given = [self._number[token] for token in (self._task.START, *written[:-1])]
+        source, target = (torch.tensor([row], device=self.stack.device) for row in (ids, given))
+        with _answering(self.stack):
+            return cast(list[Tensor], self.stack.decode(target, self.stack.memory(source)).cross)
+
+    def _loss(self, batch: Pairs) -> tuple[Tensor, Totals]:
+        ids, keep, target = (part.to(self.stack.device) for part in (batch.ids, batch.keep, batch.target))
+        logits, answers = self.stack.logits(ids, keep, target[:, :-1]), target[:, 1:]
+        loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
+        with torch.no_grad():
+            right = int((logits.argmax(dim=-1) == answers).all(dim=1).sum())
+        return loss, Totals(loss.item() * answers.numel(), answers.numel(), right, len(ids))
+
+
 def objective(
-    recipe: Recipe, task: Labelled | Language, tokenizer: Tokenizer, device: torch.device
-) -> Classes | NextTokens:
+    recipe: Recipe, task: Task, tokenizer: Tokenizer, device: torch.device
+) -> Classes | NextTokens | Translations:
     """The objective of a task, with a model in its random start on the device."""
     vocabulary = tokenizer.get_vocab_size()
+    if isinstance(task, Pictures):
+        picture = (task.side, task.patch, task.registers)
+        vision = VisionTransformer(vision_sizes(recipe, len(task.classes), picture))
+        draw(vision, recipe.seed, own=recipe.start == "own")
+        return ClassesOfPictures(vision.to(device), recipe, task)
     if isinstance(task, Labelled):
         classifier = Classifier(classifier_sizes(recipe, vocabulary, len(task.classes)))
         draw(classifier, recipe.seed, own=recipe.start == "own")
         return Classes(classifier.to(device), recipe, task, tokenizer)
+    if isinstance(task, Translation):
+        translator = EncoderDecoder(translator_sizes(recipe, vocabulary, task.target_length))
+        draw(translator, recipe.seed, own=recipe.start == "own")
+        return Translations(translator.to(device), recipe, task, tokenizer)
     language_model = LanguageModel(language_sizes(recipe, vocabulary, task.length))
     draw(language_model, recipe.seed, own=recipe.start == "own")
     return NextTokens(language_model.to(device), recipe, task, tokenizer)
@@ -204,7 +307,7 @@ def _ids(tokenizer: Tokenizer, texts: tuple[str, ...]) -> list[list[int]]:
 
 
 @contextmanager
-def _answering(stack: Classifier | LanguageModel) -> Iterator[None]:
+def _answering(stack: Stack) -> Iterator[None]:
     """A while in which the model answers, rather than learns: no dropout, no gradients."""
     learns = stack.training
     stack.eval()

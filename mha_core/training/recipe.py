@@ -159,6 +159,12 @@ def defaults(task: str) -> Recipe:
             return replace(order, steps=600)
         case "words":
             return replace(language, steps=300)
+        case "dates":  # one head: its cross map is the alignment, with nobody to share it with
+            lone = replace(order, n_heads=1, d_feed_forward=128, residual=True, norm=True, max_len=16)
+            return replace(lone, steps=1000, rate=3e-3, beta2=0.98, evaluations=20, seconds=300)
+        case "shapes":
+            patches = replace(order, n_layers=2, d_feed_forward=128, residual=True, norm=True)
+            return replace(patches, steps=1000, rate=3e-3, beta2=0.98, evaluations=15, seconds=300)
         case "names":
             return replace(language, steps=500)
         case "text":

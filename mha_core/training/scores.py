@@ -58,3 +58,14 @@ def head_scores(weights: Tensor, source: Tensor) -> tuple[list[float], list[floa
     induction = (picked * known[:, None]).sum(dim=(0, 2)) / max(1, int(known.sum()))
     previous = weights.diagonal(offset=-1, dim1=2, dim2=3).mean(dim=(0, 2))
     return [round(score, 6) for score in induction.tolist()], [round(score, 6) for score in previous.tolist()]
+
+
+def aligned(weights: Tensor, origin: Tensor) -> tuple[int, int]:
+    """How many written tokens look most at the word that they come from, and how many come from one.
+
+    Args:
+        weights: (b, h, i, j), the cross map of a layer, of which the mean over the heads is taken.
+        origin: int64 (b, i), the place of that word, -1 where there is none.
+    """
+    known = origin >= 0
+    return int(((weights.mean(dim=1).argmax(dim=-1) == origin) & known).sum()), int(known.sum())

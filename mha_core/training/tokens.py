@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ..errors import HeadlightError, SizeError
-from .tasks import Labelled, Language
+from ..models.vision import token_names
+from .tasks import Labelled, Language, Pictures, Task, Translation
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 # Their place is their id; padding is 0, as an embedding's padding row wants it.
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+CUTS = ("Split", "Whitespace", "WhitespaceSplit")  # at characters, at words and signs, at spaces
 MOST_OF_A_TASK = 2  # tokenizers that are kept
 
 # Of a thousand long texts one takes seconds, and a comparison has a run for each seed and model. It goes with its task:
@@ -22,12 +24,13 @@ MOST_OF_A_TASK = 2  # tokenizers that are kept
 _made: WeakKeyDictionary[Labelled, dict[tuple[int, bool], Tokenizer]] = WeakKeyDictionary()
 
 
-def of(task: Labelled | Language, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokenizer:
+def of(task: Task, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokenizer:
     """The task's tokenizer, without padding and truncation; the same in every process. Runs on one task share it.
 
     Args:
         task: labelled texts get a WordPiece as MiniLM's, trained on the training rows, with "[CLS]" and "[SEP]" round a
-            text; a language task gets its own vocabulary, with nothing round a text.
+            text; a language task or a translation gets its own vocabulary, with nothing round a
+            text; of pictures it names the patches.
         vocabulary: a WordPiece has at most so many tokens, special ones included.
         all_texts: it is trained on the test rows too, so that the model knows words that only they have.
 
@@ -35,7 +38,11 @@ def of(task: Labelled | Language, vocabulary: int = 1000, *, all_texts: bool = F
         SizeError: that is no room for anything but special tokens.
     """
     if isinstance(task, Language):
-        return _word_level(task.vocabulary, words=bool(task.joined_by))
+        return _word_level(task.vocabulary, "WhitespaceSplit" if task.joined_by else "Split")
+    if isinstance(task, Translation):
+        return _word_level(task.vocabulary, "Whitespace")
+    if isinstance(task, Pictures):
+        return _word_level(token_names(task.side, task.patch, task.registers), "WhitespaceSplit")
     if vocabulary < len(SPECIAL) + 2:
         raise SizeError(f"a vocabulary of {vocabulary} is too small; choose {len(SPECIAL) + 2} or more")
     made, key = _made.setdefault(task, {}), (vocabulary, all_texts)
@@ -64,8 +71,8 @@ def of_file(text: str) -> Tokenizer:
             raise ValueError("its numbers have gaps")
         if kinds == ("WordPiece", "BertPreTokenizer") and vocabulary[: len(SPECIAL)] == SPECIAL:
             return _with_specials(numbers, cased=not content["normalizer"]["lowercase"])
-        if kinds in (("WordLevel", "WhitespaceSplit"), ("WordLevel", "Split")):
-            return _word_level(vocabulary, words=kinds[1] == "WhitespaceSplit")
+        if kinds[0] == "WordLevel" and kinds[1] in CUTS:
+            return _word_level(vocabulary, kinds[1])
         raise ValueError("it is of another kind")
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         what = error if type(error) is ValueError else type(error).__name__
@@ -127,15 +134,16 @@ def _symbols(rows: list[list[str]], most: int) -> tuple[list[str], list[str]]:
     return sorted(frequent), sorted(inside.intersection(frequent))
 
 
-def _word_level(vocabulary: tuple[str, ...], *, words: bool) -> Tokenizer:
+def _word_level(vocabulary: tuple[str, ...], cut: str) -> Tokenizer:
+    """A token for each piece of a text; `cut`: one of `CUTS`."""
     from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
     from tokenizers.models import WordLevel
 
     numbers = {token: number for number, token in enumerate(vocabulary)}
     tokenizer = Tokenizer(WordLevel(numbers, unk_token=vocabulary[-1]))
-    if words:
-        tokenizer.normalizer = normalizers.Lowercase()
-        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    else:
+    if cut == "Split":
         tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    else:
+        tokenizer.normalizer = normalizers.Lowercase()
+        tokenizer.pre_tokenizer = getattr(pre_tokenizers, cut)()
     return tokenizer

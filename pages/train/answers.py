@@ -57,7 +57,7 @@ _answers: LRUCache[bytes, Any] = LRUCache(
 )
 
 
-def _once(ask: Callable[Concatenate[Trained, P], Answer]) -> Callable[Concatenate[Trained, P], Answer]:
+def once(ask: Callable[Concatenate[Trained, P], Answer]) -> Callable[Concatenate[Trained, P], Answer]:
     """Asks a model once for each input, in one of the process's places for a pass, and keeps the answer.
 
     What must be said of an answer is kept with it, and heard again by every model of this name that is asked.
@@ -176,12 +176,19 @@ def maps(models: Models, text: str, head: str) -> list[Block]:
 
 def matrix_of(name: str, tokens: Sequence[str], maps: Tensor, head: str) -> Block:
     """One map out of (layers, h, i, j) with its numbers, and what the rows of a repeated word are to each other."""
+    weights = one_of(maps, head)
+    if weights is None:
+        return sheet.text(f"{name} has no {head.removeprefix('mean of ')}.")
+    return sheet.attention_map(name, tokens, weights.tolist(), repeats.sentence(tokens, weights))
+
+
+def one_of(maps: Tensor, head: str) -> Tensor | None:
+    """The map (i, j) of a choice of `head_names` out of (layers, h, i, j); None where there is no such head."""
     mean = head.startswith(_MEAN)
     layer, number = (int(head.removeprefix(_MEAN)), 0) if mean else (int(part) for part in head.split()[1::2])
     if layer >= len(maps) or number >= maps.shape[1]:
-        return sheet.text(f"{name} has no {head.removeprefix('mean of ')}.")
-    weights = maps[layer].mean(dim=0) if mean else maps[layer, number]
-    return sheet.attention_map(name, tokens, weights.tolist(), repeats.sentence(tokens, weights))
+        return None
+    return maps[layer].mean(dim=0) if mean else maps[layer, number]
 
 
 def _likeliest(one: Trained, chances: Sequence[float], decimals: int) -> tuple[str, str]:
@@ -191,7 +198,7 @@ def _likeliest(one: Trained, chances: Sequence[float], decimals: int) -> tuple[s
     return name, f"{name} {share(chances[best], decimals)}"
 
 
-@_once
+@once
 def _first(one: Trained, texts: tuple[str, ...], mask_padding: bool | None) -> list[float]:
     """The probabilities of the first of these texts, which are one batch."""
     found = inference.probabilities(one.model, texts, mask_padding=mask_padding, told=one.hear)
@@ -199,19 +206,19 @@ def _first(one: Trained, texts: tuple[str, ...], mask_padding: bool | None) -> l
     return chances
 
 
-@_once
+@once
 def _logits(one: Trained, text: str) -> list[float]:
     logits: list[float] = inference.logits(one.model, [text], told=one.hear)[0].tolist()
     return logits
 
 
-@_once
+@once
 def _continuation(one: Trained, text: str, tokens: int, temperature: float, seed: int) -> list[tuple[str, float]]:
     how: dict[str, Any] = {"temperature": temperature, "seed": seed, "told": one.hear}
     return inference.continuation(one.model, text, tokens, **how)
 
 
-@_once
+@once
 def _map(one: Trained, name: str, text: str, head: str) -> Block:
     run = one.model.run(text)
     for sentence in run.notices:
@@ -220,7 +227,7 @@ def _map(one: Trained, name: str, text: str, head: str) -> Block:
     return {**block, "note": f"{block.get('note', '')} {words.computed_by(one.model)}".strip()}
 
 
-@_once
+@once
 def _most(one: Trained, text: str) -> int:
     """The number of characters of a text that the model takes."""
     coded, most = one.model.tokenizer.encode(text), one.model.sizes.max_len

@@ -10,7 +10,7 @@ from functools import cached_property
 import streamlit as st
 
 from mha_core.errors import HeadlightError
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Labelled, Pictures, Task, Translation
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.numbers import cut
 from pages.kit.draw.sheet import Block
@@ -18,7 +18,7 @@ from pages.kit.frame import widgets
 from pages.kit.picture import models, pictures, words
 from pages.kit.picture.limits import LONGEST_TEXT, check_length
 
-from . import answers
+from . import answers, looks, translations
 from .answers import Trained
 from .recipe_controls import LANGUAGE
 from .runs import Runs
@@ -39,7 +39,8 @@ class Questions:
         texts: to ask while nothing is typed.
         language: they go on with a text instead of naming its class.
         joined_by: what stands between two of their tokens.
-        classes: names of the classes that they tell apart; none of models that go on with a text.
+        classes: names of the classes that they tell apart; none of other models.
+        translation: their data, where they translate.
     """
 
     names: Mapping[str, str]
@@ -49,6 +50,7 @@ class Questions:
     language: bool
     joined_by: str
     classes: tuple[str, ...] = ()
+    translation: Translation | None = None
 
     @cached_property
     def models(self) -> dict[str, Trained]:
@@ -60,6 +62,10 @@ class Questions:
             except HeadlightError:
                 continue
         return ready
+
+    @property
+    def reads_pictures(self) -> bool:
+        return isinstance(self.task, Pictures)
 
     @property
     def notices(self) -> list[str]:
@@ -79,7 +85,7 @@ class Questions:
         return sheet.notices(models.unknown(next(iter(self.models.values())).model, text))
 
 
-def questions_of(shown: Runs, task: Labelled | Language | None) -> Questions:
+def questions_of(shown: Runs, task: Task | None) -> Questions:
     names = shown.ready
     recipes, starts = [shown.first(name).recipe for name in names], [shown.first(name).start for name in names]
     texts = usual_texts(task) if task else models.presets(next(iter(names.values()))) if names else ()
@@ -91,6 +97,7 @@ def questions_of(shown: Runs, task: Labelled | Language | None) -> Questions:
         any(recipe.task in LANGUAGE for recipe in recipes),
         "" if any(recipe.task == "text" for recipe in recipes) else " ",
         tuple(next((start.classes for start in starts if start), ())),
+        task if isinstance(task, Translation) else None,
     )
 
 
@@ -102,14 +109,14 @@ def draw(asked: Questions, *, is_open: bool) -> None:
     if is_open and not asked.models:
         canvas.sheet("not_yet", [sheet.text("The trained models are gone: train them again.")])
         is_open = False
-    left, right = st.columns([1.35, 1]) if not asked.language else (st.container(), st.container())
+    left, right = st.columns([1.35, 1]) if asked.classes else (st.container(), st.container())
     with left:
         _ask(asked, is_open=is_open)
     with right:
-        if is_open and not asked.language:
+        if is_open and asked.classes:
             _chances(asked)
     _attention(asked, is_open=is_open)
-    if not asked.language:
+    if asked.classes and not asked.reads_pictures:
         _padding(asked, is_open=is_open)
     # last, when all answers have been made; a place kept for it above would mount the boxes anew, and take their words
     canvas.sheet("ask_told", [sheet.notices(asked.notices)] if is_open else [])
@@ -119,14 +126,17 @@ def _ask(asked: Questions, *, is_open: bool) -> None:
     """Draws the answers to the typed sentences: classes, or continuations."""
     with st.container(border=True, key="ask_panel"):
         canvas.sheet("ask_title", [sheet.title("Ask it", "your sentences, and some of the task’s")])
-        columns = [st.container()] if asked.language else st.columns(2)
-        labels = ("The beginning of a text",) if asked.language else ("A sentence", "Another one")
+        columns = st.columns(2) if asked.classes else [st.container()]
+        two = ("A picture, in words", "Another one") if asked.reads_pictures else ("A sentence", "Another one")
+        labels = two if asked.classes else (_one_text(asked),)
         for number, (column, label, key) in enumerate(zip(columns, labels, ("ask", "ask2"), strict=False)):
             with column:
                 widgets.text(key, label=label, max_chars=LONGEST_TEXT, placeholder=asked.usual(number))
         if asked.language:
             numbers = _draws()
             blocks = _or_notice(lambda: _continued(asked, *numbers)) if is_open else []
+        elif asked.translation:
+            blocks = _or_notice(lambda: _translated(asked)) if is_open else []
         else:
             blocks = _or_notice(lambda: _answered(asked)) if is_open else []
         canvas.sheet("answers", blocks)
@@ -171,7 +181,7 @@ def _attention(asked: Questions, *, is_open: bool) -> None:
         canvas.sheet("attention_title", [sheet.title("Where each one looks", note)])
         head = widgets.choice("head", asked.heads)
         if is_open:
-            blocks = _or_notice(lambda: [sheet.row(answers.maps(asked.models, sentence, head))], sentence)
+            blocks = _or_notice(lambda: _maps(asked, sentence, head), sentence)
             canvas.sheet("attention", blocks)
 
 
@@ -185,15 +195,35 @@ def _or_notice(draw: Callable[[], list[Block]], *texts: str) -> list[Block]:
         return [sheet.notices([words.sentence(error)])]
 
 
+def _one_text(asked: Questions) -> str:
+    return "A date, in words" if asked.translation else "The beginning of a text"
+
+
+def _maps(asked: Questions, sentence: str, head: str) -> list[Block]:
+    if asked.translation:
+        return translations.maps(asked.models, asked.translation, sentence, head)
+    draw = looks.maps if asked.reads_pictures else answers.maps
+    return [sheet.row(draw(asked.models, sentence, head))]
+
+
+def _translated(asked: Questions) -> list[Block]:
+    text, task = asked.typed(0), asked.translation
+    check_length(text)
+    return [asked.unknown(text), *(translations.answers(asked.models, task, text) if task else [])]
+
+
 def _answered(asked: Questions) -> list[Block]:
     first, second = asked.typed(0), asked.typed(1)
     for sentence in (first, second):
         check_length(sentence)
     more = [question for question in asked.texts if question not in (first, second)]
+    table = answers.answers(asked.models, [first, second, *more[:_MOST_ASKED]], asked.task)
+    if asked.reads_pictures:
+        return [table]
     orders = " ".join(answers.both_orders(asked.models, first, second))
     return [
         asked.unknown(f"{first} {second}"),
-        answers.answers(asked.models, [first, second, *more[:_MOST_ASKED]], asked.task),
+        table,
         sheet.text(f"“{cut(first)}” and “{cut(second)}”: {orders}"),
     ]
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from mha_core.errors import DeviceError, HeadlightError
 from mha_core.training import plan_time
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Labelled, Task
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.numbers import count
 from pages.kit.jobs import visitor
@@ -41,7 +41,7 @@ class Bar:
     shown: Runs
     job: TrainingJob | None
     present: TrainingJob | None
-    task: Labelled | Language | None = None
+    task: Task | None = None
     _heard: list[str] = field(default_factory=list, init=False)  # of the device of the step that is measured
 
     def draw(self) -> None:

@@ -116,11 +116,14 @@ class _Kind:
 def _kinds(candidates: Sequence[Candidate]) -> list[_Kind]:
     starts = [history.start for candidate in candidates for history in candidate.begun]
     language = any(candidate.begun[0].evaluations[0].induction for candidate in candidates)
-    title = f"Accuracy on unseen {'sentences' if all(start and start.classes for start in starts) else 'text'}"
+    seen = "pictures" if all(start and start.picture for start in starts) else "sentences"
+    title = f"Accuracy on unseen {seen if all(start and start.classes for start in starts) else 'text'}"
     kinds = [_Kind("accuracy", title, True, _accuracy), _Kind("loss", "Loss", False, _loss)]
     if language:
         kinds.append(_Kind("induction", "Induction score", True, lambda candidate: _heads(candidate, "induction")))
         kinds.append(_Kind("previous", "Previous-token score", True, lambda candidate: _heads(candidate, "previous")))
+    if any(candidate.begun[0].evaluations[0].aligned is not None for candidate in candidates):
+        kinds.append(_Kind("aligned", "Digits that look at their word", True, _aligned))
     return kinds
 
 
@@ -171,6 +174,10 @@ def _chart(
 def _accuracy(candidate: Candidate) -> Iterator[Curve]:
     yield from _curves(candidate, lambda seen: seen.test_accuracy)
     yield from _training(candidate, lambda seen: seen.train_accuracy)
+
+
+def _aligned(candidate: Candidate) -> Iterator[Curve]:
+    yield from _curves(candidate, lambda seen: seen.aligned or 0.0)
 
 
 def _loss(candidate: Candidate) -> Iterator[Curve]:
@@ -253,6 +260,8 @@ def _note(key: str, shown: Sequence[Candidate]) -> str:
         parts.append(f"{many} seeds, band = lowest to highest")
     if key in ("accuracy", "loss"):
         parts.append("dotted: training batches")
+    elif key == "aligned":
+        parts.append("of all digits of unseen dates; the last layer’s cross map, mean of its heads")
     else:
         parts.append("best head of each layer at the last look, counted from 0")
     return " · ".join(parts)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from math import prod
 from typing import TypedDict
 
 import streamlit as st
@@ -23,6 +24,7 @@ _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # characters that are tokens 
 
 class FilmProbe(TypedDict):
     tokens: list[str]
+    columns: list[str] | None  # what the tokens look at, where it is others
     steps: list[int]
     at: int  # where its maps begin
 
@@ -101,7 +103,7 @@ def pack(
     every = _every(films)
     maps: list[bytes] = []
     listed = [film.packed(every, maps) for film in films]
-    texts = next((film.probes for film in films if film.probes), [])
+    texts = next((film.columns or film.probes for film in films if film.probes), [])
     header: FilmsHeader = {
         "steps": max((film.history.recipe.steps for film in films), default=0),
         "probes": [_text(tokens) for tokens in texts],
@@ -117,6 +119,7 @@ class _Film:
     def __init__(self, history: History, name: str, number: int, probe: int | None) -> None:
         self.history, self.name, self.number = history, name, number
         self.probes = history.start.probes if history.start else []
+        self.columns = history.start.columns if history.start else []
         self.classes = history.start.classes if history.start else ()
         self.sent = range(len(self.probes)) if probe is None else [probe]
         self.snapshots: dict[int, list[Snapshot]] = defaultdict(list)
@@ -133,7 +136,7 @@ class _Film:
             "colours": {theme: candidate_colour(self.number, theme) for theme in ("dark", "light")},
             "layers": recipe.n_layers,
             "heads": recipe.n_heads,
-            "causal": not self.classes,
+            "causal": not self.classes and not self.columns,
             "over": self.history.end is not None,
             "probes": probes,
         }
@@ -145,8 +148,9 @@ class _Film:
         kept = [*snapshots[:-1][::every], *snapshots[-1:]]
         at = sum(map(len, maps))
         maps += [_first_tokens(snapshot) for snapshot in kept]
-        tokens = [_VISIBLE.get(token, token) for token in self.probes[number][:MOST_TOKENS]]
-        return {"tokens": tokens, "steps": [snapshot.step for snapshot in kept], "at": at}
+        columns = _visible(self.columns[number]) if self.columns else None
+        tokens = _visible(self.probes[number])
+        return {"tokens": tokens, "columns": columns, "steps": [snapshot.step for snapshot in kept], "at": at}
 
 
 def _notes(films: Sequence[_Film], every: int) -> list[str]:
@@ -173,16 +177,21 @@ def _every(films: Sequence[_Film]) -> int:
 
 
 def _size(snapshot: Snapshot) -> int:
-    layers, heads, n, _ = snapshot.shape
-    return layers * heads * min(n, MOST_TOKENS) ** 2
+    layers, heads, *sides = snapshot.shape
+    return layers * heads * prod(min(n, MOST_TOKENS) for n in sides)
 
 
 def _first_tokens(snapshot: Snapshot) -> bytes:
     """The maps of the first `MOST_TOKENS` tokens."""
-    if snapshot.shape[-1] <= MOST_TOKENS:
+    if max(snapshot.shape[-2:]) <= MOST_TOKENS:
         return snapshot.maps
     maps = torch.frombuffer(bytearray(snapshot.maps), dtype=torch.uint8).reshape(snapshot.shape)
     return maps[..., :MOST_TOKENS, :MOST_TOKENS].contiguous().numpy().tobytes()
+
+
+def _visible(tokens: Sequence[str]) -> list[str]:
+    """The first `MOST_TOKENS` tokens, each to be seen."""
+    return [_VISIBLE.get(token, token) for token in tokens[:MOST_TOKENS]]
 
 
 def _text(tokens: Sequence[str]) -> str:

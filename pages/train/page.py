@@ -3,6 +3,7 @@
 import streamlit as st
 
 from mha_core.errors import HeadlightError
+from mha_core.training.tasks import Task
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import layout, own_models, widgets
 from pages.kit.frame.form import form
@@ -63,7 +64,7 @@ def show() -> None:
             canvas.sheet("told", [sheet.notices([*page.answer_link(), *wish.notices, *notices])])
 
 
-def say_task(name: str, task: task_words.Task, recorded: str = "") -> None:
+def say_task(name: str, task: Task | None, recorded: str = "") -> None:
     """What the task asks, with rows of its data, and what is there already of it."""
     below = [" · ".join(task_words.examples(task)), recorded]
     said = [sheet.text(task_words.question(name, task)), *(sheet.text(line, muted=True) for line in below if line)]

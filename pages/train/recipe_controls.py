@@ -18,7 +18,7 @@ from mha_core.positions import NAMES as ENCODINGS
 from mha_core.training import tasks
 from mha_core.training.limits import most_threads
 from mha_core.training.recipe import Recipe, defaults
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Labelled, Task
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
 from pages.kit.jobs.training import TrainingData, TrainingPlan
@@ -35,6 +35,7 @@ TASKS: dict[str, str] = {f"{title[0].lower()}{title[1:]}": name for name, title 
     "BBC news": "news",
 }
 LANGUAGE: Final = frozenset({"words", "names", "text"})  # tasks that go on with a text, rather than name its class
+UNPADDED: Final = LANGUAGE | {"dates", "shapes"}  # tasks in which no padding is looked at and no row is chosen
 OUTSIDE: Final = frozenset({"text", "csv", "news"})  # tasks whose data the visitor brings
 EPOCHS: Final = 10  # of a table, where no number of steps is asked for
 BUDGET: Final = 120  # seconds
@@ -99,7 +100,7 @@ def controls_of(name: str, shown: Runs, positions: DeltaGenerator, more: DeltaGe
         shown: the runs below: of the chips that are lit those that are not in them are marked.
         positions, more: where these stand; the rest is under `more`, in groups.
     """
-    goes_on, is_table = name in LANGUAGE, name in ("csv", "news")
+    unlabelled, is_table = name in UNPADDED, name in ("csv", "news")
     with more:
         with widgets.kept_mounted("post", is_table):
             post = widgets.choice("post", POST_CHOICES)
@@ -108,7 +109,7 @@ def controls_of(name: str, shown: Runs, positions: DeltaGenerator, more: DeltaGe
     with positions, widgets.kept_mounted("kinds", not as_post), _marked(shown, "position", ENCODINGS):
         encodings = widgets.pills("pe")
     with model:
-        implementations, counts, masks = _of_the_model(name, goes_on, shown, seen=not as_post)
+        implementations, counts, masks = _of_the_model(name, unlabelled, shown, seen=not as_post)
     budget = BUDGETS.get(name, BUDGET)
     with measuring[0]:
         many = widgets.whole("seeds")
@@ -150,7 +151,7 @@ def _groups() -> tuple[DeltaGenerator, Pair, Pair, Pair]:
         return chips, sizes, training, fields()
 
 
-def _of_the_model(name: str, goes_on: bool, picture: Runs, *, seen: bool) -> tuple[list[str], list[str], list[bool]]:
+def _of_the_model(name: str, unlabelled: bool, picture: Runs, *, seen: bool) -> tuple[list[str], list[str], list[bool]]:
     """Draws what candidates may differ in beside their positions: implementations, layers, the padding mask."""
     usual = defaults(name).n_layers
     with widgets.kept_mounted("kinds_more", seen):
@@ -161,8 +162,8 @@ def _of_the_model(name: str, goes_on: bool, picture: Runs, *, seen: bool) -> tup
             counts = widgets.pills("nl")
         if not counts:
             st.caption(f"None chosen: {usual}, which suits the task")
-        with widgets.kept_mounted("keep", not goes_on), _marked(picture, "mask_padding", [True, False]):
-            masks = [goes_on or mask == "on" for mask in widgets.pills("keep")]
+        with widgets.kept_mounted("keep", not unlabelled), _marked(picture, "mask_padding", [True, False]):
+            masks = [unlabelled or mask == "on" for mask in widgets.pills("keep")]
     return implementations, counts, masks
 
 
@@ -172,7 +173,7 @@ def _marked(picture: Runs, field: str, choices: Sequence[Any]) -> DeltaGenerator
     return st.container(key=f"chips_{field}_{''.join(f'n{at}_' for at in places)}")
 
 
-def plan_of(wish: Wish, task: Labelled | Language | None, data: TrainingData | None) -> tuple[TrainingPlan | None, str]:
+def plan_of(wish: Wish, task: Task | None, data: TrainingData | None) -> tuple[TrainingPlan | None, str]:
     """The plan that "Train" begins; None and the reason where it cannot."""
     if not wish.recipes:
         return None, "Choose at least one of each: positions, implementations that can compute them, and the mask."
@@ -233,6 +234,6 @@ def _choice(key: str, usual: Recipe) -> dict[str, Any]:
     """The fields of the recipe that are chosen by a control; none where it is empty."""
     values = _CHOICES[key]
     name = next(name for name, own in values.items() if all(getattr(usual, field) == own[field] for field in own))
-    with widgets.kept_mounted(key, key != "pool" or usual.task not in LANGUAGE):
+    with widgets.kept_mounted(key, key != "pool" or usual.task not in UNPADDED):
         chosen = widgets.optional_choice(key, name)
     return {} if chosen is None else dict(values[chosen])

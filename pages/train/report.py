@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Labelled, Task
 from pages.kit.draw import canvas, pages, sheet
 from pages.kit.picture import models
 
@@ -16,11 +16,12 @@ _SHOWN_ON = ("explore", "shapes", "compare")
 
 
 def open_in(shown: Runs, *, seen: bool) -> None:
-    ways = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in shown.ready.items()]
+    read = {name: model for name, model in shown.ready.items() if not models.reads_pictures(model)}
+    ways = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in read.items()]
     canvas.sheet("open_in", [sheet.links(ways)] if seen else [])
 
 
-def draw(shown: Runs, task: Labelled | Language | None, asked: Questions, *, is_open: bool) -> None:
+def draw(shown: Runs, task: Task | None, asked: Questions, *, is_open: bool) -> None:
     """Draws the choice of candidates and seeds, what they got right and wrong, and how all were trained.
 
     `asked`: their models and the sentences that were typed.
@@ -40,7 +41,7 @@ def draw(shown: Runs, task: Labelled | Language | None, asked: Questions, *, is_
         canvas.sheet("trained", [sheet.panel("How they were trained", blocks)])
 
 
-def outcomes(shown: Runs, task: Labelled | Language | None) -> dict[str, UnseenRows]:
+def outcomes(shown: Runs, task: Task | None) -> dict[str, UnseenRows]:
     """What each candidate made of the test rows, where they were these rows."""
     if not isinstance(task, Labelled):
         return {}
@@ -65,7 +66,7 @@ def _ways_out(shown: Runs, model: str | None) -> None:
     """The other pages on this model, and files."""
     if model is not None:
         ways = [(f"Open in {pages.PAGES[page].title}", pages.link(page, ("model", model))) for page in _SHOWN_ON]
-        canvas.sheet("ways_out", [sheet.links(ways)])
+        canvas.sheet("ways_out", [] if models.reads_pictures(model) else [sheet.links(ways)])
         st.download_button(
             "The trained model, zip",
             lambda: models.packed(model),

@@ -14,7 +14,7 @@ from mha_core import positions
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
 from mha_core.training.events import History
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Task
 from pages.kit.draw.tables import quoted
 from pages.kit.jobs.training import TrainingJob
 from pages.kit.picture import models
@@ -63,7 +63,7 @@ class Runs:
         pairs = zip(self.candidates, self.models, strict=True)
         return {candidate.name: model for candidate, model in pairs if model is not None}
 
-    def on_other_data(self, task: Labelled | Language) -> bool:
+    def on_other_data(self, task: Task) -> bool:
         """Tells whether some of the runs were trained on other data than this task's."""
         starts = [run.start for candidate in self.candidates for run in candidate.histories if run.start is not None]
         return not all(start.fingerprint.startswith(task.fingerprint) for start in starts)
@@ -118,7 +118,8 @@ def csv_of(shown: Runs) -> bytes:
     """Every look at the test rows of every run as CSV."""
     out = io.StringIO()
     writer = csv.writer(out)
-    fields = ("step", "seconds", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "pair_accuracy")
+    losses = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
+    fields = ("step", "seconds", *losses, "pair_accuracy", "aligned")
     writer.writerow(["candidate", "seed", *fields])
     for candidate in shown.candidates:
         for run in candidate.histories:

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError
 from mha_core.training.recipe import Recipe
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Task
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import missing, polling, widgets
 from pages.kit.jobs import visitor
@@ -34,11 +34,11 @@ from . import (
 from .bar import Bar
 from .curves import Candidate, Chart
 from .runs import Runs, of_shipped
+from .task_words import has_words
 
 POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 
 Look = Callable[[], Runs]
-Task = Labelled | Language | None
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Layout:
 
 
 def follow(
-    plan: TrainingPlan | None, problem: str, job: TrainingJob | None, look: Look, task: Task, places: Layout
+    plan: TrainingPlan | None, problem: str, job: TrainingJob | None, look: Look, task: Task | None, places: Layout
 ) -> Runs:
     """Draws the section; the bar by itself while the visitor's training is under way, and curves that have grown.
 
@@ -81,7 +81,7 @@ def follow(
         links, switches = st.container(), st.container(key="train_switches")
         with switches:  # before the charts, which go by what a link says of them
             widgets.switch("apart")
-        with widgets.kept_mounted("bag", isinstance(task, Labelled)):
+        with widgets.kept_mounted("bag", has_words(task)):
             widgets.switch("bag")
         with charts:
             st.fragment(_draw_picture, key="train_curves")(picture, below)
@@ -101,7 +101,7 @@ def beforehand(task: str) -> Runs:
     return of_shipped(task, fair=st.session_state.get("lines") == "made fair")
 
 
-def _nothing(job: TrainingJob | None, task: Task) -> str:
+def _nothing(job: TrainingJob | None, task: Task | None) -> str:
     if job is not None:
         return "The training ended before its first look at the test rows."
     if task is None:
@@ -123,7 +123,7 @@ class _Picture:
     wanted: Sequence[Recipe]
     open: str
     film: DeltaGenerator
-    task: Task
+    task: Task | None
 
     @property
     def goes_on(self) -> bool:
@@ -203,10 +203,10 @@ def _draw_panels(
                     canvas.chart(f"chart_{chart.key}", chart.figure, chart.alt, on_point)
 
 
-def _reference(shown: Runs, task: Task) -> tuple[float, str] | None:
+def _reference(shown: Runs, task: Task | None) -> tuple[float, str] | None:
     """The accuracy that is possible without order, where it is asked for."""
     recipes = [own.histories[0].recipe for own in shown.candidates if own.begun]
-    if not (_is_on("bag") and isinstance(task, Labelled) and recipes and not shown.on_other_data(task)):
+    if not (_is_on("bag") and has_words(task) and recipes and not shown.on_other_data(task)):
         return None
     try:
         with st.spinner("Counting words"):

@@ -61,6 +61,8 @@ def _standing(candidate: Candidate) -> str:
         if all(layers):
             words += f", {title} {share(fmean(max(map(max, one)) for one in layers), 3)}"
             words += "" if many else f" ({_place(layers[0])})"
+    looks = [seen.aligned for seen in last if seen.aligned is not None]
+    words += f", {share(fmean(looks), 3)} of the digits look most at the word that they come from" if looks else ""
     missing = len(candidate.histories) - len(candidate.begun)
     return words + "".join(_ended(candidate)) + (f"; {missing} more not begun" if missing else "")
 

@@ -21,9 +21,11 @@ def table(candidates: Sequence[Candidate]) -> Block:
     """A row for each candidate: of its last evaluations the mean and standard deviation over its seeds."""
     evaluated = [candidate for candidate in candidates if candidate.begun]
     pairs = any(candidate.last[0].pair_accuracy is not None for candidate in evaluated)
+    aligned = any(candidate.last[0].aligned is not None for candidate in evaluated)
     labelled = bool(evaluated) and all(_labelled(candidate.histories[0]) for candidate in evaluated)
     in_epochs = any(run.start and run.start.rows_train for own in evaluated for run in own.begun)
     head = ["", "accuracy", *(["95 % interval"] if labelled else []), *(["both of a pair"] if pairs else [])]
+    head += ["digits on their word"] if aligned else []
     rows = []
     for candidate in evaluated:
         start, scores = candidate.histories[0].start, [seen.test_accuracy for seen in candidate.last]
@@ -33,6 +35,8 @@ def table(candidates: Sequence[Candidate]) -> Block:
             row.append(f"{low:.3f}–{high:.3f}")
         if pairs:
             row.append(fixed(fmean(seen.pair_accuracy or 0.0 for seen in candidate.last)))
+        if aligned:
+            row.append(spread([seen.aligned or 0.0 for seen in candidate.last]))
         row += [f"{start.parameters:,}" if start else "–"]
         row += [*([_seconds(candidate, epoch=True)] if in_epochs else []), _seconds(candidate)]
         rows.append([*row, _reached(candidate, REACHED[labelled])])

@@ -1,9 +1,9 @@
 """What a task asks, in one sentence and two rows of its own data."""
 
-from mha_core.training.tasks import Labelled, Language
-from pages.kit.draw.numbers import cut
+from typing import TypeGuard
 
-Task = Labelled | Language | None  # None while the data are not at hand
+from mha_core.training.tasks import Labelled, Language, Pictures, Task, Translation
+from pages.kit.draw.numbers import cut
 
 _ASKED = {
     "who": "Who acts in the sentence? One of {classes}.",
@@ -12,6 +12,8 @@ _ASKED = {
     "words": "Random words, then the same again: which word comes next?",
     "names": "People are named in full, later once more: which surname comes next?",
     "made_up": "Is the news about business, entertainment, politics, sport or tech? All of it is made up.",
+    "dates": "Which day is written? The answer has four digits of the year, two of the month, two of the day.",
+    "shapes": "Which shape is in the picture, {classes}? Its size, place and turn vary, and there is noise.",
     "text": "Which character comes next in the text?",
 }
 _CLASSES = "Which of {classes} is the text?"
@@ -24,7 +26,7 @@ _MOST_NAMED = 4  # classes
 _MOST_LETTERS = 60  # of a row
 
 
-def question(name: str, task: Task) -> str:
+def question(name: str, task: Task | None) -> str:
     """What the task asks. `task`: its data, None when they are not at hand."""
     if task is None:
         return _NO_DATA.get(name, "")
@@ -32,7 +34,12 @@ def question(name: str, task: Task) -> str:
     return sentence.format(classes=_listed(task.classes) if isinstance(task, Labelled) else "")
 
 
-def examples(task: Task) -> list[str]:
+def has_words(task: Task | None) -> TypeGuard[Labelled]:
+    """Tells whether these are texts in classes, whose words can be counted."""
+    return isinstance(task, Labelled) and not isinstance(task, Pictures)
+
+
+def examples(task: Task | None) -> list[str]:
     """Two rows of the data: "the fox visited the queen → fox"."""
     if task is None:
         return []
@@ -40,6 +47,8 @@ def examples(task: Task) -> list[str]:
         return [
             f"{cut(text, _MOST_LETTERS)}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{answer}" for text, answer in rows(task)
         ]
+    if isinstance(task, Translation):
+        return [f"{text}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{task.answer(text)}" for text in task.questions[:2]]
     pairs = [_next(task, *both) for both in zip(task.questions, task.probes, strict=False)]
     return [f"{cut(text, _MOST_LETTERS)}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{token}" for text, token in pairs[:2]]
 
@@ -54,7 +63,7 @@ def rows(task: Labelled) -> list[tuple[str, str]]:
     return [(row.text, task.classes[row.label]) for row in chosen]
 
 
-def usual_texts(task: Labelled | Language) -> tuple[str, ...]:
+def usual_texts(task: Task) -> tuple[str, ...]:
     """Texts to ask while nothing is typed; of a visitor's table some of its own rows after them."""
     if isinstance(task, Labelled) and task.name in ("csv", "news"):
         return (*task.questions, *(text for text, _ in rows(task) if text not in task.questions))

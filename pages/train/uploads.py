@@ -10,7 +10,7 @@ import streamlit as st
 
 from mha_core.errors import HeadlightError
 from mha_core.training import tasks
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Labelled, Task
 from mha_core.training.tasks.table import LIMITS
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
@@ -18,7 +18,7 @@ from pages.kit.jobs.training import MOST_BYTES, TrainingData
 from pages.kit.server.public import is_local
 
 GENERATED = frozenset(tasks.NAMES)  # tasks that need nothing from outside
-Brought = tuple[Labelled | Language | None, TrainingData | None, list[str]]
+Brought = tuple[Task | None, TrainingData | None, list[str]]
 _MOST_NAMED = 8  # classes
 _SHAKESPEARE = Path(__file__).parents[2] / "assets" / "texts" / "shakespeare.txt"
 _SHIPPED = "Shakespeare’s Coriolanus, acts I to IV, in the public domain; a text of your own takes its place."
@@ -28,7 +28,7 @@ _NOT_FOR_OTHERS = "Switched off on a server that serves others"
 
 
 @lru_cache(maxsize=8)
-def built(name: str) -> Labelled | Language:
+def built(name: str) -> Task:
     """A task that needs nothing from outside."""
     return tasks.build(name)
 
@@ -57,7 +57,7 @@ def data_of(name: str, keep_duplicates: bool | None, context: int) -> Brought:
     return task, data, [problem] if problem else []
 
 
-def _summary(task: Labelled | Language, data: TrainingData) -> str:
+def _summary(task: Task, data: TrainingData) -> str:
     """The data in words, before anything is trained on it."""
     sentences = [_SHIPPED if data.content == shakespeare() else f"{task.title}."]
     if isinstance(task, Labelled):
@@ -114,7 +114,7 @@ def _upload(label: str, kinds: list[str], key: str, megabytes: int, contents: di
     widgets.file(label, kinds, key, megabytes, take)
 
 
-def _read(data: TrainingData, context: int) -> tuple[Labelled | Language | None, str]:
+def _read(data: TrainingData, context: int) -> tuple[Task | None, str]:
     """The task of these bytes, or the reason why there is none; read once."""
     wanted = (data, context if data.kind == "text" else 0)
     known = st.session_state.get("read_data")
@@ -122,14 +122,14 @@ def _read(data: TrainingData, context: int) -> tuple[Labelled | Language | None,
     if known is None or known[0] != wanted:
         try:
             with st.spinner("Reading the data"):
-                task: tuple[Labelled | Language | None, str] = _task_of(data, context), ""
+                task: tuple[Task | None, str] = _task_of(data, context), ""
         except HeadlightError as error:
             task = None, f"This data cannot be used: {error}."
         known = st.session_state["read_data"] = (wanted, task)
     return known[1]
 
 
-def _task_of(data: TrainingData, context: int) -> Labelled | Language:
+def _task_of(data: TrainingData, context: int) -> Task:
     if data.kind == "text":
         return tasks.from_text(data.content, length=context)
     if data.kind == "hub":

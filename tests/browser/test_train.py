@@ -79,6 +79,15 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     heading.get_by_role("button").click()
     expect(heading).to_have_attribute("aria-sort", "ascending")
 
+    train.open(task="shapes", tab="Ask")
+    train.page.locator(".patches .grid button").nth(24).press("ArrowRight")
+    train.page.keyboard.press("Enter")
+    expect(train.page.get_by_text("row 3, column 4 looks most at")).to_be_visible()
+    train.open(task="dates", tab="Film")
+    grid = train.film.get_by_role("grid")
+    expect(grid).to_have_attribute("aria-rowcount", "11")
+    expect(grid).to_have_attribute("aria-colcount", "6")
+
 
 @pytest.mark.usefixtures("nobody_else_works")
 def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Train) -> None:

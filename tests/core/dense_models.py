@@ -21,12 +21,15 @@ def layer_norm(x: Tensor, norm: nn.Module) -> Tensor:
     return centred / (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt() * norm.weight + norm.bias
 
 
-def dense_block(block: nn.Module, x: Tensor, allow: Tensor | None, position: Position) -> Tensor:
-    """The output (b, i, c) of a block, with each norm before or after its part."""
+def dense_block(
+    block: nn.Module, x: Tensor, allow: Tensor | None, position: Position, memory: Tensor | None = None
+) -> Tensor:
+    """The output (b, i, c) of a block, with each norm before or after its part; it looks at x, or at a memory."""
     assert isinstance(block, AttentionBlock)
     inner = x if block.norm_after else layer_norm(x, block.attention_norm)
     weights, h = block.attention.save(), block.attention.n_heads
-    mixed, _ = dense_attention(weights, inner, inner, inner, h, allow=allow, position=LayerPart(position))
+    looked_at = inner if memory is None else memory
+    mixed, _ = dense_attention(weights, inner, looked_at, looked_at, h, allow=allow, position=LayerPart(position))
     x = x + mixed if block.residual else mixed
     x = layer_norm(x, block.attention_norm) if block.norm_after else x
     if block.feed_forward is None:

@@ -13,15 +13,17 @@ from mha_core import Run
 from mha_core.training import tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
-from mha_core.training.tasks import Labelled, Language
+from mha_core.training.tasks import Task
 
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, max_len=32, steps=8, evaluations=2, batch=8)
 TINY_WORDS = replace(TINY, task="words", n_layers=2, residual=True, norm=True, position="rotary")
+TINY_DATES = replace(TINY, task="dates", n_layers=2, residual=True, norm=True, d_feed_forward=16)
+TINY_SHAPES = replace(TINY, task="shapes", n_layers=2, residual=True, norm=True)
 WHO = Recipe(task="who", max_len=64, evaluations=2)
 
 
 @cache
-def task(name: str) -> Labelled | Language:
+def task(name: str) -> Task:
     """The task of that name with the data of seed 0."""
     return tasks.build(name)
 

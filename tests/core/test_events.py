@@ -127,7 +127,8 @@ def test_plain_values_are_checked_as_a_line_is_and_stay_as_they_are() -> None:
 
 
 def test_no_field_may_be_missing_that_has_no_default() -> None:
-    optional = {"kind", "pair_accuracy", "induction", "previous", "predicted"}
+    optional = {"kind", "pair_accuracy", "induction", "previous", "predicted", "aligned"}
+    optional |= {"columns", "target_length", "picture"}
     for event in EVERY:
         values = json.loads(to_line(event))
         for name in values.keys() - optional:
@@ -156,6 +157,27 @@ def test_maps_that_do_not_fit() -> None:
     for changes in wrong:
         with pytest.raises(HeadlightError, match="do not fit the run"):
             replace(MAPS, **changes).check(START)
+
+
+def test_maps_of_a_translation_have_a_column_for_each_word_that_is_read() -> None:
+    start = replace(START, columns=[["a", "b", "c"]] * len(START.probes), target_length=len(START.probes[0]))
+    shape = [*MAPS.shape[:3], 3]
+    shot = replace(MAPS, shape=shape, maps=bytes(prod(shape)))
+    assert History.of([start, replace(LOOK, aligned=1.0), shot]).snapshots == [shot]
+    with pytest.raises(HeadlightError, match="do not fit the run"):
+        MAPS.check(start)
+    with pytest.raises(HeadlightError):
+        History.of([start, replace(LOOK, aligned=1.5)])
+    for strange in (replace(start, columns=[]), replace(start, target_length=0), replace(start, target_length=10**6)):
+        with pytest.raises(HeadlightError):
+            History.of([strange])
+
+
+def test_a_picture_is_cut_into_whole_patches() -> None:
+    assert History.of([replace(START, picture=[28, 4, 1])]).start is not None
+    for picture in ([28, 5, 1], [28, 4], [28, 0, 1], [28, 4, -1], [0, 1, 0], [4096, 1, 0], [28, 4, 10**9]):
+        with pytest.raises(HeadlightError):
+            History.of([replace(START, picture=picture)])
 
 
 def test_a_history_grows() -> None:

@@ -19,7 +19,7 @@ from mha_core.training import inference, saved, tasks, tokens
 from mha_core.training.events import End, History, Start, Step
 from mha_core.training.loop import Training, on_threads
 from mha_core.training.recipe import Recipe
-from mha_core.training.tasks import Labelled, Language, Row
+from mha_core.training.tasks import Labelled, Row, Task
 from mha_core.training.tasks.table import LIMITS
 
 from .runs import TINY, TINY_WORDS, equal, state_of, task, trained
@@ -220,7 +220,7 @@ def test_an_empty_history_of_a_stopped_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["cased", "uncased", "words", "characters"])
 def test_every_tokenizer_there_and_back(kind: str) -> None:
     rows = (Row("One two three ümläut", 0), Row("two, one", 1))
-    sources: dict[str, Labelled | Language] = {
+    sources: dict[str, Task] = {
         "cased": Labelled("csv", "Own", 1, ("a", "b"), rows, rows, (), (), cased=True),
         "uncased": Labelled("csv", "Own", 1, ("a", "b"), rows, rows, (), ()),
         "words": task("words"),

@@ -18,15 +18,18 @@ def filmed(
     heads: int = 4,
     classes: tuple[str, ...] = ("cat", "dog"),
     over: bool = True,
+    columns: list[list[str]] | None = None,
     seed: int = 0,
 ) -> History:
     """A run with a snapshot of every probe after each of these steps."""
     recipe = Recipe(steps=40, n_layers=layers, n_heads=heads)
-    events: list[Event] = [Start(recipe, "t", [*classes], 8, 4, "f", [], 30, 100, 5, probes, {}, "cpu")]
+    written = max(map(len, probes)) if columns else 0
+    start = Start(recipe, "t", [*classes], 8, 4, "f", [], 30, 100, 5, probes, {}, "cpu", columns or [], written)
+    events: list[Event] = [start]
     generator = torch.Generator().manual_seed(seed)
     for step in steps:
         for number, tokens in enumerate(probes):
-            shape = [layers, heads, len(tokens), len(tokens)]
+            shape = [layers, heads, len(tokens), len(columns[number] if columns else tokens)]
             maps = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
             events.append(Snapshot(step, number, shape, maps.numpy().tobytes()))
     if over:

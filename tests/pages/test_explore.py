@@ -203,3 +203,18 @@ def test_the_comparison_is_computed_when_it_is_asked_for() -> None:
     value = routes.answer("compared", b"s=only+here&mask=causal").decode()
     assert value
     assert shown(s=text)["compared"] == value
+
+
+def test_a_translator_s_groups_and_a_model_of_pictures() -> None:
+    sides = {"encoder": (6, 6), "decoder": (11, 11), "cross": (11, 6)}
+    for group, (rows, columns) in sides.items():
+        said, body = picture_of("maps", model=f"dates-sinusoidal-1~{group}")
+        assert (said["groups"], said["group"]) == (list(sides), group)
+        maps = np.frombuffer(body, "<f4").reshape(rows, columns)
+        assert np.allclose(maps.sum(1), 1, atol=1e-6)
+        assert (maps[0].argmax() == columns - 1) == (group == "cross"), "the first digit comes from the year"
+        off, _ = picture_of("maps", model=f"dates-sinusoidal-1~{group}", off="L0 H0")
+        assert off["label"].startswith("1 head off")
+        assert picture_of("pair", model=f"dates-sinusoidal-1~{group}")[0]["notices"] == said["notices"]
+    with pytest.raises(Refused, match="reads pictures, not sentences"):
+        picture_of("maps", model="shapes-sinusoidal-1")

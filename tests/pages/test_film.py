@@ -26,8 +26,8 @@ def maps_of(header: dict[str, Any], body: bytes, number: int, probe: int) -> np.
     """The maps (snapshots, layers, h, i, j) of a film, read where its header says."""
     own = header["films"][number]
     part = own["probes"][probe]
-    n = len(part["tokens"])
-    shape = (len(part["steps"]), own["layers"], own["heads"], n, n)
+    n, wide = len(part["tokens"]), len(part["columns"] or part["tokens"])
+    shape = (len(part["steps"]), own["layers"], own["heads"], n, wide)
     return np.frombuffer(body, np.uint8, int(np.prod(shape)), part["at"]).reshape(shape)
 
 
@@ -46,6 +46,18 @@ def test_every_map_comes_back_where_the_header_says() -> None:
             wanted = np.stack([np.frombuffer(one.maps, np.uint8).reshape(one.shape) for one in kept])
             assert np.array_equal(maps_of(header, body, number, probe), wanted)
     assert len(body) == sum(len(one.maps) for history in histories for one in history.snapshots)
+
+
+def test_maps_of_a_translation_are_chosen_by_what_is_read() -> None:
+    read = [["may", "4", ",", "1999"], ["june"]]
+    history = filmed(classes=(), columns=read)
+    header, body = unpacked(pack([history], ["one"]))
+    assert header["probes"] == ["may 4 , 1999", "june"]
+    (own,) = header["films"]
+    assert ([probe["columns"] for probe in own["probes"]], own["causal"]) == (read, False)
+    for probe in range(2):
+        kept = [np.frombuffer(one.maps, np.uint8).reshape(one.shape) for one in history.snapshots if one.probe == probe]
+        assert np.array_equal(maps_of(header, body, 0, probe), np.stack(kept))
 
 
 def test_same_runs_same_bytes() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mha_core.training import tasks
-from mha_core.training.tasks import Labelled, Language, Row
+from mha_core.training.tasks import Labelled, Row, Task
 from pages.train import task_words
 from pages.train.recipe_controls import TASKS
 
 
-def pairs(task: Labelled | Language) -> list[tuple[str, str]]:
+def pairs(task: Task) -> list[tuple[str, str]]:
     found = []
     for example in task_words.examples(task):
         text, _, answer = example.replace("\N{NO-BREAK SPACE}", " ").rpartition(" → ")

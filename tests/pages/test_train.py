@@ -237,6 +237,43 @@ def test_a_language_model(shipped: Path) -> None:
     ]
 
 
+def test_dates_are_written_letter_by_letter_and_every_digit_has_its_word() -> None:
+    page = Train(task="dates")
+    assert page.notices() == []
+    assert page.table("digits on their word")["rows"][0][2].startswith("0.9")
+    assert len(page.app.get("plotly_chart")) == 3
+    page.open("Ask")
+    assert "✓ right" in page.texts()
+    assert "8 of 8 digits (1.00) look most at the word that they come from" in page.texts()
+    (written,) = [block for block in page.blocks() if block["kind"] == "continuation"]
+    cross, encoder, decoder = [block for block in page.blocks() if block["kind"] == "matrix"]
+    assert [token for _, token, _, _ in written["tokens"]] == cross["rows"] == [*"2012-10-01", "[END]"]
+    assert cross["cols"] == encoder["rows"] == ["the", "1st", "of", "october", ",", "2012"]
+    assert cross["marks"] == [[0, 5], [1, 5], [2, 5], [3, 5], [5, 3], [6, 3], [8, 1], [9, 1]]
+    assert decoder["cols"] == ["[START]", *"2012-10-01"]
+    page = Train(task="dates", ask="hello").open("Ask")
+    assert "nobody knows the right answer" in page.texts()
+    assert "Which word each digit comes from is not known here" in page.texts()
+    assert "One word is not in this model’s vocabulary: “hello”." in page.notices()[0]
+
+
+def test_pictures_are_named_and_looked_at_patch_by_patch() -> None:
+    page = Train(task="shapes")
+    assert page.notices() == []
+    assert "Accuracy on unseen pictures" in page.texts()
+    assert not [link for block in page.blocks() if block["kind"] == "links" for link in block["links"]]
+    page = Train(task="shapes", ask="square, size 9, at 10 12").open("Ask")
+    assert page.table("sinusoidal")["rows"][0][1].startswith("square ")
+    (seen,) = [block for block in page.blocks() if block["kind"] == "patches"]
+    assert (seen["across"], len(seen["pixels"]), seen["tokens"][:3]) == (7, 28 * 28, ["[CLS]", "[REG0]", "0,0"])
+    assert all(abs(sum(row) - 1) < 51 * 5e-5 for row in seen["weights"])
+    assert 16 in seen["inside"]
+    assert 48 not in seen["inside"]
+    page.open("Report")
+    assert page.table("precision")["rows"]
+    assert "No shape in" in Train(task="shapes", ask="a house").open("Ask").notices()[0]
+
+
 def test_a_bag_of_words_stands_across_the_curves(shipped: Path) -> None:
     """Who acts cannot be told from the words alone: every sentence has a mirror with another answer."""
     page = Train(bag="true")

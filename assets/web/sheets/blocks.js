@@ -6,6 +6,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { equation } from "./equation.js";
 import { hull } from "./hull.js";
 import { lessons } from "../lessons/lesson_cards.js";
+import { patches } from "./patches.js";
 import { search, terms } from "./terms.js";
 import { explain } from "../base/terms.js";
 import { fillNotices, notices, rove } from "../base/view_base.js";
@@ -244,6 +245,7 @@ export const PLAIN = {
   diagram,
   equation,
   hull,
+  patches,
   bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
   buttons: { make: makeButtons, update: updateButtons },
   code: { make: () => h("pre", { class: "code-lines" }, h("code")), update: updateCode },

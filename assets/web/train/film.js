@@ -176,7 +176,7 @@ class FilmView extends WireView {
     const here = pointed.at ?? this.marked;
     this.panels.forEach(({ map, readout }, n) => {
       if (!map.shown) return setText(readout, "");
-      const inside = here && Math.max(...here) < map.shown.tokens.length;
+      const inside = here && map.has(here);
       if (n !== pointed.n) map.mark(pointed.at && inside ? pointed.at : null);
       setText(readout, inside ? map.say(here) : strongest(map.shown));
     });
@@ -265,11 +265,11 @@ class FilmView extends WireView {
     room.element.hidden = Boolean(shot.absent);
     map.shown = null;
     if (shot.absent) return;
-    const { tokens, weights, bytes, said } = shot;
-    const [row, key] = marked && Math.max(...marked) < tokens.length ? marked : [-1, null];
+    const { tokens, keys, weights, bytes, said } = shot;
+    const [row, key] = marked && marked[0] < tokens.length && marked[1] < keys.length ? marked : [-1, null];
     const forbids = causal ? (i, j) => j > i : () => false;
     const cells = { size: tokens.length, bytes };
-    const shown = wholeMap(tokens, weights, { map: cells, row, key, theme, forbids, name: `${name}, ${said}` });
+    const shown = wholeMap(tokens, weights, { map: cells, keys, row, key, theme, forbids, name: `${name}, ${said}` });
     const height = Math.max(220, Math.min(440, window.innerHeight - 320));
     setAttribute(room.table, "aria-label", shown.name);
     room.draw(shown, choice.table, colours, { width: room.element.clientWidth, height }, { write: digits });

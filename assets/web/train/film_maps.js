@@ -43,7 +43,7 @@ export class Film {
     this.last = null; // the map made last: while nothing changes it is the same one
   }
 
-  /** One map after a step: {tokens, bytes, weights, said}, or {absent, said}, the words for why there is none. */
+  /** One map after a step: {tokens, keys, bytes, weights, said}, or {absent, said}, the words for why there is none. */
   shot({ probe, layer, head }, step) {
     const { probes, layers, heads, over } = this.header;
     const own = probes[probe];
@@ -61,13 +61,14 @@ export class Film {
     const behind = mine < step && mine === own.steps.at(-1);
     const held = `${behind ? `${over ? "ended" : "is"} at ` : ""}step ${mine.toLocaleString("en")}`;
     const id = `${probe}.${layer}.${head}.${at}`;
-    if (this.last?.id !== id) this.last = { id, tokens: own.tokens, ...this.map(own, at, layer, head) };
+    if (this.last?.id !== id)
+      this.last = { id, tokens: own.tokens, keys: own.columns ?? own.tokens, ...this.map(own, at, layer, head) };
     return { ...this.last, said: `${place}${which} · ${held}` };
   }
 
-  map({ tokens, at: start }, at, layer, head) {
+  map({ tokens, columns, at: start }, at, layer, head) {
     const { layers, heads } = this.header;
-    const size = tokens.length ** 2;
+    const size = tokens.length * (columns ?? tokens).length;
     const first = start + (at * layers + layer) * heads * size;
     const of = (own) => this.body.subarray(first + own * size, first + (own + 1) * size);
     if (head !== null) return { bytes: of(head), weights: Float32Array.from(of(head), (byte) => byte / 255) };
@@ -88,12 +89,12 @@ export function digits(weight) {
 }
 
 /** The largest weight among the queries that have a choice, in words. */
-export function strongest({ tokens, weights, forbids }) {
-  const n = tokens.length;
+export function strongest({ tokens, keys, weights, forbids }) {
+  const n = keys.length;
   const first = n > 1 && forbids(0, 1) ? n : 0; // under a causal mask the first query sees itself alone
   let best = first;
   for (let cell = first; cell < weights.length; cell++) if (weights[cell] > weights[best]) best = cell;
-  return `strongest: ${quoted(tokens[Math.floor(best / n)])} → ${quoted(tokens[best % n])} ${digits(weights[best])}`;
+  return `strongest: ${quoted(tokens[Math.floor(best / n)])} → ${quoted(keys[best % n])} ${digits(weights[best])}`;
 }
 
 export class FilmMap extends BigMap {
@@ -103,8 +104,8 @@ export class FilmMap extends BigMap {
   }
 
   say([i, j]) {
-    const { tokens, weights, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
-    const cell = `${quoted(tokens[i])} → ${quoted(tokens[j])}`;
-    return forbids(i, j) ? `${cell}: ${BLOCKED}` : `${cell} ${digits(weights?.[i * tokens.length + j])}`;
+    const { tokens, keys, weights, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
+    const cell = `${quoted(tokens[i])} → ${quoted(keys[j])}`;
+    return forbids(i, j) ? `${cell}: ${BLOCKED}` : `${cell} ${digits(weights?.[i * keys.length + j])}`;
   }
 }

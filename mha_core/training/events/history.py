@@ -76,7 +76,9 @@ def _belongs(event: Event, start: Start) -> bool:
     """True when an event can be one of the run that began so. Raises a HeadlightError for maps that do not fit."""
     match event:
         case Start():
-            return event is start and 1 <= event.longest <= LONGEST and min(event.rows_train, event.rows_test) >= 0
+            sizes = 1 <= event.longest <= LONGEST and 0 <= event.target_length <= LONGEST and _is_cut(event.picture)
+            fits = len(event.columns) == len(event.probes) if event.target_length else not event.columns
+            return event is start and sizes and fits and min(event.rows_train, event.rows_test) >= 0
         case Snapshot():
             event.check(start)
         case Evaluation():
@@ -91,10 +93,19 @@ def _belongs(event: Event, start: Start) -> bool:
     return 0 <= event.step <= start.recipe.steps
 
 
+def _is_cut(picture: list[int]) -> bool:
+    """True where there is no picture, or one of so many patches as a text may have tokens."""
+    if not picture:
+        return True
+    side, patch, registers = picture if len(picture) == 3 else (0, 0, 0)
+    whole = side >= 1 and patch >= 1 and registers >= 0 and side % patch == 0
+    return whole and patch <= LONGEST and (side // patch) ** 2 + registers < LONGEST
+
+
 def _has_its_heads(event: Evaluation, start: Start) -> bool:
     """True when the scores are shares, one for each head or none at all."""
     every_head = [start.recipe.n_heads] * start.recipe.n_layers
-    shares = [event.train_accuracy, event.test_accuracy, event.pair_accuracy or 0.0]
+    shares = [event.train_accuracy, event.test_accuracy, event.pair_accuracy or 0.0, event.aligned or 0.0]
     for scores in (event.induction, event.previous):
         if [len(row) for row in scores] not in ([], every_head):
             return False

@@ -21,7 +21,10 @@ class Start:
         fingerprint: of the data, both parts.
         notes: what was done to the data (duplicates, cut texts), in whole sentences.
         vocabulary, parameters, longest: sizes of this very model and of its longest text in tokens.
-        probes: tokens of each text whose maps are kept.
+        probes: tokens of each text whose maps are kept; of a translation what is written.
+        columns: of a translation for each probe the tokens that are looked at; otherwise empty.
+        target_length: the places that a translation writes; 0 of the others.
+        picture: of a vision transformer the side of its pictures and of a patch, and its registers; otherwise empty.
         versions: of torch, python and so on.
         machine: device and threads, in words.
     """
@@ -39,6 +42,9 @@ class Start:
     probes: list[list[str]]
     versions: dict[str, str]
     machine: str
+    columns: list[list[str]] = field(default_factory=list)
+    target_length: int = 0
+    picture: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,8 @@ class Evaluation:
         pair_accuracy: share of mirror pairs with both members right; None where there are no pairs.
         induction, previous: of a language model, for each layer and head, the mean weight on the key that holds the
             answer, and on the previous token; empty otherwise.
+        aligned: of a translation the share of written tokens whose row looks most at the word that they come from, see
+            `scores.aligned`; None otherwise.
     """
 
     step: int
@@ -71,6 +79,7 @@ class Evaluation:
     pair_accuracy: float | None = None
     induction: list[list[float]] = field(default_factory=list)
     previous: list[list[float]] = field(default_factory=list)
+    aligned: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,8 +101,9 @@ class Snapshot:
         """Raises a HeadlightError when these are not the maps of one of the run's probes."""
         known = 0 <= self.probe < len(start.probes)
         i = len(start.probes[self.probe]) if known else 0
+        j = len(start.columns[self.probe]) if known and start.columns else i
         recipe = start.recipe
-        if not known or self.shape != [recipe.n_layers, recipe.n_heads, i, i] or len(self.maps) != prod(self.shape):
+        if not known or self.shape != [recipe.n_layers, recipe.n_heads, i, j] or len(self.maps) != prod(self.shape):
             raise HeadlightError(f"maps of shape {self.shape} do not fit the run")
 
 

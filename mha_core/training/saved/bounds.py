@@ -22,15 +22,17 @@ LONGEST_WORDS = 300  # characters of each
 
 def check_words(start: Any) -> None:
     """Raises a HeadlightError for more or longer words about a run than anybody needs."""
-    lists = {"notes": MOST_LISTED, "probes": MOST_LISTED, "versions": MOST_LISTED, "classes": LIMITS["classes"]}
+    listed = ("notes", "probes", "columns", "versions")
+    lists = {**dict.fromkeys(listed, MOST_LISTED), "classes": LIMITS["classes"]}
     for name, most in lists.items():
-        _at_most(f"{name} in its start", len(start[name]), most)
-    for tokens_of_one in start["probes"]:
+        _at_most(f"{name} in its start", len(start.get(name, ())), most)
+    probes = [*start["probes"], *start.get("columns", ())]
+    for tokens_of_one in probes:
         _at_most("tokens in a probe", len(tokens_of_one), LONGEST)
     for name in start["classes"]:
         _at_most("characters in the name of a class", len(name), LIMITS["label"])
     said = (start["title"], start["fingerprint"], start["machine"], *start["notes"])
-    for words in (*said, *start["versions"], *start["versions"].values(), *itertools.chain(*start["probes"])):
+    for words in (*said, *start["versions"], *start["versions"].values(), *itertools.chain(*probes)):
         _at_most("characters in one of its texts", len(words), LONGEST_WORDS)
 
 

@@ -15,10 +15,13 @@ import torch
 
 from ...errors import HeadlightError, WeightsFileError
 from ...models.classifier import Classifier
+from ...models.encoder_decoder import EncoderDecoder
 from ...models.language_model import LanguageModel
+from ...models.stack import Stack
+from ...models.vision import VisionTransformer
 from .. import tokens
 from ..events import End, Event, History, Start, from_values, to_line
-from ..initial_weights import classifier_sizes, language_sizes
+from ..initial_weights import classifier_sizes, language_sizes, translator_sizes, vision_sizes
 from ..recipe import NOT_A_NUMBER
 from . import bounds
 from .bounds import LARGEST, MOST_STEPS, RUN, TOKENIZER, WEIGHTS
@@ -104,7 +107,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
         raise WeightsFileError(f"cannot read {TOKENIZER}: {error}") from error
 
 
-def read_stack(folder: Path, history: History, vocabulary: int) -> tuple[Classifier | LanguageModel, str]:
+def read_stack(folder: Path, history: History, vocabulary: int) -> tuple[Stack, str]:
     """The trained model, in eval mode and without gradients, and the sha256 of its weights' file.
 
     Raises:
@@ -146,10 +149,14 @@ def replaced(folder: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _empty(start: Start, vocabulary: int) -> Classifier | LanguageModel:
+def _empty(start: Start, vocabulary: int) -> Stack:
     """The model of a run, without its weights."""
+    if start.picture:
+        return VisionTransformer(vision_sizes(start.recipe, len(start.classes), start.picture))
     if start.classes:
         return Classifier(classifier_sizes(start.recipe, vocabulary, len(start.classes)))
+    if start.target_length:
+        return EncoderDecoder(translator_sizes(start.recipe, vocabulary, start.target_length))
     return LanguageModel(language_sizes(start.recipe, vocabulary, start.longest))
 
 

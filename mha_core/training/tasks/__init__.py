@@ -4,27 +4,48 @@ from collections.abc import Callable
 
 from ...errors import HeadlightError
 from . import made_up_news, order
-from .base import Batch, Labelled, Language, Row
+from .base import Batch, Labelled, Language, Pairs, Row, Translation
 from .characters import Characters
+from .dates import Dates
 from .hub import can_ask_hub, from_hub
+from .shapes import Pictures, pictures
 from .table import from_csv
 from .words import Names, Words
 
-__all__ = ["NAMES", "Batch", "Labelled", "Language", "Row", "build", "can_ask_hub", "from_csv", "from_hub", "from_text"]
+__all__ = [
+    "NAMES",
+    "Batch",
+    "Labelled",
+    "Language",
+    "Pairs",
+    "Pictures",
+    "Row",
+    "Task",
+    "Translation",
+    "build",
+    "can_ask_hub",
+    "from_csv",
+    "from_hub",
+    "from_text",
+]
+
+Task = Labelled | Language | Translation
 
 # The tasks that need nothing from outside: their titles, and what makes them.
-_TASKS: dict[str, tuple[str, Callable[[int], Labelled | Language]]] = {
+_TASKS: dict[str, tuple[str, Callable[[int], Task]]] = {
     "who": ("Who did what", order.who),
     "food": ("Food review", order.food),
     "brackets": ("Brackets", order.brackets),
     "words": ("Repeated random words", Words),
     "names": ("Full names", Names),
     "made_up": ("Made-up news", made_up_news.made_up),
+    "dates": ("Dates", Dates),
+    "shapes": ("Shapes", pictures),
 }
 NAMES = {name: title for name, (title, _) in _TASKS.items()}
 
 
-def build(name: str, seed: int = 0) -> Labelled | Language:
+def build(name: str, seed: int = 0) -> Task:
     """The task of that name; the same seed gives the same rows.
 
     Raises:

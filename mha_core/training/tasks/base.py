@@ -1,7 +1,8 @@
-"""The two kinds of task: labelled texts in two parts, or rows of tokens to go on with."""
+"""The kinds of task: labelled texts in two parts, rows of tokens to go on with, texts to translate."""
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -114,4 +115,70 @@ class Language(ABC):
         """A short name for exactly this vocabulary and these test rows."""
         digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8", "surrogatepass"), digest_size=8)
         digest.update(self.test().ids.to("cpu", torch.int64).numpy().tobytes())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Texts and their translations, padded.
+
+    Attributes:
+        ids: int64 (b, j), the texts.  keep: bool (b, j), True = a real token.
+        target: int64 (b, i + 1), the translations between `START` and `END`; the decoder reads target[:, :-1] and is
+            asked for target[:, 1:].
+        origin: int64 (b, i), the token of the text that what is written at each place comes from; -1 = none.
+    """
+
+    ids: Tensor
+    keep: Tensor
+    target: Tensor
+    origin: Tensor
+
+
+class Translation(ABC):
+    """Texts and their translations into characters, made anew for every batch by a generator.
+
+    Attributes:
+        name, title, version, questions, probes, notes: as in `Labelled`.
+        vocabulary: every token of both sides, its number is its id; the first are `SPECIAL`, the last one stands for
+            every token that is not in it.
+        length: of the longest text, in tokens.
+        target_length: i, the places that are written, `END` among them.
+    """
+
+    SPECIAL = PADDING, START, END = "[PAD]", "[START]", "[END]"
+
+    name: str
+    title: str
+    version: int
+    vocabulary: tuple[str, ...]
+    length: int
+    target_length: int
+    questions: tuple[str, ...]
+    probes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    rows_train: int = 0
+
+    @abstractmethod
+    def batch(self, rows: int, generator: torch.Generator) -> Pairs:
+        """So many training rows; the same generator state gives the same rows."""
+
+    @abstractmethod
+    def test(self) -> Pairs:
+        """The test rows, the same ones every time; none of their translations is in a training row."""
+
+    @abstractmethod
+    def answer(self, text: str) -> str | None:
+        """The right translation; None of a text that this task does not write."""
+
+    @abstractmethod
+    def origin(self, tokens: Sequence[str]) -> list[int] | None:
+        """The token of a text that each written one comes from, -1 = none; None where it is not known."""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short name for exactly this vocabulary and these test rows."""
+        digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8"), digest_size=8)
+        for part in (self.test().ids, self.test().target):
+            digest.update(part.to("cpu", torch.int64).numpy().tobytes())
         return digest.hexdigest()

@@ -199,9 +199,48 @@ def matrix(
     return Matrix(block, values)
 
 
-def attention_map(name: str, tokens: Sequence[str], weights: Rows, note: str = "") -> Block:
-    """The weights (i, j) of a sentence with their numbers, in small cells: rows are queries, columns keys."""
-    return matrix(name, weights, rows=tokens, cols=tokens, write=in_a_cell, colour="weights", compact=True, note=note)
+def attention_map(
+    name: str,
+    tokens: Sequence[str],
+    weights: Rows,
+    note: str = "",
+    *,
+    keys: Sequence[str] | None = None,
+    marks: Sequence[tuple[int, int]] = (),
+) -> Block:
+    """The weights (i, j) of a sentence with their numbers, in small cells: rows are queries, columns keys.
+
+    `keys`: the tokens that are looked at, where they are others; `marks`: cells to frame.
+    """
+    cols = tokens if keys is None else keys
+    how: dict[str, Any] = {"write": in_a_cell, "colour": "weights", "compact": True}
+    return matrix(name, weights, rows=tokens, cols=cols, marks=marks, note=note, **how)
+
+
+def patches(
+    name: str,
+    pixels: Sequence[Sequence[float]],
+    tokens: Sequence[str],
+    weights: Rows,
+    inside: Sequence[int],
+) -> Block:
+    """A picture in patches with the weights of one token's row over it; a press on a token shows its row.
+
+    Args:
+        pixels: (side, side), 0 to 1.
+        tokens: those of no patch, then the patches row by row.
+        weights: (tokens, tokens).
+        inside: numbers of the patches to frame, counted from 0.
+    """
+    return {
+        "kind": "patches",
+        "name": name,
+        "across": math.isqrt(sum("," in token for token in tokens)),
+        "pixels": [round(255 * value) for line in pixels for value in line],
+        "tokens": list(tokens),
+        "weights": [[round(float(value), 4) for value in line] for line in weights],
+        "inside": list(inside),
+    }
 
 
 def shares(name: str, values: Rows, rows: Sequence[str], cols: Sequence[str], decimals: int = 3) -> Block:

@@ -91,6 +91,8 @@ class LinkQuery(Query):
         """
         if key in self.unusable:
             return self.default(key)
+        if key == "pos2" and not self.is_said(key):
+            return self.default(key)
         if why := self.is_said(key) and self.fixed.get(key.removesuffix("2")):
             return self.leave_out(key, FIELDS[key.removesuffix("2")].default, f" {why}")
         if key == "s" and (why := self._no_text()):

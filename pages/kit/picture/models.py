@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,7 +49,7 @@ KNOWN_PLACES = {MINILM: DEFAULT_AT, SMOLLM2: next(iter(CONTINUED.values()))}
 GONE = "this trained model is gone: train it again, or choose another one"
 MOST_ANSWERS = 3  # classes whose probabilities are told
 MOST_UNKNOWN = 5  # tokens that are named
-BOTH_WAYS, ONE_WAY = "reads both ways", "reads left to right"
+BOTH_WAYS, ONE_WAY, TRANSLATES = "reads both ways", "reads left to right", "reads both ways, writes left to right"
 # what is known of them before they are loaded; a test holds it against them
 KNOWN_SIZES = {MINILM: f"6 × 12 heads, English, {BOTH_WAYS}", SMOLLM2: f"30 × 9 heads, English, {ONE_WAY}"}
 # how one looks at a model of one's own, which the app cannot open
@@ -70,11 +70,13 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Own:
-    """A run of one visitor: its title in the control, sentences to try, and what the list says of it."""
+    """A run of one visitor: its title in the control, sentences to try, what the list says of it, and whether it takes
+    pictures instead of sentences."""
 
     title: str
     presets: tuple[str, ...]
     says: str = ""
+    reads_pictures: bool = False
 
     @classmethod
     def of(cls, history: History) -> Own:
@@ -82,8 +84,8 @@ class Own:
         start, recipe = history.start, history.recipe
         task = start.title if start else recipe.task
         title = f"{task}: {recipe.position}, {recipe.implementation}, seed {recipe.seed}"
-        says = _says(recipe.n_layers, recipe.n_heads, start.vocabulary, start.classes) if start else ""
-        return cls(title, _questions(history), says)
+        says = _says(asdict(start)) if start else ""
+        return cls(title, _questions(history), says, bool(start and start.picture))
 
 
 @lru_cache(maxsize=1)
@@ -119,11 +121,15 @@ def _read(name: str) -> Own:
 
 
 def offered(runs: Mapping[str, Own], recorded: Sequence[str] = ()) -> dict[str, Choice]:
-    """The choices of a visitor with these runs and recordings, by their names."""
+    """The choices of a visitor with these runs and recordings, by their names; none that reads pictures."""
     return {
         **{name: Choice(title, "Pretrained", KNOWN_SIZES[name]) for name, title in pretrained().items()},
-        **{name: Choice(title, "Trained here", _shipped_says(name)) for name, title in shipped().items()},
-        **{name: Choice(run.title, "Yours", run.says) for name, run in runs.items()},
+        **{
+            name: Choice(title, "Trained here", _says(_shipped_start(name)))
+            for name, title in shipped().items()
+            if not reads_pictures(name)
+        },
+        **{name: Choice(run.title, "Yours", run.says) for name, run in runs.items() if not run.reads_pictures},
         **{
             name: Choice(title(name), "Recorded", recordings.says(name)) for name in (*recordings.OF_COMMAND, *recorded)
         },
@@ -327,16 +333,23 @@ def _title(name: str) -> str:
     return f"{tasks.NAMES[task]}, {kind}"
 
 
+def reads_pictures(name: str) -> bool:
+    """Tells whether a trained model takes no sentence: it is asked on the Train page alone."""
+    run = _own(name)
+    return run.reads_pictures if run else name in shipped() and bool(_shipped_start(name).get("picture"))
+
+
 @lru_cache(maxsize=64)
-def _shipped_says(name: str) -> str:
-    start = json.loads((SHIPPED / name / "run.json").read_text("utf-8"))["start"]
+def _shipped_start(name: str) -> dict[str, Any]:
+    start: dict[str, Any] = json.loads((SHIPPED / name / "run.json").read_text("utf-8"))["start"]
+    return start
+
+
+def _says(start: Mapping[str, Any]) -> str:
+    """A classifier reads both ways; a language model, which has no classes, does not; a translator does, and writes."""
+    way = BOTH_WAYS if start["classes"] else TRANSLATES if start.get("target_length") else ONE_WAY
     recipe = start["recipe"]
-    return _says(recipe["n_layers"], recipe["n_heads"], start["vocabulary"], start["classes"])
-
-
-def _says(layers: int, heads: int, tokens: int, classes: Sequence[str]) -> str:
-    """Of a trained model: a classifier reads both ways, a language model, which has no classes, does not."""
-    return f"{layers} × {heads} heads, knows {tokens:,} tokens, {BOTH_WAYS if classes else ONE_WAY}"
+    return f"{recipe['n_layers']} × {recipe['n_heads']} heads, knows {start['vocabulary']:,} tokens, {way}"
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ import { columns, order, sortKey } from "../../../assets/web/picture/heads_order
 import { familyOf } from "../../../assets/web/picture/heads.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
 import { mapSvg, whyNoSvg } from "../../../assets/web/picture/map_svg.js";
+import { told } from "../../../assets/web/sheets/patches.js";
 import {
   parts,
   pooled,
@@ -234,4 +235,13 @@ test("a file is named after what it shows", () => {
   assert.equal(named("The mean", changed), "headlight-explore-rotary-positions-temperature-2-2-heads-off");
   assert.equal(named("“../../etc” “日本語” “<b>”", ""), "etc-日本語-b");
   assert.ok(named(`“${"a".repeat(999)}”`, "").length <= 60);
+});
+
+test("the row of a patch in words", () => {
+  const tokens = ["[CLS]", "0,0", "0,1", "1,0", "1,1"];
+  const row = [0.1, 0.2, 0.4, 0.1, 0.2];
+  const block = { name: "", across: 2, pixels: [], tokens, weights: [row, row, row, row, row], inside: [0, 1] };
+  const shape = "0.60 of its weight is on the 2 of 4 patches that the shape touches.";
+  assert.equal(told(block, 0), `[CLS] looks most at row 0, column 1: 0.40. ${shape}`);
+  assert.equal(told({ ...block, inside: [] }, 3), "row 1, column 0 looks most at row 0, column 1: 0.40.");
 });

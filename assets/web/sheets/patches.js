@@ -1,0 +1,106 @@
+// A picture in patches, and over them how much the token that is chosen looks at each; a press chooses another token.
+
+import { button, div, fill, h, setAttribute, setText } from "../base/dom.js";
+import { number } from "../base/words.js";
+import { rove } from "../base/view_base.js";
+import { walkedTiles } from "../base/grid_keys.js";
+
+const HOW =
+  "Press a patch, or a token of none, for its row. Colour: √ of the weight, the strongest of the row full; dashed: the shape.";
+
+/** @typedef {{name: string, across: number, pixels: number[], tokens: string[], weights: number[][], inside: number[]}} Patches */
+
+const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, "row $1, column $2");
+
+/** What a row says: where it is strongest, and how much of it is on the patches that the shape touches.
+ * @param {Patches} block @param {number} row
+ */
+export function told({ tokens, weights, inside, across }, row) {
+  const own = tokens.length - across ** 2;
+  const seen = weights[row];
+  const best = seen.reduce((top, weight, at) => (weight > seen[top] ? at : top), 0);
+  const sum = (/** @type {number[]} */ all) => all.reduce((total, weight) => total + weight, 0);
+  const shape = inside.length
+    ? ` ${number(sum(inside.map((patch) => seen[own + patch])))} of its weight is on the ${inside.length} of ${across ** 2} patches that the shape touches.`
+    : "";
+  return `${placeOf(tokens[row])} looks most at ${placeOf(tokens[best])}: ${number(seen[best])}.${shape}`;
+}
+
+function makePatches() {
+  const canvas = h("canvas", { "aria-hidden": "true" });
+  const picture = div("picture", canvas, h("div", { class: "grid", role: "group" }));
+  return h(
+    "section",
+    { class: "patches" },
+    h("h3"),
+    div("choice", picture, h("div", { class: "own", role: "group" })),
+    h("p", { class: "words", role: "status" }),
+    h("p", { class: "label" }, HOW),
+  );
+}
+
+/** @param {HTMLCanvasElement} canvas @param {number[]} pixels 0 to 255, row by row */
+function paint(canvas, pixels) {
+  const side = Math.sqrt(pixels.length);
+  canvas.width = canvas.height = side;
+  const drawn = new ImageData(side, side);
+  pixels.forEach((grey, at) => drawn.data.set([grey, grey, grey, 255], 4 * at));
+  /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")).putImageData(drawn, 0, 0);
+}
+
+/** @param {Patches} block */
+function updatePatches(element, block) {
+  const { name, across, pixels, tokens, weights, inside } = block;
+  const [title, { children: parts }, readout] = element.children;
+  const [picture, own] = parts;
+  const [canvas, grid] = picture.children;
+  const first = tokens.length - across ** 2; // of the patches
+  const row = Math.min(Number(element.dataset.row ?? 0), tokens.length - 1);
+  const most = Math.max(...weights[row]);
+  const choose = (/** @type {number} */ at) => {
+    element.dataset.row = String(at);
+    updatePatches(element, block);
+  };
+  setText(title, name);
+  paint(canvas, pixels);
+  picture.style.setProperty("--across", String(across));
+  setAttribute(grid, "aria-label", `${name}: patches`);
+  setAttribute(own, "aria-label", `${name}: tokens of no patch`);
+  const fillToken = (one, token, at) => {
+    const weight = weights[row][at];
+    one.onclick = () => choose(at);
+    one.style.setProperty("--share", `${100 * Math.sqrt(weight / most)}%`);
+    setAttribute(one, "aria-pressed", String(at === row));
+    setAttribute(one, "aria-label", `${placeOf(token)}: ${number(weight)}`);
+    setAttribute(one, "title", `${placeOf(token)}: ${number(weight)}`);
+  };
+  fill(
+    own,
+    tokens.slice(0, first),
+    () => button("", () => {}),
+    (one, token, at) => {
+      setText(one, `${token} ${number(weights[row][at])}`);
+      fillToken(one, token, at);
+    },
+  );
+  fill(
+    grid,
+    tokens.slice(first),
+    () => button("", () => {}),
+    (one, token, at) => {
+      setAttribute(one, "class", inside.includes(at) ? "inside" : null);
+      fillToken(one, token, first + at);
+    },
+  );
+  for (const group of [own, grid]) rove(group);
+  grid.onkeydown = (event) => {
+    const to = walkedTiles(event, [...grid.children].indexOf(event.target), across ** 2, across);
+    if (to === null) return;
+    event.preventDefault();
+    grid.children[to].focus();
+    for (const one of grid.children) setAttribute(one, "tabindex", one === grid.children[to] ? "0" : "-1");
+  };
+  setText(readout, told(block, row));
+}
+
+export const patches = { make: makePatches, update: updatePatches };

@@ -1,0 +1,129 @@
+"""A vision transformer: a picture in patches, a class from the row of [CLS] (Dosovitskiy et al. 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import SizeError, Unsupported
+from ..positions import Position
+from .block import BlockSizes
+from .model import Model
+from .run import Run, stacked
+from .stack import Stack, embedding
+from .switches import RunSwitches
+
+if TYPE_CHECKING:
+    pass
+
+CLS, REGISTER = "[CLS]", "[REG]"
+CONTRAST = 4.0  # pixels differ as much as the numbers that a layer begins with
+NO_TEXT = "This model reads pictures, not sentences: look at it on the Train page"
+
+
+@dataclass(frozen=True)
+class VisionSizes(BlockSizes):
+    """Sizes of a vision transformer; `vocabulary` and `max_len` are how many tokens it has.
+
+    Attributes:
+        classes: how many.
+        side: of a picture, in pixels.
+        patch: of a patch, in pixels; a divisor of `side`.
+        registers: tokens of no patch beside [CLS], to keep what has no place (Darcet et al. 2023).
+    """
+
+    classes: int = 2
+    side: int = 28
+    patch: int = 4
+    registers: int = 0
+
+
+def token_names(side: int, patch: int, registers: int) -> tuple[str, ...]:
+    """The names of the tokens in their order: [CLS], the registers, the patches as "row,column".
+
+    Raises:
+        SizeError: the side cannot be cut into such patches.
+    """
+    if patch < 1 or side < 1 or side % patch:
+        raise SizeError(f"a side of {side} pixels cannot be cut into patches of {patch}; choose a divisor of {side}")
+    across = range(side // patch)
+    names = [CLS, *(f"[REG{number}]" for number in range(registers))]
+    return (*names, *(f"{row},{column}" for row in across for column in across))
+
+
+class VisionTransformer(Stack):
+    """Pictures to one number a class. Its passes take pixels where those of other stacks take ids; see `Stack`."""
+
+    sizes: VisionSizes
+
+    def __init__(self, sizes: VisionSizes) -> None:
+        super().__init__(sizes)
+        self.words = embedding(1 + sizes.registers, sizes.d_model)
+        self.patches = nn.Linear(sizes.patch**2, sizes.d_model)
+        self.norm = nn.LayerNorm(sizes.d_model)
+        self.out = nn.Linear(sizes.d_model, sizes.classes)
+
+    def embed(self, ids: Tensor, position: Position) -> Tensor:
+        """Pixels (b, side, side), 0 to 1 -> the first hidden state (b, i, c): [CLS], registers, patches row by row."""
+        b, patch = len(ids), self.sizes.patch
+        cut = ids.unfold(1, patch, patch).unfold(2, patch, patch).reshape(b, -1, patch**2)
+        own = self.words.weight.expand(b, -1, -1)
+        return position.add(torch.cat([own, self.patches(CONTRAST * (cut - 0.5))], dim=1))
+
+    def logits(self, pixels: Tensor) -> Tensor:
+        """Pixels (b, side, side) -> (b, classes)."""
+        return self.answer(self.without_maps(pixels, None, rows=1))
+
+    def answer(self, x: Tensor) -> Tensor:
+        """The last hidden state (b, i, c), of which [CLS] is the first row -> (b, classes)."""
+        logits: Tensor = self.out(self.norm(x[:, 0]))
+        return logits
+
+
+class PictureModel(Model):
+    """A `Model` that reads pictures: `look(pixels)` gives what `run(text)` gives of the others."""
+
+    can = Model.can - {"batch", "steps"}
+
+    def coded(self, text: str | Sequence[int]) -> tuple[list[str], list[int]]:
+        raise Unsupported(NO_TEXT)
+
+    def look(self, pixels: Tensor, *, heads_off: Sequence[tuple[int, int]] = (), temperature: float = 1.0) -> Run:
+        """Every map and hidden state of one picture; `run.logits` has one number a class, (1, classes).
+
+        Args:
+            pixels: (side, side), 0 to 1.
+            heads_off, temperature: as in `Model.run`.
+
+        Raises:
+            SizeError: the picture has another size, or there is no such head.
+        """
+        sizes = cast(VisionSizes, self.sizes)
+        if pixels.shape != (sizes.side, sizes.side):
+            raise SizeError(f"a picture of {tuple(pixels.shape)} pixels; this model reads {sizes.side} × {sizes.side}")
+        names = token_names(sizes.side, sizes.patch, sizes.registers)
+        switches: RunSwitches = self.switches(len(names), None, heads_off=heads_off, temperature=temperature)
+
+        def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor]:
+            hidden, weights = stack(pixels[None].to(stack.device, stack.words.weight.dtype), **switches(stack))
+            answer = cast(VisionTransformer, stack).answer(hidden[-1])
+            return torch.cat(hidden), stacked(weights)[0], answer
+
+        (hidden, weights, answer), notices = self.compute(compute)
+        return Run(
+            tokens=list(names),
+            ids=list(range(len(names))),
+            weights=weights,
+            hidden=hidden,
+            sentence=torch.nn.functional.normalize(hidden[-1].mean(dim=0), dim=0),
+            steps=(),
+            device=hidden.device,
+            notices=self.notices + notices,
+            logits=answer,
+            kv_heads=self.encoder.block(0).attention.n_kv_heads,
+            changes=switches.changes(names),
+        )

@@ -1,0 +1,191 @@
+"""The encoder–decoder against the same thing written out; its groups as models; its training, saved and read again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import Model, load_model
+from mha_core.errors import SizeError, TooLong, Unsupported
+from mha_core.models.encoder_decoder import EncoderDecoder, EncoderDecoderSizes
+from mha_core.models.translator import START, Translator
+from mha_core.positions import Nothing
+from mha_core.training import saved, tasks
+from mha_core.training.initial_weights import draw
+from mha_core.training.loop import Training
+from mha_core.training.recipe import defaults
+
+from .dense_models import dense_block, layer_norm
+from .runs import TINY_DATES, equal, randomised, same_run, state_of, task, trained
+
+SIZES = EncoderDecoderSizes(
+    vocabulary=20, d_model=16, n_heads=2, n_layers=2, max_len=8, target_len=7, residual=True, norm=True
+)
+IDS = torch.tensor([[5, 7, 9, 4, 3], [6, 8, 2, 0, 0]])
+KEEP = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+TARGET = torch.tensor([[1, 12, 13, 14], [1, 11, 11, 19]])
+TEXT = "the 3rd of March, 2021"
+
+
+def stack(**changes: Any) -> EncoderDecoder:
+    made = EncoderDecoder(replace(SIZES, **changes))
+    draw(made, 1)
+    randomised(made)
+    return made.double().eval()
+
+
+def dense_logits(made: EncoderDecoder, ids: Tensor, keep: Tensor, target: Tensor) -> Tensor:
+    """The paper's figure 1, block by block."""
+    x = made.position.add(made.words.weight[ids])
+    for block in made.layers:
+        x = dense_block(block, x, keep[:, None, None, :], made.position)
+    memory = layer_norm(x, made.norm)
+    x = made.target_position.add(made.words.weight[target])
+    causal = torch.ones(1, 1, target.shape[1], target.shape[1]).tril().bool()
+    for back, across in zip(made.back_layers, made.cross_layers, strict=True):
+        x = dense_block(back, x, causal, made.target_position)
+        x = dense_block(across, x, keep[:, None, None, :], Nothing(), memory)
+    return layer_norm(x, made.out_norm) @ made.out.weight.T + made.out.bias
+
+
+@pytest.mark.parametrize(
+    ("n_layers", "d_feed_forward", "position"), [(1, 0, "none"), (2, 20, "learned"), (2, 8, "rotary")]
+)
+def test_against_the_same_written_out(n_layers: int, d_feed_forward: int, position: str) -> None:
+    made = stack(n_layers=n_layers, d_feed_forward=d_feed_forward, position=position)
+    dense = dense_logits(made, IDS, KEEP, TARGET)
+    torch.testing.assert_close(made.logits(IDS, KEEP, TARGET), dense, rtol=1e-10, atol=1e-10)
+
+
+def test_nobody_looks_at_padding_or_at_what_is_still_to_be_written() -> None:
+    made = stack(position="sinusoidal")
+    decoded = made.decode(TARGET, made.memory(IDS, KEEP), KEEP)
+    for back, across in zip(decoded.decoder, decoded.cross, strict=True):
+        assert back is not None
+        assert across is not None
+        assert bool((back.triu(1) == 0).all())
+        assert bool((across[1, :, :, 3:] == 0).all())
+        assert bool((across[0] > 0).all())
+    other = TARGET.clone()
+    other[:, 2:] = 15
+    assert torch.equal(made.logits(IDS, KEEP, other)[:, :2], made.logits(IDS, KEEP, TARGET)[:, :2])
+    alone = made.logits(IDS[1:, :3], KEEP[1:, :3], TARGET[1:])
+    torch.testing.assert_close(made.logits(IDS, KEEP, TARGET)[1:], alone, rtol=1e-10, atol=1e-10)
+
+
+def test_greedy_takes_the_likeliest_token_after_another() -> None:
+    made = stack(position="sinusoidal")
+    written = made.greedy(IDS, KEEP, 1, 4)
+    given = torch.cat([torch.ones(2, 1, dtype=torch.int64), written[:, :-1]], dim=1)
+    assert torch.equal(made.logits(IDS, KEEP, given).argmax(dim=-1), written)
+
+
+def test_every_part_learns() -> None:
+    made = stack(position="learned", d_feed_forward=8)
+    torch.autograd.backward(made.logits(IDS, KEEP, TARGET).square().sum())
+    assert [name for name, one in made.named_parameters() if one.grad is None or not one.grad.any()] == []
+
+
+def translator() -> Translator:
+    return cast(Translator, trained(TINY_DATES).model())
+
+
+def test_a_group_is_a_model() -> None:
+    model = translator()
+    assert model.groups == ("encoder", "decoder", "cross")
+    encoder, decoder, cross = (model.of(group).run(TEXT) for group in model.groups)
+    assert encoder.tokens == ["the", "3rd", "of", "march", ",", "2021"] == cross.columns
+    assert decoder.tokens == cross.tokens == [START, *model.translate(TEXT)]
+    rows, columns = len(cross.tokens), len(encoder.tokens)
+    assert [tuple(run.weights.shape[2:]) for run in (encoder, decoder, cross)] == [
+        (columns, columns), (rows, rows), (rows, columns),
+    ]  # fmt: skip
+    assert (encoder.columns, decoder.columns, encoder.logits) == (None, None, None)
+    for run in (encoder, decoder, cross):
+        torch.testing.assert_close(run.weights.sum(-1), torch.ones(run.weights.shape[:3]), rtol=0, atol=1e-6)
+    assert torch.equal(decoder.hidden, cross.hidden)
+    with pytest.raises(Unsupported, match="no 'audio' attention"):
+        model.of("audio")
+
+
+@pytest.mark.parametrize("group", ["decoder", "cross"])
+def test_every_switch_of_a_group(group: str) -> None:
+    model = translator().of(group)
+    plain = model.run(TEXT)
+    first = model.run(TEXT, mask="prefix:1" if group == "decoder" else "sinks:1")
+    assert bool((first.weights[..., 1:] == 0).all()) == (group == "cross")
+    off = model.run(TEXT, heads_off=((0, 1),))
+    assert torch.equal(off.weights[0], plain.weights[0])
+    assert not torch.equal(off.hidden[1], plain.hidden[1])
+    assert off.tokens == plain.tokens, "the rows stay, whatever is switched"
+    mute = model.run(TEXT, values_off=(1,))
+    assert torch.equal(mute.weights[0], plain.weights[0])
+    assert not torch.equal(mute.hidden[1], plain.hidden[1])
+    assert model.run(TEXT, temperature=1e6).weights[0, 0, -1].std() < plain.weights[0, 0, -1].std()
+    steps = model.run(TEXT, trace_layer=1).steps
+    (weights,) = [step.value for step in steps if step.name == "weights"]
+    assert torch.equal(weights[0], model.run(TEXT, trace_layer=1).weights[1])
+    effects = cast(Any, model).ablate_each_head(TEXT)
+    assert torch.equal(effects[0, 1], off.sentence)
+    for refused in model.reasons:
+        with pytest.raises(Unsupported):
+            model.run_batch([TEXT]) if refused == "batch" else model.run(TEXT, position="none")
+
+
+def test_heads_off_in_all_layers_of_cross_leave_nothing_of_the_text() -> None:
+    cross = translator().of("cross")
+    off = [(layer, head) for layer in range(2) for head in range(2)]
+    runs = [cast(Translator, cross).run(text, target="2021", heads_off=off) for text in (TEXT, "May 4, 1999")]
+    assert torch.equal(runs[0].hidden, runs[1].hidden)
+
+
+def test_a_target_is_read_as_given() -> None:
+    cross = cast(Translator, translator().of("cross"))
+    assert cross.run(TEXT, target="20x").tokens == [START, "2", "0", "x"]
+    assert cross.run(TEXT, target="20x").ids[-1] == cross.sizes.vocabulary - 1
+    with pytest.raises(TooLong):
+        cross.run(TEXT, target="2" * 11)
+    with pytest.raises(TooLong):
+        cross.run("the " * 40)
+    with pytest.raises(SizeError):
+        cross.run(TEXT, trace_layer=2)
+
+
+def test_another_implementation_has_the_same_maps() -> None:
+    model = translator()
+    other = model.as_implementation("einsum")
+    torch.testing.assert_close(other.of("cross").run(TEXT).weights, model.of("cross").run(TEXT).weights)
+    assert {type(block.attention).__name__ for block in cast(Any, other.encoder).cross_layers} == {"EinsumAttention"}
+
+
+def test_saved_and_read_again(tmp_path: Path) -> None:
+    training = trained(TINY_DATES)
+    training.save(tmp_path / "run")
+    model: Model = load_model(str(tmp_path / "run"), device="cpu")
+    assert isinstance(model, Translator)
+    assert equal(model.encoder.state_dict(), state_of(training))
+    assert same_run(model.of("cross").run(TEXT), translator().of("cross").run(TEXT))
+    history = saved.read(tmp_path / "run")
+    assert history.start is not None
+    assert history.start.target_length == 11
+    assert [list(shot.shape) for shot in history.snapshots[:2]] == [
+        [2, 2, len(rows), len(columns)]
+        for rows, columns in zip(history.start.probes, history.start.columns, strict=True)
+    ]
+    assert all(0 <= cast(float, look.aligned) <= 1 for look in history.evaluations)
+    assert saved.unpack(saved.pack(tmp_path / "run"), tmp_path / "again").evaluations == history.evaluations
+
+
+def test_the_same_recipe_gives_the_same_weights() -> None:
+    once = Training(replace(TINY_DATES, steps=2), task("dates"))
+    again = Training(replace(TINY_DATES, steps=2), tasks.build("dates"))
+    assert equal(state_of(once), state_of(again))
+    for training in (once, again):
+        list(training.events())
+    assert equal(state_of(once), state_of(again))
+    assert defaults("dates").n_heads == 1
