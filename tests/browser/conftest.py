@@ -36,6 +36,7 @@ FLAGS = (
     "--disable-quic",
     "--disable-gpu",
     "--in-process-gpu",  # a tenth less work: what is drawn need not go to a process of its own
+    "--js-flags=--no-opt --no-maglev",  # another tenth: a page is gone before what is compiled twice has paid
 )
 OPTIONS: dict[str, Any] = {
     "viewport": {"width": 1440, "height": 900}, "color_scheme": "dark", "locale": "en-GB",

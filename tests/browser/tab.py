@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
@@ -78,7 +77,7 @@ class Tab:
     def visit(self, link: str) -> Self:
         """Goes to a link as it was copied and waits until its picture is drawn."""
         self.page.goto(link)
-        expect(self.theme_button).to_be_visible()
+        self.theme_button.wait_for()
         return self.settled()
 
     def settled(self) -> Self:
@@ -168,7 +167,7 @@ class Tab:
 
     @property
     def theme_button(self) -> Locator:
-        return self.page.get_by_role("button", name=re.compile("^(dark|light) theme$"))
+        return self.page.locator("#headlight-bar button[aria-label$=' theme']")  # a role is looked for in all there is
 
     @property
     def theme(self) -> str:

@@ -57,7 +57,7 @@ def changed(tab: Tab) -> tuple[str, str, str]:
 
 
 @OWNED
-def test_back_forward_reload_and_a_link_in_another_tab(kind: type[Tab], new_tab: NewTab) -> None:
+def test_back_forward_reload_and_a_link_in_another_tab_which_keeps_its_own(kind: type[Tab], new_tab: NewTab) -> None:
     tab = new_tab(kind).open()
     first = shown(tab)
     told = changed(tab)
@@ -73,22 +73,15 @@ def test_back_forward_reload_and_a_link_in_another_tab(kind: type[Tab], new_tab:
     expect(tab.page.locator(".question h1")).to_contain_text("word", ignore_case=True)
     tab.page.go_back()
     assert shown(tab) == told
-    tab.page.reload()
-    assert shown(tab) == told
-    assert shown(new_tab(kind).visit(link)) == told
-
-
-@OWNED
-def test_two_tabs_of_one_visitor_keep_each_its_own(kind: type[Tab], new_tab: NewTab) -> None:
-    one, other = new_tab(kind).open(), new_tab(kind).open()
-    before = shown(other)
-    told = changed(one)
-    assert shown(other) == before
+    other = new_tab(kind).visit(link)
+    assert shown(other) == told
     other.box.fill(OTHER)
     theirs = shown(other)
-    for tab, kept in ((one, told), (other, theirs)):
-        tab.page.reload()
-        assert shown(tab) == kept
+    assert theirs[1] != told[1]
+    assert shown(tab) == told
+    for one, kept in ((tab, told), (other, theirs)):
+        one.page.reload()
+        assert shown(one) == kept
 
 
 @contextmanager

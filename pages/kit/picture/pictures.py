@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -47,7 +48,6 @@ class Picture:
     Attributes:
         settings, run: what was asked and what came of it, on the CPU.
         seconds: time of the pass, its way to the CPU in it; threads: that it was given on a CPU.
-        cosine: of its sentence vector to the untouched model's.
         worst_row_sum: the row sum farthest from 1, over all maps.
         model: the one that ran.
     """
@@ -56,9 +56,15 @@ class Picture:
     run: Run
     seconds: float
     threads: int
-    cosine: float
     worst_row_sum: float
     model: Model
+
+    @cached_property
+    def cosine(self) -> float:
+        """Of its sentence vector to the untouched model's, whose pass is made for who asks."""
+        own = self.run.sentence
+        changed = self.settings != self.settings.untouched
+        return measures.cosine(own, _untouched_sentence(self.settings) if changed else own)
 
     @property
     def nbytes(self) -> int:
@@ -186,9 +192,7 @@ def picture(settings: Settings) -> Picture:
         run = with_nobody(settings.run(model))
         seconds = time.perf_counter() - start
         worst = measures.worst_row_sum(run.weights)
-    untouched = run.sentence if settings == settings.untouched else _untouched_sentence(settings)
-    cosine = measures.cosine(run.sentence, untouched)
-    return Picture(settings, run, seconds, threads_for(count, models.heads(model)), cosine, worst, model)
+    return Picture(settings, run, seconds, threads_for(count, models.heads(model)), worst, model)
 
 
 def with_nobody(run: Run) -> Run:
