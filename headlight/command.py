@@ -42,13 +42,16 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, without the whole usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"headlight: {message}; headlight --help lists what there is.\n")
+        self.exit(2, f"headlight: {message}; {self.prog} --help lists what there is.\n")
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments."""
     made = Parser(
-        prog="headlight", description="See how attention works: serves Headlight on this machine.", allow_abbrev=False
+        prog="headlight",
+        description="See how attention works: serves Headlight on this machine.",
+        epilog="headlight train trains models, one or many at once: headlight train --help.",
+        allow_abbrev=False,
     )
     made.add_argument("--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0 is every network")
     made.add_argument("--name", help="the name under which a proxy in front is seen, as headlight.example.org")
@@ -131,14 +134,14 @@ def check_lessons(folder: Path) -> Path:
     return folder.resolve()
 
 
-def check_store(folder: Path) -> Path:
+def check_folder(option: str, folder: Path) -> Path:
     """The folder, made if need be. Raises Refused where nothing can be written into it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as trial:
             trial.write(b".")
     except OSError as error:
-        raise Refused(f"--store: nothing can be written into the folder “{folder}” ({error.strerror})") from None
+        raise Refused(f"{option}: nothing can be written into the folder “{folder}” ({error.strerror})") from None
     return folder.resolve()
 
 
@@ -158,13 +161,18 @@ def missing_models() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serves until it is stopped; the exit code."""
+    """Serves until it is stopped, or does what the first word says; the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["train"]:
+        from . import train  # with torch, which the server reads in later
+
+        return train.main(arguments[1:])
     chosen = parser().parse_args(arguments)
     try:
         check_address(chosen.host, chosen.port)
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
         if chosen.store:
-            os.environ[STORE] = str(check_store(chosen.store))
+            os.environ[STORE] = str(check_folder("--store", chosen.store))
         serve(chosen, lessons)
     except Refused as refused:
         print(f"headlight: {refused}.", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -10,7 +11,7 @@ import torch
 from torch import nn
 
 from mha_core import Run
-from mha_core.training import tasks
+from mha_core.training import sweep, tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Language
@@ -18,6 +19,12 @@ from mha_core.training.tasks import Labelled, Language
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, max_len=32, steps=8, evaluations=2, batch=8)
 TINY_WORDS = replace(TINY, task="words", n_layers=2, residual=True, norm=True, position="rotary")
 WHO = Recipe(task="who", max_len=64, evaluations=2)
+
+
+def here(jobs: Sequence[sweep.Job], **_: object) -> sweep.Ended:
+    """An executor of `sweep` that is this process."""
+    for number, job in enumerate(jobs):
+        yield number, sweep.train(job)
 
 
 @cache

@@ -23,7 +23,7 @@ CORE_ROOMS = [
     "training", "pretrained", "measure",
 ]  # fmt: skip
 KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "jobs", "frame"]
-INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets"}
+INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "datasets", "tqdm", "ray"}
 # What computes knows no page: in these rooms, these files alone know Streamlit.
 KNOW_STREAMLIT = {
     "draw": {"canvas", "view"},
