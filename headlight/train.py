@@ -11,7 +11,7 @@ from typing import Any
 
 from mha_core import IMPLEMENTATIONS, positions
 from mha_core.errors import HeadlightError
-from mha_core.training import sweep, tasks
+from mha_core.training import saved, sweep, tasks
 from mha_core.training.events import History
 from mha_core.training.recipe import defaults
 
@@ -52,14 +52,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         how = {name: value for name in ("steps", "threads") if (value := getattr(chosen, name)) is not None}
         jobs = _jobs(check_folder("--out", chosen.out), lists, chosen.seeds, how)
-        results = sweep.run(jobs, sweep.executor(chosen, threads=chosen.threads))
-    except (HeadlightError, Refused) as error:
+        return _tell(sweep.run(jobs, sweep.executor(chosen, threads=chosen.threads)))
+    except (HeadlightError, Refused, OSError) as error:
         print(f"headlight: {error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"\nheadlight: stopped; the runs in {chosen.out} are kept, and the same line goes on there.", flush=True)
         return 130
-    return _tell(results)
 
 
 def _jobs(
@@ -82,12 +81,14 @@ def _jobs(
 
 
 def _tell(results: Mapping[Path, History | str]) -> int:
-    """Prints the table, and what could not be trained; the exit code."""
+    """Packs the runs, prints the table, and says what could not be trained; the exit code."""
     lines: dict[str, list[History]] = {}
     for place, result in results.items():
         if isinstance(result, History):
+            place.with_name(f"{place.name}.zip").write_bytes(saved.pack(place))
             lines.setdefault(place.name.rpartition("-")[0], []).append(result)
-    print(f"\n{sweep.table(lines)}\n\nEach run is a folder in {next(iter(results)).parent}.")
+    print(f"\n{sweep.table(lines)}\n")
+    print(f"Each run is a folder in {next(iter(results)).parent}, for load_model, and a zip file, which Train opens.")
     failed = {place.name: result for place, result in results.items() if isinstance(result, str)}
     for name, why in failed.items():
         print(f"headlight: {name} could not be trained: {why}.", file=sys.stderr)

@@ -76,7 +76,7 @@ def in_processes(jobs: Sequence[Job], workers: int) -> Ended:
                 ours = next((pipe for pipe in alive if pipe not in busy), None)
                 if ours is None:
                     ours, theirs = begin.Pipe()
-                    alive[ours] = begin.Process(target=_work, args=(theirs,), daemon=True)
+                    alive[ours] = begin.Process(target=work, args=(theirs,), daemon=True)
                     alive[ours].start()
                     theirs.close()
                 busy[ours] = waiting.pop()
@@ -101,7 +101,7 @@ def in_processes(jobs: Sequence[Job], workers: int) -> Ended:
             process.join()
 
 
-def _work(pipe: Connection) -> None:
+def work(pipe: Connection) -> None:
     """Trains what comes, until nobody is there any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C goes to all: the parent says when to end
     step_back()
@@ -126,11 +126,11 @@ def on_ray(jobs: Sequence[Job], address: str) -> Ended:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:
         raise HeadlightError(f"no Ray cluster answers at “{address:.100}” ({type(error).__name__})") from error
-    work, left = ray.remote(train), {}
+    remote, left = ray.remote(train), {}
     try:
         for number, job in enumerate(jobs):
             way = {"num_cpus": job.recipe.threads, "max_retries": ATTEMPTS - 1}
-            left[work.options(**way).remote(job)] = number
+            left[remote.options(**way).remote(job)] = number
         while left:
             (ended, *_), _ = ray.wait(list(left))
             number = left.pop(ended)

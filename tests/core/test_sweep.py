@@ -73,7 +73,7 @@ def test_a_killed_worker_s_run_is_done_again_with_the_same_bits(tmp_path: Path) 
 
 @pytest.mark.faults
 def test_a_run_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sweep, "_work", stand_ins.dies)
+    monkeypatch.setattr(sweep, "work", stand_ins.dies)
     place = tmp_path / "run"
     assert sweep.run({place: JOB}, lambda jobs: sweep.in_processes(jobs, 2)) == {place: sweep.KILLED}
     assert not place.exists()
@@ -83,7 +83,7 @@ def test_a_run_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPat
 def test_ctrl_c_ends_all_of_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sweep, "_work", stand_ins.interrupts)
+    monkeypatch.setattr(sweep, "work", stand_ins.interrupts)
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         assert command.main(["train", "--steps", "2", "--workers", "1", "--out", str(tmp_path)]) == 130
@@ -140,7 +140,9 @@ def test_the_command_goes_on_where_it_was(as_here: None, tmp_path: Path, capsys:
     line = ["train", "--sweep", "--task", "who", "words", "--position", "none", "--steps", "2", "--out", str(tmp_path)]
     assert command.main(line) == 0
     names = ["who-none-fused-1layer", "words-none-fused-2layers"]
-    assert sorted(place.name for place in tmp_path.iterdir()) == [f"{name}-1" for name in names]
+    assert sorted(place.name for place in tmp_path.iterdir() if place.is_dir()) == [f"{name}-1" for name in names]
+    opened = saved.unpack((tmp_path / f"{names[0]}-1.zip").read_bytes(), tmp_path / "opened")
+    assert opened == saved.read(tmp_path / f"{names[0]}-1")
     assert capsys.readouterr().out.count(": accuracy ") == 2
     assert command.main([*line, "--seeds", "2", "--implementation", "fused", "torch"]) == 0
     said = capsys.readouterr().out
