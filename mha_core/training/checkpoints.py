@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from . import saved, tasks
-from .loop import Training
+from ..errors import HeadlightError
+from . import saved, sweep, tasks
 from .recipe import Recipe, defaults
 
 SEEDS = 5
@@ -42,24 +42,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m mha_core.training.checkpoints", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("tasks", nargs="*", default=list(VARIANTS), help=f"some of {', '.join(VARIANTS)}")
+    sweep.add_arguments(parser, "one for each core")
     chosen = parser.parse_args(arguments)
     unknown = sorted(set(chosen.tasks) - set(VARIANTS))
     if unknown:
         parser.error(f"no task {', '.join(unknown)}; choose some of {', '.join(VARIANTS)}")
-    for name in chosen.tasks:
-        for earlier in chosen.folder.glob(f"{name}-*"):
-            shutil.rmtree(earlier)
-        task = tasks.build(name)
-        for folder, recipe in recipes(name).items():
-            training = Training(recipe, task)
-            history = [training.history for _ in training.events()][-1]
-            if recipe.seed == 1:
-                training.save(chosen.folder / folder)
-            else:
-                saved.save(chosen.folder / folder, history)
-            last = history.evaluations[-1]
-            aligned = "" if last.aligned is None else f", aligned {last.aligned:.4f}"
-            print(f"{folder}: accuracy {last.test_accuracy:.3f}{aligned}, {history.seconds:.1f} s", flush=True)
+    try:
+        execute, jobs = sweep.executor(chosen), dict[Path, sweep.Job]()
+        for name in chosen.tasks:
+            for earlier in chosen.folder.glob(f"{name}-*"):
+                shutil.rmtree(earlier)
+            task = tasks.build(name)
+            jobs |= {chosen.folder / folder: sweep.Job(recipe, task) for folder, recipe in recipes(name).items()}
+        for place, history in sweep.run(jobs, execute).items():
+            if isinstance(history, str):
+                raise HeadlightError(f"{place.name}: {history}")
+            if history.recipe.seed > 1:
+                saved.save(place, history)
+    except HeadlightError as error:
+        parser.exit(1, f"This cannot be trained: {error}\n")
 
 
 if __name__ == "__main__":

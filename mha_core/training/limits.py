@@ -61,10 +61,14 @@ class Order:
             raise HeadlightError(f"this is no order for a training ({type(error).__name__})") from error
 
 
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def most_threads() -> int:
     """The number of threads that one training may use: of several cores, one is left for the pages."""
-    given = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, given - 1)
+    return max(1, cores() - 1)
 
 
 def check_threads(recipes: tuple[Recipe, ...]) -> None:

@@ -19,12 +19,11 @@ import torch
 
 from ..clock import machine
 from ..errors import HeadlightError
-from . import saved
+from . import saved, sweep
 from .events import History
-from .loop import Training
 from .objectives import Classes
 from .recipe import Recipe, defaults
-from .report import averages, confusion, mean_and_sd, per_class
+from .report import averages, confusion, per_class
 from .tasks import Labelled, from_csv
 
 PROBES = ("how are you", "you how are", "can you can that")  # the texts whose answers and maps the post shows
@@ -59,37 +58,6 @@ def recipe(line: str, rows: int, *, seed: int, epochs: int, **how: object) -> Re
         **how,
     }
     return replace(base, **changes)  # type: ignore[arg-type]
-
-
-def run(wanted: Recipe, task: Labelled, place: Path) -> History:
-    """The run that lies there, if it is this one; otherwise it is trained and written."""
-    try:
-        known = saved.read(place)
-        if known.recipe == wanted and known.start and task.fingerprint in known.start.fingerprint:
-            return known
-    except HeadlightError:  # not there, or cut short
-        pass
-    training = Training(wanted, task)
-    history = [training.history for _ in training.events()][-1]
-    training.save(place)
-    print(f"  {place.name}: accuracy {_accuracy(history):.3f} in {history.seconds:.0f} s", flush=True)
-    return history
-
-
-def table(results: dict[str, list[History]]) -> str:
-    """A row for each line, in Markdown."""
-    lines = [
-        "| | accuracy of each seed | mean ± sd | parameters | s per epoch | s in all |",
-        "|---|---|---|---|---|---|",
-    ]
-    for line, histories in results.items():
-        scores = [_accuracy(history) for history in histories]
-        mean, deviation = mean_and_sd(scores)
-        seconds, epochs = (sum(of) for of in zip(*((one.seconds, one.epochs) for one in histories), strict=True))
-        parameters = histories[0].start.parameters if histories[0].start else 0
-        told = f"{', '.join(f'{score:.3f}' for score in scores)} | {mean:.3f} ± {deviation:.3f} | {parameters:,}"
-        lines.append(f"| {line} | {told} | {seconds / epochs:.2f} | {seconds / len(histories):.1f} |")
-    return "\n".join(lines)
 
 
 def report(line: str, histories: Sequence[History], task: Labelled) -> str:
@@ -128,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.seeds < 1 or chosen.epochs < 1:
         parser.error("--seeds and --epochs are 1 or more")
     how = {name: getattr(chosen, name) for name in ("epochs", "threads", "device", "all_rows")}
-    results: dict[str, list[History]] = {}
+    results: dict[str, list[History]] = {line: [] for line in LINES}
 
     def place(line: str, seed: int) -> Path:
         return Path(chosen.folder) / f"{line}-{chosen.epochs}-{'all-rows-' if chosen.all_rows else ''}{seed}"
@@ -141,18 +109,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
         }
         for half, task in tasks.items():
             print(f"{half}: {len(task.train)} training rows, {len(task.test)} test rows.", *task.notes, flush=True)
-        for line in LINES:
-            task, results[line] = tasks[line.split("-")[0]], []
-            for seed in range(1, chosen.seeds + 1):
-                history = run(recipe(line, len(task.train), seed=seed, **how), task, place(line, seed))
-                results[line].append(history)
-                if chosen.record:
-                    saved.save(chosen.record / f"news-{line}-{seed}", history, maps=seed == 1)
+        places = {place(line, seed): (line, seed) for line in LINES for seed in range(1, chosen.seeds + 1)}
+        jobs = dict[Path, sweep.Job]()
+        for folder, (line, seed) in places.items():
+            task = tasks[line.split("-")[0]]
+            jobs[folder] = sweep.Job(recipe(line, len(task.train), seed=seed, **how), task)
+        for folder, history in sweep.run(jobs, sweep.executor(chosen, default=1)).items():
+            line, seed = places[folder]
+            if isinstance(history, str):
+                raise HeadlightError(f"{folder.name}: {history}")
+            results[line].append(history)
+            if chosen.record:
+                saved.save(chosen.record / f"news-{line}-{seed}", history, maps=seed == 1)
     except (HeadlightError, OSError) as error:
         parser.exit(1, f"This cannot be trained: {error}\n")
     today, threads = datetime.datetime.now(tz=datetime.UTC).date(), chosen.threads
     print(f"\n{today}, seeds 1 to {chosen.seeds}, {chosen.epochs} epochs, {machine()}, threads: {threads}\n")
-    print(table(results))
+    print(sweep.table(results))
     for line, histories in results.items():
         task = tasks[line.split("-")[0]]
         print(f"\n{report(line, histories, task)}\n\n{probed(place(line, 1), histories[0], task)}")
@@ -170,11 +143,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--folder", type=Path, default=Path("reproduced"), help="where finished runs are kept")
     parser.add_argument("--record", type=Path, help="where histories without weights are written: assets/trained")
     parser.add_argument("--all-rows", action="store_true", help="every row of the layer, as in the post, for its time")
+    sweep.add_arguments(parser, "1, as others beside it would change its seconds")
     return parser
-
-
-def _accuracy(history: History) -> float:
-    return history.evaluations[-1].test_accuracy
 
 
 def _row(name: str, values: Sequence[float], decimals: int) -> str:

@@ -47,7 +47,7 @@ def show() -> None:
 def show_pair() -> list[str]:
     """Two implementations in their own lines, with a mark where the other one has no such line; their names."""
     with st.container(horizontal=True, key="chosen_pair"):
-        names = [widgets.choice(key) for key in ("impl", "beside")]
+        names = [widgets.segments(key) for key in ("impl", "beside")]
     sources = [short_source(name).split("\n") for name in names]
     panels = [
         sheet.panel(label(name), [sheet.code(own, different(own, other))])

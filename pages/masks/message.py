@@ -78,9 +78,9 @@ class MaskOutcomes(TypedDict):
 def masked(raw: bytes) -> bytes:
     """The answer to a query: what is said of the mask, and the weights (i, j) of the head in focus before and after.
 
-    A bare address shows `BARE`; where the link says anything, no mask means none. Raises a HeadlightError.
+    A bare address shows `BARE`; where a link says anything of the picture, no mask is none. Raises a HeadlightError.
     """
-    return _message(raw, {} if LinkQuery(raw).pairs else dict(BARE))
+    return _message(raw, {} if any(key != "big" for key, _ in LinkQuery(raw).pairs) else dict(BARE))
 
 
 def entered(raw: bytes) -> bytes:

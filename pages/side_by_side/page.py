@@ -58,8 +58,8 @@ def looked_at(page: PicturePage) -> int | None:
 
     layers, heads = page.query.sizes
     st.session_state.update(layer_beside=str(at.layer), head_beside=before)
-    st.selectbox("Layer", list(map(str, range(layers))), key="layer_beside", on_change=take)
-    st.selectbox("Head", [MEAN, *map(str, range(heads))], key="head_beside", on_change=take)
+    widgets.one_of("Layer", list(map(str, range(layers))), "layer_beside", take)
+    widgets.one_of("Head", [MEAN, *map(str, range(heads))], "head_beside", take)
     return None if mean else at.head
 
 

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -17,9 +18,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Barrier, Thread
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 
+from pages.kit.draw.web import PREFIX, SCRIPT
 from tests.bench.typist import Answer, Typist, unpacked
 from tests.bench.visitors import sentence
 
@@ -28,6 +31,7 @@ from .server import ROOT, OwnServer
 from .test_installed import borrow_libraries
 
 VISITORS, QUESTIONS, KILLED_AT = 4, 9, 3
+VERSION = re.compile(rf"/headlight/[0-9a-f]+/{re.escape(SCRIPT)}")
 WAIT = 60  # seconds, which only a test that fails waits for
 
 
@@ -190,6 +194,12 @@ def shown(answer: Answer) -> tuple[str, bytes]:
     return str(state["typed"]), parts[header["parts"][0] :]
 
 
+def page_of(url: str) -> str:
+    """The HTML of the first page."""
+    with urlopen(url, timeout=WAIT) as answer:
+        return str(answer.read().decode())
+
+
 def built(folder: Path) -> str:
     """The command in a folder that the container's build has made, but for its libraries, which are those of here."""
     tree = folder / "headlight"
@@ -207,18 +217,38 @@ def built(folder: Path) -> str:
     return str(tree / "bin" / "headlight")
 
 
-def test_a_copy_is_killed_and_no_answer_is_lost_or_wrong(tmp_path: Path) -> None:
+def of_another_version(tree: Path) -> str:
+    """The path to what is built there, but for one file of the browser."""
+    (package,) = tree.glob("lib/python*/site-packages/headlight")
+    other = tree.with_name("other") / package.name
+    shutil.copytree(package, other)
+    with (other / "site" / "assets" / "web" / "base" / "words.js").open("a", encoding="utf-8") as file:
+        file.write("// of another version\n")
+    return str(other.parent)
+
+
+def test_a_copy_is_killed_beside_another_version_and_no_answer_is_lost_or_wrong(tmp_path: Path) -> None:
     command = [built(tmp_path), "--public", "--no-open"]
+    paths = ["", "", *([of_another_version(tmp_path / "headlight")] if NGINX else [])]
 
     def start(number: int) -> OwnServer:
-        return OwnServer(tmp_path / f"copy{number}", command=command, folder=tmp_path, environment={"PYTHONPATH": ""})
+        path = {"PYTHONPATH": paths[number]}
+        return OwnServer(tmp_path / f"copy{number}", command=command, folder=tmp_path, environment=path)
 
     with ExitStack() as open_, ThreadPoolExecutor(VISITORS) as pool:
-        dies, stays = pool.map(start, range(2))
-        for copy in (dies, stays):
+        copies = list(pool.map(start, range(len(paths))))
+        for copy in copies:
             open_.callback(copy.stop)
-        ports = [dies.port, stays.port]
+        dies, stays, *others = copies
+        ports = [copy.port for copy in copies]
         urls = [open_.enter_context(behind_nginx(tmp_path, ports))] if NGINX else [dies.url, stays.url]
+        for copy in others:
+            asked = [ask(of.url, f"{PREFIX}/{SCRIPT}")[0] for of in (copy, stays)]
+            assert asked == [404, 200], "it is of another version"
+            theirs = VERSION.search(page_of(copy.url))
+            assert theirs
+            for script in (theirs[0], f"{PREFIX}/{SCRIPT}"):
+                assert {ask(urls[0], script)[0] for _ in range(8)} == {200}
         askers = [Asker(urls, number) for number in range(VISITORS)]
         begun = Barrier(VISITORS, dies.process.kill)  # while everybody has yet to ask most of what he asks
         list(pool.map(lambda asker: asker.ask(begun), askers))

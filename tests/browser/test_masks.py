@@ -243,14 +243,14 @@ def test_what_a_link_says_and_cannot_be_used_is_told_and_leaves_it(masks: Masks)
 
 
 def test_a_bare_address_begins_with_a_mask_that_it_says_from_then_on(masks: Masks) -> None:
-    masks.visit(f"{masks.url}/masks").shows("causal")
+    masks.visit(f"{masks.url}/masks?big=false").shows("causal")  # says nothing of the picture
     masks.wait_for_query(s=WORDS, mask="causal")
     masks.card("full").click()
     masks.shows("none")
     masks.wait_for_query(s=WORDS, mask="none")
     masks.page.reload()
     masks.shows("none")
-    masks.visit(f"{masks.url}/masks?big=false").shows("none", text=TIRED)
+    masks.visit(f"{masks.url}/masks?at=3.1").shows("none", text=TIRED)
 
 
 def test_a_second_sentence_stands_in_the_batch_as_far_as_it_can(masks: Masks) -> None:

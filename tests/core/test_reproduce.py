@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from mha_core import load_model
-from mha_core.training import inference, reproduce, saved
+from mha_core.training import inference, reproduce, saved, sweep
 from mha_core.training.report import mean_and_sd
 from mha_core.training.reproduce import FAIR, LINES, POST, PROBES
 from mha_core.training.tasks import from_csv
+
+from .runs import here
 
 ROOT = Path(__file__).parents[2]
 TRAINED = ROOT / "assets" / "trained"
@@ -29,7 +31,10 @@ def table(tmp_path: Path) -> Path:
     return file
 
 
-def test_all_of_it(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_of_it(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "in_processes", here)
     kept, recorded = tmp_path / "kept", tmp_path / "recorded"
     call = ["--csv", str(table), "--seeds", "1", "--epochs", "1", "--folder", str(kept), "--record", str(recorded)]
     reproduce.main(call)

@@ -218,11 +218,12 @@ def test_a_bare_address_begins_with_something_to_see() -> None:
     assert header["digest"] == Settings(WORDS, "causal").digest
     assert header["begins"] == {"s": WORDS, "mask": "causal"}
     assert message.first(b"") == message.masked(b"")
+    assert answered(big="true")[0]["begins"] == header["begins"], "the projector says nothing of the picture"
     assert "mask" not in header["defaults"], "none that was chosen is not nothing: the link always says it"
 
 
 @pytest.mark.parametrize(
-    "values", [{"mask": "none"}, {"at": "0.3"}, {"s": "how are you"}, {"big": "true"}, {"model": "minilm"}]
+    "values", [{"mask": "none"}, {"at": "0.3"}, {"s": "how are you"}, {"big": "true", "at": "0.3"}, {"model": "minilm"}]
 )
 def test_a_link_that_says_anything_keeps_its_mask(values: dict[str, str]) -> None:
     header, _ = answered(**values)

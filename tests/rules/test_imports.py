@@ -23,7 +23,9 @@ CORE_ROOMS = [
     "training", "pretrained", "measure",
 ]  # fmt: skip
 KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "jobs", "frame"]
-INSIDE_FUNCTIONS = {"tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy"}
+INSIDE_FUNCTIONS = {
+    "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "tqdm", "ray",
+}  # fmt: skip
 # What computes knows no page: in these rooms, these files alone know Streamlit.
 KNOW_STREAMLIT = {
     "draw": {"canvas", "view"},

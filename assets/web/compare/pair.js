@@ -2,7 +2,7 @@
 // one of the maps is in sight, in the projector two, or their difference.
 
 import { inks } from "../base/colour.js";
-import { shownAlone } from "../base/curtain.js";
+import { isDrawn, shownAlone } from "../base/curtain.js";
 import { asBytes } from "../picture/differences.js";
 import { button, div, h, setAttribute, setText } from "../base/dom.js";
 import { Figures } from "../picture/figures.js";
@@ -357,6 +357,7 @@ export class PairView extends PlaceView {
     fillNotices(p.notices, this.notices);
     if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
     this.keepWithin(n, keysOf(picture.sides[0]).length);
+    if (isDrawn() && this.front === 2) this.front = 1; // left from an earlier step of the lesson, which asked of something else
     const fits = layer === at.layer && head === at.head; // else the numbers are on their way
     this.kinds({ apart: !picture.fits });
     this.wait(!fits);

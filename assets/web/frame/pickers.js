@@ -24,7 +24,8 @@ function choose(key, value) {
   tellAddress();
 }
 
-const hasSecondLine = CSS.supports("appearance: base-select") && matchMedia("(min-width: 721px)").matches; // house.css
+const wide = matchMedia("(min-width: 721px)"); // house.css
+const hasSecondLine = () => wide.matches && CSS.supports("appearance: base-select");
 
 class Picker {
   /** @param {string} key of the link @param {string} label @param {number} fewest options that are a choice */
@@ -81,13 +82,14 @@ class Picker {
 function fillOptions(parent, options) {
   fill(parent, options, "option", (option, [value, text, , says]) => {
     setAttribute(option, "value", value);
-    setText(option, says && !hasSecondLine ? `${text} · ${says}` : text);
+    setText(option, says && !hasSecondLine() ? `${text} · ${says}` : text);
     setAttribute(option, "data-says", says ?? null);
   });
 }
 
 const model = new Picker("model", "Model", 1);
 const device = new Picker("dev", "Device", 2);
+wide.addEventListener("change", () => model.draw(model.options));
 export const pickers = h("div", { class: "pickers", hidden: "" }, model.element, device.element);
 
 const first = document.getElementById("headlight-model"); // until the page says what there is

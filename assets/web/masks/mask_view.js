@@ -15,7 +15,7 @@ import { PlaceView } from "../wire/place_view.js";
 /** @typedef {import("../base/messages.js").Card} Card */
 /** @typedef {import("../link/changes.js").Controls} Controls */
 
-const NO_KEYS = ["embed_options"]; // that say nothing of what is shown
+const NO_KEYS = ["embed_options", "big"]; // that say nothing of what is shown
 const PLACE = ["at", "pad", "big"]; // keys that change no number of a map
 
 /** @extends {PlaceView<Masks>} */

@@ -14,6 +14,8 @@ from pages.kit.server.public import NO_FILES, is_public
 
 from .links import BOUND, bound
 
+MOST_IN_SIGHT = 13  # of a list: twelve heads and their mean
+
 
 def kept_mounted(name: str, shown: bool) -> Any:
     """A place that is hidden, yet mounted: Streamlit drops the part of the address of a control that is not."""
@@ -84,6 +86,14 @@ def segments(key: str, names: Sequence[str] = ()) -> str:
     offered = list(names or field.choices)
     chosen = st.segmented_control(field.label, offered, default=field.default, required=True, key=key, bind=BOUND)
     return str(chosen or field.default)
+
+
+def one_of(label: str, names: Sequence[str], key: str, take: Callable[[], None]) -> None:
+    """One out of a list that the model makes, in sight where it is short; `take` reads what was chosen by its key."""
+    if len(names) > MOST_IN_SIGHT:
+        st.selectbox(label, names, key=key, on_change=take)
+    else:
+        st.segmented_control(label, names, required=True, key=key, on_change=take)
 
 
 def tabs(key: str) -> tuple[str, dict[str, Any]]:

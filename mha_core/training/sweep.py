@@ -1,0 +1,252 @@
+"""Many runs at once, in processes of this machine or on a Ray cluster; the same recipe gives the same bits on either.
+
+A worker gets a recipe with its data and gives the saved run back as one zip file, so that the two share nothing but the
+program. A run whose worker is killed is done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import multiprocessing
+import shutil
+import signal
+import socket
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from ..errors import HeadlightError
+from . import saved
+from .events import History
+from .limits import cores
+from .loop import Training
+from .priority import step_back
+from .recipe import Recipe
+from .report import mean_and_sd
+from .tasks import Labelled, Language
+
+MOST_WORKERS = 256
+ATTEMPTS = 3  # of a run whose worker is killed
+ANSWER_SECONDS = 5.0  # of a cluster
+KILLED = f"its worker was killed {ATTEMPTS} times; less memory is needed with fewer workers or smaller sizes"
+
+
+class Job(NamedTuple):
+    """A run to train."""
+
+    recipe: Recipe
+    task: Labelled | Language
+
+
+# The number of each job that has ended, with its saved run, packed, or why there is none, in a sentence.
+Ended = Generator[tuple[int, bytes | str], None, None]
+Executor = Callable[[Sequence[Job]], Ended]
+
+
+def train(job: Job) -> bytes | str:
+    """One run: packed, or why there is none."""
+    try:
+        training = Training(*job)
+        for _ in training.events():
+            pass
+        with TemporaryDirectory(prefix="headlight-sweep-") as place:
+            training.save(Path(place, "run"))
+            return saved.pack(Path(place, "run"))
+    except HeadlightError as error:
+        return str(error)
+
+
+def in_processes(jobs: Sequence[Job], workers: int) -> Ended:
+    """An `Executor` of so many processes, which end with it."""
+    begin = multiprocessing.get_context("spawn")
+    waiting, killed = list(reversed(range(len(jobs)))), Counter[int]()
+    alive: dict[Connection, SpawnProcess] = {}
+    busy: dict[Connection, int] = {}
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < workers:
+                ours = next((pipe for pipe in alive if pipe not in busy), None)
+                if ours is None:
+                    ours, theirs = begin.Pipe()
+                    alive[ours] = begin.Process(target=work, args=(theirs,), daemon=True)
+                    alive[ours].start()
+                    theirs.close()
+                busy[ours] = waiting.pop()
+                with suppress(OSError):  # killed meanwhile, as is found out below
+                    ours.send(jobs[busy[ours]])
+            ready = wait(list(busy))
+            for pipe in [pipe for pipe in busy if pipe in ready]:
+                number = busy.pop(pipe)
+                try:
+                    result = pipe.recv()
+                except (EOFError, OSError):
+                    alive.pop(pipe).join()
+                    killed[number] += 1
+                    if killed[number] < ATTEMPTS:
+                        waiting.append(number)
+                        continue
+                    result = KILLED
+                yield number, result
+    finally:
+        for process in alive.values():
+            process.kill()
+            process.join()
+
+
+def work(pipe: Connection) -> None:
+    """Trains what comes, until nobody is there any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C goes to all: the parent says when to end
+    step_back()
+    with suppress(EOFError, OSError):
+        while True:
+            pipe.send(train(pipe.recv()))
+
+
+def on_ray(jobs: Sequence[Job], address: str) -> Ended:
+    """An `Executor` of a Ray cluster, whose machines have this version of Headlight: "auto" is that of this machine.
+
+    Raises:
+        HeadlightError: Ray is not installed, or no cluster answers.
+    """
+    _knock(address)
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise HeadlightError("the package ray is missing; `pip install 'headlight-attention[ray]'` brings it") from None
+    _knock(address)
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except Exception as error:
+        raise HeadlightError(f"no Ray cluster answers at “{address:.100}” ({type(error).__name__})") from error
+    remote, left = ray.remote(train), {}
+    try:
+        for number, job in enumerate(jobs):
+            way = {"num_cpus": job.recipe.threads, "max_retries": ATTEMPTS - 1}
+            left[remote.options(**way).remote(job)] = number
+        while left:
+            (ended, *_), _ = ray.wait(list(left))
+            number = left.pop(ended)
+            try:
+                result = ray.get(ended)
+            except ray.exceptions.WorkerCrashedError:
+                result = KILLED
+            except ray.exceptions.RayError as error:
+                result = f"the cluster could not do it ({type(error).__name__})"
+            yield number, result
+    finally:
+        for reference in left:
+            ray.cancel(reference, force=True)
+        ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raises a HeadlightError where nobody listens, for which Ray itself waits for minutes."""
+    if address in ("auto", "local"):
+        return
+    try:
+        place = urlsplit(address if "://" in address else f"//{address}")
+        if place.scheme not in ("", "ray") or not place.hostname or not place.port:
+            raise ValueError
+    except ValueError:
+        raise HeadlightError(
+            f"“{address:.100}” is no address of a Ray cluster; it is HOST:PORT, ray://HOST:PORT or auto"
+        ) from None
+    try:
+        socket.create_connection((place.hostname, place.port), timeout=ANSWER_SECONDS).close()
+    except OSError as error:
+        raise HeadlightError(
+            f"no Ray cluster answers at “{address:.100}” ({error.strerror or type(error).__name__})"
+        ) from None
+
+
+def add_arguments(parser: argparse.ArgumentParser, workers: str) -> None:
+    """Lets a command choose where it trains. workers: how many there are without `--workers`, in words."""
+    parser.add_argument("--workers", type=int, help=f"processes of this machine (default: {workers})")
+    parser.add_argument("--ray", metavar="ADDRESS", help="a Ray cluster instead: HOST:PORT, ray://HOST:PORT or auto")
+
+
+def executor(chosen: argparse.Namespace, *, default: int | None = None, threads: int = 1) -> Executor:
+    """What the arguments ask for; without any, `default` processes, or as many as there are cores for their threads.
+
+    Raises:
+        HeadlightError: they ask for both, or for no worker.
+    """
+    if chosen.workers is not None and chosen.ray is not None:
+        raise HeadlightError("--workers counts processes of this machine; leave it out beside --ray")
+    if chosen.ray is not None:
+        return partial(on_ray, address=chosen.ray)
+    workers = default or max(1, cores() // threads) if chosen.workers is None else chosen.workers
+    if not 1 <= workers <= MOST_WORKERS:
+        raise HeadlightError(f"--workers={workers}: choose 1 to {MOST_WORKERS}")
+    return partial(in_processes, workers=workers)
+
+
+def run(jobs: Mapping[Path, Job], execute: Executor) -> dict[Path, History | str]:
+    """The runs, each in its folder: those that lie there, and the others, trained and written; a bar shows how far.
+
+    Returns: the history of each, or why there is none, in a sentence.
+
+    Raises:
+        HeadlightError: as the executor does, or nothing can be written there.
+    """
+    from tqdm import tqdm
+
+    results: dict[Path, History | str] = {place: found for place, job in jobs.items() if (found := known(place, job))}
+    left = [place for place in jobs if place not in results]
+    with (
+        tqdm(total=len(jobs), initial=len(results), unit="run", disable=None) as bar,
+        closing(execute([jobs[place] for place in left])) as ended,
+    ):
+        for number, result in ended:
+            place = left[number]
+            if isinstance(result, bytes):
+                shutil.rmtree(place, ignore_errors=True)
+                history = saved.unpack(result, place)
+                results[place] = history
+                aligned = history.evaluations[-1].aligned if history.evaluations else None
+                looks = "" if aligned is None else f", aligned {aligned:.4f}"
+                said = f"accuracy {accuracy(history):.3f}{looks} in {history.seconds:.1f} s"
+            else:
+                results[place] = said = result
+            bar.write(f"{place.name}: {said}")
+            bar.update()
+    return {place: results[place] for place in jobs}
+
+
+def known(place: Path, job: Job) -> History | None:
+    """The run that lies there, if it is this one."""
+    with suppress(HeadlightError):  # nothing is there, or something else
+        history = saved.read(place)
+        if history.recipe == job.recipe and history.start and job.task.fingerprint in history.start.fingerprint:
+            return history
+    return None
+
+
+def table(results: Mapping[str, Sequence[History]]) -> str:
+    """A row for each kind of run, with all its seeds, in Markdown."""
+    lines = [
+        "| | accuracy of each seed | mean ± sd | parameters | s per epoch | s in all |",
+        "|---|---|---|---|---|---|",
+    ]
+    for line, histories in results.items():
+        scores = [accuracy(history) for history in histories]
+        mean, deviation = mean_and_sd(scores)
+        seconds, epochs = (sum(of) for of in zip(*((one.seconds, one.epochs) for one in histories), strict=True))
+        parameters = histories[0].start.parameters if histories[0].start else 0
+        told = f"{', '.join(f'{score:.3f}' for score in scores)} | {mean:.3f} ± {deviation:.3f} | {parameters:,}"
+        epoch = f"{seconds / epochs:.2f}" if epochs else "—"
+        lines.append(f"| {line} | {told} | {epoch} | {seconds / len(histories):.1f} |")
+    return "\n".join(lines)
+
+
+def accuracy(history: History) -> float:
+    """What the run came to on its test rows."""
+    return history.evaluations[-1].test_accuracy

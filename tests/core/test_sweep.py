@@ -1,0 +1,205 @@
+"""Many runs at once: the bits of a run alone, whoever trains them and whatever is killed; what is refused, and how."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from headlight import command
+from mha_core import load_model
+from mha_core.errors import HeadlightError
+from mha_core.training import checkpoints, saved, sweep
+from mha_core.training.recipe import defaults
+from mha_core.training.tasks import Batch
+from mha_core.training.tasks.words import Words
+
+from . import stand_ins
+from .runs import TINY_WORDS, here, task
+
+SMALL = replace(TINY_WORDS, steps=2, evaluations=1)
+JOB = sweep.Job(SMALL, task("words"))
+IMPOSSIBLE = sweep.Job(replace(SMALL, implementation="torch", position="rotary"), JOB.task)
+
+
+class Deadly(Words):
+    """The first process that trains on it is killed, as by a system that is out of memory."""
+
+    def __init__(self, trap: Path) -> None:
+        super().__init__()
+        self.trap = trap
+
+    def batch(self, rows: int, generator: torch.Generator) -> Batch:
+        if self.trap.exists():
+            self.trap.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().batch(rows, generator)
+
+
+@pytest.fixture
+def as_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "in_processes", here)
+
+
+def weights(place: Path) -> list[bytes]:
+    return [(place / name).read_bytes() for name in saved.FILES if name != saved.RUN]
+
+
+@pytest.mark.faults
+@pytest.mark.skipif(os.name == "nt", reason="kills as POSIX does")
+def test_a_killed_worker_s_run_is_done_again_with_the_same_bits(tmp_path: Path) -> None:
+    (tmp_path / "trap").touch()
+    jobs = {tmp_path / "killed": sweep.Job(SMALL, Deadly(tmp_path / "trap")), tmp_path / "no": IMPOSSIBLE}
+    results = sweep.run(jobs, lambda jobs: sweep.in_processes(jobs, 1))
+    assert not (tmp_path / "trap").exists()
+    assert results[tmp_path / "no"] == sweep.train(IMPOSSIBLE)
+    alone = sweep.run({tmp_path / "alone": JOB}, here)[tmp_path / "alone"]
+    assert not isinstance(alone, str)
+    assert weights(tmp_path / "killed") == weights(tmp_path / "alone")
+    assert load_model(str(tmp_path / "killed")).run("a b").weights.shape[:2] == (2, 2)
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.faults
+def test_a_run_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sweep, "work", stand_ins.dies)
+    place = tmp_path / "run"
+    assert sweep.run({place: JOB}, lambda jobs: sweep.in_processes(jobs, 2)) == {place: sweep.KILLED}
+    assert not place.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="interrupts as POSIX does")
+def test_ctrl_c_ends_all_of_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sweep, "work", stand_ins.interrupts)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert command.main(["train", "--steps", "2", "--workers", "1", "--out", str(tmp_path)]) == 130
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    said = capsys.readouterr()
+    assert said.out.strip().startswith("headlight: stopped")
+    assert "Traceback" not in said.err
+    assert multiprocessing.active_children() == []
+
+
+def ray_that(crashes: Sequence[int], calls: list[str]) -> Any:
+    """As much of Ray as is used, in this process; the workers of these jobs are gone."""
+    exceptions = SimpleNamespace(RayError=type("RayError", (Exception,), {}))
+    exceptions.WorkerCrashedError = type("WorkerCrashedError", (exceptions.RayError,), {})
+
+    def get(reference: tuple[int, Callable[[], bytes]]) -> bytes:
+        if reference[0] in crashes:
+            raise exceptions.WorkerCrashedError
+        return reference[1]()
+
+    def remote(function: Any) -> Any:
+        def options(**way: int) -> Any:
+            calls.append(f"{way}")
+            return SimpleNamespace(remote=lambda job: (len(calls), partial(function, job)))
+
+        return SimpleNamespace(options=options)
+
+    return SimpleNamespace(
+        exceptions=exceptions, remote=remote, get=get,
+        init=lambda address, **_: calls.append(address), wait=lambda left: (left[-1:], left[:-1]),
+        cancel=lambda reference, force: calls.append(f"cancel {reference[0]}"), shutdown=lambda: calls.append("end"),
+    )  # fmt: skip
+
+
+def test_a_cluster_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    calls = list[str]()
+    monkeypatch.setitem(sys.modules, "ray", ray_that([3], calls))
+    jobs = [JOB, sweep.Job(replace(SMALL, threads=2), JOB.task)]
+    places = {tmp_path / str(number): job for number, job in enumerate(jobs)}
+    results = sweep.run(places, lambda jobs: sweep.on_ray(jobs, "auto"))
+    assert results[tmp_path / "1"] == sweep.KILLED
+    sweep.run({tmp_path / "alone": JOB}, here)
+    assert weights(tmp_path / "0") == weights(tmp_path / "alone")
+    assert calls == ["auto", *(f"{ {'num_cpus': n, 'max_retries': 2} }" for n in (1, 2)), "end"]
+    calls.clear()
+    unfinished = sweep.on_ray(jobs, "auto")
+    next(unfinished)
+    unfinished.close()
+    assert calls[-2:] == ["cancel 2", "end"]
+
+
+def test_the_command_goes_on_where_it_was(as_here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["train", "--sweep", "--task", "who", "words", "--position", "none", "--steps", "2", "--out", str(tmp_path)]
+    assert command.main(line) == 0
+    names = ["who-none-fused-1layer", "words-none-fused-2layers"]
+    assert sorted(place.name for place in tmp_path.iterdir() if place.is_dir()) == [f"{name}-1" for name in names]
+    opened = saved.unpack((tmp_path / f"{names[0]}-1.zip").read_bytes(), tmp_path / "opened")
+    assert opened == saved.read(tmp_path / f"{names[0]}-1")
+    assert capsys.readouterr().out.count(": accuracy ") == 2
+    assert command.main([*line, "--seeds", "2", "--implementation", "fused", "torch"]) == 0
+    said = capsys.readouterr().out
+    assert said.count(": accuracy ") == 6
+    for name in names:
+        assert f"\n| {name} | " in said
+    assert command.main(["train", "--task", "who", "--position", "none", "--steps", "3", "--out", str(tmp_path)]) == 1
+    assert "holds another run" in capsys.readouterr().err
+    assert command.main([*line[:-2], "--position", "rotary", "--implementation", "torch", "--out", str(tmp_path)]) == 1
+    assert "words-rotary-torch-2layers-1 could not be trained: " in capsys.readouterr().err
+
+
+def test_what_is_wrong_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        nobody = f"127.0.0.1:{closed.getsockname()[1]}"
+        for code, arguments, says in (
+            (2, ["--task", "nobody"], "--task: there is no “nobody”; there are who, food"),
+            (2, ["--position", "none", "north"], "--position: there is no “north”"),
+            (2, ["--implementation", "none"], "--implementation: there is no “none”"),
+            (2, ["--position", "none", "rotary"], "several runs at once need --sweep"),
+            (2, ["--seeds", "2"], "several runs at once need --sweep"),
+            (2, ["--seeds", "0"], "--seeds is 1 or more"),
+            (2, ["--worker", "1"], "unrecognized arguments: --worker 1; headlight train --help"),
+            (1, ["--steps", "0"], "steps=0: choose 1 to 100,000"),
+            (1, ["--workers", "0"], "--workers=0: choose 1 to 256"),
+            (1, ["--workers", "1", "--ray", "auto"], "leave it out beside --ray"),
+            (1, ["--ray", "http://example.org"], "“http://example.org” is no address of a Ray cluster"),
+            (1, ["--ray", "cluster:port"], "“cluster:port” is no address of a Ray cluster"),
+            (1, ["--ray", nobody], f"no Ray cluster answers at “{nobody}”"),
+            (1, ["--ray", f"ray://{nobody}"], f"no Ray cluster answers at “ray://{nobody}”"),
+            (1, ["--ray", ""], "“” is no address"),
+            (1, ["--out", str(tmp_path / "file")], "--out: nothing can be written into the folder"),
+        ):
+            try:
+                ended = command.main(["train", "--out", str(tmp_path), *arguments])
+            except SystemExit as end:
+                ended = int(end.code or 0)
+            (said,) = capsys.readouterr().err.splitlines()
+            assert said.startswith("headlight: ")
+            assert says in said
+            assert ended == code, said
+
+
+def test_without_ray_it_says_how_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(HeadlightError, match="pip install 'headlight-attention\\[ray\\]'"):
+        next(sweep.on_ray([JOB], "auto"))
+
+
+def test_checkpoints_keep_the_weights_of_their_first_seed(
+    as_here: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(checkpoints, "SEEDS", 2)
+    monkeypatch.setattr(checkpoints, "defaults", lambda task: replace(defaults(task), steps=1, evaluations=1))
+    checkpoints.main([str(tmp_path), "words"])
+    for variant in ("1layer", "2layers"):
+        files = [{file.name for file in (tmp_path / f"words-{variant}-{seed}").iterdir()} for seed in (1, 2)]
+        assert files == [set(saved.FILES), {saved.RUN}]
