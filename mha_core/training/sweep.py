@@ -31,7 +31,7 @@ from .loop import Training
 from .priority import step_back
 from .recipe import Recipe
 from .report import mean_and_sd
-from .tasks import Labelled, Language
+from .tasks import Task
 
 MOST_WORKERS = 256
 ATTEMPTS = 3  # of a run whose worker is killed
@@ -43,7 +43,7 @@ class Job(NamedTuple):
     """A run to train."""
 
     recipe: Recipe
-    task: Labelled | Language
+    task: Task
 
 
 # The number of each job that has ended, with its saved run, packed, or why there is none, in a sentence.
