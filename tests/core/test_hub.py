@@ -125,9 +125,12 @@ def test_a_wrong_family_costs_no_more_than_its_description(
     ]
     brought: list[str] = []
     monkeypatch.setattr(hub_child, "wanted", lambda name, revision: files)
-    monkeypatch.setattr(
-        offline.hub(), "hf_hub_download", lambda name, file, **_: (brought.append(file), str(place / file))[1]
-    )
+
+    def bring(name: str, file: str, **_: Any) -> str:
+        brought.append(file)
+        return str(place / file)
+
+    monkeypatch.setattr(offline.hub(), "hf_hub_download", bring)
     with pytest.raises(Unsupported, match="vit reads pixel_values, not a text"):
         hub_child.get("a/b", None)
     assert brought == ["config.json"]
