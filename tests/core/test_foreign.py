@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from mha_core import Model, load_model
-from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported
+from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from mha_core.measure.measures import largest_difference
 from mha_core.pretrained import memory, opened
 from mha_core.pretrained.foreign import ForeignModel
@@ -155,6 +156,16 @@ def test_every_switch(loaded: Any, model_type: str, group: str) -> None:
     assert torch.equal(model.run(TEXT, **target).weights, before.weights)
 
 
+def test_of_other_tokens_no_value_is_a_querys_own(loaded: Any) -> None:
+    model = loaded("bart").of("cross")
+    target = {"target": "the quick brown fox sat on a mat"}
+    run, off = (model.run(TEXT, values_off=places, **target) for places in ((), range(9)))
+    assert run.weights.shape[-2:] == (9, 9)
+    assert torch.equal(off.weights[0], run.weights[0])
+    nothing = model.run(TEXT, heads_off=[(layer, head) for layer in range(2) for head in range(4)], **target)
+    torch.testing.assert_close(off.hidden, nothing.hidden)
+
+
 def test_without_positions_a_permutation_of_the_words_permutes_the_rest(loaded: Any) -> None:
     model = loaded("bert")
     forth, back = (model.run(text, position="none") for text in ("the cat sat", "sat cat the"))
@@ -270,6 +281,17 @@ def test_the_weights_are_the_mapped_file(loaded: Any) -> None:
     maps = [line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith("model.safetensors")]
     ranges = [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in maps]
     assert any(start <= one.data_ptr() < end for start, end in ranges)
+
+
+def test_a_tokenizer_of_other_weights(loaded: Any, folders: Path, tmp_path: Path) -> None:
+    loaded("gpt2")
+    shutil.copytree(folders / "gpt2", tmp_path / "m")
+    file = tmp_path / "m" / "tokenizer.json"
+    content = json.loads(file.read_text())
+    content["model"]["vocab"]["cat"] = 99
+    file.write_text(json.dumps(content))
+    with pytest.raises(WeightsFileError, match="token 99 has no embedding, there are 99"):
+        load_model(str(tmp_path / "m"), device="cpu").run("a cat")
 
 
 def test_a_folder_without_its_tokenizer(loaded: Any, folders: Path, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_wrong_family_costs_no_more_than_its_description(
     brought: list[str] = []
     monkeypatch.setattr(hub_child, "wanted", lambda name, revision: files)
 
-    def bring(name: str, file: str, **_: object) -> str:
+    def bring(name: str, file: str, **_: Any) -> str:
         brought.append(file)
         return str(place / file)
 
