@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import resource
 import signal
 import sys
 import time
@@ -244,6 +245,7 @@ def main() -> None:
 
 def report(rows: list[Row], seconds: float) -> str:
     """docs/models.md."""
+    spent = sum(resource.getrusage(whose)[0] for whose in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
     exact = [row for row in rows if row.road == "seam" and row.same_output and row.heads_off and row.rows != NOT]
     seam_rows = [row for row in rows if row.road == "seam"]
     handed = [row for row in rows if row.road == "output_attentions"]
@@ -251,14 +253,15 @@ def report(rows: list[Row], seconds: float) -> str:
     own = [row for row in exact if row.same_maps == "all"]
     return f"""# Every model type of transformers, and what of its attention can be seen
 
-Written by `make models` in {seconds / 60:.0f} minutes: transformers {offline.transformers().__version__}, \
-torch {torch.__version__.split("+")[0]}, {datetime.now(UTC):%Y-%m-%d}. Each of the {len(rows)} model types, made tiny \
-with random weights, reads {tiny_models.READ} tokens (and writes {tiny_models.WRITTEN} where it has a decoder beside), \
+Written by `make models` in {seconds / 60:.0f} minutes, {spent / 60:.0f} of a processor's time: \
+transformers {offline.transformers().__version__}, torch {torch.__version__.split("+")[0]}, \
+{datetime.now(UTC):%Y-%m-%d}. Each of the {len(rows)} model types, made tiny with random weights, \
+reads {tiny_models.READ} tokens (and writes {tiny_models.WRITTEN} where it has a decoder beside), \
 with windows of {tiny_models.WINDOW} where it has windows; pictures and sounds are noise.
 
 - **{len(exact)} of {len(seam_rows)} through the seam**: what comes out is bit for bit what plain eager attention \
 gives, and switching every head off changes it. In {len(own)} every map that the model itself hands out is, bit for \
-bit, among those recorded; in the others see the column.
+bit, among those recorded; in the others see the column. What is not counted has maps that are not finite.
 - **{len(handed)} hand their maps out** and compute them elsewhere: they are shown, and nothing can be changed in them.
 - **{len(refused)} give no maps here**, each with its reason: convolutions and recurrences, types that no class reads \
 alone, packages that are not installed, and those that could not be made tiny by the same few rules as the others.
