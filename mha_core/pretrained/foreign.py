@@ -17,12 +17,13 @@ from ..errors import PositionError, TooLong, Unsupported, WeightsFileError
 from ..models.block import BlockSizes
 from ..models.fall_back import FallBack
 from ..models.inputs import Mask, heads_on, padded
-from ..models.model import Model, ends_of
+from ..models.model import Grown, Model, ends_of
 from ..models.run import Run
 from ..models.stack import Stack
 from ..models.switches import RunSwitches
 from ..positions import Position
 from .check import Findings, Group
+from .foreign_growth import grow
 from .foreign_runs import Pass, runs
 from .foreign_switches import joint, no_mask, values_mixed
 from .foreign_tokens import Tokens
@@ -240,6 +241,9 @@ class ForeignModel(Model):
         allow = joint(mask, self.own_mask, self.group, self.sizes.n_heads, sizes, keep)
         ablate = Ablation(heads_on(off, self.sizes), values_mixed(values, self.group, sizes))
         return RunSwitches(self, mask, position, temperature, allow, ablate, values)
+
+    def grow(self, ids: Sequence[int], kept: Any, asked: tuple[Any, ...]) -> Grown:
+        return grow(self, ids, kept, asked)
 
     def cannot(self, name: str) -> Unsupported:
         """The error of asking for what is not in `can`."""

@@ -106,6 +106,7 @@ class Wrapped(nn.Module):
         keep: Tensor | None = None,
         states: Tensor | None = None,
         attentions: bool = False,
+        past: Any = None,
     ) -> Answer:
         """One pass.
 
@@ -115,10 +116,13 @@ class Wrapped(nn.Module):
             keep: bool (b, i), False = padding.
             states: (b, i, c), of the encoder, when it need not run again.
             attentions: asks the model for its own maps too.
+            past: a cache of the library, which is filled with the keys and values of these ids.
         """
         given: dict[str, Any] = {"input_ids": ids}
         if keep is not None:
             given["attention_mask"] = keep.to(torch.int64)
+        if past is not None:
+            given |= {"past_key_values": past, "use_cache": True}
         if target is not None:
             given["decoder_input_ids"] = target
         if states is not None:

@@ -14,8 +14,10 @@ import torch
 from mha_core import Model, load_model
 from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from mha_core.measure.measures import largest_difference
+from mha_core.models.generation import Generation
 from mha_core.pretrained import memory, opened
 from mha_core.pretrained.foreign import ForeignModel
+from mha_core.pretrained.foreign_growth import keeps
 
 from . import tiny_models
 from .conftest import TIRED
@@ -206,6 +208,31 @@ def test_a_padded_batch(loaded: Any) -> None:
         assert model.run_batch([]) == []
     bug = loaded("bert").run_batch(texts, mask_padding=False)[1]
     assert float(bug.weights.sum(dim=-1).max()) < 0.9
+
+
+@pytest.mark.parametrize("model_type", ["gpt2", "llama", "gemma2", "gpt_oss", "bloom"])
+def test_a_growing_text_gives_the_rows_of_the_whole(loaded: Any, model_type: str) -> None:
+    model = loaded(model_type)
+    switches: dict[str, Any] = (
+        {} if model_type == "bloom" else {"mask": "window:4", "heads_off": [(0, 1)], "values_off": [2]}
+    )
+    growing = Generation(model, "the quick brown fox", **switches)
+    for _ in range(20):
+        new = growing.step()
+    growing.cut(21)
+    new = growing.append(tiny_models.SPECIAL.index("[SEP]"))
+    whole = model.run(growing.ids, **switches)
+    assert len(growing.ids) == 22
+    torch.testing.assert_close(new.weights, whole.weights[:, :, -1], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(new.hidden, whole.hidden[:, -1], atol=1e-5, rtol=1e-4)
+    assert whole.logits is not None
+    torch.testing.assert_close(new.logits, whole.logits[0], atol=1e-5, rtol=1e-4)
+    assert keeps(model) == (model_type != "bloom")
+
+
+def test_a_reader_does_not_write(loaded: Any) -> None:
+    with pytest.raises(Unsupported, match="predicts no next token"):
+        Generation(loaded("bert"), TEXT)
 
 
 def test_maps_that_a_model_hands_out_itself(loaded: Any) -> None:

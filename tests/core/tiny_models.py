@@ -46,8 +46,8 @@ _SIZES: tuple[tuple[int, str], ...] = (
         2,
         "num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers num_encoder_layers "
         "num_decoder_layers depth encoder_num_hidden_layers decoder_num_hidden_layers num_experts_per_tok "
-        "num_experts_per_token moe_topk top_k moe_top_k moe_num_active_primary_experts num_global_layers "
-        "num_block_records",
+        "num_experts_per_token moe_topk top_k moe_top_k moe_k top_k_experts moe_num_active_primary_experts "
+        "num_global_layers num_block_records",
     ),
     (
         48,
@@ -103,6 +103,8 @@ IDS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_t
 OWN: dict[str, dict[str, Any]] = {
     "deepseek_v3": {"num_key_value_heads": HEADS},
     "deepseek_v2": {"num_key_value_heads": HEADS, "head_dim": 4},
+    "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
+    "esm": {"pad_token_id": 0, "mask_token_id": 3, "position_embedding_type": "rotary"},
     "bamba": {"attn_layer_indices": [1]},
 }
 
@@ -175,6 +177,8 @@ TRIES: tuple[dict[str, Any], ...] = (
     {"num_key_value_heads": HEADS, "num_hidden_layers": 4},
     {"hidden_size": 64, "head_dim": 16, "num_key_value_heads": HEADS},
     {"image_size": 64, "num_hidden_layers": 2},
+    {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1]}},
+    {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 0]}},
 )
 
 
