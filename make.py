@@ -14,6 +14,7 @@
     attack        what an attack, and a class, do to a visitor who types
     load          what 25 visitors wait and cost who type, switch and go from page to page: load --visitors 50
     soak          an hour of mixed visits, and the server's memory: soak --minutes 10
+    models        every model type of transformers, tiny, and what of its attention can be seen: docs/models.md
     checkpoints   train the models in assets/trained again
     screenshots   the pictures of the README: every page in both themes; or some: screenshots explore masks
     reproduce     the long post's experiment: reproduce --csv FILE [--seeds 3] [--epochs 10]
@@ -49,8 +50,8 @@ LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not ed
 TESTS = {"test": (), "check": (), "test-long": ("--timeout=3600",), "test-quick": ("-m", "not browser"),
          "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric"),
          "faults": ("-m", "faults")}  # fmt: skip
-COMMANDS = ("run", *TESTS, "test-web", "lint", "bench", "attack", "load", "soak", "lock", "checkpoints", "screenshots",
-            "reproduce")  # fmt: skip
+COMMANDS = ("run", *TESTS, "test-web", "lint", "bench", "attack", "load", "soak", "models", "lock", "checkpoints",
+            "screenshots", "reproduce")  # fmt: skip
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 # What much is made up for.
@@ -276,6 +277,8 @@ def main(command: str, *args: str) -> int:
     if command in ("load", "soak"):
         default = {"load": "--visitors=25", "soak": "--minutes=60"}[command]
         return python_m("tests.bench.load", default, *args)
+    if command == "models":
+        return python_m("tests.bench.models", *(args or ("--out", "docs/models.md")))
     if command == "checkpoints":
         return python_m("mha_core.training.checkpoints", "assets/trained", *args)
     if command == "screenshots":

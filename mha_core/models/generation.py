@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -75,6 +76,7 @@ class Generation:
         self.tokens, self.ids = list(tokens), list(ids)
         self._switches = mask, position, tuple(heads_off), temperature, tuple(values_off)
         self._caches: tuple[Stack, list[KVCache]] | None = None
+        self._kept: Any = None  # of a model that keeps keys and values itself
         self.logits = self._pass()[2]
 
     def step(self, sampling_temperature: float = 0.0, seed: int = 0) -> NewToken:
@@ -102,7 +104,7 @@ class Generation:
             weights, hidden, self.logits = self._pass()
         except BaseException:  # a pass that ended half-way has filled half of the caches
             del self.ids[-1], self.tokens[-1]
-            self._caches = None
+            self._caches = self._kept = None
             raise
         return NewToken(self.tokens[-1], token, weights, hidden, self.logits)
 
@@ -112,12 +114,17 @@ class Generation:
             raise HeadlightError(f"length={length}: at least one token stays, as the next one is read from the last")
         if length < len(self.ids):
             del self.ids[length:], self.tokens[length:]
+            self._kept = None
             for cache in self._caches[1] if self._caches else []:
                 cache.cut(length - 1)
             self.logits = self._pass()[2]  # of the last token that stays, which is computed once more
 
     def _pass(self) -> tuple[Tensor, Tensor, Tensor]:
         """Computes the tokens that are not in the cache yet: the last one's weights, hidden states and logits."""
+        grown = self.model.grow(self.ids, self._kept, self._switches)
+        if grown is not None:
+            self._kept = grown.kept
+            return grown.weights, grown.hidden, grown.logits
         switches = self.model.switches(len(self.ids), None, *self._switches)
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -30,6 +30,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 EVERYTHING = frozenset(("mask", "heads", "temperature", "values", "positions", "steps", "batch"))
+
+
+class Grown(NamedTuple):
+    """The last token of a growing text: its rows of the maps (layers, h, j), hidden states (layers + 1, d_model) and
+    logits (v,), and what is to be kept for the next one.
+    """
+
+    weights: Tensor
+    hidden: Tensor
+    logits: Tensor
+    kept: Any
 
 
 class Model:
@@ -229,6 +240,16 @@ class Model:
     def compute(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
         """The result of `call` on the stack, without gradients, and what must be said of it (see `FallBack`)."""
         return self._fall_back.compute(call, self.device)
+
+    def grow(self, ids: Sequence[int], kept: Any, asked: tuple[Any, ...]) -> Grown | None:
+        """The last token of a growing text, by a model that keeps keys and values itself; None = its stack can do it.
+
+        Args:
+            ids: of the whole text.
+            kept: what the text without its last token gave; None = nothing yet.
+            asked: switches, as in `run`: mask, position, heads_off, temperature, values_off.
+        """
+        return None
 
     def as_implementation(self, name: str) -> Model:
         """The same weights with every attention layer in that implementation; this model, if they are in it already.

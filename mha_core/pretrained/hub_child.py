@@ -22,16 +22,16 @@ def main(what: str, name: str, revision: str | None = None) -> None:
     except HeadlightError as error:
         say({"error": str(error)})
     except Exception as error:  # the network, the hub and the library each have their own
-        say({"error": reason(name, revision, type(error).__name__)})
+        say({"error": reason(name, revision, error)})
 
 
 def say(step: dict[str, Any]) -> None:
     print(json.dumps(step), flush=True)
 
 
-def reason(name: str, revision: str | None, error: str) -> str:
-    """A sentence with the remedy for the name of an error."""
-    match error:
+def reason(name: str, revision: str | None, error: BaseException) -> str:
+    """A sentence with the remedy; what the library says of an error may be in its cause."""
+    match type(error).__name__:
         case "GatedRepoError":
             return (
                 f"{name} is gated: accept its terms on huggingface.co and log in with `hf auth login`, then try again"
@@ -40,7 +40,9 @@ def reason(name: str, revision: str | None, error: str) -> str:
             return f"the hub has no model {name!r}, or it is private; check the spelling"
         case "RevisionNotFoundError" | "RevisionResolutionError":
             return f"{name} has no revision {revision!r}; choose main, a tag or a commit"
-    return f"{name} could not be fetched from the hub ({error}); try again when there is a network"
+        case last if error.__cause__ is None:
+            return f"{name} could not be fetched from the hub ({last}); try again when there is a network"
+    return reason(name, revision, error.__cause__)
 
 
 def size(name: str, revision: str | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import torch
 
 from ..device import is_out_of_memory
 from ..errors import DeviceError, HeadlightError, WeightsFileError
-from . import families, folders, foreign_tokens, memory, offline, wrapped
+from . import families, folders, foreign_tokens, foreign_weights, memory, offline
 from .check import Findings, examine
 from .families import Family
 from .folders import Tensors
@@ -62,7 +62,7 @@ def open_folder(
     needed = weights.parameters * dtype.itemsize
     smaller = "" if dtype.itemsize <= 2 else ", choose dtype=torch.bfloat16, which takes half of it,"
     memory.require(needed, f"{name} in {_short(dtype)}", f"close other programs{smaller} or choose a smaller model")
-    module = wrapped.load(family, weights, dtype)
+    module = foreign_weights.load(family, weights, dtype)
     try:
         whole = Wrapped(module.to(device), family)
     except RuntimeError as error:

@@ -9,15 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..errors import WeightsFileError
+from ..errors import Unsupported
 from ..positions import Position
-from . import offline, seam
+from . import seam
 from .families import Family, text_config
-from .folders import Tensors, read_tensors
 from .seam import Call, Request
 
-SPARE_PARAMETERS = 16 * 2**20  # what a description may ask for beyond its file: buffers, tables that are computed
-MOST_MISSING = 3  # names that a message lists
+MOST_WRITTEN = 64  # tokens of an answer of its own
 
 
 @dataclass(frozen=True)
@@ -108,6 +106,7 @@ class Wrapped(nn.Module):
         keep: Tensor | None = None,
         states: Tensor | None = None,
         attentions: bool = False,
+        past: Any = None,
     ) -> Answer:
         """One pass.
 
@@ -117,10 +116,13 @@ class Wrapped(nn.Module):
             keep: bool (b, i), False = padding.
             states: (b, i, c), of the encoder, when it need not run again.
             attentions: asks the model for its own maps too.
+            past: a cache of the library, which is filled with the keys and values of these ids.
         """
         given: dict[str, Any] = {"input_ids": ids}
         if keep is not None:
             given["attention_mask"] = keep.to(torch.int64)
+        if past is not None:
+            given |= {"past_key_values": past, "use_cache": True}
         if target is not None:
             given["decoder_input_ids"] = target
         if states is not None:
@@ -133,43 +135,25 @@ class Wrapped(nn.Module):
             found = self.module(**given)
         return Answer(calls, _maps(found), _hidden(found), _tensor(found, "logits"))
 
+    def greedy(self, ids: tuple[int, ...]) -> list[int]:
+        """What an encoder-decoder answers: its likeliest next token again and again, up to the end that it sets.
 
-def load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:
-    """The model, its weights mapped from the files where their number format is the one that was asked for.
-
-    Raises:
-        WeightsFileError: the files do not hold its tensors.
-    """
-    offline.transformers()
-    config = family.config
-    for part in (config, text_config(config)):
-        if getattr(part, "use_cache", False):
-            part.use_cache = False
-    try:
-        with torch.device("meta"):
-            whole = family.kind(config)
-        wanted = sum(one.numel() for one in {*whole.parameters(), *whole.buffers()})
-        del whole
-        if wanted > 1.25 * weights.parameters + SPARE_PARAMETERS:
-            raise WeightsFileError(
-                f"config.json describes {wanted:,} numbers, the weights are {weights.parameters:,}; "
-                "they do not belong together"
-            )
-        model, told = family.kind.from_pretrained(
-            None, config=config, state_dict=read_tensors(weights), attn_implementation="eager", dtype=dtype,
-            output_loading_info=True,
-        )  # fmt: skip
-    except WeightsFileError:
-        raise
-    except Exception as error:  # each family has its own
-        raise WeightsFileError(
-            f"the weights do not fit config.json: {type(error).__name__}: {str(error).strip():.300}"
-        ) from error
-    missing = sorted(name for name in told["missing_keys"] if "pooler" not in name)
-    if missing:
-        names = ", ".join(missing[:MOST_MISSING])
-        raise WeightsFileError(f"the weights lack {len(missing):,} tensors of {family.kind.__name__}, as {names}")
-    return model.eval().requires_grad_(False)
+        Raises:
+            Unsupported: it has no head that writes.
+        """
+        read = torch.tensor([ids], device=self.device)
+        written, states = [self.start], None
+        while len(written) <= MOST_WRITTEN:
+            target = torch.tensor([written], device=self.device)
+            found = self.answer(read, self.request(), target=target, states=states)
+            if found.logits is None or not self.family.writes:
+                raise Unsupported(f"this {self.family.config.model_type} writes nothing of its own; give a target")
+            states = found.hidden["encoder"][-1] if states is None else states
+            following = int(found.logits[0, -1].argmax())
+            if following in self.numbers("eos_token_id"):
+                break
+            written.append(following)
+        return written
 
 
 def _maps(found: Any) -> dict[str, list[Tensor]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from pathlib import Path
@@ -11,10 +12,12 @@ import pytest
 import torch
 
 from mha_core import Model, load_model
-from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported
+from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from mha_core.measure.measures import largest_difference
-from mha_core.pretrained import memory, offline, opened, seam
+from mha_core.models.generation import Generation
+from mha_core.pretrained import memory, opened
 from mha_core.pretrained.foreign import ForeignModel
+from mha_core.pretrained.foreign_growth import keeps
 
 from . import tiny_models
 from .conftest import TIRED
@@ -155,6 +158,16 @@ def test_every_switch(loaded: Any, model_type: str, group: str) -> None:
     assert torch.equal(model.run(TEXT, **target).weights, before.weights)
 
 
+def test_of_other_tokens_no_value_is_a_querys_own(loaded: Any) -> None:
+    model = loaded("bart").of("cross")
+    target = {"target": "the quick brown fox sat on a mat"}
+    run, off = (model.run(TEXT, values_off=places, **target) for places in ((), range(9)))
+    assert run.weights.shape[-2:] == (9, 9)
+    assert torch.equal(off.weights[0], run.weights[0])
+    nothing = model.run(TEXT, heads_off=[(layer, head) for layer in range(2) for head in range(4)], **target)
+    torch.testing.assert_close(off.hidden, nothing.hidden)
+
+
 def test_without_positions_a_permutation_of_the_words_permutes_the_rest(loaded: Any) -> None:
     model = loaded("bert")
     forth, back = (model.run(text, position="none") for text in ("the cat sat", "sat cat the"))
@@ -195,6 +208,31 @@ def test_a_padded_batch(loaded: Any) -> None:
         assert model.run_batch([]) == []
     bug = loaded("bert").run_batch(texts, mask_padding=False)[1]
     assert float(bug.weights.sum(dim=-1).max()) < 0.9
+
+
+@pytest.mark.parametrize("model_type", ["gpt2", "llama", "gemma2", "gpt_oss", "bloom"])
+def test_a_growing_text_gives_the_rows_of_the_whole(loaded: Any, model_type: str) -> None:
+    model = loaded(model_type)
+    switches: dict[str, Any] = (
+        {} if model_type == "bloom" else {"mask": "window:4", "heads_off": [(0, 1)], "values_off": [2]}
+    )
+    growing = Generation(model, "the quick brown fox", **switches)
+    for _ in range(20):
+        new = growing.step()
+    growing.cut(21)
+    new = growing.append(tiny_models.SPECIAL.index("[SEP]"))
+    whole = model.run(growing.ids, **switches)
+    assert len(growing.ids) == 22
+    torch.testing.assert_close(new.weights, whole.weights[:, :, -1], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(new.hidden, whole.hidden[:, -1], atol=1e-5, rtol=1e-4)
+    assert whole.logits is not None
+    torch.testing.assert_close(new.logits, whole.logits[0], atol=1e-5, rtol=1e-4)
+    assert keeps(model) == (model_type != "bloom")
+
+
+def test_a_reader_does_not_write(loaded: Any) -> None:
+    with pytest.raises(Unsupported, match="predicts no next token"):
+        Generation(loaded("bert"), TEXT)
 
 
 def test_maps_that_a_model_hands_out_itself(loaded: Any) -> None:
@@ -249,7 +287,13 @@ def test_minilms_own_files_through_the_seam(minilm: Model, minilm64: Model) -> N
         assert one.tokens == other.tokens
         assert largest_difference(one.weights, other.weights) < bound
         assert largest_difference(one.hidden, other.hidden) < bound
-        off = {"heads_off": [(3, 1)], "mask": "window:4", "temperature": 2.0, "values_off": [2], "position": "none"}
+        off: dict[str, Any] = {
+            "heads_off": [(3, 1)],
+            "mask": "window:4",
+            "temperature": 2.0,
+            "values_off": [2],
+            "position": "none",
+        }
         assert largest_difference(ours.run(TIRED, **off).weights, theirs.run(TIRED, **off).weights) < bound
 
 
@@ -266,9 +310,15 @@ def test_the_weights_are_the_mapped_file(loaded: Any) -> None:
     assert any(start <= one.data_ptr() < end for start, end in ranges)
 
 
-def test_the_import_of_the_core_brings_no_library() -> None:
-    assert offline.transformers() is offline.transformers()
-    assert seam.own_function(type(model_of("bert").bert.encoder.layer[0].attention.self)).__name__.endswith(seam.OWN)
+def test_a_tokenizer_of_other_weights(loaded: Any, folders: Path, tmp_path: Path) -> None:
+    loaded("gpt2")
+    shutil.copytree(folders / "gpt2", tmp_path / "m")
+    file = tmp_path / "m" / "tokenizer.json"
+    content = json.loads(file.read_text())
+    content["model"]["vocab"]["cat"] = 99
+    file.write_text(json.dumps(content))
+    with pytest.raises(WeightsFileError, match="token 99 has no embedding, there are 99"):
+        load_model(str(tmp_path / "m"), device="cpu").run("a cat")
 
 
 def test_a_folder_without_its_tokenizer(loaded: Any, folders: Path, tmp_path: Path) -> None:

@@ -126,7 +126,11 @@ def shards(*names: str) -> Callable[[Path], None]:
 
 
 def header(data: bytes) -> Callable[[Path], None]:
-    return lambda folder: (folder / WEIGHTS).write_bytes(data) and None
+    return lambda folder: _write(folder / WEIGHTS, data)
+
+
+def _write(file: Path, data: bytes) -> None:
+    file.write_bytes(data)
 
 
 def described(**changes: Any) -> Callable[[Path], None]:
@@ -169,7 +173,7 @@ CASES: list[tuple[str, Callable[[Path], None], str]] = [
     ("other sizes", described(hidden_size=48), r"do not fit config\.json"),
     ("a size of 0", described(num_attention_heads=0), r"config\.json"),
     ("lacking tensors", without_tensors, r"the weights lack 9 tensors of LlamaForCausalLM, as "),
-    ("a damaged tokenizer", lambda f: (f / TOKENIZER).write_text("{}") and None, r"cannot read tokenizer\.json"),
+    ("a damaged tokenizer", lambda f: _write(f / TOKENIZER, b"{}"), r"cannot read tokenizer\.json"),
     ("no tokenizer", lambda f: (f / TOKENIZER).unlink(), r"the folder has no tokenizer"),
 ]  # fmt: skip
 

@@ -8,15 +8,22 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 
 from mha_core import Model, load_model, pretrained
 from mha_core.errors import HeadlightError, TooLong
-from mha_core.pretrained import byte_level, llama_file, smollm2
+from mha_core.measure.measures import largest_difference
+from mha_core.models.decoder import LAYER_NAMES
+from mha_core.pretrained import byte_level, llama_file, offline, smollm2
+from mha_core.pretrained.check import examine
+from mha_core.pretrained.families import Family
+from mha_core.pretrained.foreign import ForeignModel
+from mha_core.pretrained.foreign_tokens import Tokens
 from mha_core.pretrained.gguf import GGUF
+from mha_core.pretrained.wrapped import Wrapped
 
 from .conftest import TIRED
 from .llama_files import read_by_transformers
@@ -49,6 +56,40 @@ def test_what_it_is(model: Model) -> None:
     assert model.facts["sha256"] == pretrained.SMOLLM2_SHA256
     assert (model.sizes.vocabulary, model.sizes.max_len, model.dtype) == (49_152, 512, torch.float32)
     assert not any(parameter.requires_grad for parameter in model.encoder.parameters())
+
+
+def test_its_own_weights_through_transformers_and_the_seam(model: Model) -> None:
+    n, d = model.sizes.n_layers, model.sizes.d_model // model.sizes.n_heads
+    library = offline.transformers()
+    config = library.LlamaConfig(
+        vocab_size=model.sizes.vocabulary, hidden_size=model.sizes.d_model, num_hidden_layers=n,
+        num_attention_heads=9, num_key_value_heads=3, intermediate_size=model.sizes.d_feed_forward,
+        rms_norm_eps=model.sizes.eps, tie_word_embeddings=True, max_position_embeddings=8192, use_cache=False,
+        rope_parameters={"rope_type": "default", "rope_theta": 100_000.0}, attn_implementation="eager",
+    )  # fmt: skip
+    ours = model.encoder.state_dict()
+    state = {"model.embed_tokens.weight": ours["words.weight"], "model.norm.weight": ours["norm.weight"]}
+    for layer in range(n):
+        parts = ours[f"layers.{layer}.attention.qkv.weight"].split((9 * d, 3 * d, 3 * d))
+        for part, rows in zip("qkv", parts, strict=True):
+            state[f"model.layers.{layer}.self_attn.{part}_proj.weight"] = rows
+        for own, name in LAYER_NAMES.items():
+            state[f"model.layers.{layer}.{name}"] = ours[f"layers.{layer}.{own}"]
+    llama = library.LlamaForCausalLM.from_pretrained(None, config=config, state_dict=state, dtype=torch.float32)
+    wrapped = Wrapped(llama.eval().requires_grad_(False), Family(library.LlamaForCausalLM, config, True, False))
+    tokens = cast(Tokens, model.tokenizer)
+    ids = torch.tensor([model.tokenize(CAPITAL)[1]])
+    theirs = ForeignModel("smollm2", tokens, wrapped, examine(wrapped, ids, None), max_len=512, folder=None, facts={})
+    assert theirs.run(TIRED).paths[7] == "model.layers.7.self_attn"
+    for switches in ({}, {"heads_off": COPYING}, {"mask": "window:8", "temperature": 1.5, "values_off": [2]}):
+        one, other = model.run(DURSLEY, **switches), theirs.run(DURSLEY, **switches)
+        assert one.tokens == other.tokens
+        assert one.kv_heads == other.kv_heads
+        assert largest_difference(one.weights, other.weights) < 1e-5
+        assert largest_difference(one.hidden[:-1], other.hidden[:-1]) < 1e-5 * float(one.hidden.abs().max())
+        assert one.logits is not None
+        assert other.logits is not None
+        assert largest_difference(one.logits, other.logits) < 1e-5 * float(one.logits.abs().max())
 
 
 def test_its_tokens_can_be_read(model: Model) -> None:

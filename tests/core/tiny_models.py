@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ WIDTH, HEADS, KV_HEADS, HEAD = 32, 4, 2, 8
 VOCABULARY, LONGEST = 99, 160
 READ, WRITTEN = 72, 66  # tokens
 WINDOW = 16
-MOST_PARAMETERS = 30_000_000
+MOST_PARAMETERS = 70_000_000
 
 # tables of classes, the first that has a type's
 TABLES = (
@@ -44,8 +46,8 @@ _SIZES: tuple[tuple[int, str], ...] = (
         2,
         "num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers num_encoder_layers "
         "num_decoder_layers depth encoder_num_hidden_layers decoder_num_hidden_layers num_experts_per_tok "
-        "num_experts_per_token moe_topk top_k moe_top_k moe_num_active_primary_experts num_global_layers "
-        "num_block_records",
+        "num_experts_per_token moe_topk top_k moe_top_k moe_k top_k_experts moe_num_active_primary_experts "
+        "num_global_layers num_block_records",
     ),
     (
         48,
@@ -87,50 +89,81 @@ _SIZES: tuple[tuple[int, str], ...] = (
     (8, "patch_size relative_attention_num_buckets"),
 )
 SIZES = {name: size for size, names in _SIZES for name in names.split()}
+# sizes that a description may leave to others, and does not here
+UNSAID = {
+    "num_key_value_heads",
+    "n_routed_experts",
+    "num_experts",
+    "moe_intermediate_size",
+    "top_k_experts",
+    "vocab_size",
+}
+IDS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
 # what only a family's own sum allows
 OWN: dict[str, dict[str, Any]] = {
     "deepseek_v3": {"num_key_value_heads": HEADS},
+    "deepseek_v2": {"num_key_value_heads": HEADS, "head_dim": 4},
+    "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
+    "esm": {"pad_token_id": 0, "mask_token_id": 3, "position_embedding_type": "rotary"},
+    "bamba": {"attn_layer_indices": [1]},
 }
 
 
 def classes(model_type: str) -> list[str]:
-    """Names of the classes to try for a type, the first with a head."""
+    """Names of the classes to try for a type, the first with a head, the last those that no table names."""
+    library = offline.transformers()
     from transformers.models.auto import modeling_auto
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     found: list[str] = []
     for table in TABLES:
         entry = getattr(modeling_auto, table).get(model_type)
         found += [entry] if isinstance(entry, str) else list(entry or ())
-    return list(dict.fromkeys(found))
+    if found:
+        return list(dict.fromkeys(found))
+    config = CONFIG_MAPPING[model_type]
+    name = config.__module__.replace(".configuration_", ".modeling_")
+    if importlib.util.find_spec(name) is None:
+        return []
+    file = importlib.import_module(name)
+    of_file = [one for name, one in vars(file).items() if isinstance(one, type) and hasattr(library, name)]
+    known = [one.__name__ for one in of_file if getattr(one, "config_class", None) is config]
+    return [name for name in known if not name.endswith("PreTrainedModel")]
 
 
 def description(kind: Any, **more: Any) -> dict[str, Any]:
     """Keyword arguments that make a tiny description of that class, and of those inside it."""
-    inner: dict[str, Any] = dict(kind.sub_configs)
     given: dict[str, Any] = {}
-    for one in dataclasses.fields(kind):
-        default = one.default
-        name = one.name
+    known = {one.name: one.default for one in dataclasses.fields(kind)}
+    inner = {name: part for name, part in _inner(kind).items() if name in known}
+    for name, default in known.items():
         if name in inner:
             continue
-        if name in SIZES and isinstance(default, int) and not isinstance(default, bool):
+        whole = isinstance(default, int) and not isinstance(default, bool)
+        if name in SIZES and (whole or (default is None and name in UNSAID)):
             given[name] = SIZES[name]
-        elif name == "num_key_value_heads" and default is None:
-            given[name] = KV_HEADS
         elif name.endswith(("token_id", "token_index")):
-            ids = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
             if default is not None and default is not dataclasses.MISSING:
-                given[name] = ids.get(name, 3)
+                given[name] = IDS.get(name, 3)
         elif ("dropout" in name or name.endswith("drop")) and isinstance(default, float):
             given[name] = 0.0
     for name, part in inner.items():
-        if isinstance(part, type) and dataclasses.is_dataclass(part):
-            own = {key: value for key, value in more.items() if key in {one.name for one in dataclasses.fields(part)}}
-            given[name] = {"model_type": getattr(part, "model_type", "")} | description(part, **own)
-            if not given[name]["model_type"]:
-                del given[name]["model_type"]
-    known = {one.name for one in dataclasses.fields(kind)}
+        given[name] = description(part, **more) | ({"model_type": part.model_type} if part.model_type else {})
+    if "use_cache" in known:
+        given["use_cache"] = False
     return given | {key: value for key, value in more.items() if key in known} | OWN.get(kind.model_type, {})
+
+
+def _inner(kind: Any) -> dict[str, Any]:
+    """The classes of the descriptions inside one."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    found = dict(kind.sub_configs)
+    for name, spec in kind.sub_configs_defaults.items():
+        model_type = getattr(spec, "model_type", None)
+        if isinstance(model_type, str) and model_type in CONFIG_MAPPING:
+            found[name] = CONFIG_MAPPING[model_type]
+    return {name: part for name, part in found.items() if isinstance(part, type) and dataclasses.is_dataclass(part)}
 
 
 # tried one after the other, until the model can be made and run
@@ -141,6 +174,11 @@ TRIES: tuple[dict[str, Any], ...] = (
     {"num_hidden_layers": 8},
     {"hidden_size": 64, "d_model": 64, "head_dim": 16},
     {"head_dim": 16, "qk_rope_head_dim": 8},
+    {"num_key_value_heads": HEADS, "num_hidden_layers": 4},
+    {"hidden_size": 64, "head_dim": 16, "num_key_value_heads": HEADS},
+    {"image_size": 64, "num_hidden_layers": 2},
+    {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1]}},
+    {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 0]}},
 )
 
 
@@ -182,9 +220,12 @@ def save(model: Any, folder: Path, *, ends: bool = False) -> Path:
     return folder
 
 
-def inputs(model: Any, read: int = READ, written: int = WRITTEN, seed: int = 0) -> dict[str, Any]:
-    """What the model reads: tokens, a picture or a sound."""
+def inputs(
+    model: Any, read: int = READ, written: int = WRITTEN, seed: int = 0, more: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """What the model reads: tokens, a picture or a sound; with `more` names of the other arguments of its pass."""
     generator = torch.Generator().manual_seed(seed)
+    config = model.config
 
     def random(*shape: int) -> torch.Tensor:
         return torch.randn(*shape, generator=generator)
@@ -192,26 +233,33 @@ def inputs(model: Any, read: int = READ, written: int = WRITTEN, seed: int = 0) 
     def tokens(n: int) -> torch.Tensor:
         return torch.randint(5, VOCABULARY - 1, (1, n), generator=generator)
 
-    config = model.config
-    name = getattr(model, "main_input_name", "input_ids")
-    given: dict[str, Any] = {}
-    if name == "pixel_values":
-        size = _find(config, "image_size", 32)
-        sizes = tuple(size) if isinstance(size, (list, tuple)) else (size, size)
-        given[name] = random(1, _find(config, "num_channels", 3), *sizes)
-    elif name == "input_features":
-        bins = _find(config, "num_mel_bins", 80)
-        frames = 2 * _find(config, "max_source_positions", 36)
-        given[name] = random(1, bins, frames) if config.model_type == "whisper" else random(1, frames, bins)
-    elif name in ("input_values", "input_audio"):
-        given[name] = random(1, 16_000)
-    elif name == "input_ids":
-        given[name] = tokens(read)
-    else:
+    def one(name: str) -> torch.Tensor:
+        if name == "pixel_values":
+            size = _find(config, "image_size", 32)
+            sizes = tuple(size) if isinstance(size, (list, tuple)) else (size, size)
+            return random(1, _find(config, "num_channels", 3), *sizes)
+        if name == "input_features":
+            bins = _find(config, "num_mel_bins", 80)
+            frames = 2 * _find(config, "max_source_positions", 36)
+            return random(1, bins, frames) if config.model_type == "whisper" else random(1, frames, bins)
+        if name in ("input_values", "input_audio"):
+            return random(1, 16_000)
+        if name in ("input_ids", "decoder_input_ids"):
+            return tokens(read if name == "input_ids" else written)
+        if name == "inputs_embeds":
+            return random(1, read, config.hidden_size)
+        if name == "bbox":
+            return torch.randint(0, 100, (1, read, 4), generator=generator).sort(dim=-1).values
         raise ValueError(f"it reads {name}")
+
+    names = [getattr(model, "main_input_name", "input_ids"), *more]
     if getattr(config, "is_encoder_decoder", False):
-        given["decoder_input_ids"] = tokens(written)
-    return given
+        names.append("decoder_input_ids")
+    return {name: one(name) for name in dict.fromkeys(names)}
+
+
+# further arguments that a pass may want, tried in this order
+MORE: tuple[tuple[str, ...], ...] = ((), ("pixel_values",), ("input_ids",), ("bbox",))
 
 
 def _find(config: Any, name: str, default: Any) -> Any:

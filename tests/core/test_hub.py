@@ -1,0 +1,155 @@
+"""The hub: its cache on this machine, and the one way to the network, against a small server of the same answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mha_core import load_model
+from mha_core.errors import HeadlightError, Unsupported, WeightsFileError
+from mha_core.pretrained import hub, hub_child, offline
+
+from . import tiny_models
+from .test_seam import model_of
+
+COMMIT = "a" * 40
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tiny_models.save(model_of("gpt2"), tmp_path_factory.mktemp("hub") / "model")
+    (place / "pytorch_model.bin").write_bytes(b"not to be brought")
+    (place / "modeling_own.py").write_text("raise SystemExit")
+    return place
+
+
+class Hub(BaseHTTPRequestHandler):
+    """The model a/b, and no other."""
+
+    files: dict[str, bytes]
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        name = path.rpartition("/")[2]
+        if path.startswith("/api/models/a/b/revision/main"):
+            self._answer(json.dumps({"id": "a/b", "sha": COMMIT, "siblings": []}).encode())
+        elif path.startswith("/api/models/a/b/tree/"):
+            tree = [
+                {"type": "file", "path": one, "size": len(data), "oid": _oid(data)} for one, data in self.files.items()
+            ]
+            self._answer(json.dumps(tree).encode())
+        elif path.startswith("/a/b/resolve/") and name in self.files:
+            self._answer(self.files[name], ETag=f'"{_oid(self.files[name])}"')
+        else:
+            self.send_response(404)
+            self.send_header("X-Error-Code", "RepoNotFound")
+            self.end_headers()
+
+    do_HEAD = do_GET
+
+    def _answer(self, data: bytes, **headers: str) -> None:
+        self.send_response(200)
+        for key, value in {"Content-Length": str(len(data)), "X-Repo-Commit": COMMIT, **headers}.items():
+            self.send_header(key, value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data)
+
+
+def _oid(data: bytes) -> str:
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
+
+
+@pytest.fixture
+def cache(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache, and a hub with one model for the processes that ask it."""
+    Hub.files = {file.name: file.read_bytes() for file in folder.iterdir()}
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(offline.hub().constants, "HF_HUB_CACHE", str(tmp_path))
+    yield tmp_path
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_model_is_brought_found_and_listed(cache: Path) -> None:
+    assert hub.cached() == []
+    with pytest.raises(WeightsFileError, match="no model 'a/b' on this machine; check the spelling"):
+        load_model("a/b", device="cpu")
+    done: list[float] = []
+    place, commit = hub.download("a/b", on_progress=done.append)
+    assert commit == COMMIT
+    assert done == sorted(done)
+    assert done[-1] == 1
+    assert {file.name for file in place.iterdir()} == {"config.json", "model.safetensors", "tokenizer.json"}
+    model = load_model("a/b", device="cpu")
+    assert model.facts["revision"] == COMMIT
+    assert load_model("a/b", device="cpu", revision=COMMIT).groups == ("decoder",)
+    [listed] = hub.cached()
+    assert (listed.id, listed.revision, listed.refs, listed.why_not) == ("a/b", COMMIT, ("main",), "")
+    assert (listed.model_type, listed.folder) == ("gpt2", place)
+    config = place / "config.json"
+    config.resolve().write_text(json.dumps({"model_type": "resnet"}))
+    assert "resnet" in hub.cached()[0].why_not
+
+
+def test_a_model_that_the_hub_has_not(cache: Path) -> None:
+    with pytest.raises(WeightsFileError, match=r"the hub has no model 'no/such', or it is private; check the spelling"):
+        hub.size_of("no/such")
+
+
+def test_a_wrong_family_costs_no_more_than_its_description(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = shutil.copytree(folder, tmp_path / "m")
+    (place / "config.json").write_text(json.dumps({"model_type": "vit"}))
+    files = [
+        SimpleNamespace(filename=file.name, file_size=file.stat().st_size, will_download=True, commit_hash=COMMIT)
+        for file in sorted(place.iterdir(), reverse=True)
+    ]
+    brought: list[str] = []
+    monkeypatch.setattr(hub_child, "wanted", lambda name, revision: files)
+
+    def bring(name: str, file: str, **_: Any) -> str:
+        brought.append(file)
+        return str(place / file)
+
+    monkeypatch.setattr(offline.hub(), "hf_hub_download", bring)
+    with pytest.raises(Unsupported, match="vit reads pixel_values, not a text"):
+        hub_child.get("a/b", None)
+    assert brought == ["config.json"]
+    (place / "config.json").write_text((folder / "config.json").read_text())
+    files[:] = [one for one in files if not one.filename.endswith(".safetensors")]
+    with pytest.raises(HeadlightError, match="as pickle only"):
+        hub_child.get("a/b", None)
+    hub_child.main("get", "a/b")
+    assert "as pickle only" in json.loads(capsys.readouterr().out.splitlines()[-1])["error"]
+
+
+def test_reasons() -> None:
+    class GatedRepoError(Exception):
+        pass
+
+    class ConnectError(Exception):
+        pass
+
+    outer = RuntimeError()
+    outer.__cause__ = GatedRepoError()
+    assert "is gated: accept its terms" in hub_child.reason("a/b", None, outer)
+    assert "(ConnectError); try again when there is a network" in hub_child.reason("a/b", None, ConnectError())
