@@ -172,6 +172,7 @@ def test_what_a_change_did_is_not_told_under_the_curtain(new_tab: NewTab) -> Non
     layer = tab.page.locator(".view.explore").get_by_role("button", name="layer 3", exact=True, include_hidden=True)
     hints = tab.page.locator(".view.explore .changed button", has_text=re.compile("show|Most changed"))
     assert tab.covered()
+    expect(tab.page.locator(".view.explore .changed .said")).to_have_attribute("data-covered", "")
     expect(layer).not_to_have_attribute("title", re.compile("."))
     expect(hints.filter(visible=True)).to_have_count(0)
     expect(tab.page.locator(".large .map")).to_have_attribute("aria-label", re.compile("^Layer 3 head 1"))

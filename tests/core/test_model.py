@@ -34,6 +34,7 @@ def test_tokens_ids_and_shapes(minilm: Model, tired: Run) -> None:
         "[SEP]",
     ]
     assert tired.ids == [minilm.tokenizer.token_to_id(token) for token in tired.tokens]
+    assert (tired.ends, minilm.run(tired.ids).ends) == ((1, 1), (0, 0)), "of ids none is the tokenizer's own"
     assert tired.weights.shape == (6, 12, 15, 15)
     assert tired.hidden.shape == (7, 15, 384)
     assert tired.sentence.shape == (384,)

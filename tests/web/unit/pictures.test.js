@@ -19,7 +19,7 @@ import {
   unpackFloats,
   unpackMaps,
 } from "../../../assets/web/wire/packets.js";
-import { gave, percent, quoted, ranked, short } from "../../../assets/web/base/words.js";
+import { gave, percent, quoted, ranked, short, shortSigned } from "../../../assets/web/base/words.js";
 
 /** A message as the server packs it. @param {object} header @param {...Uint8Array} bodies */
 function packed(header, ...bodies) {
@@ -186,6 +186,7 @@ test("spellings", () => {
   );
   assert.equal(percent(0.637), "64 %");
   assert.equal(short(0.004), "");
+  assert.deepEqual([-0.6, 0.6, -1, 0.004].map(shortSigned), ["−.60", "+.60", "−1", ""]);
 });
 
 test("a change in words", () => {
