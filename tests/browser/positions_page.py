@@ -50,7 +50,9 @@ class Positions(Tab):
 
     def row(self, heading: str) -> list[str]:
         """The first row of numbers of a part."""
-        return self.part(heading).locator("tbody tr").first.locator("th, td").all_inner_texts()
+        row = self.part(heading).locator("tbody tr").first
+        row.wait_for()
+        return row.locator("th, td").all_inner_texts()
 
     def choose(self, label: str, option: str) -> None:
         """A select box by keyboard alone."""

@@ -56,6 +56,7 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     expect(train.slider).to_have_attribute("aria-valuetext", f"step {step} of 400")
 
     box_of_words = train.tab("Ask").page.get_by_role("textbox", name="A sentence")
+    expect(train.page.locator("[role='tabpanel']:visible").get_by_role("rowheader").first).to_be_visible()  # answered
     box_of_words.fill("the zebra <b>chased</b> the dog")
     box_of_words.press("Enter")
     expect(train.page.get_by_text("not in this model’s vocabulary").first).to_be_visible()

@@ -8,12 +8,13 @@ export class RecordedSteps {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.why = span("why");
+    this.why = span("reason");
     this.slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training" });
     this.slider.oninput = () => view.type(view.picture.presets[Number(this.slider.value)]);
     this.count = span("count");
     this.player = div("player", this.slider, this.count);
     this.element = div("recorded", this.player, this.why);
+    this.element.hidden = true; // until a recording is drawn
   }
 
   /** What computes is not offered, and the box says the step alone. */

@@ -46,6 +46,7 @@ class Sweeper:
     def __init__(self, rest: Callable[[float], object] = time.sleep) -> None:
         self._rest = rest
         self._modules = len(sys.modules)
+        self._collections = self._collected()
         self._lib = _glibc()
 
     def start(self) -> None:
@@ -67,5 +68,11 @@ class Sweeper:
     def _run(self) -> None:
         while True:
             self._rest(SWEEP_SECONDS)
-            if any(gc.get_count()[1:]):  # nothing has been made since the last sweep while nobody is here
+            if self._collected() != self._collections:  # while nobody is here nothing is made
                 self.sweep()
+                self._collections = self._collected()
+
+    @staticmethod
+    def _collected() -> int:
+        """How often Python itself has looked for garbage so far, among the young or all: it counts what is made."""
+        return sum(generation["collections"] for generation in gc.get_stats())
