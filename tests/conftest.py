@@ -7,6 +7,7 @@ hypothesis makes up is little in each run, and much where HEADLIGHT_LONG is set 
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -74,6 +75,11 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
             return found
         first.release()
         return (yield)
+
+
+def pytest_collection_finish() -> None:
+    """What app.py, which tests import, switches off until its server is warm."""
+    gc.enable()
 
 
 def hands(items: list[pytest.Item], workers: int) -> list[pytest.Item]:

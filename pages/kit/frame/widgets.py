@@ -17,6 +17,16 @@ from .links import BOUND, bound
 MOST_IN_SIGHT = 13  # of a list: twelve heads and their mean
 
 
+def _whole_page() -> None:
+    """Has the page run for what was chosen, also where `canvas.rerun_when` asks for a part of it at the same time.
+
+    Streamlit runs what one callback asks for in place of the page, unless another callback asks for nothing.
+    """
+
+
+_OF_LINK: dict[str, Any] = {"bind": BOUND, "on_change": _whole_page}
+
+
 def kept_mounted(name: str, shown: bool) -> Any:
     """A place that is hidden, yet mounted: Streamlit drops the part of the address of a control that is not."""
     return st.container(key=f"{'seen' if shown else 'unseen'}_{name}")
@@ -31,7 +41,7 @@ def folded(name: str, label: str, *keys: str, lazy: bool = False) -> Any:
     return st.expander(label, expanded=unfolded, key=f"folded_{name}", on_change="rerun" if lazy else "ignore")
 
 
-def text(key: str, default: str | None = None, *, on_change: Callable[[], None] | None = None, **more: Any) -> str:
+def text(key: str, default: str | None = None, *, on_change: Callable[[], None] = _whole_page, **more: Any) -> str:
     """A text; `more` are arguments of `st.text_input`."""
     field = FIELDS[key]
     start = field.default if default is None else default
@@ -43,7 +53,7 @@ def text(key: str, default: str | None = None, *, on_change: Callable[[], None] 
 def number(key: str, *, label: str = "") -> float:
     """A number; its default when the field is empty."""
     field = FIELDS[key]
-    value = st.number_input(label or field.label, *field.ends, field.default, field.step, key=key, bind=BOUND)
+    value = st.number_input(label or field.label, *field.ends, field.default, field.step, key=key, **_OF_LINK)
     return float(field.default if value is None else value)
 
 
@@ -57,13 +67,15 @@ def optional_number(key: str, usual: str, *, most: float | None = None, **more: 
     field = FIELDS[key]
     least, end = field.ends
     return st.number_input(
-        field.label, least, end if most is None else most, None, key=key, bind=BOUND, placeholder=usual, **more
+        field.label, least, end if most is None else most, None, key=key, **_OF_LINK, placeholder=usual, **more
     )
 
 
 def slider(key: str, *, label: str = "", **more: Any) -> float:
     field = FIELDS[key]
-    value: float = st.slider(label or field.label, *field.ends, field.default, field.step, key=key, bind=BOUND, **more)
+    value: float = st.slider(
+        label or field.label, *field.ends, field.default, field.step, key=key, bind=BOUND, on_change=_whole_page, **more
+    )
     return value
 
 
@@ -71,20 +83,20 @@ def choice(key: str, names: Sequence[str] = ()) -> str:
     field = FIELDS[key]
     names = list(names or field.choices)
     start = names.index(field.default) if field.default in names else 0
-    return str(st.selectbox(field.label, names, start, key=key, bind=BOUND) or names[start])
+    return str(st.selectbox(field.label, names, start, key=key, **_OF_LINK) or names[start])
 
 
 def optional_choice(key: str, usual: str, names: Sequence[str] = ()) -> str | None:
     """One out of a list; the empty field means what is usual."""
     field = FIELDS[key]
-    return st.selectbox(field.label, list(names or field.choices), None, key=key, bind=BOUND, placeholder=usual)
+    return st.selectbox(field.label, list(names or field.choices), None, key=key, **_OF_LINK, placeholder=usual)
 
 
 def segments(key: str, names: Sequence[str] = ()) -> str:
     """One out of a few that are all in sight."""
     field = FIELDS[key]
     offered = list(names or field.choices)
-    chosen = st.segmented_control(field.label, offered, default=field.default, required=True, key=key, bind=BOUND)
+    chosen = st.segmented_control(field.label, offered, default=field.default, required=True, key=key, **_OF_LINK)
     return str(chosen or field.default)
 
 
@@ -99,7 +111,7 @@ def one_of(label: str, names: Sequence[str], key: str, take: Callable[[], None])
 def tabs(key: str) -> tuple[str, dict[str, Any]]:
     """Tabs: the name of the open one, and a place for each by its name; what a closed one holds stays mounted."""
     field = FIELDS[key]
-    places = st.tabs(list(field.choices), default=field.default, key=key, on_change="rerun", bind=BOUND)
+    places = st.tabs(list(field.choices), default=field.default, key=key, **_OF_LINK)
     names = dict(zip(field.choices, places, strict=True))
     return next((name for name, place in names.items() if place.open), str(field.default)), names
 
@@ -107,19 +119,19 @@ def tabs(key: str) -> tuple[str, dict[str, Any]]:
 def pills(key: str) -> list[str]:
     """Several out of a few that are all in sight, in their own order."""
     field = FIELDS[key]
-    chosen = st.pills(field.label, field.choices, selection_mode="multi", default=field.default, key=key, bind=BOUND)
+    chosen = st.pills(field.label, field.choices, selection_mode="multi", default=field.default, key=key, **_OF_LINK)
     return [name for name in field.choices if name in chosen]
 
 
 def several(key: str, names: Sequence[str] = (), **more: Any) -> list[str]:
     field = FIELDS[key]
     return list(
-        st.multiselect(field.label, list(names or field.choices), field.default or None, key=key, bind=BOUND, **more)
+        st.multiselect(field.label, list(names or field.choices), field.default or None, key=key, **_OF_LINK, **more)
     )
 
 
 def switch(key: str) -> bool:
-    return bool(st.toggle(FIELDS[key].label, FIELDS[key].default, key=key, bind=BOUND))
+    return bool(st.toggle(FIELDS[key].label, FIELDS[key].default, key=key, **_OF_LINK))
 
 
 def file(label: str, kinds: list[str], key: str, megabytes: int, take: Callable[[bytes | None], None]) -> None:
