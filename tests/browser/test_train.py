@@ -100,7 +100,7 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
     train.on(Explore).settled()
     train.go("Train")
     train.settled().over()
-    assert train.query["steps"] == ["40"]
+    train.wait_for_query(steps="40")
     assert [row[0] for row in train.known()] == ["none", "rotary"]
     expect(train.page.locator(".js-plotly-plot")).to_have_count(2)
     expect(train.page.get_by_text("after 40 steps (seed 1)").first).to_be_visible()
