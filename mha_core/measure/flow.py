@@ -42,7 +42,7 @@ class Flow(NamedTuple):
     along: float
 
 
-def flow(mixing: Tensor, row: int, key: int | None = None, most: int = 240, least: float = 0.0) -> Flow:
+def flow(mixing: Tensor, row: int, key: int | None = None, most: int = 240) -> Flow:
     """What an output token is made of, by maps (layers, i, i) whose rows sum to 1, as `with_residual` makes them.
 
     The masses of level 0 are the row of `rollout`: m at a level, times its map, is m at the level below.
@@ -51,7 +51,6 @@ def flow(mixing: Tensor, row: int, key: int | None = None, most: int = 240, leas
         row: the output token.
         key: the input token that the path leads to; None = the one of which most comes, but for the row's own.
         most: lines that are listed.
-        least: the smallest share that is.
 
     Raises:
         SizeError: maps that are not square, or no such token.
@@ -67,7 +66,7 @@ def flow(mixing: Tensor, row: int, key: int | None = None, most: int = 240, leas
         layer = mixing[level - 1].double()
         flows = masses[-1][:, None] * layer
         count += int((flows > 0).sum())
-        found += _lines(flows, level, most, least)
+        found += _lines(flows, level, most)
         strongest, above = (strongest[:, None] * layer).max(dim=0)
         masses.append(flows.sum(dim=0))
         back.append(above)
@@ -78,12 +77,12 @@ def flow(mixing: Tensor, row: int, key: int | None = None, most: int = 240, leas
     return Flow(torch.stack(masses), lines, count, path, float(strongest[end]))
 
 
-def _lines(flows: Tensor, level: int, most: int, least: float) -> list[Line]:
+def _lines(flows: Tensor, level: int, most: int) -> list[Line]:
     """The strongest of one layer."""
     n = flows.shape[-1]
     shares, places = flows.flatten().topk(min(most, n * n))
     pairs = zip(shares.tolist(), places.tolist(), strict=True)
-    return [Line(level, place // n, place % n, share) for share, place in pairs if share > 0 and share >= least]
+    return [Line(level, place // n, place % n, share) for share, place in pairs if share > 0]
 
 
 def _most_but(masses: Tensor, row: int) -> int:
