@@ -86,10 +86,10 @@ def _lines(flows: Tensor, level: int, most: int) -> list[Line]:
 
 
 def _most_but(masses: Tensor, row: int) -> int:
-    """The token of which most comes, but for `row`; `row` where it is alone."""
+    """The token of which most comes, but for `row`; `row` where nothing else does."""
     others = masses.clone()
-    others[row] = -1
-    return int(others.argmax())
+    others[row] = 0
+    return int(others.argmax()) if others.any() else row
 
 
 def _path(end: int, back: Sequence[Tensor]) -> list[int]:

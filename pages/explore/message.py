@@ -17,7 +17,7 @@ from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
-from . import columns, first_row, goes_on, kinds, mean_map, pins
+from . import columns, first_row, goes_on, kinds, layer_flow, mean_map, pair_channels, pins
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
@@ -208,6 +208,17 @@ def compared(raw: bytes) -> bytes:
     """What the comparison of the sentence with transformers says, in the untouched model. Raises a HeadlightError."""
     settings, _ = LinkQuery(raw).within()
     return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()
+
+
+def flow(raw: bytes) -> bytes:
+    """Of which tokens the row of a query is made, layer by layer. Raises a HeadlightError."""
+    query = LinkQuery(raw)
+    return pack_parts(layer_flow.answer(query, query["view"].partition(".")[2]))
+
+
+def channels(raw: bytes) -> bytes:
+    """The score of the pair of a query, channel by channel. Raises a HeadlightError."""
+    return pack_parts(pair_channels.answer(LinkQuery(raw)))
 
 
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
