@@ -17,7 +17,7 @@ from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
-from . import columns, first_row, goes_on, kinds, mean_map, pins
+from . import columns, first_row, goes_on, kinds, layer_flow, mean_map, pair_channels, pins
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
@@ -216,6 +216,17 @@ def overview(raw: bytes) -> bytes:
     settings, _ = LinkQuery(raw).within()
     pictures.picture(settings)
     return pack_parts()
+
+
+def flow(raw: bytes) -> bytes:
+    """Of which tokens the row of a query is made, layer by layer. Raises a HeadlightError."""
+    query = LinkQuery(raw)
+    return pack_parts(layer_flow.answer(query, query["view"].partition(".")[2]))
+
+
+def channels(raw: bytes) -> bytes:
+    """The score of the pair of a query, channel by channel. Raises a HeadlightError."""
+    return pack_parts(pair_channels.answer(LinkQuery(raw)))
 
 
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
