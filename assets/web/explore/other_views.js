@@ -13,8 +13,9 @@ import { Wire } from "../wire/wire.js";
 /** @typedef {object} OtherView
  * @property {string} name in the link
  * @property {string} title of its toggle
- * @property {string} route that answers it, with the query of the run, the whole `at`, and `view`
+ * @property {string} route that answers it, with the query of the run, the whole `at`, and `view`; "" = it asks by itself
  * @property {boolean} [ofRun] its answer depends on the run alone: neither `at` nor `view` is asked
+ * @property {import("../link/link.js").Values} [extra] what else of a link is asked
  * @property {HTMLElement} element
  * @property {string} state its own text in the link, as chosen measures
  * @property {(parts: Uint8Array[], query: URLSearchParams) => void} take
@@ -92,12 +93,11 @@ export class OtherViews {
 
   /** @param {OtherView} open */
   ask(open) {
+    if (!open.route) return this.wire.settle();
     const query = this.view.queryOfRun();
-    if (!open.ofRun) {
-      put(query, "at", writeAt(this.view.at, true));
-      put(query, "view", this.text);
-      query.sort();
-    }
+    const place = open.ofRun ? {} : { at: writeAt(this.view.at, true), view: this.text };
+    for (const [key, value] of Object.entries({ ...place, ...open.extra })) put(query, key, value);
+    query.sort();
     this.wire.ask(open.route, query, this.view.visit);
   }
 
