@@ -22,7 +22,12 @@ from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
 
-KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "temp", "dice", "word")  # of the link, that the view owns
+KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
+VIEWS = (
+    "heads",
+    "flow",
+    "channels",
+)  # other views of a run, as `view` names them; assets/web/explore/other_views.js draws them
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
 
 
@@ -221,6 +226,13 @@ def channels(raw: bytes) -> bytes:
     return pack_parts(pair_channels.answer(LinkQuery(raw)))
 
 
+def overview(raw: bytes) -> bytes:
+    """All heads of the run of a query by every measure. Raises a HeadlightError."""
+    settings, _ = LinkQuery(raw).within()
+    pictures.picture(settings)
+    return pack_parts()
+
+
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
     """The pinned map and what is looked at in it, None when there is none or the link's cannot be used."""
     try:
@@ -249,6 +261,8 @@ def _request(raw: bytes) -> Request:
     pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.leave_out("pin")
+    if query["view"].partition(".")[0] not in ("", *VIEWS):
+        query.leave_out("view")
     of_runs = dict.fromkeys(said for one in (picture, before) if one for said in one.run.notices)
     notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
     wanted = query.look.switches

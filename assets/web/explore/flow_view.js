@@ -20,6 +20,7 @@ export class FlowView {
   name = "flow";
   title = "Flow";
   route = "flow";
+  ofTokens = true;
   state = "";
 
   /** @param {Explore} view */
