@@ -23,11 +23,7 @@ from .goes_on import GoesOn
 from .kinds import Kind
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
-VIEWS = (
-    "heads",
-    "flow",
-    "channels",
-)  # other views of a run, as `view` names them; assets/web/explore/other_views.js draws them
+VIEWS = ("heads", "flow", "channels")  # other views of a run, as `view` names them; assets/web/explore/other_views.js draws them
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
 
 
@@ -215,6 +211,13 @@ def compared(raw: bytes) -> bytes:
     return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()
 
 
+def overview(raw: bytes) -> bytes:
+    """All heads of the run of a query by every measure. Raises a HeadlightError."""
+    settings, _ = LinkQuery(raw).within()
+    pictures.picture(settings)
+    return pack_parts()
+
+
 def flow(raw: bytes) -> bytes:
     """Of which tokens the row of a query is made, layer by layer. Raises a HeadlightError."""
     query = LinkQuery(raw)
@@ -224,13 +227,6 @@ def flow(raw: bytes) -> bytes:
 def channels(raw: bytes) -> bytes:
     """The score of the pair of a query, channel by channel. Raises a HeadlightError."""
     return pack_parts(pair_channels.answer(LinkQuery(raw)))
-
-
-def overview(raw: bytes) -> bytes:
-    """All heads of the run of a query by every measure. Raises a HeadlightError."""
-    settings, _ = LinkQuery(raw).within()
-    pictures.picture(settings)
-    return pack_parts()
 
 
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
