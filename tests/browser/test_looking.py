@@ -59,8 +59,8 @@ def channels_and_flow_follow(explore: Explore) -> None:
     expect(said).to_have_text("".join(told("flow", "0.0.10.2", "flow")["said"]))
     cell = explore.view.locator(".flow-view .cell")
     cell.focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
-        press(key)
+    for step in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
+        press(step)
     explore.settled()
     explore.wait_for_query(at="3.1.2", view="flow")
     assert explore.badges() == largest(run, 3, 1, 2)
@@ -70,8 +70,8 @@ def channels_and_flow_follow(explore: Explore) -> None:
     explore.view.locator(".flow-view summary").click()
     expect(explore.view.locator(".flow-view tbody tr")).to_have_count(len(run.tokens))
     cell.focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
-        press(key)
+    for step in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        press(step)
     explore.wait_for_query(at="3.1.2.3", view="flow.norm")
     expect(said).to_contain_text(f"strongest way from “{run.tokens[3]}”")
     findings.look("flow", explore.view.locator(".other-views"))
