@@ -8,8 +8,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..errors import SizeError
+from ..errors import SizeError, Unsupported
 from ..models.block import AttentionBlock
+from ..models.model import Model
+from ..models.run import Run
+from ..models.stack import Stack
 
 
 def transformed_values(block: AttentionBlock, x: Tensor) -> Tensor:
@@ -24,6 +27,22 @@ def transformed_values(block: AttentionBlock, x: Tensor) -> Tensor:
     of_heads = v.repeat_interleave(layer.n_heads // layer.n_kv_heads, dim=0)
     found: Tensor = of_heads @ weights.o.T.view(layer.n_heads, layer.d_head, -1)
     return found.detach()
+
+
+def handed_lengths(model: Model, run: Run) -> Tensor:
+    """How long what each token hands over is, ‖f(x)‖ of every head: (layers, h, j), float32, on the CPU.
+
+    Of a head, or a value, that was off it is what it would be.
+
+    Raises:
+        Unsupported: only the maps of this model are known here.
+    """
+    stack = getattr(model, "encoder", None)
+    if not isinstance(stack, Stack):
+        raise Unsupported(f"{model.name} is computed elsewhere: only its maps are known here, not its values")
+    x = run.hidden.to(stack.device)
+    values = (transformed_values(stack.block(layer), x[layer]) for layer in range(len(run.weights)))
+    return torch.stack([torch.linalg.vector_norm(own, dim=-1).float().cpu() for own in values])
 
 
 def norm_shares(weights: Tensor, values: Tensor) -> Tensor:

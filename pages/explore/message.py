@@ -17,7 +17,7 @@ from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
-from . import columns, first_row, goes_on, kinds, layer_flow, mean_map, pair_channels, pins
+from . import columns, first_row, goes_on, heads_overview, kinds, layer_flow, mean_map, pair_channels, pins
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
@@ -213,9 +213,12 @@ def compared(raw: bytes) -> bytes:
 
 def overview(raw: bytes) -> bytes:
     """All heads of the run of a query by every measure. Raises a HeadlightError."""
-    settings, _ = LinkQuery(raw).within()
-    pictures.picture(settings)
-    return pack_parts()
+    return pack_parts(heads_overview.answer(LinkQuery(raw)))
+
+
+def sentences(raw: bytes) -> bytes:
+    """Our text collection, a sentence a line; whatever the query says."""
+    return heads_overview.SENTENCES.read_bytes()
 
 
 def flow(raw: bytes) -> bytes:

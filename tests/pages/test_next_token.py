@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from mha_core.errors import SizeError
-from mha_core.measure import head_kinds
+from mha_core.heads import kinds
 from mha_core.models.generation import Generation
 from mha_core.training import Training, tasks
 from mha_core.training.recipe import defaults
@@ -225,7 +225,7 @@ def test_a_small_model_is_given_as_many_as_it_reads(layers: str, copies: str) ->
     n = shown.model.sizes.max_len // 2
     now = repeated.of(shown)
     assert now.tokens == n
-    ids = head_kinds.repeated_ids(shown.model.sizes.vocabulary, n)
+    ids = kinds.repeated_ids(shown.model.sizes.vocabulary, n)
     logits = shown.model.run(ids, all_logits=True).logits
     assert logits is not None
     expected = torch.nn.functional.cross_entropy(logits[:-1].double(), torch.tensor(ids[1:]), reduction="none")
@@ -239,7 +239,7 @@ def test_where_random_tokens_cannot_be_run_the_picture_stays(monkeypatch: pytest
     def refuse(vocabulary: int, period: int) -> list[int]:
         raise SizeError("period=0: choose 1 to 3 tokens, at least once")
 
-    monkeypatch.setattr(head_kinds, "repeated_ids", refuse)
+    monkeypatch.setattr(kinds, "repeated_ids", refuse)
     shown = picture(PARIS, temperature=1.7)  # nobody has asked for it yet
     assert repeated.heads(shown) == {}
     assert repeated.in_words(shown) == "Random tokens, written twice: period=0: choose 1 to 3 tokens, at least once."
