@@ -46,10 +46,10 @@ MEASURES = {
 }
 # what heads are called that do a thing, and who named them
 NAMES = [
-    ("previous", "previous-token head", "Elhage et al. 2021"),
-    ("induction", "induction head", "Olsson et al. 2022"),
-    ("same", "duplicate-token head", "Wang et al. 2022"),
-    ("first", "head that rests on the first token", "Xiao et al. 2023"),
+    ("previous", "a previous-token head", "Elhage et al. 2021"),
+    ("induction", "an induction head", "Olsson et al. 2022"),
+    ("same", "a duplicate-token head", "Wang et al. 2022"),
+    ("first", "a head that rests on the first token", "Xiao et al. 2023"),
 ]
 
 

@@ -23,7 +23,7 @@ from .goes_on import GoesOn
 from .kinds import Kind
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
-VIEWS = ("heads",)  # other views of a run, as `view` names them; assets/web/explore/other_views.js draws them
+VIEWS = ("heads", "flow", "channels")  # other views of a run, as `view` names them: assets/web/explore/other_views.js
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import urlencode
+
 from playwright.sync_api import expect
 
 from mha_core import Run
 from pages.explore.kinds import of_layer
 from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
+from pages.kit.wire import routes
+from tests.bench.typist import unpacked
 
+from .axe import Findings
 from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
 
@@ -17,6 +23,62 @@ def given(run: Run, layer: int, row: int, key: int) -> list[int]:
     """The heads of a layer by what they give, largest first."""
     bytes_given = (run.weights[layer, :, row, key] * 255).round().int().tolist()
     return sorted(range(len(bytes_given)), key=lambda head: (-bytes_given[head], head))
+
+
+def told(route: str, at: str, view: str) -> dict[str, Any]:
+    """What the server says of another view of the run."""
+    _, message = unpacked(routes.answer(route, urlencode({"s": TIRED, "at": at, "view": view}).encode()))
+    found: dict[str, Any] = unpacked(message)[0]
+    return found
+
+
+def channels_and_flow_follow(explore: Explore) -> None:
+    """Both views say what is in focus and follow it; what is pressed in them is in focus on the map."""
+    run, press = explore.shows(), explore.page.keyboard.press
+    findings = Findings(explore)
+    explore.button("Channels").click()
+    said, readout = (explore.view.locator(f".channels-view {part}") for part in (".said-of-view", ".readout"))
+    for row, key in ((4, 6), (10, 2)):
+        if row != 4:
+            explore.click_cell(row, key)
+        expect(said).to_have_text("".join(told("channels", f"3.1.{row}.{key}", "channels")["said"]))
+        explore.wait_for_query(at=f"3.1.{row}.{key}", view="channels")
+    explore.button("sorted").click()
+    explore.wait_for_query(view="channels.sorted")
+    explore.view.locator(".channels-view .cell").focus()
+    press("End")
+    explore.view.locator(".channels-view summary").click()
+    expect(explore.view.locator(".channels-view tbody tr")).to_have_count(32)
+    last = explore.rows(explore.view.locator(".channels-view table"))[-1]
+    findings.look("channels", explore.view.locator(".other-views"))
+    explore.view.locator(".channels-view .cell").focus()
+    expect(readout).to_have_text(f"channel {last[0]}: {last[1]} × {last[2]} = {last[3]}; sum so far {last[4]}")
+
+    explore.button("Flow").click()
+    said = explore.view.locator(".flow-view .said-of-view")
+    expect(said).to_have_text("".join(told("flow", "0.0.10.2", "flow")["said"]))
+    cell = explore.view.locator(".flow-view .cell")
+    cell.focus()
+    for step in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
+        press(step)
+    explore.settled()
+    explore.wait_for_query(at="3.1.2", view="flow")
+    assert explore.badges() == largest(run, 3, 1, 2)
+    expect(said).to_have_text("".join(told("flow", "0.0.2", "flow")["said"]))
+    explore.button("attention × value norm").click()
+    expect(said).to_have_text("".join(told("flow", "0.0.2", "flow.norm")["said"]))
+    explore.view.locator(".flow-view summary").click()
+    expect(explore.view.locator(".flow-view tbody tr")).to_have_count(len(run.tokens))
+    cell.focus()
+    for step in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        press(step)
+    explore.wait_for_query(at="3.1.2.3", view="flow.norm")
+    expect(said).to_contain_text(f"strongest way from “{run.tokens[3]}”")
+    findings.look("flow", explore.view.locator(".other-views"))
+    assert not findings.lines, "\n".join(findings.lines)
+    explore.button("Flow").click()
+    expect(said).to_be_hidden()
+    explore.wait_for_query(view=None)
 
 
 def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> None:
@@ -85,6 +147,7 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
     explore.settled()
     explore.wait_for_query(at="3.1.4.6")
     assert explore.badges() == largest(run, 3, 1, 4)
+    channels_and_flow_follow(explore)
 
 
 def test_sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> None:

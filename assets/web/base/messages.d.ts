@@ -28,6 +28,8 @@ export interface ExplorePicture { digest: string; model: string; used: Record<st
 export interface NextToken { label: string; text: string; chance: number; before: number | null; } // pages/kit/picture/next_token.py
 export interface HeadMeasure { name: string; title: string; unit: string; says: string; rows: number; missing: string; } // pages/explore/heads_overview.py
 export interface HeadsOverview { layers: number; heads: number; tokens: number; measures: HeadMeasure[]; names: [string, string, string][]; } // pages/explore/heads_overview.py
+export interface FlowAnswer { norm: boolean; tokens: string[]; layers: number; row: number; lines: [number, number, number, number][]; path: number[]; said: string[]; left: string; assumes: string[]; noNorm: string | null; } // pages/explore/layer_flow.py
+export interface ChannelsAnswer { layer: number; head: number; row: number; key: number; query: string; looked: string; strong: number[]; said: string[]; notes: string[]; } // pages/explore/pair_channels.py
 export interface DrawnRule { name: string; line: string; rule: string; painted: string; cells: string; counted: string; why_not: string; } // pages/kit/picture/rules.py
 export interface MaskNumber { key: string; name: string; label: string; value: number; ends: [number, number]; } // pages/masks/message.py
 export interface Card { name: string; line: string; rule: string; painted: string; cells: string; counted: string; why_not: string; clicks: Record<string, Record<string, string> | null>; meaning: string; numbers: MaskNumber[]; } // pages/masks/message.py

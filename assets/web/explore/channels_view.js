@@ -65,6 +65,7 @@ export class ChannelsView {
   draw(inks) {
     const { answer, state, grid, table } = this;
     this.order.press(state);
+    this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
     fill(this.said, answer.said, "p", setText);
     fill(this.notes, answer.notes, "p", setText);

@@ -83,7 +83,7 @@ export function drawFlow(context, layout, flow, inks, layer) {
   const { tokens, layers, row, lines, path, masses } = flow;
   drawLevels(context, layout, inks, layer);
   for (const [level, above, below, share] of [...lines].reverse()) {
-    context.globalAlpha = 0.3 + 0.5 * Math.min(1, 3 * share);
+    context.globalAlpha = 0.4 + 0.5 * Math.min(1, 3 * share);
     line(context, layout, level, above, below, above === below ? inks.muted : inks.key, widthOf(share));
   }
   context.globalAlpha = 1;

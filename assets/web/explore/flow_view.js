@@ -20,6 +20,7 @@ export class FlowView {
   name = "flow";
   title = "Flow";
   route = "flow";
+  ofTokens = true;
   state = "";
 
   /** @param {Explore} view */
@@ -82,6 +83,7 @@ export class FlowView {
     const [, norm] = this.measure.buttons;
     norm.disabled = Boolean(answer?.noNorm);
     if (answer?.noNorm) setAttribute(norm, "title", answer.noNorm);
+    this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
     const { tokens, layers, masses, row } = answer;
     fill(this.said, answer.said, "p", setText);

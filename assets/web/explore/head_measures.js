@@ -89,6 +89,9 @@ function deviation(values) {
   return Math.sqrt(all.reduce((sum, value) => sum + (value - mean) ** 2, 0) / all.length);
 }
 
+/** Four digits, as in every table. @param {number} value */
+export const digits = (value) => (value > 0 && value < 0.00005 ? "<0.0001" : value.toFixed(4));
+
 /** The first head that has most of a measure. @param {ArrayLike<number>} values */
 export const most = (values) => Array.from(values).reduce((best, value, at, all) => (value > all[best] ? at : best), 0);
 

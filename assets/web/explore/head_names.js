@@ -1,7 +1,7 @@
 // Heads that others have named, where they are in this model; and those most like the head in focus.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { most, nearestHeads } from "./head_measures.js";
+import { digits, most, nearestHeads } from "./head_measures.js";
 import { number } from "../base/words.js";
 
 /** @typedef {import("./heads_view.js").HeadsView} HeadsView */
@@ -37,7 +37,7 @@ export class HeadNames {
       const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
       setText(press, this.of.nameOf(at));
       press.onclick = () => this.of.open(at);
-      setText(said, `is most of all a ${title} (${who}): ${number(value)}`);
+      setText(said, `is most of all ${title} (${who}): ${digits(value)}`);
     });
     this.drawAlike(nearestHeads(columns, this.of.head, ALIKE));
   }

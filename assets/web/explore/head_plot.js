@@ -2,10 +2,9 @@
 
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "./drawn_grid.js";
-import { most } from "./head_measures.js";
+import { digits, most } from "./head_measures.js";
 import { boxOfPoint, drawScatter, layOutScatter, pointAt } from "./head_scatter.js";
 import { contentWidth, named } from "../base/view_base.js";
-import { number } from "../base/words.js";
 
 /** @typedef {import("./heads_view.js").HeadsView} HeadsView */
 /** @typedef {import("./head_measures.js").Measure} Measure */
@@ -39,7 +38,7 @@ export class HeadPlot {
 
   /** @param {number} at */
   say(at) {
-    const texts = this.shown.map(({ title, unit, values }) => `${title} ${number(values?.[at] ?? 0)} ${unit}`);
+    const texts = this.shown.map(({ title, unit, values }) => `${title} ${digits(values?.[at] ?? 0)} ${unit}`);
     return `${this.of.nameOf(at)}: ${texts.join(", ")}`;
   }
 

@@ -5,7 +5,7 @@
 /** @typedef {{width: number, height: number, x: Axis, y: Axis, points: [number, number][]}} Scatter points in pixels, a head each */
 /** @typedef {{low: number, high: number, ticks: number[], title: string}} Axis */
 
-const MARGIN = { left: 58, right: 14, top: 12, bottom: 44 }; // pixels
+const MARGIN = { left: 58, right: 14, top: 30, bottom: 44 }; // pixels
 const RADIUS = 4;
 const REACH = 14; // pixels from a point that still press it
 const TICKS = 5;
@@ -88,7 +88,7 @@ export function drawScatter(pen, of, inks, { focus, off, names }) {
   }
   pen.fillText(`${x.title} →`, right, height - 6);
   pen.textAlign = "left";
-  pen.fillText(`↑ ${y.title}`, left + 6, top + 12);
+  pen.fillText(`↑ ${y.title}`, left, 14);
   pen.globalAlpha = 0.75;
   points.forEach((point, at) => drawPoint(pen, point, off.has(at) ? null : inks.head, inks.head));
   pen.globalAlpha = 1;

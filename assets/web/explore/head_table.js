@@ -1,14 +1,14 @@
 // All heads as a table: sorted by the column that is pressed, filtered by what is typed; the name of a head opens it.
 
 import { button, div, h, setText, span } from "../base/dom.js";
-import { filterOf, HEAD, ordered } from "./head_measures.js";
+import { digits, filterOf, HEAD, ordered } from "./head_measures.js";
 import { makeListing, updateListing } from "../picture/listing.js";
-import { many, number } from "../base/words.js";
+import { many } from "../base/words.js";
 
 /** @typedef {import("./heads_view.js").HeadsView} HeadsView */
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
-const FEW = 20; // rows, until all are asked for
+const FEW = 15; // rows, until all are asked for
 
 export class HeadTable {
   /** @param {HeadsView} of */
@@ -62,7 +62,7 @@ export class HeadTable {
     const block = {
       caption: `${many(all.length, "head")}${rows.length < all.length ? `, the first ${rows.length} shown` : ""}.`,
       head: ["head", ...columns.map(({ title }) => title)],
-      rows: rows.map((at) => [this.of.nameOf(at), ...columns.map(({ values }) => number(values?.[at] ?? 0))]),
+      rows: rows.map((at) => [this.of.nameOf(at), ...columns.map(({ values }) => digits(values?.[at] ?? 0))]),
       marks: /** @type {[number, number, string][]} */ (focused < 0 ? [] : [[focused, -1, "here"]]),
       right: [false, ...columns.map(() => true)],
       order: /** @type {[number, boolean]} */ ([by + 1, !shown.up]),

@@ -1,7 +1,9 @@
 // Other views of the run, under the large map: one open at a time, in the link as `view=name.state`. Only the open one
 // asks, on a wire of its own, once the picture is there; a closed one costs nothing.
 
+import { ChannelsView } from "./channels_view.js";
 import { button, div, h, setAttribute, setText } from "../base/dom.js";
+import { FlowView } from "./flow_view.js";
 import { HeadsView } from "./heads_view.js";
 import { put } from "../link/link.js";
 import { writeAt } from "../link/look.js";
@@ -15,6 +17,7 @@ import { Wire } from "../wire/wire.js";
  * @property {string} title of its toggle
  * @property {string} route that answers it, with the query of the run, the whole `at`, and `view`; "" = it asks by itself
  * @property {boolean} [ofRun] its answer depends on the run alone: neither `at` nor `view` is asked
+ * @property {boolean} [ofTokens] its answer depends on row and key, and no head is asked
  * @property {import("../link/link.js").Values} [extra] what else of a link is asked
  * @property {HTMLElement} element
  * @property {string} state its own text in the link, as chosen measures
@@ -23,13 +26,15 @@ import { Wire } from "../wire/wire.js";
  * @property {() => void} [close] gives up what it asks for by itself
  */
 
+const NO_HEAD = { layer: 0, head: 0 };
+
 export class OtherViews {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
     this.open = /** @type {OtherView | null} */ (null);
     /** @type {OtherView[]} */
-    this.all = [new HeadsView(view)];
+    this.all = [new HeadsView(view), new FlowView(view), new ChannelsView(view)];
     const hears = {
       take: (bytes, question) => this.take(bytes, question),
       refuse: (sentence) => this.refuse(sentence),
@@ -95,8 +100,9 @@ export class OtherViews {
   ask(open) {
     if (!open.route) return this.wire.settle();
     const query = this.view.queryOfRun();
-    const place = open.ofRun ? {} : { at: writeAt(this.view.at, true), view: this.text };
-    for (const [key, value] of Object.entries({ ...place, ...open.extra })) put(query, key, value);
+    const at = writeAt({ ...this.view.at, ...(open.ofTokens && NO_HEAD) }, true);
+    const asked = { ...(open.ofRun ? {} : { at, view: this.text }), ...open.extra };
+    for (const [key, value] of Object.entries(asked)) put(query, key, value);
     query.sort();
     this.wire.ask(open.route, query, this.view.visit);
   }

@@ -52,7 +52,10 @@ _LOOK = (
     "mean, values, hide…, "
     "solo…, joined by `_`"
 )
-_VIEW = "another view of the run under the large map, `name` or `name.state`, as `heads.previous.entropy`"
+_VIEW = (
+    "another view of the run under the large map, `name` or `name.state`, as `heads.previous.entropy`, `flow.norm` or "
+    "`channels.sorted`"
+)
 _VALUES_OFF = "tokens whose value is zeroed for all others, counted from 0, as `0-4`"
 # A text is looked at beyond what its own check takes, so that one that was cut is refused by that check instead of
 # meaning something else. What is typed may grow to twice the length that can be used, so that it can be shortened in
