@@ -2,7 +2,7 @@
 // at once and nothing is computed any more as soon as nobody asks on. A visitor's own file stays in the browser; each of
 // its sentences is asked about as if it were typed.
 
-import { LONGEST_TEXT } from "../base/facts.js";
+import { LONGEST_SENTENCE } from "../base/facts.js";
 import { put } from "../link/link.js";
 import { many } from "../base/words.js";
 import { Pool } from "./head_measures.js";
@@ -18,9 +18,9 @@ const MOST = 200; // sentences of it
 export function sentencesOf(text) {
   if (text.includes("\0")) return "This file is no text.";
   const lines = text.split(/\r\n|\r|\n/).map((line) => line.trim());
-  const long = lines.findIndex((line) => line.length > LONGEST_TEXT);
+  const long = lines.findIndex((line) => line.length > LONGEST_SENTENCE);
   if (long >= 0) {
-    const [had, may] = [lines[long].length, LONGEST_TEXT].map((count) => count.toLocaleString("en"));
+    const [had, may] = [lines[long].length, LONGEST_SENTENCE].map((count) => count.toLocaleString("en"));
     return `Line ${long + 1} of this file has ${had} characters; a sentence may have ${may}, one a line.`;
   }
   const sentences = lines.filter(Boolean);
