@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ..heads import tables
 from ..show import Shown, standalone
 from ..trace import Step, on_cpu
 from .changes import Changes
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,26 @@ class Run:
             changes=self.changes.cpu(),
             nobody=None if self.nobody is None else self.nobody.cpu(),
         )
+
+    def frame(self, layer: int, head: int) -> DataFrame:
+        """One map as a pandas frame, a row a cell: query, query_token, key, key_token, weight, and where this layer
+        was traced its score, q·k / √d_head with the position's bias.
+
+        Raises:
+            SizeError: the run has no such layer or head.
+        """
+        return tables.of_map(self.weights, self.tokens, self.columns, layer, head, self.steps)
+
+    def measures(self, lengths: Tensor | None = None) -> DataFrame:
+        """Every head as a row of a pandas frame, by layer and head; a column for each measure that can be had.
+
+        `.attrs["rows"]` says of how many rows of the map each is the mean, `.attrs["missing"]` why the others are not
+        there. What they are, `heads.measures` says.
+
+        Args:
+            lengths: (layers, h, j), how long what each key hands over is, as `measure.value_norms.handed_lengths` says.
+        """
+        return tables.of_heads(self.weights, None if self.columns else self.ids, lengths)
 
     def show(
         self, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "", link: str = "", height: int = 760

@@ -4,12 +4,13 @@ import torch
 from cachetools import LRUCache
 
 from mha_core import Run
-from mha_core.measure import head_kinds
+from mha_core.heads import kinds
 from pages.kit.picture import pictures
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.sharing import shared
 
 MOST = 10  # of a kind
+KINDS = ("previous", "itself", "first", "induction")  # what heads of a model that writes are searched for
 
 Found = tuple[int, int, float]  # layer, head, and its mean weight
 
@@ -21,7 +22,7 @@ def of(picture: Picture) -> dict[str, list[Found]]:
 
 
 def most(run: Run) -> dict[str, list[Found]]:
-    """For each kind of `head_kinds` the heads that are it most, the first first.
+    """For each of `KINDS` the heads that are it most, the first first.
 
     A kind of which the text has no cell is left out.
     """
@@ -29,7 +30,9 @@ def most(run: Run) -> dict[str, list[Found]]:
     weights = pictures.among_tokens(run)
     if weights is None:
         return best
-    for kind, scores in head_kinds.head_scores(weights, run.ids).items():
+    found = kinds.head_scores(weights, run.ids)
+    for kind in KINDS:
+        scores = found[kind]
         if not scores.isnan().any():
             top = torch.topk(scores.flatten(), min(MOST, scores.numel()))
             pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)

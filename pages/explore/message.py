@@ -17,12 +17,13 @@ from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
-from . import columns, first_row, goes_on, kinds, mean_map, pins
+from . import columns, first_row, goes_on, heads_overview, kinds, layer_flow, mean_map, pair_channels, pins
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
 
-KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "temp", "dice", "word")  # of the link, that the view owns
+KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
+VIEWS = ("heads", "flow", "channels")  # other views of a run, as `view` names them: assets/web/explore/other_views.js
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
 
 
@@ -210,6 +211,27 @@ def compared(raw: bytes) -> bytes:
     return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()
 
 
+def overview(raw: bytes) -> bytes:
+    """All heads of the run of a query by every measure. Raises a HeadlightError."""
+    return pack_parts(heads_overview.answer(LinkQuery(raw)))
+
+
+def sentences(raw: bytes) -> bytes:
+    """Our text collection, a sentence a line; whatever the query says."""
+    return heads_overview.SENTENCES.read_bytes()
+
+
+def flow(raw: bytes) -> bytes:
+    """Of which tokens the row of a query is made, layer by layer. Raises a HeadlightError."""
+    query = LinkQuery(raw)
+    return pack_parts(layer_flow.answer(query, query["view"].partition(".")[2]))
+
+
+def channels(raw: bytes) -> bytes:
+    """The score of the pair of a query, channel by channel. Raises a HeadlightError."""
+    return pack_parts(pair_channels.answer(LinkQuery(raw)))
+
+
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
     """The pinned map and what is looked at in it, None when there is none or the link's cannot be used."""
     try:
@@ -238,6 +260,8 @@ def _request(raw: bytes) -> Request:
     pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.leave_out("pin")
+    if query["view"].partition(".")[0] not in ("", *VIEWS):
+        query.leave_out("view")
     of_runs = dict.fromkeys(said for one in (picture, before) if one for said in one.run.notices)
     notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
     wanted = query.look.switches

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
-from mha_core import Run
+from mha_core import Model, Run
 from mha_core.errors import HeadlightError
-from mha_core.measure import head_kinds, surprise
+from mha_core.heads import kinds
+from mha_core.measure import surprise
 from pages.kit.draw.numbers import fixed
 from pages.kit.picture import models
 from pages.kit.picture.pictures import Picture
@@ -62,6 +63,12 @@ def in_words(picture: Picture) -> str:
     )
 
 
+def ids_of(model: Model) -> list[int]:
+    """As many random tokens, said twice, as the model can read and tell."""
+    sizes = model.sizes
+    return kinds.repeated_ids(sizes.vocabulary, min(LONGEST, sizes.vocabulary, sizes.max_len // 2))
+
+
 def _key(settings: Settings, picture: Picture) -> Hashable:
     return settings
 
@@ -69,9 +76,8 @@ def _key(settings: Settings, picture: Picture) -> Hashable:
 @shared(LRUCache(64), _key)
 def _of(settings: Settings, picture: Picture) -> Repetition:
     model = picture.model
-    sizes = model.sizes
-    period = min(LONGEST, sizes.vocabulary, sizes.max_len // 2)
-    ids = head_kinds.repeated_ids(sizes.vocabulary, period)
+    ids = ids_of(model)
+    period = len(ids) // 2
     with turn(len(ids), models.heads(model)):
         run: Run = settings.run(model, ids)
         losses = surprise.surprise(model, run)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import urlencode
+
 from playwright.sync_api import expect
 
 from mha_core import Run
 from pages.explore.kinds import of_layer
 from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
+from pages.kit.wire import routes
+from tests.bench.typist import unpacked
 
+from .axe import Findings
 from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
 
@@ -17,6 +23,101 @@ def given(run: Run, layer: int, row: int, key: int) -> list[int]:
     """The heads of a layer by what they give, largest first."""
     bytes_given = (run.weights[layer, :, row, key] * 255).round().int().tolist()
     return sorted(range(len(bytes_given)), key=lambda head: (-bytes_given[head], head))
+
+
+def told(route: str, at: str, view: str) -> dict[str, Any]:
+    """What the server says of another view of the run."""
+    _, message = unpacked(routes.answer(route, urlencode({"s": TIRED, "at": at, "view": view}).encode()))
+    found: dict[str, Any] = unpacked(message)[0]
+    return found
+
+
+def channels_and_flow_follow(explore: Explore) -> None:
+    """Both views say what is in focus and follow it; what is pressed in them is in focus on the map."""
+    run, press = explore.shows(), explore.page.keyboard.press
+    findings = Findings(explore)
+    explore.button("Channels").click()
+    said, readout = (explore.view.locator(f".channels-view {part}") for part in (".said-of-view", ".readout"))
+    for row, key in ((4, 6), (10, 2)):
+        if row != 4:
+            explore.click_cell(row, key)
+        expect(said).to_have_text("".join(told("channels", f"3.1.{row}.{key}", "channels")["said"]))
+        explore.wait_for_query(at=f"3.1.{row}.{key}", view="channels")
+    explore.button("sorted").click()
+    explore.wait_for_query(view="channels.sorted")
+    explore.view.locator(".channels-view .cell").focus()
+    press("End")
+    explore.view.locator(".channels-view summary").click()
+    expect(explore.view.locator(".channels-view tbody tr")).to_have_count(32)
+    last = explore.rows(explore.view.locator(".channels-view table"))[-1]
+    findings.look("channels", explore.view.locator(".other-views"))
+    explore.view.locator(".channels-view .cell").focus()
+    expect(readout).to_have_text(f"channel {last[0]}: {last[1]} × {last[2]} = {last[3]}; sum so far {last[4]}")
+
+    explore.button("Flow").click()
+    said = explore.view.locator(".flow-view .said-of-view")
+    expect(said).to_have_text("".join(told("flow", "0.0.10.2", "flow")["said"]))
+    cell = explore.view.locator(".flow-view .cell")
+    cell.focus()
+    for step in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
+        press(step)
+    explore.settled()
+    explore.wait_for_query(at="3.1.2", view="flow")
+    assert explore.badges() == largest(run, 3, 1, 2)
+    expect(said).to_have_text("".join(told("flow", "0.0.2", "flow")["said"]))
+    explore.button("attention × value norm").click()
+    expect(said).to_have_text("".join(told("flow", "0.0.2", "flow.norm")["said"]))
+    explore.view.locator(".flow-view summary").click()
+    expect(explore.view.locator(".flow-view tbody tr")).to_have_count(len(run.tokens))
+    cell.focus()
+    for step in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        press(step)
+    explore.wait_for_query(at="3.1.2.3", view="flow.norm")
+    expect(said).to_contain_text(f"strongest way from “{run.tokens[3]}”")
+    findings.look("flow", explore.view.locator(".other-views"))
+    assert not findings.lines, "\n".join(findings.lines)
+    explore.button("Flow").click()
+    expect(said).to_be_hidden()
+    explore.wait_for_query(view=None)
+
+
+def heads_are_opened_by_a_measure(explore: Explore) -> None:
+    """Table, points and names are those of the tensor; each opens its head, which is found and marked in them."""
+    run, view = explore.shows(), explore.view
+    table = run.measures()
+    explore.button("All heads by a measure").click()
+    rows, said = view.locator(".head-table tbody tr"), view.locator(".head-sources p")
+    known = view.locator(".named-heads li").first
+    previous, entropy = (table[name].to_numpy() for name in ("previous", "entropy"))
+    (layer, head), most = divmod(int(previous.argmax()), run.weights.shape[1]), previous.max()
+    expect(known).to_have_text(f"L{layer} H{head}is most of all a previous-token head (Elhage et al. 2021): {most:.4f}")
+    known.get_by_role("button").click()
+    explore.wait_for_query(at=f"{layer}.{head}.2.3", view="heads")
+    assert explore.badges() == largest(run, layer, head, 2)
+    expect(rows.first).to_have_class("here")
+    view.get_by_role("button", name="entropy", exact=True).click()
+    explore.wait_for_query(view="heads.previous.entropy.by-entropy")
+    widest = divmod(int(entropy.argmax()), run.weights.shape[1])
+    expect(rows.first).to_contain_text("L{} H{}".format(*widest))
+    view.get_by_label("Filter the heads").fill("previous > 0.25")
+    expect(rows).to_have_count(int((previous > 0.25).sum()))
+    view.locator(".head-plot .cell").focus()
+    explore.page.keyboard.press("ArrowDown")
+    explore.page.keyboard.press("Enter")
+    explore.wait_for_query(at=f"{layer + 1}.{head}.2.3")
+    explore.button("Switch off each head alone").click()
+    expect(view.get_by_label("Measure up")).to_have_value("effect")
+    chosen = view.locator(".head-sources input")
+    chosen.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"\xff\xfe\xfd"})
+    expect(said).to_contain_text("This file is no text in UTF-8.")
+    expect(rows.first).to_be_visible()
+    chosen.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"how are you\nyou can"})
+    expect(said).to_have_text("The mean over all rows of 2 sentences.")
+    findings = Findings(explore)
+    findings.look("heads", view.locator(".other-views"))
+    assert not findings.lines, "\n".join(findings.lines)
+    explore.button("All heads by a measure").click()
+    explore.wait_for_query(view=None)
 
 
 def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> None:
@@ -85,6 +186,8 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
     explore.settled()
     explore.wait_for_query(at="3.1.4.6")
     assert explore.badges() == largest(run, 3, 1, 4)
+    channels_and_flow_follow(explore)
+    heads_are_opened_by_a_measure(explore)
 
 
 def test_sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> None:

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model, Trace, attention, device, load_model, masks
 from mha_core.errors import DeviceError
-from mha_core.measure import head_kinds, surprise
+from mha_core.heads import kinds
+from mha_core.measure import surprise
 from mha_core.measure.benchmark import text_of
 from mha_core.measure.measures import largest_difference, relative_difference
 from mha_core.models.generation import Generation
@@ -331,7 +332,7 @@ def test_surprise_and_kinds_of_heads(both_write: tuple[Model, Model]) -> None:
     found, expected = (surprise.surprise(model, run) for model, run in zip(both_write, runs, strict=True))
     assert found.device == torch.device("cpu")
     assert found[1:].numpy() == pytest.approx(expected[1:].numpy(), abs=1e-2)
-    scores, of_cpu = (head_kinds.head_scores(run.weights, run.ids) for run in runs)
+    scores, of_cpu = (kinds.head_scores(run.weights, run.ids) for run in runs)
     for kind, score in scores.items():
         assert score.device == torch.device("cpu")
         assert largest_difference(score, of_cpu[kind]) <= 1e-3

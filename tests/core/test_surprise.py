@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mha_core import masks
 from mha_core.errors import HeadlightError, SizeError, Unsupported
-from mha_core.measure.head_kinds import KINDS, cells, head_scores, repeated_ids, score
+from mha_core.heads.kinds import KINDS, cells, head_scores, repeated_ids, score
 from mha_core.measure.measures import largest_difference, previous_token_weight
 from mha_core.measure.surprise import losses, surprise
 from mha_core.models.model import Model
@@ -70,8 +70,10 @@ def looped(kind: str, weights: Tensor, ids: list[int]) -> float:
     for i in range(len(ids)):
         looks_at = {
             "previous": [i - 1] if i else [],
+            "next": [i + 1] if i + 1 < len(ids) else [],
             "itself": [i] if i else [],
             "first": [0] if i else [],
+            "same": [p for p in range(i) if ids[p] == ids[i]],
             "induction": [p + 1 for p in range(i - 1) if ids[p] == ids[i]],
         }[kind]
         if looks_at:
@@ -97,7 +99,8 @@ def test_scores_are_those_of_a_loop(kind: str) -> None:
 def test_a_head_of_one_kind_scores_1(kind: str) -> None:
     ids = repeated_ids(50, 6)
     chosen = cells(kind, ids)
-    assert bool((~chosen | masks.allow(masks.causal, 12, 12)[0, 0]).all()), "no cell lies in the future"
+    in_sight = ~chosen | masks.allow(masks.causal, 12, 12)[0, 0]
+    assert bool(in_sight.all()) == (kind != "next"), "no other cell lies in the future"
     perfect = (chosen / chosen.sum(dim=1, keepdim=True).clamp(min=1)).expand(1, 1, -1, -1)
     assert float(score(perfect.double(), chosen)) == pytest.approx(1)
     if kind == "induction":
@@ -113,7 +116,7 @@ def test_scores_where_there_is_nothing_to_score() -> None:
         assert found["previous"].isnan().all() == (len(ids) == 1)
     with pytest.raises(SizeError, match=r"weights \(1, 2, 3, 3\) and cells \(2, 2\)"):
         head_scores(torch.ones(1, 2, 3, 3), [1, 2])
-    with pytest.raises(HeadlightError, match="'duplicate' is not known; choose one of previous, itself"):
+    with pytest.raises(HeadlightError, match="'duplicate' is not known; choose one of previous, next, itself"):
         cells("duplicate", [1])
 
 

@@ -6,9 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from torch import Tensor
 
 from mha_core import Model, Run, load_model
+from mha_core.measure.rollout import rollout
+from mha_core.measure.value_norms import norm_shares, transformed_values
 
 DOC = Path(__file__).parents[2] / "docs" / "what-attention-does-not-tell.md"
 TEXT = DOC.read_text("utf-8")
@@ -80,3 +83,26 @@ def test_heads_of_a_decoder(smollm2: Model, sentence: str, layer: int, head: int
     before, after = (float(one.logits.softmax(-1)[0, word]) for one in (run, without) if one.logits is not None)
     outcome = f"“{answer}” {before:.2f} → {after:.2f}"
     assert (f"{run.weights[layer, head, -1, key]:.2f}", outcome) == row(f"L{layer} H{head}")
+
+
+def said(sentence: str) -> tuple[str, ...]:
+    """The numbers of a sentence of the text, which is written with `#` for each."""
+    pattern = re.escape(sentence).replace(r"\#", r"(\d\.\d\d)")
+    (found,) = re.findall(pattern, " ".join(TEXT.split()))
+    return found if isinstance(found, tuple) else (found,)
+
+
+def test_rollout_and_value_norms(minilm: Model, smollm2: Model, tired: Run) -> None:
+    by_weight = rollout(tired.weights)[-1]
+    shares = [
+        norm_shares(tired.weights[layer], transformed_values(minilm.encoder.block(layer), tired.hidden[layer]))
+        for layer in range(6)
+    ]
+    by_norm = rollout(torch.stack(shares))[-1]
+    it, animal = tired.tokens.index("it"), tired.tokens.index("animal")
+    numbers = [f"{own[it, key]:.2f}" for own in (by_weight, by_norm) for key in (0, animal)]
+    assert tuple(numbers) == said("# comes from [CLS] by rollout and # from *animal*; by value norms # and #.")
+    apart = (by_weight[:, None] - by_weight).abs().sum(dim=-1).max() / 2
+    assert (f"{apart:.2f}",) == said("no two rows of MiniLM's differ by more than #")
+    deep = rollout(smollm2.run(SENTENCES["S"]).weights)[-1]
+    assert (f"{deep[:, 0].min():.2f}",) == said("# of every row comes from it")

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from mha_core.errors import SizeError
-from mha_core.measure import head_kinds
+from mha_core.heads import kinds
 from mha_core.models.generation import Generation
 from mha_core.training import Training, tasks
 from mha_core.training.recipe import defaults
@@ -22,6 +22,8 @@ from pages.kit.picture.models import MINILM, SMOLLM2
 from pages.kit.picture.presets import CONTINUED
 from pages.kit.picture.settings import Settings
 
+from .test_heads_overview import strongest
+
 PRIVET, PARIS = next(iter(CONTINUED)), "The capital of France is"
 COPYING = ((18, 6), (17, 5), (17, 4), (17, 3), (20, 6), (23, 2), (18, 7))  # the seven heads that carry copying
 
@@ -32,6 +34,18 @@ def picture(text: str = PRIVET, **changes: object) -> pictures.Picture:
 
 def chance(found: list[next_token.NextToken], label: str) -> float:
     return next(token["chance"] for token in found if token["label"] == label)
+
+
+@pytest.mark.parametrize(
+    ("measure", "head", "link"),
+    [("previous", (16, 0), {}), ("induction", (18, 6), {}), ("induction", (18, 6), {"look": "random"})],
+)
+def test_heads_that_others_have_named_are_where_they_are(
+    measure: str, head: tuple[int, int], link: dict[str, str]
+) -> None:
+    layer, at, value = strongest(measure, model=SMOLLM2, s=PRIVET, **link)
+    assert (layer, at) == head
+    assert value > 0.8
 
 
 def test_the_likeliest_tokens_are_those_of_the_run() -> None:
@@ -225,7 +239,7 @@ def test_a_small_model_is_given_as_many_as_it_reads(layers: str, copies: str) ->
     n = shown.model.sizes.max_len // 2
     now = repeated.of(shown)
     assert now.tokens == n
-    ids = head_kinds.repeated_ids(shown.model.sizes.vocabulary, n)
+    ids = kinds.repeated_ids(shown.model.sizes.vocabulary, n)
     logits = shown.model.run(ids, all_logits=True).logits
     assert logits is not None
     expected = torch.nn.functional.cross_entropy(logits[:-1].double(), torch.tensor(ids[1:]), reduction="none")
@@ -239,7 +253,7 @@ def test_where_random_tokens_cannot_be_run_the_picture_stays(monkeypatch: pytest
     def refuse(vocabulary: int, period: int) -> list[int]:
         raise SizeError("period=0: choose 1 to 3 tokens, at least once")
 
-    monkeypatch.setattr(head_kinds, "repeated_ids", refuse)
+    monkeypatch.setattr(kinds, "repeated_ids", refuse)
     shown = picture(PARIS, temperature=1.7)  # nobody has asked for it yet
     assert repeated.heads(shown) == {}
     assert repeated.in_words(shown) == "Random tokens, written twice: period=0: choose 1 to 3 tokens, at least once."

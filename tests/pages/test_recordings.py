@@ -15,6 +15,7 @@ from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.pretrained.recordings import Group, Recording
 from pages.compare import message as compare
 from pages.explore import files
+from pages.explore import message as explore
 from pages.kit.picture import models, pictures, recordings, snippet
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
@@ -22,7 +23,7 @@ from pages.kit.server import store
 from pages.masks import message as masks
 from pages.shapes import message as shapes
 
-from .conftest import picture_of
+from .conftest import picture_of, unpacked
 
 ROWS, COLUMNS = ["a", "b", "a"], ["u", "v"]
 
@@ -69,6 +70,25 @@ def test_what_needs_a_model_is_left_out_and_said(name: str, values: dict[str, An
     assert list(said["unusable"]) == list(values)
     assert "This is a recording: " in said["notices"][0]
     assert said["digest"] == picture_of("maps", model=name)[0]["digest"]
+
+
+def test_its_maps_can_be_followed_and_nothing_else_is_known(name: str) -> None:
+    followed = unpacked(explore.flow(urlencode({"model": name, "view": "flow"}).encode()))[0]
+    assert followed["parts"]
+    for model, route, view in (
+        (f"{name}~1", explore.flow, "flow"),
+        (name, explore.flow, "flow.norm"),
+        (name, explore.channels, ""),
+        (name, explore.overview, ""),
+    ):
+        with pytest.raises(Unsupported):
+            route(urlencode({"model": model, "view": view, "look": "random"}).encode())
+    measured = {
+        group: {one["name"] for one in picture_of("overview", model=f"{name}{group}")[0]["measures"] if one["rows"]}
+        for group in ("", "~1")
+    }
+    own = {"previous", "next", "itself", "first", "same", "induction", "entropy", "distance"}
+    assert measured == {"": own, "~1": {"entropy"}}
 
 
 def test_a_page_that_computes_refuses_it(name: str) -> None:

@@ -19,12 +19,12 @@ PAGES = sorted(file.parent for file in (ROOT / "pages").glob("*/page.py"))
 
 # The rooms of each package from the ground up: a room may import those before it in the list.
 CORE_ROOMS = [
-    "errors", "device", "clock", "trace", "masks", "positions", "attention", "show", "models",
+    "errors", "device", "clock", "trace", "masks", "positions", "attention", "show", "heads", "models",
     "training", "pretrained", "measure",
 ]  # fmt: skip
 KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "jobs", "frame"]
 INSIDE_FUNCTIONS = {
-    "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "tqdm", "ray",
+    "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "pandas", "tqdm", "ray",
 }  # fmt: skip
 # What computes knows no page: in these rooms, these files alone know Streamlit.
 KNOW_STREAMLIT = {

@@ -12,7 +12,7 @@ import { topOf } from "./dom.js";
 const MAPS = ["map", "rows", "row"]; // those that hide cells of maps
 
 // what Explore says of its maps, and where a sheet's numbers may be changed
-const WORDS = ".large h2, .large-words, .under, .next-tokens, .changed .said, .try-and-change, .proof";
+const WORDS = ".large h2, .large-words, .under, .next-tokens, .changed .said, .try-and-change, .other-views, .proof";
 const SUMS = ":is(.before, .after) .label, .sums, .foot, .readout, .outcomes > .sheet";
 const EDITED = ".matrix :is(input, td button)";
 const COMPUTED = [
@@ -29,7 +29,7 @@ const TELLING = {
     numbers: `.kind, .all-heads small, ${WORDS}`,
     second: `.pinned, .all-heads small, ${WORDS}`,
     // what is typed stands in the large map's heading on a projector
-    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .chips:has([data-loss]), .next-list, .next-tokens .word-said, .changed .said, .try-and-change, .proof",
+    all: ".all-heads, .large > :not(header), .large > header > :not(.titles), .large .titles > :not(.typed), .pinned, .chips:has([data-loss]), .next-list, .next-tokens .word-said, .changed .said, .try-and-change, .other-views, .proof",
   },
   pair: {
     map: ".panel > .words, .readout, .panel > p.label, .difference, .outcome, .more, .tests",

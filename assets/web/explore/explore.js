@@ -19,6 +19,7 @@ import { MeanMap } from "./mean_map.js";
 import { ModelChanges } from "./model_changes.js";
 import { mount } from "../base/mount.js";
 import { NextTokens, SAMPLING } from "./next_tokens.js";
+import { OtherViews } from "./other_views.js";
 import { specials, unpackMaps } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
@@ -42,7 +43,7 @@ const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
   "Keyboard: arrows move between heads and cells, Enter enlarges or picks, s shows one head alone, h hides it, o switches it off in the model.",
 ].join(" ");
-const PLACE = ["at", "pin", "look", ...SAMPLING]; // keys that change what is looked at, and no number of a map
+const PLACE = ["at", "pin", "look", "view", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
 const STYLES = [viewCss, choicesCss, exploreCss, nextCss, barCss, stageCss];
 
@@ -80,6 +81,7 @@ export class Explore extends PlaceView {
     this.next = new NextTokens(this);
     this.focus = new FocusPanel(this);
     this.pinned = new PinnedPanel(this);
+    this.others = new OtherViews(this);
     this.heads = new HeadsGrid({
       focus: (layer, head) => this.all.open(layer, head),
       lamp: (layer, head) => this.toggleOff(layer, head),
@@ -108,6 +110,7 @@ export class Explore extends PlaceView {
       this.allHeads,
       this.focus.element,
       this.pinned.element,
+      this.others.element,
       this.bar.empty,
       h("footer", {}, div("help", HELP), proof),
     );
@@ -123,6 +126,7 @@ export class Explore extends PlaceView {
     this.look = parseLook(link.get("look") ?? "");
     this.off = headsOf(link.getAll("off"));
     this.pin = link.get("pin") ?? "";
+    this.others.adopt(link.get("view"));
     this.model.controls = controlsOf(link);
     this.next.adopt(link);
     this.model.keepDifference();
@@ -171,6 +175,7 @@ export class Explore extends PlaceView {
       at: place,
       look: writeLook(look) || null,
       pin: pin || null,
+      view: this.others.text,
       ...next.sampling,
     };
   }
@@ -179,7 +184,7 @@ export class Explore extends PlaceView {
   own() {
     const { at, look, placed } = this;
     const asked = ASKED.filter((name) => look[name]).join("_");
-    return { ...this.link(), at: placed ? writeAt(at, false) : null, look: asked || null };
+    return { ...this.link(), view: null, at: placed ? writeAt(at, false) : null, look: asked || null };
   }
 
   /** Nothing is typed: what was before stays in sight. */
@@ -191,6 +196,11 @@ export class Explore extends PlaceView {
     const query = super.query();
     if (this.chosenText !== null && this.isBlank) put(query, "s", this.picture?.typed ?? null);
     return query;
+  }
+
+  /** The query of the run alone, wherever in it is looked. */
+  queryOfRun() {
+    return new URLSearchParams(without(this.query(), ...PLACE));
   }
 
   /** All maps, or where they are here only those in focus; nothing where only the place in a map is another one.
@@ -325,6 +335,7 @@ export class Explore extends PlaceView {
     this.foot.draw();
     this.focus.draw(colours);
     this.pinned.draw(colours);
+    this.others.draw(colours);
     this.changes.draw();
     this.tiles.draw(colours);
     this.steps.draw();

@@ -6,7 +6,7 @@ import { number } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 
-/** What the heads of a kind do: name, button, and the rule of mha_core/measure/head_kinds.py.
+/** What the heads of a kind do: name, button, and the rule of mha_core/heads/kinds.py.
  * @type {[string, string, string][]}
  */
 const KINDS = [

@@ -52,6 +52,10 @@ _LOOK = (
     "mean, values, hide…, "
     "solo…, joined by `_`"
 )
+_VIEW = (
+    "another view of the run under the large map, `name` or `name.state`, as `heads.previous.entropy`, `flow.norm` or "
+    "`channels.sorted`"
+)
 _VALUES_OFF = "tokens whose value is zeroed for all others, counted from 0, as `0-4`"
 # A text is looked at beyond what its own check takes, so that one that was cut is refused by that check instead of
 # meaning something else. What is typed may grow to twice the length that can be used, so that it can be shortened in
@@ -288,6 +292,7 @@ _LATER: tuple[tuple[str, Field], ...] = (
     ("several", _text("unheard", "", "Values zeroed", called="the tokens whose value is zeroed", note=_VALUES_OFF)),
     ("Shapes", _text("wrote", "", "wrote", called="the lines of the exercise", note=_WROTE)),
     ("Compare", _text("unheard2", "", "Values zeroed, right", note="as `unheard`, right side")),
+    ("Explore", _text("view", "", "view", note=_VIEW)),
 )
 
 SIDE = (*(field.key for field in _SWITCHES), "unheard")  # the controls of a picture that a page with two has twice

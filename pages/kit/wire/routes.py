@@ -38,7 +38,7 @@ Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
 LESSONS = "kit.lessons"
 # A package -> its routes, for each of which its `message` has a function of that name.
 _MESSAGES = {
-    "explore": ("maps", "focus", "compared"),
+    "explore": ("maps", "focus", "compared", "overview", "sentences", "flow", "channels"),
     "masks": ("masked", "entered", "outcomes"),
     "compare": ("pair", "begun", "asides", "shuffled", "each"),
     "shapes": ("steps", "reshape", "classes"),
@@ -55,7 +55,10 @@ ROUTES = {
 OF_SETTINGS = {"about": take_along.about, "ipynb": notebook}
 BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
 # below a picture: they must not keep another one waiting
-BELOW = ("outcomes", "asides", "shuffled", "reshape", "classes", "compared", "each", "lesson")
+BELOW = (
+    "outcomes", "asides", "shuffled", "reshape", "classes", "compared", "each", "lesson",
+    "overview", "flow", "channels",
+)  # fmt: skip
 VISIT = "headlight-visit"  # the header that names the visitor
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time

@@ -2,7 +2,8 @@
 
 A kind is a set of cells of the map, and a head's score is the mean, over the rows that have such a cell, of the weight
 in them: 1 = it looks nowhere else. The kinds are those of Elhage et al. 2021, "A Mathematical Framework for Transformer
-Circuits", and Olsson et al. 2022, "In-context Learning and Induction Heads".
+Circuits", Olsson et al. 2022, "In-context Learning and Induction Heads", and Wang et al. 2022, "Interpretability in
+the Wild".
 """
 
 from collections.abc import Callable, Sequence
@@ -18,6 +19,11 @@ def _previous(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
     return j == i - 1
 
 
+def _next(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """The token just behind; a causal map has nothing there."""
+    return j == i + 1
+
+
 def _itself(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
     """The token itself, but in the first row: a causal map has nothing else there."""
     return (j == i) & (i > 0)
@@ -28,6 +34,11 @@ def _first(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
     return (j == 0) & (i > 0)
 
 
+def _same(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """An earlier same token."""
+    return (ids[:, None] == ids[None, :]) & (j < i)
+
+
 def _induction(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
     """The token after an earlier same token: what came next the last times. The token itself does not count."""
     before = torch.cat((ids.new_full((1,), -1), ids[:-1]))  # before[j], the token in front of j
@@ -36,15 +47,17 @@ def _induction(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
 
 KINDS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "previous": _previous,
+    "next": _next,
     "itself": _itself,
     "first": _first,
+    "same": _same,
     "induction": _induction,
 }
 """By name, from ids (i,) and the index tensors i (i, 1) and j (1, j) to the cells; see `cells`."""
 
 
 def cells(kind: str, ids: Sequence[int]) -> Tensor:
-    """The cells that heads of this kind look at: bool (i, j), on the CPU. An induction head has none without a repeat.
+    """The cells that heads of this kind look at: bool (i, j), on the CPU. "same" and "induction" need a repeat.
 
     Raises:
         HeadlightError: no kind has that name.
@@ -53,6 +66,11 @@ def cells(kind: str, ids: Sequence[int]) -> Tensor:
         raise HeadlightError(f"kind={kind!r} is not known; choose one of {', '.join(KINDS)}")
     place = torch.arange(len(ids))
     return KINDS[kind](torch.tensor(list(ids), dtype=torch.int64), place[:, None], place[None, :])
+
+
+def rows_of(ids: Sequence[int]) -> dict[str, int]:
+    """How many rows of a text have a cell of each of `KINDS`: of so many a score is the mean."""
+    return {kind: int(cells(kind, ids).any(dim=1).sum()) for kind in KINDS}
 
 
 def score(weights: Tensor, chosen: Tensor) -> Tensor:

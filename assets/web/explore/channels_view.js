@@ -1,0 +1,116 @@
+// Channels: what every channel of the head adds to the score of the pair in focus.
+
+import { drawBars, layOutBars, orderOf, placeAt, runningSums } from "./channel_bars.js";
+import { div, fill, h, setText } from "../base/dom.js";
+import { DrawnGrid } from "./drawn_grid.js";
+import { listOf } from "../picture/table.js";
+import { unpackFloats } from "../wire/packets.js";
+import { choice, contentWidth } from "../base/view_base.js";
+import { signed } from "../base/words.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+/** @typedef {import("../base/colour.js").Inks} Inks */
+/** @typedef {import("../base/messages.js").ChannelsAnswer & import("./channel_bars.js").Channels} Answer */
+
+const SORTED = "sorted"; // as the link says it
+const COLUMNS = ["channel", "q", "k", "q · k", "sum so far"];
+const HIGH = 300; // pixels
+
+export class ChannelsView {
+  name = "channels";
+  title = "Channels";
+  route = "channels";
+  state = "";
+
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.answer = /** @type {Answer | null} */ (null);
+    this.order = choice(
+      "Order of the channels",
+      [
+        ["", "in order"],
+        [SORTED, "sorted", "the largest product first, what is below 0 last"],
+      ],
+      (state) => view.others.change(this, state),
+    );
+    this.said = div("said-of-view");
+    this.notes = div("label");
+    this.readout = div("readout");
+    this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text) });
+    this.rows = h("tbody");
+    this.table = h("details", { ontoggle: () => view.redraw() }, h("summary", {}, "As a table"));
+    this.table.append(h("div", { class: "table", tabindex: "0", role: "region" }, listOf(COLUMNS, this.rows)));
+    const legend = div("label", "up and orange: above 0, down and blue: below 0; full colour: the strongest");
+    this.element = div(
+      "channels-view",
+      div("actions", this.order.element),
+      this.said,
+      this.grid.element,
+      div("under", legend, this.readout),
+      this.table,
+      this.notes,
+    );
+  }
+
+  /** @param {Uint8Array[]} parts */
+  take([message]) {
+    const { header, floats } = unpackFloats(message);
+    const d = floats.length / 3;
+    const part = (/** @type {number} */ at) => floats.subarray(at * d, (at + 1) * d);
+    this.answer = { ...header, q: part(0), k: part(1), products: part(2) };
+  }
+
+  /** @param {Inks} inks */
+  draw(inks) {
+    const { answer, state, grid, table } = this;
+    this.order.press(state);
+    this.element.toggleAttribute("data-empty", !answer);
+    if (!answer) return;
+    fill(this.said, answer.said, "p", setText);
+    fill(this.notes, answer.notes, "p", setText);
+    const { q, k, products } = answer;
+    const order = orderOf(products, state === SORTED);
+    const sums = runningSums(products, order);
+    const layout = layOutBars(answer, order, { width: contentWidth(this.element), height: HIGH });
+    const say = (/** @type {number} */ place) => {
+      const channel = order[place];
+      const product = `${signed(q[channel])} × ${signed(k[channel])} = ${signed(products[channel])}`;
+      return `channel ${channel}: ${product}; sum so far ${signed(sums[place])}`;
+    };
+    grid.draw(
+      {
+        name: `Channels of “${answer.query}” → “${answer.looked}”: q × k, and the sum so far`,
+        size: [1, order.length],
+        say: ([, place]) => say(place),
+        boxOf: ([, place]) => ({
+          left: layout.left + place * layout.wide,
+          top: 0,
+          width: layout.wide,
+          height: layout.height,
+        }),
+        at: (x) => {
+          const place = placeAt(layout, x);
+          return place === null ? null : [0, place];
+        },
+      },
+      layout,
+      inks,
+      [answer, state, inks.text],
+      (context) => drawBars(context, layout, new Set(answer.strong), inks),
+    );
+    if (table.open) this.fillTable(answer, order, sums);
+  }
+
+  /** @param {Answer} answer @param {number[]} order @param {number[]} sums */
+  fillTable({ q, k, products }, order, sums) {
+    const makeRow = () => h("tr", {}, h("th", { scope: "row" }), ...COLUMNS.slice(1).map(() => h("td")));
+    fill(this.rows, order, makeRow, (line, channel, place) => {
+      const written = [
+        String(channel),
+        ...[q[channel], k[channel], products[channel], sums[place]].map((one) => signed(one)),
+      ];
+      written.forEach((text, at) => setText(line.children[at], text));
+    });
+  }
+}

@@ -1,0 +1,121 @@
+// Other views of the run, under the large map: one open at a time, in the link as `view=name.state`. Only the open one
+// asks, on a wire of its own, once the picture is there; a closed one costs nothing.
+
+import { ChannelsView } from "./channels_view.js";
+import { button, div, h, setAttribute, setText } from "../base/dom.js";
+import { FlowView } from "./flow_view.js";
+import { HeadsView } from "./heads_view.js";
+import { put } from "../link/link.js";
+import { writeAt } from "../link/look.js";
+import { parts } from "../wire/packets.js";
+import { rove } from "../base/view_base.js";
+import { Wire } from "../wire/wire.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+/** @typedef {object} OtherView
+ * @property {string} name in the link
+ * @property {string} title of its toggle
+ * @property {string} route that answers it, with the query of the run, the whole `at`, and `view`; "" = it asks by itself
+ * @property {boolean} [ofRun] its answer depends on the run alone: neither `at` nor `view` is asked
+ * @property {boolean} [ofTokens] its answer depends on row and key, and no head is asked
+ * @property {import("../link/link.js").Values} [extra] what else of a link is asked
+ * @property {HTMLElement} element
+ * @property {string} state its own text in the link, as chosen measures
+ * @property {(parts: Uint8Array[], query: URLSearchParams) => void} take
+ * @property {(colours: import("../base/colour.js").Inks) => void} draw before its first answer too
+ * @property {() => void} [close] gives up what it asks for by itself
+ */
+
+const NO_HEAD = { layer: 0, head: 0 };
+
+export class OtherViews {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.open = /** @type {OtherView | null} */ (null);
+    /** @type {OtherView[]} */
+    this.all = [new HeadsView(view), new FlowView(view), new ChannelsView(view)];
+    const hears = {
+      take: (bytes, question) => this.take(bytes, question),
+      refuse: (sentence) => this.refuse(sentence),
+      wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
+    };
+    this.wire = new Wire(hears, view.here.signal);
+    this.toggles = this.all.map((one) => button(one.title, () => this.toggle(one), { class: "toggle" }));
+    this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
+    this.refusal = h("p", { class: "notices", role: "status" });
+    this.room = div("room-of-view");
+    this.element = h("section", { class: "other-views", "aria-label": "Other views of this run" });
+    this.element.append(this.row, this.refusal, this.room);
+  }
+
+  /** What the link says of it. */
+  get text() {
+    return this.open && [this.open.name, this.open.state].filter(Boolean).join(".");
+  }
+
+  /** @param {string | null} text */
+  adopt(text) {
+    const [name, ...state] = (text ?? "").split(".");
+    this.show(this.all.find((one) => one.name === name) ?? null);
+    if (this.open) this.open.state = state.join(".");
+  }
+
+  /** @param {OtherView} one */
+  toggle(one) {
+    this.show(this.open === one ? null : one);
+    this.view.chose();
+  }
+
+  /** Another state of a view. @param {OtherView} one @param {string} state */
+  change(one, state) {
+    one.state = state;
+    this.view.chose();
+  }
+
+  /** @param {OtherView | null} one */
+  show(one) {
+    if (one === this.open) return;
+    this.open?.close?.();
+    this.open = one;
+    this.wire.stop();
+    this.refuse("");
+  }
+
+  /** @param {Uint8Array} bytes @param {string} question */
+  take(bytes, question) {
+    const [route, query] = question.split("?");
+    if (route !== this.open?.route) return;
+    this.refuse("");
+    this.open.take(parts(bytes), new URLSearchParams(query));
+  }
+
+  /** What was seen before stays. @param {string} sentence */
+  refuse(sentence) {
+    setText(this.refusal, sentence);
+    this.view.redraw();
+  }
+
+  /** @param {OtherView} open */
+  ask(open) {
+    if (!open.route) return this.wire.settle();
+    const query = this.view.queryOfRun();
+    const at = writeAt({ ...this.view.at, ...(open.ofTokens && NO_HEAD) }, true);
+    const asked = { ...(open.ofRun ? {} : { at, view: this.text }), ...open.extra };
+    for (const [key, value] of Object.entries(asked)) put(query, key, value);
+    query.sort();
+    this.wire.ask(open.route, query, this.view.visit);
+  }
+
+  /** @param {import("../base/colour.js").Inks} colours */
+  draw(colours) {
+    const { view, open, room } = this;
+    this.toggles.forEach((press, at) => setAttribute(press, "aria-pressed", String(this.all[at] === open)));
+    rove(this.row);
+    room.hidden = !open;
+    if (!open || view.alone || (view.projector && !view.narrow)) return; // one picture stands alone
+    if (room.firstChild !== open.element) room.replaceChildren(open.element);
+    this.ask(open);
+    open.draw(colours);
+  }
+}

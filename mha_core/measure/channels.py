@@ -1,0 +1,85 @@
+"""One score channel by channel: q · k is a sum of d products, and each of them says what this channel adds."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..errors import SizeError, Unsupported
+from ..trace import Step
+
+
+@dataclass(frozen=True)
+class Channels:
+    """The score of one query and one key, (Σ q k / √d_head + bias) / temperature, taken apart.
+
+    Attributes:
+        q, k: (d,) float64, as the product takes them: with rotary positions turned already.
+        bias: what the encoding of positions adds to the scaled sum; 0 of one that adds nothing.
+        temperature: divides the score.
+        score: as the pass itself computed it.
+    """
+
+    q: Tensor
+    k: Tensor
+    bias: float
+    temperature: float
+    score: float
+
+    @property
+    def products(self) -> Tensor:
+        """(d,) float64: what each channel adds to the sum."""
+        return self.q * self.k
+
+    @property
+    def positive(self) -> float:
+        """The sum of the products above 0."""
+        return float(self.products.clamp(min=0).sum())
+
+    @property
+    def negative(self) -> float:
+        """The sum of those below 0."""
+        return float(self.products.clamp(max=0).sum())
+
+    @property
+    def scaled(self) -> float:
+        """Σ q k / √d_head."""
+        return float(self.products.sum()) / math.sqrt(len(self.q))
+
+    @property
+    def total(self) -> float:
+        """The score, from the channels."""
+        return (self.scaled + self.bias) / self.temperature
+
+    def strongest(self, share: float) -> list[int]:
+        """The fewest channels whose products have this share of the size of all, Σ |q k|; the largest first."""
+        sizes, order = self.products.abs().sort(descending=True, stable=True)
+        short = int((sizes.cumsum(dim=0) < share * sizes.sum()).sum())
+        return order[: short + 1].tolist() if sizes.sum() > 0 else []
+
+
+def channels(
+    steps: Sequence[Step], head: int, row: int, key: int, *, temperature: float = 1.0, biased: bool = False
+) -> Channels:
+    """The score of one pair by its channels, from the recorded steps of a layer, as `Run.steps`.
+
+    Args:
+        steps: of an implementation that has all heads in one tensor, such as "fused".
+        biased: the encoding adds to the scores; what the channels leave of the score is then its share.
+
+    Raises:
+        Unsupported: q, k or scores are not recorded.
+        SizeError: there is no such head, query or key.
+    """
+    by_name = {step.name: step.value for step in steps if step.axes in ("b h i d", "b h j d", "b h i j")}
+    if not {"q", "k", "scores"} <= by_name.keys():
+        raise Unsupported("these steps have no q, k and scores of all heads: run the model with trace_layer=…")
+    q, k, scores = (by_name[name][0].detach() for name in ("q", "k", "scores"))
+    h, i, j = scores.shape
+    if head not in range(h) or row not in range(i) or key not in range(j):
+        raise SizeError(f"head={head}, row={row}, key={key}: there are {h} heads, {i} queries and {j} keys")
+    own, other, score = q[head, row].double().cpu(), k[head, key].double().cpu(), float(scores[head, row, key])
+    bias = score * temperature - float(torch.dot(own, other)) / math.sqrt(len(own)) if biased else 0.0
+    return Channels(own, other, bias, temperature, score)

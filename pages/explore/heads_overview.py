@@ -1,0 +1,138 @@
+"""All heads by every measure: what the browser draws as a table and a scatter, and averages over a text collection."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, TypedDict
+
+import torch
+from cachetools import LRUCache
+
+from mha_core import Model, Run
+from mha_core.errors import Unsupported
+from mha_core.heads.measures import HeadMeasures, head_measures
+from mha_core.measure.value_norms import handed_lengths
+from mha_core.models.inputs import heads_on
+from pages.kit.draw.packing import pack_focus
+from pages.kit.draw.tables import Table
+from pages.kit.picture import abilities, models, pictures
+from pages.kit.picture.link_query import LinkQuery
+from pages.kit.picture.place import head_name
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import shared, turn
+
+from . import layer_flow, repeated
+
+SENTENCES = Path(__file__).parents[2] / "assets" / "sentences.txt"  # a text collection, one sentence a line
+EFFECT = "effect"  # of switching a head off: the route `each` has it, once somebody asks
+NO_VALUES = "Values are zeroed here, so lengths do not tell what is handed over."
+
+
+class _Named(NamedTuple):
+    """How a measure is shown: its title, its unit, and what it is."""
+
+    title: str
+    unit: str
+    says: str
+
+
+MEASURES = {
+    "previous": _Named("previous token", "weight", "average weight on the token just before"),
+    "next": _Named("next token", "weight", "average weight on the token just behind"),
+    "itself": _Named("itself", "weight", "average weight on the token itself, without the first row"),
+    "first": _Named("first token", "weight", "average weight on the first token, of all others"),
+    "same": _Named("same token", "weight", "average weight on earlier same tokens, of rows that have one"),
+    "induction": _Named("induction", "weight", "average weight on what followed the same token before"),
+    "entropy": _Named("entropy", "bits", "how widely a row looks: 0 bits = at one token, 3 bits = as at eight alike"),
+    "distance": _Named("distance", "tokens", "how far a row looks on average"),
+    "value": _Named("value-weighted share", "share", "of what its layer hands over: weights × lengths of the values"),
+    EFFECT: _Named("effect of switching it off", "1 − cosine", "how far the sentence vector turns without this head"),
+}
+# what heads are called that do a thing, and who named them
+NAMES = [
+    ("previous", "a previous-token head", "Elhage et al. 2021"),
+    ("induction", "an induction head", "Olsson et al. 2022"),
+    ("same", "a duplicate-token head", "Wang et al. 2022"),
+    ("first", "a head that rests on the first token", "Xiao et al. 2023"),
+]
+
+
+class HeadMeasure(TypedDict):
+    name: str
+    title: str
+    unit: str
+    says: str
+    rows: int  # of how many rows of a map it is the mean; of 0 there is none,
+    missing: str  # for this reason, or until it is asked for
+
+
+class HeadsOverview(TypedDict):
+    """What the browser is told; of each measure that has rows (layers, heads) follow as float32."""
+
+    layers: int
+    heads: int
+    tokens: int
+    measures: list[HeadMeasure]
+    names: list[tuple[str, str, str]]  # measure, what heads are called that have much of it, who named them
+
+
+def answer(query: LinkQuery) -> bytes:
+    """All heads on the sentence of a query, or on random tokens, said twice. Raises a HeadlightError."""
+    settings, _ = query.within()
+    tokens, found = _on(settings, random="random" in query.look.switches)
+    missing = {**found.missing, EFFECT: _no_effect(query.model)}
+    measures: list[HeadMeasure] = []
+    for name, (title, unit, says) in MEASURES.items():
+        rows, why = found.rows.get(name, 0), missing.get(name, "")
+        measures.append({"name": name, "title": title, "unit": unit, "says": says, "rows": rows, "missing": why})
+    layers, heads = query.sizes
+    header: HeadsOverview = {"layers": layers, "heads": heads, "tokens": tokens, "measures": measures, "names": NAMES}
+    return pack_focus(header, *(found.values[name] for name in MEASURES if name in found.values))
+
+
+def table(settings: Settings, state: str) -> Table:
+    """The same for a file: a row a head. `state` of the view says whether it is of random tokens."""
+    _, found = _on(settings, random="random" in state.split("."))
+    layers, heads = next(iter(found.values.values())).shape
+    rows = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
+    columns = [f"{MEASURES[name].title} ({MEASURES[name].unit})" for name in found.values]
+    return Table("head", rows, columns, torch.stack([own.flatten() for own in found.values.values()], dim=1))
+
+
+def _on(settings: Settings, *, random: bool) -> tuple[int, HeadMeasures]:
+    """Of the sentence, or of random tokens in its place."""
+    return _measured(replace(settings, text="", painted="") if random else settings, random)
+
+
+@shared(LRUCache(256))
+def _measured(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
+    """Of how many tokens, and the measures. Raises what `Model.run` raises."""
+    model = pictures.model_of(settings)
+    run = _on_random_tokens(model, settings) if random else pictures.picture(settings).run
+    maps, why = pictures.among_tokens(run), _no_values(model, settings)
+    n = len(run.tokens)
+    with turn(n, models.heads(model)):
+        if maps is None:
+            return n, head_measures(run.weights, None)
+        if why:
+            found = head_measures(maps, run.ids)
+            return n, replace(found, missing=found.missing | {"value": why})
+        lengths, heads = handed_lengths(model, run), heads_on(settings.heads_off, model.sizes)
+        return n, head_measures(maps, run.ids, lengths if heads is None else lengths * heads[..., None])
+
+
+def _on_random_tokens(model: Model, settings: Settings) -> Run:
+    if "text" in model.reasons:
+        raise Unsupported(model.reasons["text"])
+    ids = repeated.ids_of(model)
+    with turn(len(ids), models.heads(model)):
+        return settings.run(model, ids)
+
+
+def _no_values(model: Model, settings: Settings) -> str:
+    """Why it is not known what is handed over; "" where it is."""
+    return layer_flow.no_norm(model) or (NO_VALUES if settings.values_off else "")
+
+
+def _no_effect(model: Model) -> str:
+    """Why no head can be switched off; "" where it can."""
+    return "" if "heads" in model.can else abilities.reason(model, "heads")

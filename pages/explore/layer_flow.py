@@ -1,0 +1,176 @@
+"""Flow: of which input tokens the row in focus is made, layer by layer, by rollout or by attention × value norm."""
+
+from itertools import pairwise
+from typing import NamedTuple, TypedDict
+
+import torch
+from cachetools import LRUCache
+from torch import Tensor
+
+from mha_core import Model
+from mha_core.errors import Unsupported
+from mha_core.measure.flow import Flow, flow
+from mha_core.measure.rollout import with_residual
+from mha_core.measure.value_norms import norm_shares, transformed_values
+from mha_core.models.inputs import heads_on, values_on
+from pages.kit.draw import numbers
+from pages.kit.draw.packing import pack_focus
+from pages.kit.picture import abilities, models, pictures
+from pages.kit.picture.link_query import LinkQuery
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import shared, turn
+
+NORM = "norm"  # the state of the view that asks for attention × value norm
+MOST_LINES = 240
+MIXING_BYTES = 48 * 2**20  # at 512 tokens MiniLM has 6 MiB of them, SmolLM2 30 MiB
+NAMED = 4  # tokens that the sentence names
+NOT_SQUARE = (
+    "these maps look from one text at another: through several layers one can only go where rows and columns are the "
+    "same tokens; choose the model’s own encoder or decoder"
+)
+HALF = "each layer makes a token half of what attention brings and half of itself"
+ASSUMES = {
+    False: f"Rollout (Abnar & Zuidema 2020) assumes that all heads count alike and that {HALF}.",
+    True: "Attention × value norm (Kobayashi et al. 2020) counts what the heads hand over, ‖Σ α f(x)‖, not how hard "
+    f"they look; it assumes, as rollout does, that {HALF}.",
+}
+LEAVES_OUT = (
+    "Both leave norms and feed-forward networks out and take what is mixed for separable: a share says where something "
+    "could come from, not that the answer hangs on it. After many layers the shares even out, or pile up on the first "
+    "token. Switch a head off to see what it does."
+)
+CROSS = "What this decoder takes from the other text, between its layers, is not in the picture."
+
+
+class FlowAnswer(TypedDict):
+    """What the browser is told; the masses (layers + 1, i) follow as float32, level 0 (the input) first."""
+
+    norm: bool
+    tokens: list[str]
+    layers: int
+    row: int
+    lines: list[tuple[int, int, int, float]]  # level of the upper end, its token, the one it looks at, share
+    path: list[int]  # a token for each level, from the input up
+    said: list[str]  # of which tokens it is made, and the path
+    left: str  # what is not drawn
+    assumes: list[str]
+    noNorm: str | None  # why the other measure cannot be had
+
+
+class Mixing(NamedTuple):
+    """Of which tokens every token is made behind each layer, (layers, i, i) float32; kept, as the maps of a long text
+    are not.
+    """
+
+    maps: Tensor
+    tokens: list[str]
+
+
+def answer(query: LinkQuery, state: str) -> bytes:
+    """What the row of a link is made of; `state` of the view: "norm" or nothing. Raises a HeadlightError."""
+    settings, _ = query.within()
+    norm = state == NORM
+    maps, tokens = _mixing(settings, norm)
+    at = query.place(tokens)
+    found = flow(maps, at.row or 0, at.key, MOST_LINES)
+    return pack_focus(_header(query.model, tokens, found, at.row or 0, norm), found.masses)
+
+
+@shared(LRUCache(MIXING_BYTES, lambda found: found.maps.nbytes))
+def _mixing(settings: Settings, norm: bool) -> Mixing:
+    """Raises what `Model.run` raises, and Unsupported where it cannot be told."""
+    picture = pictures.picture(settings)
+    model, run = picture.model, picture.run
+    maps = pictures.among_tokens(run)
+    if maps is None:
+        raise Unsupported(NOT_SQUARE)
+    if norm and (why := no_norm(model)):
+        raise Unsupported(why)
+    stack = models.stack_of(model) if norm else None
+    layers, _, n, _ = maps.shape
+    heads, values = heads_on(settings.heads_off, model.sizes), values_on(settings.values_off, n)
+    made = []
+    with turn(n, models.heads(model)), torch.no_grad():
+        for layer in range(layers):
+            own = maps[layer] if heads is None else maps[layer] * heads[layer, :, None, None]
+            own = own if values is None else own * values[0]
+            if stack is None:
+                mixed = own.mean(dim=0)
+            else:
+                x = run.hidden[layer].to(stack.device)
+                mixed = norm_shares(own, transformed_values(stack.block(layer), x).cpu())
+            made.append(with_residual(mixed).float())
+    return Mixing(torch.stack(made), run.tokens)
+
+
+def no_norm(model: Model) -> str | None:
+    """Why nothing is known of the values of a model's layers, None where they are."""
+    if models.stack_of(model) is None or "steps" not in model.can:
+        return f"Only the maps of this model are known here, not its values. {abilities.reason(model, 'steps')}"
+    if _reads_another(model):
+        return "Between the layers of this decoder stands attention to the other text: choose rollout."
+    return None
+
+
+def _reads_another(model: Model) -> bool:
+    """Whether a decoder looks at another text too."""
+    return model.group == "decoder" and len(model.groups) > 1
+
+
+def _header(model: Model, tokens: list[str], found: Flow, row: int, norm: bool) -> FlowAnswer:
+    return {
+        "norm": norm,
+        "tokens": tokens,
+        "layers": len(found.masses) - 1,
+        "row": row,
+        "lines": [(line.level, line.above, line.below, round(line.share, 6)) for line in found.lines],
+        "path": found.path,
+        "said": [_made_of(tokens, found, row), _path_in_words(tokens, found)],
+        "left": _left_out(found, tokens[row]),
+        "assumes": [ASSUMES[norm], LEAVES_OUT, *([CROSS] if _reads_another(model) else [])],
+        "noNorm": no_norm(model),
+    }
+
+
+def _made_of(tokens: list[str], found: Flow, row: int) -> str:
+    """Of which tokens the output is made, the most first."""
+    inputs = found.masses[0]
+    places = [place for place in inputs.argsort(descending=True, stable=True).tolist() if inputs[place] > 0]
+    named = places[:NAMED] if row in places[:NAMED] else [*places[: NAMED - 1], row]
+    parts = [f"{'itself' if one == row else f'“{tokens[one]}”'} {_percent(float(inputs[one]))}" for one in named]
+    rest = f" and {numbers.count(len(places) - len(named), 'other')}" if len(places) > len(named) else ""
+    layers = numbers.count(len(found.masses) - 1, "layer")
+    return f"Behind {layers} “{tokens[row]}” is made of {', '.join(parts)}{rest}."
+
+
+def _path_in_words(tokens: list[str], found: Flow) -> str:
+    """Where the strongest way moves, and how much of its end's share comes that way."""
+    path = found.path
+    if not path:
+        return "No way leads to the key that was chosen: nothing of it arrives."
+    moves = [
+        f"layer {layer}: “{tokens[above]}” ← “{tokens[below]}”"
+        for layer, (below, above) in enumerate(pairwise(path))
+        if below != above
+    ]
+    end, of_all = f"“{tokens[path[0]]}”", _percent(float(found.masses[0][path[0]]))
+    if not moves:
+        return f"The strongest way from {end} stays with it through all layers."
+    return f"The strongest way from {end} moves in {', '.join(moves)}; {_percent(found.along)} of the {of_all} come so."
+
+
+def _left_out(found: Flow, token: str) -> str:
+    drawn = len(found.lines)
+    if drawn == found.in_all:
+        return f"All {drawn:,} lines are drawn."
+    share = _percent(sum(line.share for line in found.lines) / (len(found.masses) - 1))
+    return (
+        f"The {drawn:,} strongest of {found.in_all:,} lines are drawn, {share} of what flows. "
+        f"Each of the others carries at most {_percent(found.lines[-1].share)} of “{token}”."
+    )
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.0005:
+        return "less than 0.1 %"
+    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"

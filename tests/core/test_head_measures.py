@@ -1,0 +1,152 @@
+"""The measures of heads against loops, over texts, and as frames."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import Model
+from mha_core.errors import SizeError, Unsupported
+from mha_core.heads.kinds import KINDS, head_scores
+from mha_core.heads.measures import MEASURES, HeadMeasures, distance, head_measures, value_share
+from mha_core.measure import rounding
+from mha_core.measure.value_norms import handed_lengths, transformed_values
+
+IDS = [4, 7, 4, 9, 7, 4]
+N = len(IDS)
+
+
+def maps(*, causal: bool = False) -> Tensor:
+    torch.manual_seed(3)
+    scores = torch.randn(2, 3, N, N)
+    return (scores.masked_fill(torch.ones(N, N).triu(1).bool(), -math.inf) if causal else scores).softmax(-1)
+
+
+def looped(weights: Tensor, lengths: Tensor) -> dict[str, float]:
+    """What is no weight of a kind of cells, of head 1 of layer 0, number by number."""
+    own, every = weights[0, 1].tolist(), range(N)
+    handed = [
+        [sum(float(weights[0, h, i, j]) * float(lengths[0, h, j]) for j in every) for h in range(3)] for i in every
+    ]
+    rows = {
+        "entropy": [-sum(w * math.log2(w) for w in row if w) for row in own],
+        "distance": [sum(w * abs(i - j) for j, w in enumerate(row)) for i, row in enumerate(own)],
+        "value": [one[1] / sum(one) for one in handed],
+    }
+    return {name: sum(found) / N for name, found in rows.items()}
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_every_measure_is_that_of_a_loop(causal: bool) -> None:
+    """Those of `KINDS` are compared with one in test_surprise.py."""
+    weights, lengths = maps(causal=causal), torch.rand(2, 3, N) + 0.5
+    found = head_measures(weights, IDS, lengths)
+    assert list(found.values) == list(MEASURES)
+    assert found.missing == {}
+    for kind, own in head_scores(weights, IDS).items():
+        assert torch.equal(found.values[kind], own)
+    for name, value in looped(weights, lengths).items():
+        own = found.values[name]
+        assert (own.shape, own.dtype) == ((2, 3), torch.float32)
+        assert float(own[0, 1]) == pytest.approx(value, rel=rounding.of_sums(N, N, N)), (
+            "a logarithm or quotient, a row, the rows"
+        )
+    assert found.rows == {"previous": 5, "next": 5, "itself": 5, "first": 5, "same": 3, "induction": 3} | dict.fromkeys(
+        ("entropy", "distance", "value"), N
+    )
+
+
+def test_the_ends_of_the_scales() -> None:
+    even = torch.full((1, 2, N, N), 1 / N)
+    found = head_measures(even, IDS, torch.ones(1, 2, N)).values
+    assert found["entropy"].tolist() == [[pytest.approx(math.log2(N))] * 2]
+    assert found["value"].tolist() == [[pytest.approx(0.5)] * 2]
+    at_itself = head_measures(torch.eye(N).expand(1, 1, N, N), IDS).values
+    assert (float(at_itself["entropy"]), float(at_itself["distance"]), float(at_itself["itself"])) == (0, 0, 1)
+    nothing = head_measures(torch.zeros(1, 1, N, N), IDS, torch.ones(1, 1, N)).values
+    assert all(not own.any() for own in nothing.values()), "rows that may look at nothing count as 0"
+
+
+def test_several_texts_are_the_mean_over_all_their_rows() -> None:
+    """So that whoever adds up text by text has the measure of the collection."""
+    weights = maps()
+    parts = [(weights[..., :3, :3], IDS[:3]), (weights[..., 2:, 2:], IDS[2:])]
+    found = [head_measures(own, ids) for own, ids in parts]
+
+    def pooled(name: str) -> Tensor:
+        sums = torch.stack([one.values[name] * one.rows[name] for one in found]).sum(dim=0)
+        return sums / sum(one.rows[name] for one in found)
+
+    rows = torch.cat([own.diagonal(-1, -2, -1) for own, _ in parts], dim=-1)
+    torch.testing.assert_close(pooled("previous"), rows.mean(-1), atol=rounding.of_sums(N, N), rtol=0)
+    assert found[0].rows["previous"] + found[1].rows["previous"] == rows.shape[-1] == 5
+
+
+def test_what_cannot_be_measured_is_named() -> None:
+    one: HeadMeasures = head_measures(torch.ones(1, 2, 1, 1), [5])
+    assert list(one.values) == ["entropy", "distance"]
+    assert one.missing["previous"] == "it takes two tokens"
+    assert set(one.missing) == {*KINDS, "value"}
+    no_repeat = head_measures(torch.full((1, 1, 3, 3), 1 / 3), [1, 2, 3]).missing
+    assert no_repeat["induction"] == "no token comes again in it"
+    across = head_measures(torch.full((1, 1, 3, 2), 0.5), None)
+    assert list(across.values) == ["entropy"]
+    assert "other tokens" in across.missing["distance"]
+    with pytest.raises(SizeError, match="as many keys as queries"):
+        distance(torch.ones(1, 1, 3, 2))
+    with pytest.raises(SizeError, match=r"lengths \(1, 2, 3\)"):
+        value_share(torch.ones(1, 1, 3, 3), torch.ones(1, 2, 3))
+
+
+# ---- of a run, and as frames
+
+
+def test_the_lengths_are_those_of_what_is_handed_over(tiny: Model) -> None:
+    run = tiny.run("how are you")
+    lengths = handed_lengths(tiny, run)
+    assert lengths.shape == run.weights.shape[:2] + run.weights.shape[3:]
+    own = transformed_values(tiny.encoder.block(1), run.hidden[1])
+    assert torch.equal(lengths[1], torch.linalg.vector_norm(own, dim=-1))
+
+
+def test_a_run_as_frames(tiny: Model) -> None:
+    pandas = pytest.importorskip("pandas")
+    run = tiny.run("how are you", trace_layer=1)
+    n, (layers, heads) = len(run.tokens), run.weights.shape[:2]
+    table = run.frame(1, 0)
+    assert list(table) == ["query", "query_token", "key", "key_token", "weight", "score"]
+    assert (table.pivot(index="query", columns="key", values="weight").to_numpy() == run.weights[1, 0].numpy()).all()
+    assert table["key_token"].tolist() == run.tokens * n
+    assert table["query_token"].tolist()[::n] == run.tokens
+    scores = torch.tensor(table["score"].to_numpy()).view(n, n)
+    torch.testing.assert_close(scores.softmax(-1), run.weights[1, 0], atol=rounding.of_sums(n, n), rtol=0)
+    assert "score" not in run.frame(0, 0), "another layer was traced"
+    with pytest.raises(SizeError, match="layer 2 head 0 is not there; there are 2 layers"):
+        run.frame(2, 0)
+    found = run.measures(handed_lengths(tiny, run))
+    assert isinstance(found, pandas.DataFrame)
+    assert found.index.tolist() == [(layer, head) for layer in range(layers) for head in range(heads)]
+    expected = head_measures(run.weights, run.ids, handed_lengths(tiny, run))
+    assert list(found) == list(expected.values)
+    assert all((found[name].to_numpy() == own.flatten().numpy()).all() for name, own in expected.values.items())
+    assert found.attrs == {"rows": expected.rows, "missing": expected.missing}
+
+
+def test_frames_of_what_has_maps_alone(tiny: Model) -> None:
+    across = replace(tiny.run("how are you"), columns=["le", "la"])
+    across = replace(across, weights=across.weights[..., :2])
+    assert across.frame(0, 0)["key_token"].tolist()[:3] == ["le", "la", "le"]
+    assert list(across.measures()) == ["entropy"]
+    assert set(across.measures().attrs["missing"]) == {*KINDS, "distance", "value"}
+    with pytest.raises(Unsupported, match="only its maps are known"):
+        handed_lengths(RecordedLike(), across)  # type: ignore[arg-type]
+
+
+class RecordedLike:
+    """A model without layers of ours."""
+
+    name = "recorded"

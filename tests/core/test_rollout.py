@@ -1,0 +1,200 @@
+"""Rollout, value norms and the flow into one token, each against a loop that says the same in other words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from mha_core import Model, masks
+from mha_core.errors import SizeError
+from mha_core.measure.flow import flow
+from mha_core.measure.rollout import rollout, with_residual
+from mha_core.measure.value_norms import norm_shares, transformed_values
+from mha_core.models.decoder import Decoder, DecoderConfig
+from mha_core.models.stack import Stack
+
+from .runs import TINY_WORDS, randomised, trained
+
+EPS = torch.finfo(torch.float64).eps
+
+
+def maps(layers: int, heads: int, n: int, *, causal: bool = False) -> Tensor:
+    """Random maps whose rows sum to 1."""
+    scores = torch.randn(layers, heads, n, n, dtype=torch.float64, generator=torch.Generator().manual_seed(n))
+    allow = masks.allow(masks.causal if causal else masks.full, n, n)[0]
+    return scores.masked_fill(~allow, -math.inf).softmax(dim=-1)
+
+
+def rollout_by_hand(weights: Tensor) -> Tensor:
+    """Abnar and Zuidema, number by number: what comes to token i is half its own, half that of whom it looks at."""
+    layers, heads, n, _ = weights.shape
+    made = [[[float(i == j) for j in range(n)] for i in range(n)]]
+    for layer in range(layers):
+        below, here = made[-1], [[0.0] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(n):
+                looks = sum(float(weights[layer, head, i, j]) for head in range(heads)) / heads
+                for token in range(n):
+                    here[i][token] += (0.5 * looks + 0.5 * (i == j)) * below[j][token]
+        made.append(here)
+    return torch.tensor(made, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_rollout_is_the_loop(causal: bool) -> None:
+    weights = maps(3, 2, 5, causal=causal)
+    found = rollout(weights)
+    layers, n = 3, 5
+    # each of at most `layers` products sums n numbers below 1
+    torch.testing.assert_close(found, rollout_by_hand(weights), rtol=0, atol=8 * layers * n * EPS)
+    torch.testing.assert_close(found.sum(dim=-1), torch.ones(layers + 1, n).double(), rtol=0, atol=8 * layers * n * EPS)
+    assert torch.equal(found[0], torch.eye(n).double())
+    if causal:
+        assert not bool(found.triu(1).any()), "nothing comes from behind"
+    assert torch.equal(rollout(weights.mean(dim=1)), found)
+
+
+def test_one_token_and_rows_that_look_at_nobody() -> None:
+    assert torch.equal(rollout(torch.ones(2, 3, 1, 1)), torch.ones(3, 1, 1).double())
+    weights = maps(1, 2, 4)
+    weights[:, :, 2] = 0
+    weights[:, :, 3] /= 2  # half of it goes to no token
+    found = with_residual(weights[0].mean(dim=0))
+    assert torch.equal(found[2], torch.eye(4).double()[2])
+    torch.testing.assert_close(found.sum(dim=-1), torch.ones(4).double(), rtol=0, atol=8 * EPS)
+    assert found[3, 3] > 2 / 3
+
+
+def test_maps_that_are_not_square_are_refused() -> None:
+    for shape in ((2, 2, 3, 4), (3, 3)):
+        with pytest.raises(SizeError):
+            rollout(torch.ones(shape))
+    with pytest.raises(SizeError):
+        with_residual(torch.ones(3))
+    with pytest.raises(SizeError):
+        flow(torch.ones(2, 3, 4), 0)
+    for row, key in ((3, None), (-1, None), (0, 3)):
+        with pytest.raises(SizeError, match="there are 3 tokens"):
+            flow(torch.ones(1, 3, 3), row, key)
+
+
+def grouped() -> Stack:
+    """A tiny decoder whose four heads share two values, pre-norm, without biases."""
+    stack = Decoder(
+        DecoderConfig(vocabulary=20, d_model=16, n_heads=4, n_layers=2, max_len=16, d_feed_forward=8, n_kv_heads=2)
+    )
+    randomised(stack)
+    return stack.eval().requires_grad_(False)
+
+
+def by_head(stack: Stack, x: Tensor, layer: int, head: int, token: int) -> Tensor:
+    """f(x) of one token and head: the head's part of the values, through its part of Wᵒ."""
+    block = stack.block(layer)
+    weights, d = block.attention.save(), block.attention.d_head
+    group = head // (block.attention.n_heads // block.attention.n_kv_heads)
+    own = x[token] if block.norm_after else block.attention_norm(x)[token]
+    v = weights.v[group * d : (group + 1) * d] @ own
+    if weights.v_bias is not None:
+        v = v + weights.v_bias[group * d : (group + 1) * d]
+    return weights.o[:, head * d : (head + 1) * d] @ v
+
+
+@pytest.mark.parametrize("kind", ["decoder", "post-norm", "pre-norm"])
+def test_value_norms_are_the_loop(kind: str, tiny: Model) -> None:
+    stacks: dict[str, Callable[[], Stack]] = {
+        "decoder": grouped,
+        "post-norm": lambda: tiny.encoder,
+        "pre-norm": lambda: trained(TINY_WORDS).stack,
+    }
+    stack = stacks[kind]()
+    assert stack.block(0).norm_after == (kind == "post-norm")
+    with torch.no_grad():
+        hidden, weights = stack(torch.tensor([[3, 4, 5, 3]]))
+    for layer, (x, looks) in enumerate(zip(hidden[:-1], weights, strict=True)):
+        values = transformed_values(stack.block(layer), x[0])
+        heads, n = looks.shape[1], looks.shape[2]
+        c = values.shape[-1]
+        wanted = torch.zeros(n, n, dtype=torch.float64)
+        for i in range(n):
+            for j in range(n):
+                parts = [float(looks[0, h, i, j]) * by_head(stack, x[0], layer, h, j).double() for h in range(heads)]
+                wanted[i, j] = torch.stack(parts).sum(dim=0).norm()
+        wanted /= wanted.sum(dim=-1, keepdim=True)
+        found = norm_shares(looks[0], values)
+        # two products of float32 sums of c numbers on each side
+        torch.testing.assert_close(found, wanted, rtol=0, atol=16 * c * torch.finfo(torch.float32).eps)
+        torch.testing.assert_close(found.sum(dim=-1), torch.ones(n).double(), rtol=0, atol=8 * n * EPS)
+
+
+def test_what_the_values_hand_over_is_what_the_layer_adds(tiny: Model) -> None:
+    """Σ α f(x) over heads and keys, with the output's bias, is the output of the attention itself."""
+    run = tiny.run("a b c", trace_layer=1)
+    steps = {step.name: step.value[0] for step in run.steps}
+    values = transformed_values(tiny.encoder.block(1), run.hidden[1])
+    bias = tiny.encoder.block(1).attention.save().o_bias
+    assert bias is not None
+    out = torch.einsum("hij,hjc->ic", run.weights[1], values) + bias
+    torch.testing.assert_close(out, steps["out"], rtol=1e-4, atol=1e-5)
+
+
+def test_a_row_without_anything_is_empty_and_shapes_must_fit() -> None:
+    weights = torch.eye(3)[None].clone()
+    weights[0, 1] = 0
+    found = norm_shares(weights, torch.ones(1, 3, 4))
+    assert found.sum(dim=-1).tolist() == [1, 0, 1]
+    assert torch.equal(with_residual(found)[1], torch.eye(3).double()[1])
+    with pytest.raises(SizeError):
+        norm_shares(weights, torch.ones(2, 3, 4))
+
+
+def ways(mixing: Tensor, row: int, key: int) -> dict[tuple[int, ...], float]:
+    """Every way from a key up to the row, a token a level, and the product along it."""
+    n = mixing.shape[-1]
+    found: dict[tuple[int, ...], float] = {(row,): 1.0}
+    for layer in reversed(mixing):
+        found = {(j, *way): share * float(layer[way[0], j]) for way, share in found.items() for j in range(n)}
+    return {way: share for way, share in found.items() if way[0] == key and share > 0}
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_flow_into_a_token(causal: bool) -> None:
+    weights = maps(3, 2, 4, causal=causal)
+    mixing, row = with_residual(weights.mean(dim=1)), 2
+    found = flow(mixing, row)
+    bound = 8 * 3 * 4 * EPS
+    torch.testing.assert_close(found.masses[0], rollout(weights)[-1, row], rtol=0, atol=bound)
+    torch.testing.assert_close(found.masses.sum(dim=-1), torch.ones(4).double(), rtol=0, atol=bound)
+    assert found.masses[-1].tolist() == [0, 0, 1, 0]
+    wanted = {
+        (level, above, below): float(found.masses[level, above] * mixing[level - 1, above, below])
+        for level in (1, 2, 3) for above in range(4) for below in range(4)
+    }  # fmt: skip
+    wanted = {place: share for place, share in wanted.items() if share > 0}
+    assert {line[:3]: line.share for line in found.lines} == pytest.approx(wanted, abs=bound)
+    assert found.in_all == len(wanted)
+    assert [line.share for line in found.lines] == sorted((line.share for line in found.lines), reverse=True)
+    for key in range(4):
+        one, every = flow(mixing, row, key), ways(mixing, row, key)
+        if not every:
+            assert (one.path, one.along) == ([], 0.0)
+            continue
+        best = max(every, key=every.__getitem__)
+        assert tuple(one.path) == best
+        assert one.along == pytest.approx(every[best], abs=bound)
+        assert sum(every.values()) == pytest.approx(float(one.masses[0, key]), abs=bound)
+    others = [key for key in range(4) if key != row]
+    assert found.path[0] == max(others, key=lambda key: float(found.masses[0, key]))
+
+
+def test_as_many_lines_as_are_wanted() -> None:
+    mixing = with_residual(maps(2, 1, 6)[:, 0])
+    every = flow(mixing, 0, most=10**6).lines
+    assert flow(mixing, 0, most=5).lines == every[:5]
+    one = flow(torch.ones(3, 1, 1), 0)
+    assert one.path == [0, 0, 0, 0]
+    assert one.along == 1
+    assert len(one.lines) == 3

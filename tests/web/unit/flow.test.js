@@ -1,0 +1,126 @@
+// Where the drawings of flow and channels have their parts, without a page.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { barOf, layOutBars, orderOf, placeAt, runningSums } from "../../../assets/web/explore/channel_bars.js";
+import {
+  boxOfNode,
+  drawFlow,
+  labelled,
+  layOutFlow,
+  levelName,
+  nodeAt,
+  spotOf,
+  widthOf,
+} from "../../../assets/web/explore/flow_map.js";
+
+/** @param {number} count */
+const words = (count) => Array.from({ length: count }, (_, at) => `w${at}`);
+
+/** A canvas that counts what is drawn. */
+function counting() {
+  const counts = { stroke: 0, arc: 0, fillRect: 0, fillText: 0 };
+  const context = { measureText: () => ({ width: 20 }), counts };
+  for (const name of [
+    "save",
+    "restore",
+    "translate",
+    "rotate",
+    "beginPath",
+    "moveTo",
+    "lineTo",
+    "bezierCurveTo",
+    "fill",
+  ])
+    context[name] = () => {};
+  for (const name of Object.keys(counts)) context[name] = () => (counts[name] += 1);
+  return context;
+}
+
+test("every node of a flow is found where it is drawn", () => {
+  for (const [count, layers, width] of [
+    [1, 1, 343],
+    [13, 6, 343],
+    [13, 6, 1200],
+    [512, 30, 900],
+  ]) {
+    const layout = layOutFlow({ tokens: words(count), layers }, { width, height: 460 });
+    assert.ok(layout.width <= Math.max(width, 82 + count), "it is as wide as the room, or a pixel a token");
+    const seen = new Set();
+    for (let level = 0; level <= layers; level += 1)
+      for (let token = 0; token < count; token += 1) {
+        const [x, y] = spotOf(layout, level, token);
+        assert.deepEqual(nodeAt(layout, x, y), [level, token]);
+        assert.ok(x > layout.left && x < layout.width && y > 0 && y < layout.height);
+        seen.add(`${x} ${y}`);
+        const { left, top, width: wide, height } = boxOfNode(layout, [level, token]);
+        assert.ok(left < x && x < left + wide && top < y && y < top + height);
+      }
+    assert.equal(seen.size, count * (layers + 1));
+    assert.equal(nodeAt(layout, layout.left - 1, layout.top), null);
+    assert.equal(nodeAt(layout, layout.left + 1, layout.height + 99), null);
+  }
+});
+
+test("the output stands above the input, and a wider line carries more", () => {
+  const layout = layOutFlow({ tokens: words(4), layers: 3 }, { width: 600, height: 300 });
+  assert.ok(spotOf(layout, 3, 0)[1] < spotOf(layout, 0, 0)[1]);
+  assert.deepEqual([levelName(0), levelName(3)], ["input", "layer 2"]);
+  assert.equal(widthOf(1), 2 * widthOf(0.5));
+  assert.ok(widthOf(1e-9) > 0);
+});
+
+test("names of tokens do not stand on each other, and those that matter are there", () => {
+  const layout = layOutFlow({ tokens: words(512), layers: 6 }, { width: 900, height: 460 });
+  const named = labelled(layout, [300, 7, 300]);
+  assert.ok(named.includes(300) && named.includes(7));
+  const gaps = named.slice(1).map((at, place) => (at - named[place]) * layout.step);
+  assert.ok(Math.min(...gaps) >= 12, "pixels from one to the next");
+  const few = layOutFlow({ tokens: words(13), layers: 6 }, { width: 900, height: 460 });
+  assert.deepEqual(labelled(few, [3]), [...words(13).keys()]);
+});
+
+test("a long text costs no more lines than are sent, and no dot where nothing passes", () => {
+  const [count, layers] = [512, 30];
+  const lines = Array.from({ length: 240 }, (_, at) => [1 + (at % layers), at, 2 * at, 1 / (at + 1)]);
+  const masses = new Float32Array(count * (layers + 1));
+  for (let level = 0; level <= layers; level += 1) masses[level * count + 300] = 1;
+  const flow = { tokens: words(count), layers, row: 300, lines, path: Array(layers + 1).fill(300), masses };
+  const layout = layOutFlow(flow, { width: 900, height: 460 });
+  const context = counting();
+  drawFlow(context, layout, flow, {}, 5);
+  assert.equal(context.counts.stroke, 240 + 2 * layers, "the way is drawn twice: its ground, and itself");
+  assert.equal(context.counts.arc, layers + 1);
+  assert.ok(context.counts.fillText <= layers + 1 + labelled(layout, [300]).length + 1);
+});
+
+test("channels in order and sorted, and the sum so far", () => {
+  const products = Float32Array.of(1, -4, 2, 0.5);
+  assert.deepEqual(orderOf(products, false), [0, 1, 2, 3]);
+  assert.deepEqual(orderOf(products, true), [2, 0, 3, 1]);
+  assert.deepEqual(runningSums(products, [2, 0, 3, 1]), [2, 3, 3.5, -0.5]);
+  assert.deepEqual(runningSums(products, [0, 1, 2, 3]).at(-1), -0.5);
+});
+
+test("what is above 0 stands above the middle, what is below under it, within its strip", () => {
+  const channels = { q: Float32Array.of(1, -2, 0), k: Float32Array.of(3, 1, 1), products: Float32Array.of(3, -2, 0) };
+  const layout = layOutBars(channels, [0, 1, 2], { width: 362, height: 300 });
+  assert.equal(layout.strips.length, 4);
+  for (const strip of layout.strips)
+    for (const value of strip.values) {
+      const [top, long] = barOf(strip, value);
+      if (value > 0) assert.ok(Math.abs(top + long - strip.zero) < 1e-9);
+      else assert.equal(top, strip.zero);
+      assert.ok(top >= strip.top - 1e-9 && top + long <= strip.top + strip.height + 1e-9);
+    }
+  const last = layout.strips.at(-1);
+  assert.ok(last && last.top + last.height <= 300 + 1e-9);
+  for (const place of [0, 1, 2]) assert.equal(placeAt(layout, layout.left + (place + 0.5) * layout.wide), place);
+  assert.deepEqual([placeAt(layout, layout.left - 1), placeAt(layout, layout.width + 1)], [null, null]);
+  const none = layOutBars({ q: new Float32Array(2), k: new Float32Array(2), products: new Float32Array(2) }, [0, 1], {
+    width: 100,
+    height: 300,
+  });
+  assert.deepEqual(barOf(none.strips[2], 0)[1], 0, "nothing is divided by 0");
+});
