@@ -24,6 +24,7 @@ def bound(found: Channels) -> float:
     return (d + 4) * U * (float(found.products.abs().sum()) / math.sqrt(d) + abs(found.bias)) / found.temperature
 
 
+@pytest.mark.numeric
 @pytest.mark.parametrize(
     ("position", "mask", "temperature"),
     [("trained", "none", 1.0), ("rotary", "causal", 1.0), ("none", "window:2", 2.5)],
