@@ -7,20 +7,23 @@ from mha_core.show.html import check_size
 from pages.kit.draw.tables import Table, map_of, npz_of
 from pages.kit.picture import models, pictures, words
 from pages.kit.picture.place import At
+from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared
 from pages.kit.picture.take_along import of_link
 
-from . import first_row
+from . import first_row, heads_overview
 
 KEPT_BYTES = 8 * 2**20  # of pages that were made last
 
 
 def tables(raw: bytes) -> list[Table]:
-    """The map in focus. Raises a HeadlightError."""
+    """The map in focus, and where they are shown the measures of all heads. Raises a HeadlightError."""
     sides, at = of_link(raw)
     run = pictures.picture(sides["run"]).run
-    return [map_of(f"layer {at.layer} head {at.head}: query / key", run, at.layer, at.head)]
+    name, _, state = str(Query(raw)["view"]).partition(".")
+    measures = [heads_overview.table(sides["run"], state)] if name == "heads" else []
+    return [map_of(f"layer {at.layer} head {at.head}: query / key", run, at.layer, at.head), *measures]
 
 
 def npz(raw: bytes) -> bytes:

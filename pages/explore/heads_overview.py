@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
+import torch
 from cachetools import LRUCache
 
 from mha_core import Model, Run
@@ -12,8 +13,10 @@ from mha_core.heads.measures import HeadMeasures, head_measures
 from mha_core.measure.value_norms import handed_lengths
 from mha_core.models.inputs import heads_on
 from pages.kit.draw.packing import pack_focus
+from pages.kit.draw.tables import Table
 from pages.kit.picture import abilities, models, pictures
 from pages.kit.picture.link_query import LinkQuery
+from pages.kit.picture.place import head_name
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 
@@ -46,10 +49,10 @@ MEASURES = {
 }
 # what heads are called that do a thing, and who named them
 NAMES = [
-    ("previous", "previous-token head", "Elhage et al. 2021"),
-    ("induction", "induction head", "Olsson et al. 2022"),
-    ("same", "duplicate-token head", "Wang et al. 2022"),
-    ("first", "head that rests on the first token", "Xiao et al. 2023"),
+    ("previous", "a previous-token head", "Elhage et al. 2021"),
+    ("induction", "an induction head", "Olsson et al. 2022"),
+    ("same", "a duplicate-token head", "Wang et al. 2022"),
+    ("first", "a head that rests on the first token", "Xiao et al. 2023"),
 ]
 
 
@@ -75,8 +78,7 @@ class HeadsOverview(TypedDict):
 def answer(query: LinkQuery) -> bytes:
     """All heads on the sentence of a query, or on random tokens, said twice. Raises a HeadlightError."""
     settings, _ = query.within()
-    random = "random" in query.look.switches
-    tokens, found = _measured(replace(settings, text="", painted="") if random else settings, random)
+    tokens, found = _on(settings, random="random" in query.look.switches)
     missing = {**found.missing, EFFECT: _no_effect(query.model)}
     measures: list[HeadMeasure] = []
     for name, (title, unit, says) in MEASURES.items():
@@ -85,6 +87,20 @@ def answer(query: LinkQuery) -> bytes:
     layers, heads = query.sizes
     header: HeadsOverview = {"layers": layers, "heads": heads, "tokens": tokens, "measures": measures, "names": NAMES}
     return pack_focus(header, *(found.values[name] for name in MEASURES if name in found.values))
+
+
+def table(settings: Settings, state: str) -> Table:
+    """The same for a file: a row a head. `state` of the view says whether it is of random tokens."""
+    _, found = _on(settings, random="random" in state.split("."))
+    layers, heads = next(iter(found.values.values())).shape
+    rows = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
+    columns = [f"{MEASURES[name].title} ({MEASURES[name].unit})" for name in found.values]
+    return Table("head", rows, columns, torch.stack([own.flatten() for own in found.values.values()], dim=1))
+
+
+def _on(settings: Settings, *, random: bool) -> tuple[int, HeadMeasures]:
+    """Of the sentence, or of random tokens in its place."""
+    return _measured(replace(settings, text="", painted="") if random else settings, random)
 
 
 @shared(LRUCache(256))

@@ -78,7 +78,8 @@ def test_several_texts_are_the_mean_over_all_their_rows() -> None:
     found = [head_measures(own, ids) for own, ids in parts]
 
     def pooled(name: str) -> Tensor:
-        return sum(one.values[name] * one.rows[name] for one in found) / sum(one.rows[name] for one in found)
+        sums = torch.stack([one.values[name] * one.rows[name] for one in found]).sum(dim=0)
+        return sums / sum(one.rows[name] for one in found)
 
     rows = torch.cat([own.diagonal(-1, -2, -1) for own, _ in parts], dim=-1)
     torch.testing.assert_close(pooled("previous"), rows.mean(-1), atol=rounding.of_sums(N, N), rtol=0)

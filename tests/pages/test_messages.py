@@ -9,6 +9,7 @@ import pytest
 
 from mha_core.show.packing import Maps
 from pages.compare.message import ComparePicture
+from pages.explore.heads_overview import HeadsOverview
 from pages.explore.layer_flow import FlowAnswer
 from pages.explore.message import ExplorePicture
 from pages.explore.pair_channels import ChannelsAnswer
@@ -36,6 +37,7 @@ def test_a_type_that_json_does_not_know_is_refused() -> None:
     ("route", "link", "parts"),
     [
         ("maps", {"pin": "0.2.3~causal~none~0.5~1.1-0.0~how are you"}, [ExplorePicture, Maps]),
+        ("overview", {}, [HeadsOverview]),
         ("flow", {"view": "flow"}, [FlowAnswer]),
         ("channels", {}, [ChannelsAnswer]),
         ("masked", {"mask": "dilated"}, [Masks]),

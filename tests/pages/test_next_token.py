@@ -22,6 +22,8 @@ from pages.kit.picture.models import MINILM, SMOLLM2
 from pages.kit.picture.presets import CONTINUED
 from pages.kit.picture.settings import Settings
 
+from .test_heads_overview import strongest
+
 PRIVET, PARIS = next(iter(CONTINUED)), "The capital of France is"
 COPYING = ((18, 6), (17, 5), (17, 4), (17, 3), (20, 6), (23, 2), (18, 7))  # the seven heads that carry copying
 
@@ -32,6 +34,18 @@ def picture(text: str = PRIVET, **changes: object) -> pictures.Picture:
 
 def chance(found: list[next_token.NextToken], label: str) -> float:
     return next(token["chance"] for token in found if token["label"] == label)
+
+
+@pytest.mark.parametrize(
+    ("measure", "head", "link"),
+    [("previous", (16, 0), {}), ("induction", (18, 6), {}), ("induction", (18, 6), {"look": "random"})],
+)
+def test_heads_that_others_have_named_are_where_they_are(
+    measure: str, head: tuple[int, int], link: dict[str, str]
+) -> None:
+    layer, at, value = strongest(measure, model=SMOLLM2, s=PRIVET, **link)
+    assert (layer, at) == head
+    assert value > 0.8
 
 
 def test_the_likeliest_tokens_are_those_of_the_run() -> None:

@@ -79,9 +79,16 @@ def test_its_maps_can_be_followed_and_nothing_else_is_known(name: str) -> None:
         (f"{name}~1", explore.flow, "flow"),
         (name, explore.flow, "flow.norm"),
         (name, explore.channels, ""),
+        (name, explore.overview, ""),
     ):
         with pytest.raises(Unsupported):
-            route(urlencode({"model": model, "view": view}).encode())
+            route(urlencode({"model": model, "view": view, "look": "random"}).encode())
+    measured = {
+        group: {one["name"] for one in picture_of("overview", model=f"{name}{group}")[0]["measures"] if one["rows"]}
+        for group in ("", "~1")
+    }
+    own = {"previous", "next", "itself", "first", "same", "induction", "entropy", "distance"}
+    assert measured == {"": own, "~1": {"entropy"}}
 
 
 def test_a_page_that_computes_refuses_it(name: str) -> None:

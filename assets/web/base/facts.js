@@ -27,6 +27,9 @@ export const LEFT_OUT = ["longer", "ask2", "ask", "pin", "order", "s2", "s"];
 /** Bytes of a query that the server reads. @type {number} */
 export const LONGEST_QUERY = 60000;
 
+/** Characters of a sentence that is computed. @type {number} */
+export const LONGEST_SENTENCE = 2000;
+
 /** Characters of a sentence that a box keeps. @type {number} */
 export const LONGEST_TEXT = 4000;
 

@@ -1,24 +1,157 @@
-// All heads of the run by a measure.
+// All heads by a measure: as points, as a table, and by name; of the sentence, of random tokens, or of a text collection.
 
-import { div } from "../base/dom.js";
+import { button, div, h, setText } from "../base/dom.js";
+import { HeadEffects } from "./head_effects.js";
+import { readShown, withValues, writeShown } from "./head_measures.js";
+import { HeadNames } from "./head_names.js";
+import { HeadPlot } from "./head_plot.js";
+import { HeadSources, OWN } from "./head_sources.js";
+import { HeadTable } from "./head_table.js";
+import { parts, unpackFloats } from "../wire/packets.js";
+import { many } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
+/** @typedef {import("./head_measures.js").Measure} Measure */
+/** @typedef {import("../base/messages.js").HeadsOverview} HeadsOverview */
+
+const EFFECT = "effect"; // of switching a head off
 
 export class HeadsView {
   name = "heads";
   title = "All heads by a measure";
-  route = "overview";
   ofRun = true;
-  state = "";
-  element = div("heads-view");
 
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
+    this.text = ""; // of the link
+    this.header = /** @type {HeadsOverview | null} */ (null);
+    this.ofText = /** @type {Measure[]} */ ([]); // of the sentence, or of random tokens
+    this.effects = new HeadEffects(view, () => this.change({ y: EFFECT }));
+    this.sources = new HeadSources(view, {
+      choose: (on) => this.measureOn(on),
+      unpack: (bytes) => this.unpack(parts(bytes)[0]),
+    });
+    this.plot = new HeadPlot(this);
+    this.names = new HeadNames(this);
+    this.table = new HeadTable(this);
+    this.begins = button("Switch off each head alone", () => this.effects.ask());
+    this.stops = button("Stop", () => this.effects.end(""));
+    this.plot.chosen.append(this.begins, this.stops);
+    this.without = h("p", { class: "label" });
+    this.element = div("heads-view");
+    this.element.append(this.sources.element, this.plot.element, this.names.element, this.table.element, this.without);
   }
 
-  /** @param {Uint8Array[]} _parts */
-  take(_parts) {}
+  get state() {
+    return this.text;
+  }
 
-  draw() {}
+  set state(text) {
+    this.text = text;
+    const { on } = this.shown;
+    if (on || this.sources.on !== OWN) this.sources.on = on; // no link says of a file of the visitor's
+  }
+
+  /** What is asked with the run; a text collection asks by itself. */
+  get route() {
+    return this.sources.isCollection && this.header ? "" : "overview";
+  }
+
+  get extra() {
+    return { look: this.sources.on === "random" ? "random" : null };
+  }
+
+  get shown() {
+    return readShown(
+      this.text,
+      this.ofText.map(({ name }) => name),
+    );
+  }
+
+  /** @param {Uint8Array} bytes */
+  unpack(bytes) {
+    const { header, floats } = unpackFloats(bytes);
+    this.header = header;
+    return withValues(header, floats);
+  }
+
+  /** @param {Uint8Array[]} parts */
+  take([message]) {
+    this.ofText = this.unpack(message);
+    this.view.redraw();
+  }
+
+  close() {
+    this.sources.close();
+    this.effects.end("");
+  }
+
+  // ---- what the visitor does
+
+  /** @param {Partial<import("./head_measures.js").Shown>} change */
+  change(change) {
+    this.view.others.change(this, writeShown({ ...this.shown, ...change }));
+  }
+
+  /** @param {string} on */
+  measureOn(on) {
+    this.sources.on = on;
+    this.change({ on });
+  }
+
+  /** @param {number} at */
+  open(at) {
+    this.view.all.open(Math.floor(at / this.heads), at % this.heads);
+  }
+
+  // ---- drawing
+
+  get heads() {
+    return this.header?.heads ?? 1;
+  }
+
+  get count() {
+    return (this.header?.layers ?? 0) * this.heads;
+  }
+
+  /** The head in focus. */
+  get head() {
+    const { layer, head } = this.view.at;
+    return layer * this.heads + head;
+  }
+
+  /** @param {number} at */
+  nameOf(at) {
+    return `L${Math.floor(at / this.heads)} H${at % this.heads}`;
+  }
+
+  /** @returns {Measure[]} */
+  get measures() {
+    const { effects, sources, ofText } = this;
+    if (sources.isCollection) return sources.texts.measures(ofText);
+    const values = sources.on ? null : effects.now;
+    return values ? ofText.map((one) => (one.name === EFFECT ? { ...one, values } : one)) : ofText;
+  }
+
+  /** @param {import("../base/colour.js").Inks} inks */
+  draw(inks) {
+    const { effects, sources, header } = this;
+    effects.follow();
+    sources.follow();
+    const said = header && `${many(this.count, "head")} on ${many(header.tokens, "token")}.`;
+    sources.draw(effects.said || said || "…");
+    const { measures } = this;
+    const columns = measures.filter(({ values }) => values);
+    const effect = measures.find(({ name }) => name === EFFECT);
+    this.begins.hidden = sources.on !== "" || !effect || Boolean(effect.missing || effect.values || effects.asked);
+    this.stops.hidden = !effects.asked;
+    if (!header || !columns.length || columns[0].values?.length !== this.view.maps.layers * this.view.maps.heads)
+      return;
+    this.plot.draw(columns, inks);
+    this.names.draw(columns, header.names);
+    this.table.draw(columns);
+    const without = measures.filter(({ values, missing }) => !values && missing);
+    setText(this.without, without.map(({ title, missing }) => `No ${title}: ${missing.replace(/\.$/, "")}.`).join(" "));
+  }
 }

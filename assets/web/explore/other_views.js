@@ -15,9 +15,10 @@ import { Wire } from "../wire/wire.js";
 /** @typedef {object} OtherView
  * @property {string} name in the link
  * @property {string} title of its toggle
- * @property {string} route that answers it, with the query of the run, the whole `at`, and `view`
+ * @property {string} route that answers it, with the query of the run, the whole `at`, and `view`; "" = it asks by itself
  * @property {boolean} [ofRun] its answer depends on the run alone: neither `at` nor `view` is asked
  * @property {boolean} [ofTokens] its answer depends on row and key, and no head is asked
+ * @property {import("../link/link.js").Values} [extra] what else of a link is asked
  * @property {HTMLElement} element
  * @property {string} state its own text in the link, as chosen measures
  * @property {(parts: Uint8Array[], query: URLSearchParams) => void} take
@@ -97,12 +98,12 @@ export class OtherViews {
 
   /** @param {OtherView} open */
   ask(open) {
+    if (!open.route) return this.wire.settle();
     const query = this.view.queryOfRun();
-    if (!open.ofRun) {
-      put(query, "at", writeAt({ ...this.view.at, ...(open.ofTokens && NO_HEAD) }, true));
-      put(query, "view", this.text);
-      query.sort();
-    }
+    const at = writeAt({ ...this.view.at, ...(open.ofTokens && NO_HEAD) }, true);
+    const asked = { ...(open.ofRun ? {} : { at, view: this.text }), ...open.extra };
+    for (const [key, value] of Object.entries(asked)) put(query, key, value);
+    query.sort();
     this.wire.ask(open.route, query, this.view.visit);
   }
 

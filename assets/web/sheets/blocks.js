@@ -6,6 +6,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { equation } from "./equation.js";
 import { hull } from "./hull.js";
 import { lessons } from "../lessons/lesson_cards.js";
+import { makeListing, updateListing } from "../picture/listing.js";
 import { patches } from "./patches.js";
 import { search, terms } from "./terms.js";
 import { explain } from "../base/terms.js";
@@ -42,48 +43,6 @@ function updateCode(element, block) {
 }
 
 const classes = (...names) => names.filter(Boolean).join(" ") || null;
-
-/** The name of a column; where the table can be sorted, a button, and an arrow on the column that it is sorted by. */
-function fillColumn(cell, text, at, order, sheet) {
-  setAttribute(cell, "aria-sort", order && at === order[0] ? (order[1] ? "descending" : "ascending") : null);
-  if (!order || !text) return setText(cell, text);
-  const arrow = at === order[0] ? (order[1] ? " ↓" : " ↑") : "";
-  if (!cell.firstElementChild) cell.replaceChildren(button("", () => {}));
-  const head = /** @type {HTMLButtonElement} */ (cell.firstElementChild);
-  setText(head, text + arrow);
-  head.onclick = () => sheet.tell({ sort: at });
-}
-
-function updateTable(element, block, sheet) {
-  setAttribute(element, "aria-label", block.caption || block.head.join(", "));
-  element.classList.toggle("prose", block.prose);
-  const [caption, head, body] = element.firstElementChild.children;
-  setText(caption, block.caption);
-  caption.hidden = !block.caption;
-  const marks = new Map(block.marks.map(([i, j, mark]) => [`${i}.${j}`, mark]));
-  const side = (at) => block.right[at] && "right";
-  const fillHead = (cell, text, at) => {
-    fillColumn(cell, text, at, block.order, sheet);
-    setAttribute(cell, "role", text ? null : "cell"); // an empty corner heads nothing
-    setAttribute(cell, "class", classes(side(at)));
-  };
-  const fillRow = (line, texts, i) => {
-    setAttribute(line, "class", marks.get(`${i}.-1`));
-    const make = (j) => (j ? h("td") : h("th", { scope: "row" }));
-    fill(line, texts, make, (cell, text, j) => {
-      setText(cell, text);
-      setAttribute(cell, "title", text.length > 40 ? text : null);
-      setAttribute(cell, "class", classes(side(j), marks.get(`${i}.${j}`)));
-    });
-  };
-  fill(head.rows[0], block.head, () => h("th", { scope: "col" }), fillHead);
-  fill(body, block.rows, "tr", fillRow);
-}
-
-function makeTable() {
-  const table = h("table", {}, h("caption"), h("thead", {}, h("tr")), h("tbody"));
-  return h("div", { class: "scroll listing", tabindex: "0", role: "group" }, table);
-}
 
 function makeBar() {
   const track = h("span", { class: "track", "aria-hidden": "true" }, h("span"));
@@ -194,7 +153,10 @@ function updateContinuation(element, block) {
 const makeContinuation = () =>
   div("continuation", h("p", { class: "words" }, span("given"), h("span")), h("p", { class: "label" }));
 
-const table = { make: makeTable, update: updateTable };
+const table = {
+  make: makeListing,
+  update: (element, block, sheet) => updateListing(element, block, (sort) => sheet.tell({ sort })),
+};
 
 /** What was found: the element stands there empty, and what comes into it is read aloud. */
 const verdict = {

@@ -59,6 +59,7 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "LONGEST_LINK": ("number", "Bytes of the query of a link.", LONGEST_LINK),
         "LEFT_OUT": ("string[]", "What a longer link leaves out, in this order.", list(LEFT_OUT)),
         "LONGEST_QUERY": ("number", "Bytes of a query that the server reads.", LONGEST),
+        "LONGEST_SENTENCE": ("number", "Characters of a sentence that is computed.", limits.LONGEST_TEXT),
         "LONGEST_TEXT": ("number", "Characters of a sentence that a box keeps.", FIELDS["s"].longest),
         "WIDEST": ("number", "The largest number of a mask.", limits.WIDEST_WINDOW),
         "TEMPERATURES": ("number[]", "The ends of the softmax temperature.", list(limits.TEMPERATURES)),

@@ -1,0 +1,131 @@
+// All heads by their measures, as numbers: which are shown, in what order, which are alike, and means over several texts.
+
+/** @typedef {{name: string, title: string, unit: string, says: string, rows: number, missing: string, values: ArrayLike<number> | null}} Measure
+ * of `values` there is one a head, layer by layer
+ */
+/** @typedef {{x: string, y: string, by: string, up: boolean, on: string}} Shown
+ * measures of the two axes and the one that the table is sorted by; smallest first; what they are measured on
+ */
+
+export const HEAD = "head"; // the column of the names, in the order of layers and heads
+export const SOURCES = ["random", "ours"]; // that a link can name, beside the sentence itself
+const isSwitch = (/** @type {string} */ word) => word === "up" || word.startsWith("by-") || SOURCES.includes(word);
+
+/** @param {string} state as in the link: `previous.entropy.by-first.up.ours`
+ * @param {string[]} names of the measures; none while they have not come @returns {Shown}
+ */
+export function readShown(state, names) {
+  const words = state.split(".");
+  const isName = (/** @type {string} */ word) => (names.length ? names.includes(word) : !isSwitch(word));
+  const [x = "previous", y = "entropy"] = words.filter((word) => word && isName(word));
+  const by = words.find((word) => word.startsWith("by-"))?.slice(3) ?? x;
+  const on = SOURCES.find((source) => words.includes(source)) ?? "";
+  return { x, y, by: by === HEAD || isName(by) ? by : x, up: words.includes("up"), on };
+}
+
+/** @param {Shown} shown */
+export const writeShown = ({ x, y, by, up, on }) =>
+  [x, y, by === x ? "" : `by-${by}`, up ? "up" : "", SOURCES.includes(on) ? on : ""].filter(Boolean).join(".");
+
+/** The heads in the order of a measure; what has no number, and what is equal, as they stand in the model.
+ * @param {number} count @param {ArrayLike<number> | null | undefined} values @param {boolean} up the smallest first
+ */
+export function ordered(count, values, up) {
+  const all = [...Array(count).keys()];
+  if (values) all.sort((a, b) => (up ? values[a] - values[b] : values[b] - values[a]) || a - b);
+  else if (up) all.reverse();
+  return all;
+}
+
+/** What a filter keeps: `L16`, `H3`, `previous > 0.5`, several with a space or comma between them; null = it cannot be read.
+ * @param {string} text @param {Measure[]} measures @param {number} heads of a layer @returns {((at: number) => boolean) | null}
+ */
+export function filterOf(text, measures, heads) {
+  const words = text
+    .replace(/\s*([<>])\s*/g, "$1")
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  const tests = words.map((word) => testOf(word.toLowerCase(), measures, heads));
+  return tests.includes(null) ? null : (at) => tests.every((test) => test?.(at));
+}
+
+/** @param {string} word @param {Measure[]} measures @param {number} heads @returns {((at: number) => boolean) | null} */
+function testOf(word, measures, heads) {
+  const place = word.match(/^(l?)(\d+)(?:h(\d+))?$|^h(\d+)$/);
+  if (place) {
+    const [, , layer, head, alone] = place;
+    const [wantedLayer, wantedHead] = [layer, head ?? alone].map((part) => (part === undefined ? null : Number(part)));
+    return (at) =>
+      (wantedLayer === null || Math.floor(at / heads) === wantedLayer) &&
+      (wantedHead === null || at % heads === wantedHead);
+  }
+  const [, name, sign, bound] = word.match(/^([a-z]+)([<>])(-?\d*\.?\d+)$/) ?? [];
+  const values = measures.find((one) => one.name === name)?.values;
+  if (!values) return null;
+  return (at) => (sign === ">" ? values[at] > Number(bound) : values[at] < Number(bound));
+}
+
+/** The heads most like one: Euclid's distance over all measures, each divided by its spread over the heads.
+ * @param {Measure[]} measures @param {number} of @param {number} most @returns {[number, number][]} head and distance
+ */
+export function nearestHeads(measures, of, most) {
+  const scaled = measures.flatMap(({ values }) => {
+    const spread = values ? deviation(values) : 0;
+    return values && spread ? [Array.from(values, (value) => value / spread)] : [];
+  });
+  if (!scaled.length) return [];
+  const far = scaled[0].map((_, at) => Math.hypot(...scaled.map((one) => one[at] - one[of])));
+  const others = [...far.keys()].filter((at) => at !== of);
+  return others
+    .sort((a, b) => far[a] - far[b] || a - b)
+    .slice(0, most)
+    .map((at) => [at, far[at]]);
+}
+
+/** @param {ArrayLike<number>} values */
+function deviation(values) {
+  const all = Array.from(values);
+  const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
+  return Math.sqrt(all.reduce((sum, value) => sum + (value - mean) ** 2, 0) / all.length);
+}
+
+/** Four digits, as in every table. @param {number} value */
+export const digits = (value) => (value > 0 && value < 0.00005 ? "<0.0001" : value.toFixed(4));
+
+/** The first head that has most of a measure. @param {ArrayLike<number>} values */
+export const most = (values) => Array.from(values).reduce((best, value, at, all) => (value > all[best] ? at : best), 0);
+
+/** @param {import("../base/messages.js").HeadsOverview} header @param {Float32Array} floats @returns {Measure[]} */
+export function withValues({ measures, layers, heads }, floats) {
+  const there = measures.filter(({ rows }) => rows);
+  const valuesOf = (/** @type {number} */ at) => floats.subarray(at * layers * heads, (at + 1) * layers * heads);
+  return measures.map((one) => ({ ...one, values: one.rows ? valuesOf(there.indexOf(one)) : null }));
+}
+
+/** Measures of several texts: each the mean over all their rows, as each text's is over its own. */
+export class Pool {
+  /** @type {Map<string, {sums: Float64Array, rows: number}>} */
+  #sums = new Map();
+  texts = 0;
+
+  /** @param {Measure[]} measures of one more text */
+  add(measures) {
+    this.texts += 1;
+    for (const { name, rows, values } of measures) {
+      if (!values || !rows) continue;
+      const had = this.#sums.get(name) ?? { sums: new Float64Array(values.length), rows: 0 };
+      for (let at = 0; at < values.length; at += 1) had.sums[at] += rows * values[at];
+      had.rows += rows;
+      this.#sums.set(name, had);
+    }
+  }
+
+  /** The same measures over all texts until now. @param {Measure[]} measures @returns {Measure[]} */
+  of(measures) {
+    return measures.map((one) => {
+      const had = this.#sums.get(one.name);
+      if (!had) return { ...one, rows: 0, values: null };
+      return { ...one, missing: "", rows: had.rows, values: Float32Array.from(had.sums, (sum) => sum / had.rows) };
+    });
+  }
+}

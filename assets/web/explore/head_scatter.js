@@ -1,0 +1,113 @@
+// Two measures of all heads as a scatter, a point a head: where each stands, and how it is painted.
+
+/** @typedef {import("../base/colour.js").Inks} Inks */
+/** @typedef {import("./head_measures.js").Measure} Measure */
+/** @typedef {{width: number, height: number, x: Axis, y: Axis, points: [number, number][]}} Scatter points in pixels, a head each */
+/** @typedef {{low: number, high: number, ticks: number[], title: string}} Axis */
+
+const MARGIN = { left: 58, right: 14, top: 30, bottom: 44 }; // pixels
+const RADIUS = 4;
+const REACH = 14; // pixels from a point that still press it
+const TICKS = 5;
+
+/** Round numbers from one end to the other, at most so many steps. @param {number} low @param {number} high */
+export function ticksOf(low, high, most = TICKS) {
+  const rough = (high - low) / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * /** @type {number} */ ([1, 2, 5, 10].find((one) => one * power >= rough * (1 - 1e-9)));
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.floor(high / step + 1e-9) - first + 1;
+  return Array.from({ length: count }, (_, at) => (first + at) * step);
+}
+
+/** From 0 on, or below. @param {Measure} measure @returns {Axis} */
+function axisOf({ title, unit, values }) {
+  const all = Array.from(values ?? []);
+  const [low, most] = [Math.min(0, ...all), Math.max(0, ...all)];
+  const high = most > low ? most : low + 1;
+  return { low, high, ticks: ticksOf(low, high), title: `${title} (${unit})` };
+}
+
+/** @param {Measure} across @param {Measure} up @param {{width: number, height: number}} size @returns {Scatter} */
+export function layOutScatter(across, up, { width, height }) {
+  const [x, y] = [axisOf(across), axisOf(up)];
+  const points = Array.from(across.values ?? [], (value, at) =>
+    placed({ width, height, x, y }, value, up.values?.[at] ?? 0),
+  );
+  return { width, height, x, y, points };
+}
+
+/** @param {Omit<Scatter, "points">} of @param {number} across @param {number} up @returns {[number, number]} */
+function placed({ width, height, x, y }, across, up) {
+  const { left, right, top, bottom } = MARGIN;
+  return [
+    left + ((across - x.low) / (x.high - x.low)) * (width - left - right),
+    height - bottom - ((up - y.low) / (y.high - y.low)) * (height - top - bottom),
+  ];
+}
+
+/** The head whose point is nearest to a pixel and in reach; null where there is none. @param {Scatter} of */
+export function pointAt({ points }, left, top) {
+  let [best, near] = [/** @type {number | null} */ (null), REACH];
+  points.forEach(([x, y], at) => {
+    const far = Math.hypot(x - left, y - top);
+    if (far <= near) [best, near] = [at, far];
+  });
+  return best;
+}
+
+/** @param {Scatter} of @param {number} at */
+export function boxOfPoint({ points }, at) {
+  const [x, y] = points[at];
+  const wide = RADIUS + 4;
+  return { left: x - wide, top: y - wide, width: 2 * wide, height: 2 * wide };
+}
+
+const write = (/** @type {number} */ value) => String(Number(value.toPrecision(3)));
+
+/** @param {CanvasRenderingContext2D} pen @param {Scatter} of @param {Inks} inks
+ * @param {{focus: number, off: Set<number>, names: Map<number, string>}} marked the head in focus, those that are off, and
+ * those that stand with their names
+ */
+export function drawScatter(pen, of, inks, { focus, off, names }) {
+  const { width, height, x, y, points } = of;
+  pen.font = `12px ${inks.mono}`;
+  const [left, bottom] = placed(of, x.low, y.low);
+  const [right, top] = placed(of, x.high, y.high);
+  Object.assign(pen, { strokeStyle: inks.line, fillStyle: inks.muted, lineWidth: 1, textAlign: "center" });
+  for (const value of x.ticks) {
+    const [at] = placed(of, value, y.low);
+    pen.strokeRect(at, top, 0, bottom - top);
+    pen.fillText(write(value), at, bottom + 16);
+  }
+  pen.textAlign = "right";
+  for (const value of y.ticks) {
+    const [, at] = placed(of, x.low, value);
+    pen.strokeRect(left, at, right - left, 0);
+    pen.fillText(write(value), left - 6, at + 4);
+  }
+  pen.fillText(`${x.title} →`, right, height - 6);
+  pen.textAlign = "left";
+  pen.fillText(`↑ ${y.title}`, left, 14);
+  pen.globalAlpha = 0.75;
+  points.forEach((point, at) => drawPoint(pen, point, off.has(at) ? null : inks.head, inks.head));
+  pen.globalAlpha = 1;
+  drawPoint(pen, points[focus], inks.accent, inks.text, RADIUS + 2);
+  pen.fillStyle = inks.text;
+  for (const [at, name] of names) {
+    const [px, py] = points[at];
+    const isRight = px > width / 2;
+    pen.textAlign = isRight ? "right" : "left";
+    pen.fillText(name, px + (isRight ? -9 : 9), py - 6);
+  }
+}
+
+/** A head that is off is a ring.
+ * @param {CanvasRenderingContext2D} pen @param {[number, number]} at pixels @param {string | null} fill @param {string} edge
+ */
+function drawPoint(pen, [x, y], fill, edge, radius = RADIUS) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 2 * Math.PI);
+  if (fill) Object.assign(pen, { fillStyle: fill }).fill();
+  Object.assign(pen, { strokeStyle: edge, lineWidth: 1.5 }).stroke();
+}

@@ -1,0 +1,79 @@
+// All heads as a table: sorted by the column that is pressed, filtered by what is typed; the name of a head opens it.
+
+import { button, div, h, setText, span } from "../base/dom.js";
+import { digits, filterOf, HEAD, ordered } from "./head_measures.js";
+import { makeListing, updateListing } from "../picture/listing.js";
+import { many } from "../base/words.js";
+
+/** @typedef {import("./heads_view.js").HeadsView} HeadsView */
+/** @typedef {import("./head_measures.js").Measure} Measure */
+
+const FEW = 15; // rows, until all are asked for
+
+export class HeadTable {
+  /** @param {HeadsView} of */
+  constructor(of) {
+    this.of = of;
+    this.filter = "";
+    this.whole = false;
+    this.drawn = /** @type {unknown[]} */ ([]); // what the table was made from
+    this.field = h("input", {
+      type: "search",
+      placeholder: "L16, H0, previous > 0.5",
+      "aria-label": "Filter the heads",
+      oninput: (/** @type {any} */ { target }) => this.change({ filter: target.value }),
+    });
+    this.wrong = h("span", { class: "label", role: "status" });
+    this.listing = makeListing();
+    this.every = button("", () => this.change({ whole: !this.whole }), { class: "toggle" });
+    this.element = div(
+      "head-table",
+      div("actions", span("label", "Heads"), this.field, this.wrong),
+      this.listing,
+      this.every,
+    );
+  }
+
+  /** @param {{filter?: string, whole?: boolean}} change */
+  change(change) {
+    Object.assign(this, change);
+    this.of.view.redraw();
+  }
+
+  /** @param {Measure[]} columns @param {number} at */
+  sort(columns, at) {
+    const { shown } = this.of;
+    const by = [HEAD, ...columns.map(({ name }) => name)][at];
+    this.of.change({ by, up: by === shown.by && !shown.up });
+  }
+
+  /** @param {Measure[]} columns */
+  draw(columns) {
+    const { shown, head, count, heads } = this.of;
+    const made = [...columns.map(({ values }) => values), shown.by, shown.up, head, this.filter, this.whole];
+    if (made.length === this.drawn.length && made.every((one, at) => one === this.drawn[at])) return;
+    this.drawn = made;
+    const keeps = filterOf(this.filter, columns, heads);
+    setText(this.wrong, keeps ? "" : "Write L16, H0 or a measure: previous > 0.5, entropy < 1.");
+    const by = columns.findIndex(({ name }) => name === shown.by);
+    const all = ordered(count, columns[by]?.values, shown.up).filter((at) => !keeps || keeps(at));
+    const rows = this.whole ? all : all.slice(0, FEW);
+    const focused = rows.indexOf(head);
+    const block = {
+      caption: `${many(all.length, "head")}${rows.length < all.length ? `, the first ${rows.length} shown` : ""}.`,
+      head: ["head", ...columns.map(({ title }) => title)],
+      rows: rows.map((at) => [this.of.nameOf(at), ...columns.map(({ values }) => digits(values?.[at] ?? 0))]),
+      marks: /** @type {[number, number, string][]} */ (focused < 0 ? [] : [[focused, -1, "here"]]),
+      right: [false, ...columns.map(() => true)],
+      order: /** @type {[number, boolean]} */ ([by + 1, !shown.up]),
+    };
+    updateListing(
+      this.listing,
+      block,
+      (at) => this.sort(columns, at),
+      (row) => this.of.open(rows[row]),
+    );
+    this.every.hidden = all.length <= FEW;
+    setText(this.every, this.whole ? `the first ${FEW}` : `all ${all.length} heads`);
+  }
+}

@@ -1,0 +1,75 @@
+// A table of texts and numbers, as pages/kit/draw/sheet.py makes them: its columns may be sorted, its rows be opened.
+
+import { button, fill, h, setAttribute, setText } from "../base/dom.js";
+
+/** @typedef {object} Listing
+ * @property {string} caption
+ * @property {string[]} head
+ * @property {string[][]} rows
+ * @property {[number, number, string][]} marks row, column (-1 = all), and the class
+ * @property {boolean[]} right columns of numbers
+ * @property {boolean} [prose]
+ * @property {[number, boolean] | null} [order] the column that it is sorted by, and whether the largest comes first
+ */
+
+const classes = (...names) => names.filter(Boolean).join(" ") || null;
+
+export function makeListing() {
+  const table = h("table", {}, h("caption"), h("thead", {}, h("tr")), h("tbody"));
+  return h("div", { class: "scroll listing", tabindex: "0", role: "group" }, table);
+}
+
+/** The name of a column; where the table can be sorted, a button, and an arrow on the column that it is sorted by.
+ * @param {HTMLElement} cell @param {string} text @param {number} at @param {[number, boolean] | null | undefined} order
+ * @param {(at: number) => void} sort
+ */
+function fillColumn(cell, text, at, order, sort) {
+  setAttribute(cell, "aria-sort", order && at === order[0] ? (order[1] ? "descending" : "ascending") : null);
+  if (!order || !text) return setText(cell, text);
+  const arrow = at === order[0] ? (order[1] ? " ↓" : " ↑") : "";
+  fillButton(cell, text + arrow, () => sort(at));
+}
+
+/** @param {HTMLElement} cell @param {string} text @param {() => void} act */
+function fillButton(cell, text, act) {
+  if (!cell.firstElementChild) cell.replaceChildren(button("", () => {}));
+  const press = /** @type {HTMLButtonElement} */ (cell.firstElementChild);
+  setText(press, text);
+  press.onclick = act;
+}
+
+/** @param {HTMLElement} element @param {Listing} block
+ * @param {(at: number) => void} sort a column was pressed @param {(row: number) => void} [open] the name of a row was
+ */
+export function updateListing(element, block, sort, open) {
+  setAttribute(element, "aria-label", block.caption || block.head.join(", "));
+  element.classList.toggle("prose", Boolean(block.prose));
+  const table = /** @type {HTMLTableElement} */ (element.firstElementChild);
+  const [caption, head, body] = /** @type {[HTMLElement, HTMLTableSectionElement, HTMLElement]} */ ([
+    ...table.children,
+  ]);
+  setText(caption, block.caption);
+  caption.hidden = !block.caption;
+  const marks = new Map(block.marks.map(([i, j, mark]) => [`${i}.${j}`, mark]));
+  const side = (/** @type {number} */ at) => block.right[at] && "right";
+  fill(
+    head.rows[0],
+    block.head,
+    () => h("th", { scope: "col" }),
+    (cell, text, at) => {
+      fillColumn(cell, text, at, block.order, sort);
+      setAttribute(cell, "role", text ? null : "cell"); // an empty corner heads nothing
+      setAttribute(cell, "class", classes(side(at)));
+    },
+  );
+  fill(body, block.rows, "tr", (line, texts, i) => {
+    setAttribute(line, "class", marks.get(`${i}.-1`));
+    const make = (/** @type {number} */ j) => /** @type {HTMLElement} */ (j ? h("td") : h("th", { scope: "row" }));
+    fill(line, texts, make, (cell, text, j) => {
+      if (open && !j) fillButton(cell, text, () => open(i));
+      else setText(cell, text);
+      setAttribute(cell, "title", text.length > 40 ? text : null);
+      setAttribute(cell, "class", classes(side(j), marks.get(`${i}.${j}`)));
+    });
+  });
+}

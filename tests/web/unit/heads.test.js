@@ -1,0 +1,219 @@
+// All heads by their measures: what the link says of them, orders and filters, neighbours, means over texts, and points.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { boxOfPoint, drawScatter, layOutScatter, pointAt, ticksOf } from "../../../assets/web/explore/head_scatter.js";
+import {
+  digits,
+  filterOf,
+  most,
+  nearestHeads,
+  ordered,
+  Pool,
+  readShown,
+  withValues,
+  writeShown,
+} from "../../../assets/web/explore/head_measures.js";
+import { CollectionRun, readCollection, sentencesOf } from "../../../assets/web/explore/text_collection.js";
+
+const NAMES = ["previous", "first", "entropy"];
+
+/** @param {string} name @param {number[] | null} values */
+const measure = (name, values, rows = 3) => {
+  const said = { title: name, unit: "weight", says: "", missing: values ? "" : "no" };
+  return { name, ...said, rows: values ? rows : 0, values: values && Float32Array.from(values) };
+};
+const HEADS = 2; // of each of two layers
+const measures = [
+  measure("previous", [0.1, 0.9, 0.4, 0.4]),
+  measure("first", null),
+  measure("entropy", [3, 0.5, 2, 1]),
+];
+
+test("what is shown stands in the link", () => {
+  const usual = { x: "previous", y: "entropy", by: "previous", up: false, on: "" };
+  assert.deepEqual(readShown("", NAMES), usual);
+  assert.deepEqual(readShown("clouds.by-rain.7", NAMES), usual);
+  for (const shown of [
+    usual,
+    { x: "first", y: "first", by: "entropy", up: true, on: "ours" },
+    { x: "entropy", y: "previous", by: "head", up: false, on: "random" },
+  ]) {
+    assert.deepEqual(readShown(writeShown(shown), NAMES), shown);
+    assert.deepEqual(readShown(writeShown(shown), []), shown, "nor is it lost before the measures have come");
+  }
+  assert.equal(writeShown({ ...usual, on: "file" }), "previous.entropy");
+});
+
+test("orders", () => {
+  assert.deepEqual(ordered(4, measures[0].values, false), [1, 2, 3, 0]);
+  assert.deepEqual(ordered(4, measures[0].values, true), [0, 2, 3, 1], "equal heads stay as they stand");
+  assert.deepEqual(ordered(3, null, true), [2, 1, 0]);
+  assert.equal(most([0.1, 0.9, 0.9]), 1);
+  assert.deepEqual([0.9998, 0, 0.00001].map(digits), ["0.9998", "0.0000", "<0.0001"]);
+});
+
+test("filters", () => {
+  const kept = (/** @type {string} */ text) => {
+    const keeps = filterOf(text, measures, HEADS);
+    return keeps && [0, 1, 2, 3].filter(keeps);
+  };
+  assert.deepEqual(kept(""), [0, 1, 2, 3]);
+  assert.deepEqual(kept("L1"), [2, 3]);
+  assert.deepEqual(kept("h1"), [1, 3]);
+  assert.deepEqual(kept("L1 H0"), [2]);
+  assert.deepEqual(kept("l1h0"), [2]);
+  assert.deepEqual(kept("previous > 0.2, entropy<1.5"), [1, 3]);
+  assert.deepEqual(kept("previous>2"), []);
+  for (const text of ["first > 0", "previous", "L", "previous > x", "<script>"]) assert.equal(kept(text), null, text);
+});
+
+test("the nearest heads are those of a loop", () => {
+  const near = nearestHeads(measures, 3, 2);
+  const spread = (/** @type {number[]} */ all) => {
+    const mean = all.reduce((a, b) => a + b) / all.length;
+    return Math.sqrt(all.reduce((sum, one) => sum + (one - mean) ** 2, 0) / all.length);
+  };
+  const [p, e] = [measures[0], measures[2]].map(({ values }) => Array.from(values ?? []));
+  const far = [0, 1, 2].map((at) => Math.hypot((p[at] - p[3]) / spread(p), (e[at] - e[3]) / spread(e)));
+  const expected = [0, 1, 2].sort((a, b) => far[a] - far[b]).slice(0, 2);
+  assert.deepEqual(
+    near.map(([at]) => at),
+    expected,
+  );
+  near.forEach(([at, distance]) => assert.ok(Math.abs(distance - far[at]) < 1e-12));
+  assert.deepEqual(nearestHeads([measure("first", [1, 1, 1, 1])], 0, 2), [], "what is equal everywhere tells nothing");
+});
+
+test("an answer's numbers belong to the measures that have rows", () => {
+  const header = { measures: measures.map(({ values, ...one }) => one), layers: 2, heads: HEADS };
+  const floats = Float32Array.from([1, 2, 3, 4, 5, 6, 7, 8]);
+  const found = withValues(/** @type {any} */ (header), floats);
+  assert.deepEqual(
+    found.map(({ values }) => values && [...values]),
+    [[1, 2, 3, 4], null, [5, 6, 7, 8]],
+  );
+});
+
+test("over several texts each row counts alike", () => {
+  const pool = new Pool();
+  pool.add([measure("previous", [1, 0], 3), measure("first", null)]);
+  pool.add([measure("previous", [0, 0.5], 1), measure("first", [0.5, 0.5], 2)]);
+  const [previous, first, entropy] = pool.of([
+    measure("previous", [9, 9]),
+    measure("first", null),
+    measure("entropy", [9, 9]),
+  ]);
+  assert.deepEqual([previous.rows, ...(previous.values ?? [])], [4, 0.75, 0.125]);
+  assert.deepEqual([first.missing, ...(first.values ?? [])], ["", 0.5, 0.5]);
+  assert.equal(entropy.values, null, "what no text had");
+});
+
+test("a collection is a sentence a line, within bounds", async () => {
+  assert.deepEqual(sentencesOf("one\r\n\n two \r\n"), { sentences: ["one", "two"], said: "" });
+  const many = sentencesOf(Array.from({ length: 300 }, (_, at) => `s${at}`).join("\n"));
+  assert.ok(typeof many !== "string" && many.sentences.length === 200);
+  assert.equal(typeof many !== "string" && many.said, "Of 300 sentences the first 200 are measured.");
+  const file = (/** @type {BlobPart} */ part) => new File([part], "a.txt");
+  const refused = [
+    [file(" \n\n"), /no sentence/],
+    [file("ok\n" + "x".repeat(999_000)), /^Line 2 of this file has 999,000 characters; a sentence may have 2,000/],
+    [file("a\0b"), /no text/],
+    [file(new Uint8Array([255, 254, 200])), /no text in UTF-8/],
+    [{ size: 100_000_000 }, /100,000,000 bytes; a text collection may have 1,000,000/],
+  ];
+  for (const [one, why] of refused)
+    assert.match(String(await readCollection(/** @type {any} */ (one))), /** @type {RegExp} */ (why));
+});
+
+test("it is measured sentence by sentence, as long as somebody waits", async () => {
+  const asked = /** @type {string[]} */ ([]);
+  const answers = /** @type {((answer: Response) => void)[]} */ ([]);
+  const before = globalThis.fetch;
+  globalThis.fetch = /** @type {any} */ (
+    (/** @type {URL} */ url) => {
+      asked.push(new URL(url).searchParams.get("s") ?? "");
+      return new Promise((resolve) => answers.push(resolve));
+    }
+  );
+  try {
+    const base = { mask: "none" };
+    const of = {
+      run: () => new URLSearchParams(base),
+      visit: () => "",
+      unpack: (/** @type {Uint8Array} */ bytes) => [measure("previous", [bytes[0], 0], 1)],
+      changed: () => {},
+    };
+    const run = new CollectionRun(of, new AbortController().signal);
+    const come = async (/** @type {Response} */ answer) => {
+      answers.pop()?.(answer);
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    const mean = () => [...(run.measures([measure("previous", [0, 0])])[0].values ?? [])];
+    run.begin({ sentences: ["a", "a", "too long", "b"], said: "" });
+    await come(new Response(Uint8Array.of(1)));
+    await come(new Response(Uint8Array.of(3)));
+    assert.deepEqual(asked, ["a", "a", "too long"], "one after the other, an equal one again");
+    assert.deepEqual(mean(), [2, 0]);
+    assert.match(run.said, /^2 of 4 sentences\./);
+    await come(new Response("Too many tokens.", { status: 422 }));
+    assert.match(run.said, /^2 of 4 sentences\. 1 sentence left out: Too many tokens\.$/);
+    run.stop();
+    await come(new Response(Uint8Array.of(9)));
+    assert.deepEqual([mean(), run.isOn, run.isLeft], [[2, 0], false, true], "what comes too late does not count");
+    run.goOn();
+    await come(new Response(Uint8Array.of(5)));
+    assert.deepEqual([mean(), run.isOn, run.isLeft], [[3, 0], false, false]);
+    assert.match(run.said, /^The mean over all rows of 3 sentences\. 1 sentence left out/);
+    run.follow();
+    assert.equal(run.isOn, false, "of the same run it is kept");
+    base.mask = "causal";
+    run.follow();
+    assert.deepEqual([run.isOn, run.pool.texts, asked.at(-1)], [true, 0, "a"]);
+    run.stop();
+  } finally {
+    globalThis.fetch = before;
+  }
+});
+
+test("points", () => {
+  for (const [low, high, expected] of /** @type {[number, number, number[]][]} */ ([
+    [0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]],
+    [0, 3.54, [0, 1, 2, 3]],
+    [-0.1, 0.25, [-0.1, 0, 0.1, 0.2]],
+  ]))
+    ticksOf(low, high).forEach((tick, at) =>
+      assert.ok(Math.abs(tick - expected[at]) < 1e-9, `${low} to ${high}: ${tick}`),
+    );
+  const layout = layOutScatter(measures[0], measures[2], { width: 400, height: 300 });
+  assert.equal(layout.points.length, 4);
+  layout.points.forEach(([x, y], at) => {
+    assert.ok(x >= 0 && x <= 400 && y >= 0 && y <= 300);
+    assert.equal(pointAt(layout, x, y), at);
+    const { left, width } = boxOfPoint(layout, at);
+    assert.ok(left < x && x < left + width);
+  });
+  assert.ok(layout.points[1][0] > layout.points[0][0] && layout.points[1][1] > layout.points[0][1], "upwards is more");
+  assert.equal(pointAt(layout, 399, 1), null);
+  const flat = layOutScatter(measure("next", [0, 0, 0, 0]), measures[2], { width: 400, height: 300 });
+  assert.ok(
+    flat.points.every(([x]) => Number.isFinite(x)),
+    "a measure that is 0 everywhere",
+  );
+  const drawn = { arc: 0, fillText: /** @type {string[]} */ ([]) };
+  const pen = {
+    beginPath() {},
+    fill() {},
+    stroke() {},
+    strokeRect() {},
+    arc: () => (drawn.arc += 1),
+    fillText: (/** @type {string} */ text) => drawn.fillText.push(text),
+  };
+  const marked = { focus: 2, off: new Set([0]), names: new Map([[1, "L0 H1"]]) };
+  drawScatter(/** @type {any} */ (pen), layout, /** @type {any} */ ({}), marked);
+  assert.deepEqual(
+    [drawn.arc, drawn.fillText.includes("L0 H1"), drawn.fillText.includes("previous (weight) →")],
+    [5, true, true],
+  );
+});
