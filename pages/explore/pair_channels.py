@@ -64,7 +64,7 @@ def answer(query: LinkQuery) -> bytes:
     """The pair that a link looks at; without a key the one that its row looks at most. Raises a HeadlightError."""
     settings, _ = query.within()
     at = query.place(pictures.tokens(settings))
-    layer = _layer(settings, at.layer)
+    layer = layer_of(settings, at.layer)
     weights = layer.weights[at.head]
     row = min(at.row or 0, len(weights) - 1)
     key = int(weights[row].argmax()) if at.key is None else min(at.key, weights.shape[1] - 1)
@@ -89,7 +89,7 @@ def answer(query: LinkQuery) -> bytes:
     return pack_focus(header, own.q, own.k, own.products)
 
 
-def _layer(settings: Settings, layer: int) -> Layer:
+def layer_of(settings: Settings, layer: int) -> Layer:
     """Raises what `Model.run` raises, and Unsupported of a model whose maps alone are known."""
     model = pictures.model_of(settings)
     if isinstance(model, ForeignModel):

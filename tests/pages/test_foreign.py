@@ -101,8 +101,8 @@ def test_a_name_has_a_kind_of_attention_behind_it() -> None:
 
 @pytest.mark.parametrize("model", [*map(name_of, KINDS), name_of("t5", "decoder"), name_of("t5", "cross")])
 def test_channels_of_a_pair_make_its_score(model: str) -> None:
-    """They make it alone, but for t5, which adds a number for each distance to the scores of one text, and gpt_oss, which
-    takes the row's largest score off all of them.
+    """They make it alone, but for t5, which adds a number for each distance, and gpt_oss, which takes the row's largest
+    score off all of them.
     """
     settings = Settings(TEXT, model=model)
     run = pictures.picture(settings).run
@@ -110,7 +110,7 @@ def test_channels_of_a_pair_make_its_score(model: str) -> None:
     for row, key in ((1, 0), (2, 1), (2, 2)):
         head, layer = 3, 1
         at = f"{layer}.{head}.{row}.{key}"
-        found = pair_channels._layer(settings, layer)
+        found = pair_channels.layer_of(settings, layer)
         own = found.channels(settings, head, row, key)
         added[row, key] = own.bias
         assert own.total == pytest.approx(own.score, abs=1e-5)
@@ -133,7 +133,7 @@ def test_channels_of_a_pair_make_its_score(model: str) -> None:
 
 def test_channels_of_a_pair_that_a_mask_forbids_and_of_cooled_scores() -> None:
     settings = Settings(TEXT, "sinks:1", temperature=0.5, model=name_of("gpt2"))
-    layer = pair_channels._layer(settings, 0)
+    layer = pair_channels.layer_of(settings, 0)
     for row, key in ((1, 3), (3, 1), (3, 0)):  # the model's own mask, the visitor's, and neither
         own = layer.channels(settings, 1, row, key)
         assert own.total == pytest.approx(own.score, abs=1e-5)
