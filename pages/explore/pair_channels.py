@@ -63,8 +63,8 @@ class Layer(NamedTuple):
 def answer(query: LinkQuery) -> bytes:
     """The pair that a link looks at; without a key the one that its row looks at most. Raises a HeadlightError."""
     settings, _ = query.within()
-    at = query.place(pictures.tokens(settings))
-    layer = layer_of(settings, at.layer)
+    layer = layer_of(settings, query.at.layer)
+    at = query.place(layer.tokens)
     weights = layer.weights[at.head]
     row = min(at.row or 0, len(weights) - 1)
     key = int(weights[row].argmax()) if at.key is None else min(at.key, weights.shape[1] - 1)

@@ -15,6 +15,7 @@ from mha_core.trace import Trace
 
 from .runs import randomised
 
+pytestmark = pytest.mark.numeric
 U = torch.finfo(torch.float32).eps / 2
 
 
@@ -24,7 +25,6 @@ def bound(found: Channels) -> float:
     return (d + 4) * U * (float(found.products.abs().sum()) / math.sqrt(d) + abs(found.bias)) / found.temperature
 
 
-@pytest.mark.numeric
 @pytest.mark.parametrize(
     ("position", "mask", "temperature"),
     [("trained", "none", 1.0), ("rotary", "causal", 1.0), ("none", "window:2", 2.5)],

@@ -19,6 +19,7 @@ from mha_core.models.stack import Stack
 
 from .runs import TINY_WORDS, randomised, trained
 
+pytestmark = pytest.mark.numeric
 EPS = torch.finfo(torch.float64).eps
 
 
@@ -103,7 +104,6 @@ def by_head(stack: Stack, x: Tensor, layer: int, head: int, token: int) -> Tenso
     return weights.o[:, head * d : (head + 1) * d] @ v
 
 
-@pytest.mark.numeric
 @pytest.mark.parametrize("kind", ["decoder", "post-norm", "pre-norm"])
 def test_value_norms_are_the_loop(kind: str, tiny: Model) -> None:
     stacks: dict[str, Callable[[], Stack]] = {
