@@ -81,6 +81,45 @@ def channels_and_flow_follow(explore: Explore) -> None:
     explore.wait_for_query(view=None)
 
 
+def heads_are_opened_by_a_measure(explore: Explore) -> None:
+    """Table, points and names are those of the tensor; each opens its head, which is found and marked in them."""
+    run, view = explore.shows(), explore.view
+    table = run.measures()
+    explore.button("All heads by a measure").click()
+    rows, said = view.locator(".head-table tbody tr"), view.locator(".head-sources p")
+    known = view.locator(".named-heads li").first
+    previous, entropy = (table[name].to_numpy() for name in ("previous", "entropy"))
+    (layer, head), most = divmod(int(previous.argmax()), run.weights.shape[1]), previous.max()
+    expect(known).to_have_text(f"L{layer} H{head}is most of all a previous-token head (Elhage et al. 2021): {most:.4f}")
+    known.get_by_role("button").click()
+    explore.wait_for_query(at=f"{layer}.{head}.2.3", view="heads")
+    assert explore.badges() == largest(run, layer, head, 2)
+    expect(rows.first).to_have_class("here")
+    view.get_by_role("button", name="entropy", exact=True).click()
+    explore.wait_for_query(view="heads.previous.entropy.by-entropy")
+    widest = divmod(int(entropy.argmax()), run.weights.shape[1])
+    expect(rows.first).to_contain_text("L{} H{}".format(*widest))
+    view.get_by_label("Filter the heads").fill("previous > 0.25")
+    expect(rows).to_have_count(int((previous > 0.25).sum()))
+    view.locator(".head-plot .cell").focus()
+    explore.page.keyboard.press("ArrowDown")
+    explore.page.keyboard.press("Enter")
+    explore.wait_for_query(at=f"{layer + 1}.{head}.2.3")
+    explore.button("Switch off each head alone").click()
+    expect(view.get_by_label("Measure up")).to_have_value("effect")
+    chosen = view.locator(".head-sources input")
+    chosen.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"\xff\xfe\xfd"})
+    expect(said).to_contain_text("This file is no text in UTF-8.")
+    expect(rows.first).to_be_visible()
+    chosen.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"how are you\nyou can"})
+    expect(said).to_have_text("The mean over all rows of 2 sentences.")
+    findings = Findings(explore)
+    findings.look("heads", view.locator(".other-views"))
+    assert not findings.lines, "\n".join(findings.lines)
+    explore.button("All heads by a measure").click()
+    explore.wait_for_query(view=None)
+
+
 def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
@@ -148,6 +187,7 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
     explore.wait_for_query(at="3.1.4.6")
     assert explore.badges() == largest(run, 3, 1, 4)
     channels_and_flow_follow(explore)
+    heads_are_opened_by_a_measure(explore)
 
 
 def test_sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> None:

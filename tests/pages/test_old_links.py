@@ -22,6 +22,7 @@ NEWER = {
     "three",
     "mean",
     "kin",
+    "view",
     "tbias",
     "tdrop",
     "qs",

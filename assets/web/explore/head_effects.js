@@ -9,8 +9,8 @@ export class HeadEffects {
   constructor(view, come) {
     this.view = view;
     this.come = come;
-    this.of = ""; // the query that the values are of
-    this.asked = ""; // the one that is on its way
+    this.of = /** @type {string | null} */ (null); // the query that the values are of
+    this.asked = /** @type {string | null} */ (null); // the one that is on its way
     this.values = /** @type {Float32Array | null} */ (null); // 1 − cosine, a head each
     this.said = "";
     const hears = { take: (bytes) => this.take(bytes), refuse: (sentence) => this.end(sentence) };
@@ -19,7 +19,7 @@ export class HeadEffects {
 
   /** Those of the run as it is now. */
   get now() {
-    return this.of && this.of === String(this.view.queryOfRun()) ? this.values : null;
+    return this.of === String(this.view.queryOfRun()) ? this.values : null;
   }
 
   ask() {
@@ -32,7 +32,7 @@ export class HeadEffects {
 
   /** What is asked of another run nobody waits for. */
   follow() {
-    if (this.asked && this.asked !== String(this.view.queryOfRun())) this.end("");
+    if (this.asked !== null && this.asked !== String(this.view.queryOfRun())) this.end("");
   }
 
   /** @param {Uint8Array} bytes */
@@ -48,7 +48,7 @@ export class HeadEffects {
   /** @param {string} said why there are none */
   end(said) {
     this.wire.stop();
-    Object.assign(this, { asked: "", said });
+    Object.assign(this, { asked: null, said });
     this.view.redraw();
   }
 }

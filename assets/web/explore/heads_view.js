@@ -144,8 +144,9 @@ export class HeadsView {
     const { measures } = this;
     const columns = measures.filter(({ values }) => values);
     const effect = measures.find(({ name }) => name === EFFECT);
-    this.begins.hidden = sources.on !== "" || !effect || Boolean(effect.missing || effect.values || effects.asked);
-    this.stops.hidden = !effects.asked;
+    this.begins.hidden =
+      sources.on !== "" || !effect || Boolean(effect.missing || effect.values) || effects.asked !== null;
+    this.stops.hidden = effects.asked === null;
     if (!header || !columns.length || columns[0].values?.length !== this.view.maps.layers * this.view.maps.heads)
       return;
     this.plot.draw(columns, inks);
