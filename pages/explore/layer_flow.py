@@ -37,7 +37,7 @@ ASSUMES = {
 LEAVES_OUT = (
     "Both leave norms and feed-forward networks out and take what is mixed for separable: a share says where something "
     "could come from, not that the answer hangs on it. After many layers the shares even out, or pile up on the first "
-    "token. Switch a head off to see what it does."
+    "token: docs/what-attention-does-not-tell.md has examples. Switch a head off to see what it does."
 )
 CROSS = "What this decoder takes from the other text, between its layers, is not in the picture."
 
