@@ -9,7 +9,7 @@ from torch import Tensor
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
-from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
+from pages.kit.picture import fitting, long_pictures, mask_codec, models, pictures, value_lengths, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from pages.kit.picture.pictures import Picture, Pinned
@@ -17,10 +17,13 @@ from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
-from . import columns, first_row, goes_on, kinds, mean_map, pins
+from . import columns, first_row, goes_on, kinds, long_message, mean_map, pins
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
+from .long_message import tile
+
+__all__ = ["compared", "first", "focus", "maps", "part", "tile"]
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "temp", "dice", "word")  # of the link, that the view owns
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
@@ -63,6 +66,7 @@ class ExplorePicture(PictureAnswer, GoesOn):
     kv: int  # key and value heads of a layer; query heads that follow each other share one
     pinTail: str  # what the link says of this picture behind the head
     pin: PinnedMap | None
+    tile: int  # cells of a piece, each way, of a map that does not come whole; the row in focus follows; 0 of others
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,7 @@ class Request:
             **self.goes_on,
             "pinTail": pins.pin_tail(settings),
             "pin": self._pin(),
+            "tile": 0,
         }
 
     def _value_lengths(self) -> list[float] | None:
@@ -179,7 +184,14 @@ class Request:
 
 
 def maps(raw: bytes) -> bytes:
-    """The answer to a query: state and maps in focus, then all maps. Raises a HeadlightError."""
+    """The answer to a query: state and maps in focus, then all maps; of a long text how far it is until they are there.
+
+    Raises a HeadlightError.
+    """
+    return part(raw) or _whole(raw)
+
+
+def _whole(raw: bytes) -> bytes:
     shown = _request(raw)
     return pack_parts(shown.focus(), shown.maps())
 
@@ -201,7 +213,51 @@ def first(raw: bytes) -> bytes:
 
 def focus(raw: bytes) -> bytes:
     """The answer to a query that asks for another head of the same picture. Raises a HeadlightError."""
-    return pack_parts(_request(raw).focus())
+    return part(raw) or pack_parts(_request(raw).focus())
+
+
+def part(raw: bytes) -> bytes:
+    """The answer to a query whose text is long, one portion beyond what `part` says is done; empty of any other.
+
+    Raises a HeadlightError.
+    """
+    query = LinkQuery(raw)
+    settings, left_out = query.within(most=None)
+    if not long_pictures.is_long(settings):
+        return b""
+    done = long_pictures.advanced(settings, long_message.done(raw))
+    if not done.is_whole:
+        return long_message.under_way(done)
+    picture = long_message.shown(done)
+    run = picture.run
+    at, wanted = query.place(run.tokens), query.look.switches
+    maps = long_message.packed(done, run.tokens, run.ends)
+    notices = [*left_out, *run.notices, long_message.notice(len(run.tokens)), *models.unknown(done.model, settings.text)]
+    header: ExplorePicture = {
+        **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text),
+        "compared": "",
+        "forbidden": [""],
+        "mean": "" if "mean" in wanted else None,
+        "values": None,
+        "columns": "",
+        "label": words.label(settings, done.model),
+        "origin": done.model.origin,
+        "places": models.places(settings.model),
+        "typed": settings.text,
+        "figures": long_message.figures(done),
+        "status": long_message.status(done, len(maps)),
+        "kinds": [[] for _ in run.weights],
+        "effect": None,
+        "before": None,
+        "pieces": pieces(picture),
+        "kv": run.kv_heads,
+        **goes_on.of_long(picture, query),
+        "pinTail": "",
+        "pin": None,
+        "tile": long_message.TILE,
+    }
+    row = long_message.row_of(settings, at.layer, None if "mean" in wanted else at.head, at.row or 0)
+    return pack_parts(pack_focus(header, row), maps)
 
 
 def compared(raw: bytes) -> bytes:
