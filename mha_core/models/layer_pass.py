@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -16,6 +16,8 @@ from .stack import Stack, of_layer
 
 if TYPE_CHECKING:
     from .model import Model
+
+T = TypeVar("T")
 
 
 class LayerPass:
@@ -72,8 +74,7 @@ class LayerPass:
             SizeError: it is not computed yet.
         """
         self._check(layer, self.done)
-        maps: Tensor = self._computed(lambda stack: self._through(stack, layer))[1][0]
-        return maps
+        return self._computed(lambda stack: self._through(stack, layer))[1][0]
 
     def logits(self) -> Tensor | None:
         """(1, v), as `Run.logits`, once all layers are computed.
@@ -83,7 +84,7 @@ class LayerPass:
         """
         self._check(self.model.sizes.n_layers - 1, self.done)
         last = last_rows(self.hidden[-1][None], [len(self.ids)])
-        found: Tensor | None = self._computed(lambda stack: stack.next_token(last.to(stack.device)))
+        found = self._computed(lambda stack: stack.next_token(last.to(stack.device)))
         return None if found is None else found[0]
 
     def _embedded(self, stack: Stack, ids: Tensor) -> Tensor:
@@ -97,7 +98,7 @@ class LayerPass:
         assert maps is not None
         return x, maps
 
-    def _computed(self, call: Any) -> Any:
+    def _computed(self, call: Callable[[Stack], T]) -> T:
         with torch.no_grad():
             found, notices = self.model.compute(call)
         self.notices = tuple(dict.fromkeys((*self.notices, *notices)))

@@ -11,6 +11,7 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import numbers
 from pages.kit.draw.packing import pack, pack_focus, pack_parts
 from pages.kit.picture import long_pictures, mask_codec, pictures, words
+from pages.kit.picture.limits import MOST_TOKENS
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.long_pictures import LongPicture
 from pages.kit.picture.pictures import Picture
@@ -47,10 +48,10 @@ def under_way(picture: LongPicture) -> bytes:
 
 
 def tile(raw: bytes) -> bytes:
-    """A piece of the map in focus, that `tile` names: row.column.step, all counted in tokens. Raises a HeadlightError."""
+    """A piece of the map in focus; `tile` names it: row.column.step, counted in tokens. Raises a HeadlightError."""
     query = LinkQuery(raw)
     (settings, _), at = query.within(most=None), query.at
-    row, column, step = (_number(one) for one in (_piece(raw, "tile").split(".") + ["", "", ""])[:3])
+    row, column, step = (_number(one) for one in [*_piece(raw, "tile").split("."), "", "", ""][:3])
     if not long_pictures.is_long(settings):
         raise HeadlightError("this text is not shown in pieces")
     whole = long_pictures.head_map(settings, at.layer, None if "mean" in query.look.switches else at.head)
@@ -103,7 +104,7 @@ def notice(n: int) -> str:
     """What a long text is shown without."""
     return (
         f"{numbers.count(n, 'token')} are shown one map at a time: the whole as the largest weight of each block, and "
-        f"pieces of it exactly. Up to {pictures.MOST_TOKENS} tokens the change to the untouched model, kinds of heads "
+        f"pieces of it exactly. Up to {MOST_TOKENS} tokens the change to the untouched model, kinds of heads "
         "and pinned maps are shown too."
     )
 

@@ -232,7 +232,12 @@ def part(raw: bytes) -> bytes:
     run = picture.run
     at, wanted = query.place(run.tokens), query.look.switches
     maps = long_message.packed(done, run.tokens, run.ends)
-    notices = [*left_out, *run.notices, long_message.notice(len(run.tokens)), *models.unknown(done.model, settings.text)]
+    notices = [
+        *left_out,
+        *run.notices,
+        long_message.notice(len(run.tokens)),
+        *models.unknown(done.model, settings.text),
+    ]
     header: ExplorePicture = {
         **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text),
         "compared": "",

@@ -154,9 +154,7 @@ class LinkQuery(Query):
         """As in `Settings`; the best one where the one that is named is not here."""
         return self._usable("dev", lambda: super(LinkQuery, self).device, "auto")
 
-    def within(
-        self, side: str = "", text: str = "", *, most: int | None = MOST_TOKENS
-    ) -> tuple[Settings, list[str]]:
+    def within(self, side: str = "", text: str = "", *, most: int | None = MOST_TOKENS) -> tuple[Settings, list[str]]:
         """The settings of a side as far as its sentence can take them, and what must be said of the rest.
 
         Args:

@@ -16,8 +16,9 @@ FILE = Path(__file__).parents[3] / "assets" / "web" / "base" / "messages.d.ts"
 MODULES = (
     "mha_core.show.packing", "mha_core.show.html", "pages.kit.draw.view", "pages.kit.draw.canvas",
     "pages.kit.draw.packing", "pages.kit.lessons.message", "pages.kit.lessons.files", "pages.explore.message",
-    "pages.explore.long_message", "pages.explore.goes_on", "pages.masks.message", "pages.compare.message", "pages.compare.orders",
-    "pages.compare.each_head", "pages.shapes.message", "pages.train.film", "pages.positions.map_view",
+    "pages.explore.long_message", "pages.explore.goes_on", "pages.masks.message", "pages.compare.message",
+    "pages.compare.orders", "pages.compare.each_head", "pages.shapes.message", "pages.train.film",
+    "pages.positions.map_view",
 )  # fmt: skip
 _HEAD = """// Written by `python -m pages.kit.wire.declarations` of what makes the messages; do not edit.
 
