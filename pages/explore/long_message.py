@@ -10,12 +10,14 @@ from torch.nn import functional as F
 from mha_core.errors import HeadlightError
 from pages.kit.draw import numbers
 from pages.kit.draw.packing import pack, pack_focus, pack_parts
-from pages.kit.picture import long_pictures, mask_codec, pictures, words
+from pages.kit.picture import mask_codec, pictures, words
 from pages.kit.picture.limits import MOST_TOKENS
 from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.long_pictures import LongPicture
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.settings import Settings
+
+from . import long_pictures
+from .long_pictures import LongPicture
 
 TILE = 256  # cells of a piece, each way
 

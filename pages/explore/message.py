@@ -9,7 +9,7 @@ from torch import Tensor
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
-from pages.kit.picture import fitting, long_pictures, mask_codec, models, pictures, value_lengths, words
+from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from pages.kit.picture.pictures import Picture, Pinned
@@ -17,7 +17,7 @@ from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
-from . import columns, first_row, goes_on, kinds, long_message, mean_map, pins
+from . import columns, first_row, goes_on, kinds, long_message, long_pictures, mean_map, pins
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
@@ -188,12 +188,15 @@ def maps(raw: bytes) -> bytes:
 
     Raises a HeadlightError.
     """
-    return part(raw) or _whole(raw)
-
-
-def _whole(raw: bytes) -> bytes:
+    if of_long := _long(raw):
+        return of_long
     shown = _request(raw)
     return pack_parts(shown.focus(), shown.maps())
+
+
+def part(raw: bytes) -> bytes:
+    """The same, of a long text one portion beyond the layers that `part` says are done. Raises a HeadlightError."""
+    return maps(raw)
 
 
 def first(raw: bytes) -> bytes:
@@ -213,14 +216,11 @@ def first(raw: bytes) -> bytes:
 
 def focus(raw: bytes) -> bytes:
     """The answer to a query that asks for another head of the same picture. Raises a HeadlightError."""
-    return part(raw) or pack_parts(_request(raw).focus())
+    return _long(raw, with_maps=False) or pack_parts(_request(raw).focus())
 
 
-def part(raw: bytes) -> bytes:
-    """The answer to a query whose text is long, one portion beyond what `part` says is done; empty of any other.
-
-    Raises a HeadlightError.
-    """
+def _long(raw: bytes, *, with_maps: bool = True) -> bytes:
+    """The answer to a query whose text is long, one portion beyond what `part` says is done; empty for any other."""
     query = LinkQuery(raw)
     settings, left_out = query.within(most=None)
     if not long_pictures.is_long(settings):
@@ -262,7 +262,7 @@ def part(raw: bytes) -> bytes:
         "tile": long_message.TILE,
     }
     row = long_message.row_of(settings, at.layer, None if "mean" in wanted else at.head, at.row or 0)
-    return pack_parts(pack_focus(header, row), maps)
+    return pack_parts(pack_focus(header, row), *[maps] * with_maps)
 
 
 def compared(raw: bytes) -> bytes:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from mha_core import Model, Run, load_model
 from mha_core import device as devices
-from mha_core.errors import HeadlightError, TooLong, WeightsFileError
+from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
 from mha_core.pretrained import memory
@@ -23,7 +23,6 @@ from pages.kit.draw.packing import goes_whole, pack_maps
 from pages.kit.server.queue import BOUNDS, QUEUE, Work
 
 from . import foreign, models, recordings
-from .limits import MOST_TOKENS
 from .models import MINILM, SMOLLM2
 from .presets import PRESETS
 from .settings import Settings
@@ -188,8 +187,6 @@ def picture(settings: Settings) -> Picture:
     """The picture of these settings, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
     model = model_of(settings)
     count = len(model.tokenize(settings.text)[1])
-    if count > MOST_TOKENS:  # 270 maps of 2,048 tokens would take 4.5 GB
-        raise TooLong(limit=MOST_TOKENS, got=count)
     with turn(count, models.heads(model)):
         start = time.perf_counter()
         run = with_nobody(settings.run(model))

@@ -13,11 +13,10 @@ from mha_core.measure import measures
 from mha_core.models.layer_pass import LayerPass, goes_by_layer
 from mha_core.pretrained import memory
 from pages.kit.draw.packing import THUMBNAIL, thumbnails
-
-from . import models, pictures
-from .limits import MOST_TOKENS
-from .settings import Settings
-from .sharing import shared, threads_for, turn
+from pages.kit.picture import models, pictures
+from pages.kit.picture.limits import MOST_TOKENS
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import shared, threads_for, turn
 
 LONG_BYTES = 160 * 2**20  # of states and thumbnails: one picture of 2,048 tokens by SmolLM2 (144 MiB), two of 1,024
 HEAD_BYTES = 48 * 2**20  # of single maps: two of 2,048 tokens
