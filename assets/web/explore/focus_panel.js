@@ -233,7 +233,7 @@ export class FocusPanel {
       this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.look.mean ? " on average" : "");
     else this.title.replaceChildren(who, " may look at nobody");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
-    this.from.hidden = !best || view.look.mean || "steps" in view.picture.fixed;
+    this.from.hidden = !best || view.look.mean || view.picture.tile > 0 || "steps" in view.picture.fixed;
     setText(this.from, `Where does ${number(share)} come from? →`);
     this.from.href = view.model.byHand();
   }
