@@ -18,7 +18,7 @@ from pages.kit.picture.limits import MOST_TOKENS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, threads_for, turn
 
-LONG_BYTES = 160 * 2**20  # of states and thumbnails: one picture of 2,048 tokens by SmolLM2 (144 MiB), two of 1,024
+LONG_BYTES = 304 * 2**20  # of states and thumbnails: two pictures of 2,048 tokens by SmolLM2 (144 MiB each)
 HEAD_BYTES = 48 * 2**20  # of single maps: two of 2,048 tokens
 PORTION = 60_000_000  # weights that are computed until the next word of progress: two layers of 2,048 tokens
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from mha_core import Model, Run
+from mha_core import Run
 from mha_core.errors import DeviceError
 from mha_core.pretrained import memory
 from pages.explore import long_message, long_pictures
 from pages.kit.draw.packing import thumbnails
 from pages.kit.picture import pictures, settings
-from pages.kit.picture.link_query import Refused
+from pages.kit.picture.link_query import LinkQuery, Refused
 from pages.kit.wire import routes
 from pages.kit.wire.routes import answer
 
@@ -90,7 +90,10 @@ def test_a_text_without_memory_for_it_is_refused_before_it_is_spent(run: Run, mo
         answer("maps", asked().encode())
 
 
-def test_a_picture_of_all_maps_is_of_at_most_512_tokens(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_of_all_maps_is_of_at_most_512_tokens(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "MOST_TOKENS", 3)
     with pytest.raises(ValueError, match="can read 3"):
         answer("maps", b"s=one+two+three")
+    with pytest.raises(Refused, match=r"has 3 tokens; this page shows 2\. Remove about 1 word") as refused:
+        LinkQuery(f"s=one+two+three&model={NAME}".encode()).within(most=2)
+    assert (refused.value.key, refused.value.fits) == ("s", len("one two"))

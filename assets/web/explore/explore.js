@@ -126,6 +126,12 @@ export class Explore extends PlaceView {
     this.redraw();
   }
 
+  /** @param {string} sentence @param {string} key @param {number} fits */
+  refuse(sentence, key, fits) {
+    this.underWay.of = "";
+    super.refuse(sentence, key, fits);
+  }
+
   get notices() {
     const said = this.picture ? "" : this.underWay.said;
     return said ? [said, ...super.notices] : super.notices;

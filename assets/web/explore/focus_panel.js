@@ -217,7 +217,7 @@ export class FocusPanel {
     ramp.style.backgroundImage = gradient(theme);
     setText(high, most >= 0.995 ? "1" : most.toFixed(2));
     const numbers = mode === "map" ? this.map.map.omits : "";
-    const preview = this.view.picture.tile ? this.long.law : "; a preview until this layer has loaded";
+    const preview = this.view.picture.tile ? "" : "; a preview until this layer has loaded"; // its map says it of its part
     setText(law, LAWS[scale] + (whole ? numbers : preview));
   }
 

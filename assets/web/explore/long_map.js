@@ -96,8 +96,9 @@ export class LongMap extends BigMap {
     };
     super.draw(part, inks, room);
     this.drawWhole(shown, inks);
-    const places = (/** @type {number} */ from) => `${from}–${from + size - 1}`;
-    setText(this.said, `rows ${places(row)}, keys ${places(column)} of ${shown.tokens.length.toLocaleString("en")}`);
+    const places = (/** @type {number} */ from) => `${from}–${Math.min(from + size, this.n) - 1}`;
+    const n = shown.tokens.length.toLocaleString("en");
+    setText(this.said, `rows ${places(row)}, keys ${places(column)} of ${n}${this.law(piece)}`);
   }
 
   /** Moves the window to the row and key in focus, where these are others than before. @param {MapPicture} shown */
@@ -129,10 +130,10 @@ export class LongMap extends BigMap {
     return { map: { size, bytes: toBytes(weights) }, weights, whole: true, forbids };
   }
 
-  /** What a legend says of the cells. */
-  get law() {
+  /** What the cells in sight are, where they are not the map's own. @param {Piece | undefined} piece */
+  law(piece) {
     const step = stepOf(this.window.size);
-    if (!this.pieces.get(this.question())) return "; a preview until this part has loaded";
+    if (!piece) return "; a preview until this part has loaded";
     return step > 1 ? `; each cell is the largest of ${step} × ${step}` : "";
   }
 
@@ -159,7 +160,7 @@ export class LongMap extends BigMap {
   take(bytes, question) {
     const { header, floats } = unpackFloats(bytes);
     this.pieces.put(question, { header, floats });
-    this.view.redraw();
+    this.again();
   }
 
   /** Draws the whole, and where the window is. @param {MapPicture} shown @param {import("../base/colour.js").Inks} inks */
@@ -189,7 +190,7 @@ export class LongMap extends BigMap {
   /** @param {number} by sizes: more than 0 shows more of the map @param {[number, number]} [cell] that stays */
   zoom(by, cell = this.middle) {
     this.moveWindow(zoomed(this.window, this.n, by, cell));
-    this.view.redraw(); // the legend too
+    this.again();
   }
 
   /** The cell that has the focus, in the whole map. @returns {[number, number]} */

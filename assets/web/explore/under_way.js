@@ -44,7 +44,6 @@ export class UnderWay {
 
   stop() {
     const { view, done, layers } = this;
-    this.of = "";
     view.wire.settle();
     view.refuse(`Stopped after ${done} of ${layers} layers.`, "s", 0);
   }
