@@ -52,6 +52,20 @@ def continuation(picture: Picture, query: Query, wanted: frozenset[str]) -> Goes
     }
 
 
+def of_long(picture: Picture, query: Query) -> GoesOn:
+    """The part of the message of a text whose maps are not all kept: of this picture alone, and from its pass alone."""
+    says = next_token.writes(picture)
+    return {
+        "next": next_token.compared(None, picture),
+        "drawn": next_token.drawn(picture, query["temp"], query["dice"]),
+        "sampling": (query["temp"], query["dice"], query["word"]),
+        "wordSaid": next_token.word_in_words(query["word"], {"": picture}) if says else "",
+        "surprise": None,
+        "found": {},
+        "randomSaid": None,
+    }
+
+
 def _of_word(picture: Picture, word: str) -> str:
     before = next_token.untouched(picture)
     sides = {"": picture} if before is None else {"now": picture, "in the untouched model": before}

@@ -17,10 +17,25 @@ from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
-from . import columns, first_row, goes_on, heads_overview, kinds, layer_flow, mean_map, pair_channels, pins
+from . import (
+    columns,
+    first_row,
+    goes_on,
+    heads_overview,
+    kinds,
+    layer_flow,
+    long_message,
+    long_pictures,
+    mean_map,
+    pair_channels,
+    pins,
+)
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
+from .long_message import tile
+
+__all__ = ["compared", "first", "focus", "maps", "part", "tile"]
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
 VIEWS = ("heads", "flow", "channels")  # other views of a run, as `view` names them: assets/web/explore/other_views.js
@@ -64,6 +79,7 @@ class ExplorePicture(PictureAnswer, GoesOn):
     kv: int  # key and value heads of a layer; query heads that follow each other share one
     pinTail: str  # what the link says of this picture behind the head
     pin: PinnedMap | None
+    tile: int  # cells of a piece, each way, of a map that does not come whole; the row in focus follows; 0 of others
 
 
 @dataclass(frozen=True)
@@ -116,6 +132,7 @@ class Request:
             **self.goes_on,
             "pinTail": pins.pin_tail(settings),
             "pin": self._pin(),
+            "tile": 0,
         }
 
     def _value_lengths(self) -> list[float] | None:
@@ -180,9 +197,19 @@ class Request:
 
 
 def maps(raw: bytes) -> bytes:
-    """The answer to a query: state and maps in focus, then all maps. Raises a HeadlightError."""
+    """The answer to a query: state and maps in focus, then all maps; of a long text how far it is until they are there.
+
+    Raises a HeadlightError.
+    """
+    if of_long := _long(raw):
+        return of_long
     shown = _request(raw)
     return pack_parts(shown.focus(), shown.maps())
+
+
+def part(raw: bytes) -> bytes:
+    """The same, of a long text one portion beyond the layers that `part` says are done. Raises a HeadlightError."""
+    return maps(raw)
 
 
 def first(raw: bytes) -> bytes:
@@ -202,7 +229,53 @@ def first(raw: bytes) -> bytes:
 
 def focus(raw: bytes) -> bytes:
     """The answer to a query that asks for another head of the same picture. Raises a HeadlightError."""
-    return pack_parts(_request(raw).focus())
+    return _long(raw, with_maps=False) or pack_parts(_request(raw).focus())
+
+
+def _long(raw: bytes, *, with_maps: bool = True) -> bytes:
+    """The answer to a query whose text is long, one portion beyond what `part` says is done; empty for any other."""
+    query = LinkQuery(raw)
+    settings, left_out = query.within(most=None)
+    if not long_pictures.is_long(settings):
+        return b""
+    done = long_pictures.advanced(settings, long_message.done(raw))
+    if not done.is_whole:
+        return long_message.under_way(done)
+    picture = long_message.shown(done)
+    run = picture.run
+    at, wanted = query.place(run.tokens), query.look.switches
+    maps = long_message.packed(done, run.tokens, run.ends)
+    notices = [
+        *left_out,
+        *run.notices,
+        long_message.notice(len(run.tokens)),
+        *models.unknown(done.model, settings.text),
+    ]
+    header: ExplorePicture = {
+        **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text),
+        "compared": "",
+        "forbidden": [""],
+        "mean": "" if "mean" in wanted else None,
+        "values": None,
+        "columns": "",
+        "label": words.label(settings, done.model),
+        "origin": done.model.origin,
+        "places": models.places(settings.model),
+        "typed": settings.text,
+        "figures": long_message.figures(done),
+        "status": long_message.status(done, len(maps)),
+        "kinds": [[] for _ in run.weights],
+        "effect": None,
+        "before": None,
+        "pieces": pieces(picture),
+        "kv": run.kv_heads,
+        **goes_on.of_long(picture, query),
+        "pinTail": "",
+        "pin": None,
+        "tile": long_message.TILE,
+    }
+    row = long_message.row_of(settings, at.layer, None if "mean" in wanted else at.head, at.row or 0)
+    return pack_parts(pack_focus(header, row), *[maps] * with_maps)
 
 
 def compared(raw: bytes) -> bytes:

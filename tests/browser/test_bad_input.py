@@ -77,12 +77,12 @@ def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None
     explore.retype(text)
     expect(explore.view.locator(".notices p")).to_have_text(
         [
-            "A sentence may have 2,000 characters, this one has 4,000 or more; shorten it. "
+            "A sentence may have 12,000 characters, this one has 24,000 or more; shorten it. "
             f"Below: the text before, “{TIRED}”.",
-            "The sentence had 100,000 characters; the first 4,000 are kept.",
+            "The sentence had 100,000 characters; the first 24,000 are kept.",
         ]
     )
-    expect(explore.box).to_have_value(text[:4000])
+    expect(explore.box).to_have_value(text[:24_000])
     explore.shows()
     explore.retype("short again")
     explore.shows("short again")
@@ -95,10 +95,10 @@ def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None
     explore.button("cut it to what fits").click()
     explore.shows(("a b " * 276)[:1019])
     expect(explore.button("cut it to what fits")).to_be_hidden()
-    text = "it is long " * 273
+    text = "it is long " * 1100
     explore.retype(text)
     notice = explore.view.locator(".notices p").first
-    expect(notice).to_contain_text("A sentence may have 2,000 characters, this one has 3,003; shorten it.")
+    expect(notice).to_contain_text("A sentence may have 12,000 characters, this one has 12,100; shorten it.")
     expect(explore.box).to_have_value(text)
     explore.retype(text[:1500])
     explore.shows(text[:1500])

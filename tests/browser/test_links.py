@@ -152,15 +152,16 @@ def test_a_link_never_passes_6000_bytes_and_leaves_out_a_pinned_picture_first(ex
 
 
 def test_a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore: Explore) -> None:
-    explore.open(s="x" * 11_000, look="root_" * 2000)
+    explore.open(s="x" * 25_000, look="root_" * 2000)
     explore.shows()
-    refused, looked, cut = explore.notices()
-    assert refused.startswith("A sentence may have 2,000 characters, this one has 4,000 or more; shorten it.")
+    refused, looked, cut, omits = explore.notices()
+    assert refused.startswith("A sentence may have 12,000 characters, this one has 24,000 or more; shorten it.")
     assert looked.startswith("The link says look=root_root_")
     assert looked.endswith("…, 10,000 characters, too long to be used here; the default is used instead.")
-    assert cut == "The sentence had 11,000 characters; the first 4,000 are kept."
-    expect(explore.box).to_have_value("x" * 4000)
-    explore.wait_for_query(s=["x" * 4000], look=None)
+    assert cut == "The sentence had 25,000 characters; the first 24,000 are kept."
+    expect(explore.box).to_have_value("x" * 24_000)
+    assert omits == "The full link would be longer than 6,000 bytes, so it omits the sentence."
+    explore.wait_for_query(s=None, look=None)
     explore.retype("it is short")
     explore.shows("it is short")
     explore.wait_for_query(s=["it is short"])

@@ -1,8 +1,17 @@
-"""Above 256 tokens only the layer in sight goes over whole; the others come when they are asked for."""
+"""Long texts: first only the layer in sight goes over whole, from 513 tokens on only pieces of the map in focus do."""
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+from pathlib import Path
+
+from playwright.sync_api import Route, expect
+
+from mha_core import load_model
+from mha_core.show.packing import pack, pack_parts
+from mha_core.training import saved, tasks
+from mha_core.training.loop import Training
+from mha_core.training.recipe import Recipe
+from pages.kit.server import store
 
 from .expected import core, largest, written
 from .explore_page import Explore
@@ -41,7 +50,6 @@ def test_300_tokens_and_switching_layers(explore: Explore) -> None:
 
 def test_510_tokens_work(explore: Explore) -> None:
     text = text_of(510)
-    assert len(text) <= 2000
     explore.open(s=text, at="1.4")
     run = explore.shows(text)
     assert len(explore.chips()) == 510
@@ -54,3 +62,54 @@ def test_510_tokens_work(explore: Explore) -> None:
     assert listed == {key: f"{weight:.4f}" for key, weight in enumerate(run.weights[1, 4, row].tolist())}
     explore.lamp(1, 0).click()
     explore.shows(text, heads_off=((1, 0),))
+
+
+def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> None:
+    recipe = Recipe(
+        task="who", d_model=16, n_heads=2, n_layers=2, max_len=1024, vocabulary=60, position="rotary", steps=1,
+        evaluations=1, batch=2,
+    )  # fmt: skip
+    training = Training(recipe, tasks.build("who"))
+    for _ in training.events():
+        pass
+    training.save(tmp_path / "run")
+    name = store.keep("model", saved.pack(tmp_path / "run"))
+    text = " ".join(WORDS[number % len(WORDS)] for number in range(440))
+    run = load_model(str(tmp_path / "run")).run(text)
+    n, maps = len(run.tokens), run.weights[1, 0]
+    assert 700 < n < 1000
+    explore.open(s=text, model=name, at="1.0.500")
+    assert explore.badges() == largest(run, 1, 0, 500)
+    part = explore.view.locator(".long-bar .label")
+    expect(part).to_have_text(f"rows 484–515, keys 484–515 of {n}")
+
+    def said(row: int, key: int) -> str:
+        return f"{run.tokens[row]} → {run.tokens[key]} {written(float(maps[row, key]))}"
+
+    cell = explore.cell
+    cell.focus()
+    expect(cell).to_have_attribute("aria-label", said(500, 484))
+    cell.press("ArrowLeft")  # beyond the window, which follows
+    expect(part).to_have_text(f"rows 484–515, keys 483–514 of {n}")
+    expect(cell).to_have_attribute("aria-label", said(500, 483))
+    cell.press("Home")
+    expect(cell).to_have_attribute("aria-label", said(500, 0))
+    expect(cell).to_have_attribute("aria-colindex", "1")
+    cell.press("0")
+    expect(part).to_have_text(f"rows 0–{n - 1}, keys 0–{n - 1} of {n}; each cell is the largest of 7 × 7")
+    explore.view.get_by_role("button", name="show less, larger").click(click_count=3)
+    explore.view.locator(".whole-map").click(position={"x": 4, "y": 4})
+    expect(part).to_contain_text("rows 0–")
+
+    def comes_in_parts(route: Route) -> None:
+        route.fulfill(body=pack_parts(pack({"underWay": [1, 2]})))
+
+    explore.page.route("**/api/maps?*", comes_in_parts)
+    explore.page.route("**/api/part?*", lambda route: None)  # it takes long
+    explore.retype(f"{text} it")
+    expect(explore.view.get_by_role("progressbar", name="Layers computed")).to_be_visible()
+    expect(explore.view.locator(".under-way")).to_contain_text("1 of 2 layers")
+    explore.page.unroute("**/api/maps?*")
+    explore.view.get_by_role("button", name="stop", exact=True).click()
+    expect(explore.view.locator(".notices")).to_contain_text("Stopped after 1 of 2 layers. Below: the text before")
+    expect(explore.view.locator(".under-way")).to_be_hidden()

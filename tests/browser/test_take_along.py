@@ -119,8 +119,8 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     explore.view.evaluate("view => view.setAttribute('data-waiting', '')")
     assert refused(explore, "png") == "The picture is still being computed; try again in a moment."
     explore.view.evaluate("view => view.removeAttribute('data-waiting')")
-    explore.page.evaluate("history.replaceState(history.state, '', `?s=${'x'.repeat(2001)}`)")
-    assert refused(explore, "csv").startswith("A sentence may have 2,000 characters, this one has 2,001")
+    explore.page.evaluate("history.replaceState(history.state, '', `?s=${'x'.repeat(12001)}`)")
+    assert refused(explore, "csv").startswith("A sentence may have 12,000 characters, this one has 12,001")
 
 
 def test_on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:

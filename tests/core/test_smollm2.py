@@ -54,7 +54,7 @@ def test_what_it_is(model: Model) -> None:
     assert run.hidden.shape == (31, n, 576)
     assert (model.name, model.origin, model.own_mask, run.kv_heads) == ("smollm2", "pretrained", "causal", 3)
     assert model.facts["sha256"] == pretrained.SMOLLM2_SHA256
-    assert (model.sizes.vocabulary, model.sizes.max_len, model.dtype) == (49_152, 512, torch.float32)
+    assert (model.sizes.vocabulary, model.sizes.max_len, model.dtype) == (49_152, 2048, torch.float32)
     assert not any(parameter.requires_grad for parameter in model.encoder.parameters())
 
 
@@ -129,9 +129,9 @@ def test_texts_that_it_cannot_take(model: Model) -> None:
         model.run("")
     with pytest.raises(HeadlightError, match="whole characters"):
         model.run("half \ud83d")
-    with pytest.raises(TooLong, match="513 tokens"):
-        model.run("a" + " a" * 512)
-    assert len(model.tokenize("a" + " a" * 511)[1]) == 512
+    with pytest.raises(TooLong, match="2049 tokens"):
+        model.run("a" + " a" * 2048)
+    assert len(model.tokenize("a" + " a" * 2047)[1]) == 2048
     assert model.run("a").weights.tolist() == [[[[1.0]]] * 9] * 30
 
 

@@ -91,5 +91,5 @@ def test_no_view_has_the_name_of_a_control() -> None:
 
 def test_check_length_names_both_numbers() -> None:
     check_length("x" * LONGEST_TEXT)
-    with pytest.raises(HeadlightError, match=r"2,000 characters, this one has 2,001"):
+    with pytest.raises(HeadlightError, match=r"12,000 characters, this one has 12,001"):
         check_length("x" * (LONGEST_TEXT + 1))

@@ -86,7 +86,7 @@ def test_all_heads_off() -> None:
         {"mask": "everything", "pos": "learned", "t": "99", "at": "6.0", "look": "hide9.9", "pin": "~~~~~", "w": "x"},
         {"t": "-1e308", "off": "L6 H0", "at": "3.1.2.3.4", "look": "x" * 5000, "pin": "3.1~evil~trained~1~~x"},
         {"dev": "cuda:9", "pin": "3.1~none~trained~1e999~~x", "unheard": "1-", "temp": "9", "dice": "-1"},
-        {"pin": f"3.1~none~trained~1~~{'x' * 2001}", "model": "nobody"},
+        {"pin": f"3.1~none~trained~1~~{'x' * 12_001}", "model": "nobody"},
         {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22},
     ],
 )
@@ -105,8 +105,8 @@ def test_garbage_in_a_link_is_told_and_ignored(asked: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("values", "key", "why"),
     [
-        ({"s": "x" * 2001}, "s", "2,000 characters, this one has 2,001"),
-        ({"s": "x" * 4001}, "s", "this one has 4,000 or more"),
+        ({"s": "x" * 12_001}, "s", "12,000 characters, this one has 12,001"),
+        ({"s": "x" * 24_001}, "s", "this one has 24,000 or more"),
         ({"s": "a b " * 300}, "s", "602 tokens; the model can read 512. Remove about 90 words"),
         ({"mask": "combination", "rule": "__import__"}, "rule", "Not a valid rule"),
         ({"mask": "painted", "on": "causal&" * 100}, "on", "Not a valid rule"),
@@ -120,7 +120,7 @@ def test_a_typed_text_that_cannot_be_used_is_refused(values: dict[str, str], key
     text = values.get("s", "")
     if fits := refused.value.fits:  # the view offers to cut the text there
         assert shown(s=text[:fits])["typed"] == text[:fits].rstrip()
-        assert fits == min(len(text), 2000) or not text[fits - 1].isspace()
+        assert fits == min(len(text), 12_000) or not text[fits - 1].isspace()
     assert bool(fits) == bool(text)
 
 

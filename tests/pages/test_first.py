@@ -104,7 +104,7 @@ def test_a_longer_sentence_comes_with_the_layer_in_sight() -> None:
     assert not BLOCK.search(served().get(f"/?s={'+'.join(['word'] * fitting.MOST_AT_FIRST)}").text)
 
 
-@pytest.mark.parametrize("query", ["s=%ff", "s=" + "a" * 2001, "mask=combination&rule=x"])
+@pytest.mark.parametrize("query", ["s=%ff", "s=" + "a" * 12_001, "mask=combination&rule=x"])
 def test_a_link_that_cannot_be_shown_gets_the_page_without_a_picture(query: str) -> None:
     assert is_without_picture(served().get(f"/?{query}"))
 

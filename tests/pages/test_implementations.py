@@ -187,7 +187,10 @@ def test_sizes_that_cannot_be_leave_the_rest(opened: Callable[..., AppTest], siz
 def test_too_long_a_sentence_keeps_the_last_tables(opened: Callable[..., AppTest]) -> None:
     app = opened(s="it is short")
     before = differences(app)
-    for text, limit in (("x" * 2001, "2,000 characters, this one has 2,001"), ("a b " * 300, "the model can read 512")):
+    for text, limit in (
+        ("x" * 12_001, "12,000 characters, this one has 12,001"),
+        ("a b " * 300, "the model can read 512"),
+    ):
         app.text_input(key="s").set_value(text).run()
         assert differences(app) == before
         assert limit in notices(app)[0]

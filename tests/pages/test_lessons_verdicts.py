@@ -242,9 +242,9 @@ def test_the_verdict_is_of_what_the_page_shows_now() -> None:
     other = verdict(STEPS["it.1"], {"s": "how are you"})
     assert other.picked is None
     assert other.sentence == "There is no verdict here: “it” does not stand in the sentence that is shown."
-    long = verdict(step, {"s": "how are you " * 200})
+    long = verdict(step, {"s": "how are you " * 1100})
     assert long.picked is None
-    assert long.sentence.startswith("There is no verdict here: a sentence may have 2,000 characters")
+    assert long.sentence.startswith("There is no verdict here: a sentence may have 12,000 characters")
     twice = replace(step, options=(step.options[0], replace(step.options[0], letter="B")))
     both = verdict(twice, {"at": "0.2"})
     assert both.picked is None

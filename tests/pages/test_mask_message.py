@@ -72,7 +72,7 @@ def test_the_wire_answers_with_the_weights_of_the_core(
 @pytest.mark.parametrize(
     ("values", "key", "why"),
     [
-        ({"s": "x" * 2001}, "s", "2,000 characters, this one has 2,001"),
+        ({"s": "x" * 12_001}, "s", "12,000 characters, this one has 12,001"),
         ({"s": "a b " * 300}, "s", "the model can read 512"),
         ({"mask": "combination", "rule": "&"}, "rule", "Not a valid rule"),
         ({"mask": "combination", "rule": ""}, "rule", "Not a valid rule"),
@@ -317,7 +317,7 @@ def test_padding_shows_the_bug_and_its_mending(model: Model) -> None:
     assert f"(cosine {cosines[1]:.4f})" in causal, "what it is like without that mask is shown all the same"
 
 
-@pytest.mark.parametrize("pad", ["x" * 2001, "a " * 600])
+@pytest.mark.parametrize("pad", ["x" * 12_001, "a " * 600])
 def test_a_batch_mate_that_is_too_long_is_refused(pad: str) -> None:
     with pytest.raises(Refused) as refused:
         told(pad=pad)

@@ -28,10 +28,10 @@ export const LEFT_OUT = ["longer", "ask2", "ask", "pin", "order", "s2", "s"];
 export const LONGEST_QUERY = 60000;
 
 /** Characters of a sentence that is computed. @type {number} */
-export const LONGEST_SENTENCE = 2000;
+export const LONGEST_SENTENCE = 12000;
 
 /** Characters of a sentence that a box keeps. @type {number} */
-export const LONGEST_TEXT = 4000;
+export const LONGEST_TEXT = 24000;
 
 /** The largest number of a mask. @type {number} */
 export const WIDEST = 512;

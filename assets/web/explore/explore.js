@@ -27,6 +27,7 @@ import { RecordedSteps } from "./recorded_steps.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
+import { UnderWay } from "./under_way.js";
 import { toggled } from "../base/words.js";
 import { Wire } from "../wire/wire.js";
 import { PlaceView } from "../wire/place_view.js";
@@ -43,7 +44,7 @@ const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
   "Keyboard: arrows move between heads and cells, Enter enlarges or picks, s shows one head alone, h hides it, o switches it off in the model.",
 ].join(" ");
-const PLACE = ["at", "pin", "look", "view", ...SAMPLING]; // keys that change what is looked at, and no number of a map
+const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
 const STYLES = [viewCss, choicesCss, exploreCss, nextCss, barCss, stageCss];
 
@@ -69,6 +70,8 @@ export class Explore extends PlaceView {
     this.cut = /** @type {[number, number]} */ ([0, 0]); // tokens left out at both ends
     this.matching = false; // maps and picture are of one sentence and setting
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus, once they have come
+    this.ofRow = /** @type {Float32Array | null} */ (null); // of its row in focus, where a long text has no more here
+    this.underWay = new UnderWay(this, PLACE);
     this.box = new SentenceBox(this, (text) => this.type(text));
     this.changes = new ChangeChips(this);
     this.mean = new MeanMap(this);
@@ -103,7 +106,7 @@ export class Explore extends PlaceView {
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.shared);
     this.show(
-      div("top", this.box.element, this.recorded.element, said, this.cutText),
+      div("top", this.box.element, this.recorded.element, said, this.cutText, this.underWay.element),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
       div("try-and-change", this.tiles.chips, this.tiles.panel, this.steps.element),
@@ -117,6 +120,25 @@ export class Explore extends PlaceView {
   }
 
   // ---- what comes in
+
+  /** @param {Uint8Array} bytes @param {string} question */
+  answered(bytes, question) {
+    const query = new URLSearchParams(question.slice(question.indexOf("?") + 1));
+    if (!this.underWay.takes(bytes, query)) return super.answered(bytes, `?${without(query, "part")}`);
+    this.ask();
+    this.redraw();
+  }
+
+  /** @param {string} sentence @param {string} key @param {number} fits */
+  refuse(sentence, key, fits) {
+    this.underWay.of = "";
+    super.refuse(sentence, key, fits);
+  }
+
+  get notices() {
+    const said = this.picture ? "" : this.underWay.said;
+    return said ? [said, ...super.notices] : super.notices;
+  }
 
   /** @param {URLSearchParams} link */
   adopt(link) {
@@ -184,7 +206,8 @@ export class Explore extends PlaceView {
   own() {
     const { at, look, placed } = this;
     const asked = ASKED.filter((name) => look[name]).join("_");
-    return { ...this.link(), view: null, at: placed ? writeAt(at, false) : null, look: asked || null };
+    const ofRow = this.rowChosen && Boolean(this.picture?.tile); // of a long text the numbers of one row are here
+    return { ...this.link(), view: null, at: placed ? writeAt(at, ofRow) : null, look: asked || null };
   }
 
   /** Nothing is typed: what was before stays in sight. */
@@ -208,6 +231,11 @@ export class Explore extends PlaceView {
    */
   route(query) {
     const { maps, at, picture, look } = this;
+    if (this.underWay.continues(query)) return "part";
+    if (maps && picture.tile && this.mapsOf === without(query, ...PLACE)) {
+      const isHere = isOf(picture, at, look) && picture.row === at.row && picture.digest === maps.digest;
+      return isHere && this.next.isTold(query) ? "" : "focus";
+    }
     if (!maps || this.mapsOf !== without(query, ...PLACE) || !maps.isWhole(at.layer)) return "maps";
     const fits = isOf(picture, at, look) && picture.digest === maps.digest && (!look.values || picture.values);
     const kinds = !look.all || picture.kinds.every(({ length }) => length);
@@ -293,6 +321,7 @@ export class Explore extends PlaceView {
   draw() {
     const { maps, picture, look, at } = this;
     fillNotices(this.parts.notices, this.notices);
+    this.underWay.draw();
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.keepWithin(maps.n, maps.keys.length);
@@ -300,6 +329,7 @@ export class Explore extends PlaceView {
     this.matching = picture.digest === maps.digest;
     const fits = this.matching && isOf(picture, at, look);
     this.weights = fits ? picture.weights : null;
+    this.ofRow = fits && picture.row === at.row ? picture.ofRow : null;
     const all = look.all && (!this.alone || this.alone === "panel heads");
     const across = isAcross(maps) && !this.narrow;
     const kindsOfView = { "with-pin": picture.pin, "with-all": all, "with-open": this.all.isOpen, blank: this.isBlank };

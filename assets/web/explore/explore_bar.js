@@ -124,7 +124,7 @@ export class ExploreBar {
     setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
     this.everyHead.hidden = !look.solo && !look.hidden.size;
     setText(this.pin, view.pin ? "unpin" : "pin");
-    this.pin.disabled = look.mean && !view.pin; // a pin keeps the map of a head
+    this.pin.disabled = (look.mean || picture.tile > 0) && !view.pin; // a pin keeps the map of a head
   }
 
   /** With no sentence the last maps stay, and some to try stand over them. */

@@ -4,7 +4,7 @@ import { asBytes } from "../picture/differences.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
 
 /** @typedef {import("../base/messages.js").ExplorePicture} Said */
-/** @typedef {Omit<Said, "before"> & {before: ReturnType<typeof beside> | null, weights: Float32Array, pinWeights: Float32Array, pinBytes: Uint8Array}} ExplorePicture */
+/** @typedef {Omit<Said, "before"> & {before: ReturnType<typeof beside> | null, weights: Float32Array | null, ofRow: Float32Array | null, pinWeights: Float32Array, pinBytes: Uint8Array}} ExplorePicture */
 
 /** The head in focus, the same head before the changes where there are any, the pinned one where there is one.
  * @param {Uint8Array} bytes @returns {ExplorePicture}
@@ -12,12 +12,21 @@ import { toBytes, unpackFloats } from "../wire/packets.js";
 export function unpackPicture(bytes) {
   const { header, floats } = unpackFloats(bytes);
   const said = /** @type {Said} */ (header);
-  const { pin } = said;
+  const { pin, tile } = said;
+  if (tile)
+    return {
+      ...said,
+      before: null,
+      weights: null,
+      ofRow: floats,
+      pinWeights: floats.subarray(0, 0),
+      pinBytes: new Uint8Array(),
+    };
   const own = floats.length - (pin ? pin.tokens.length * (pin.columns ?? pin.tokens).length : 0);
   const weights = floats.subarray(0, said.before ? own / 2 : own);
   const pinWeights = floats.subarray(own);
   const before = said.before && beside(said.before, weights, floats.subarray(own / 2, own));
-  return { ...said, before, weights, pinWeights, pinBytes: toBytes(pinWeights) };
+  return { ...said, before, weights, ofRow: null, pinWeights, pinBytes: toBytes(pinWeights) };
 }
 
 /** The head in focus before the changes; the difference is made when it is first looked at.

@@ -6,6 +6,7 @@ import { gradient, mostOf } from "../base/colour.js";
 import { heightLeft, isDrawn } from "../base/curtain.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { LongMap } from "./long_map.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
@@ -51,11 +52,12 @@ export class FocusPanel {
     /** @type {import("../picture/map.js").Actions} */
     const actions = { pick: (row, key) => view.go({ row, key }), hover: (text) => this.read(text) };
     this.plain = Object.assign(large(new BigMap(actions)), { isSteady: true });
+    this.long = large(new LongMap(view, actions));
     this.map = new MapPanel(this.plain, "Weights as a table");
     this.difference = new DifferenceOverlay(view, actions);
     large(this.difference.map);
     this.asLines = new Lines((row) => view.go({ row, key: null }));
-    this.map.element.append(this.asLines.element);
+    this.map.element.append(this.asLines.element, this.long.bar);
     this.title = h("h2");
     this.label = span("label");
     this.why = span("why");
@@ -120,11 +122,18 @@ export class FocusPanel {
     return !look.mean && off.has(`${at.layer}.${at.head}`);
   }
 
+  /** The row in focus, once its numbers are here. */
+  get row() {
+    const { weights, ofRow, at, maps } = this.view;
+    return weights ? rowOf(weights, at.row, maps.keys.length) : ofRow;
+  }
+
   /** What the row in focus looks at most, while the map shows it. @returns {number | null} */
   get best() {
-    const { weights, maps, at } = this.view;
-    if (isDrawn() || !weights || this.difference.isOn || at.row >= maps.n) return null;
-    const [[key, weight]] = ranked(rowOf(weights, at.row, maps.keys.length));
+    const { maps, at } = this.view;
+    const { row } = this;
+    if (isDrawn() || !row || this.difference.isOn || at.row >= maps.n) return null;
+    const [[key, weight]] = ranked(row);
     return weight > 0 ? key : null;
   }
 
@@ -159,6 +168,7 @@ export class FocusPanel {
       map: view.mean.map,
       whole: maps.isWhole(at.layer),
       weights,
+      ofRow: view.ofRow,
       row: at.row,
       key: at.key,
       best: this.best,
@@ -172,14 +182,18 @@ export class FocusPanel {
     this.drawLegend(shown, mode, inks);
     this.columns.draw();
     view.mean.draw();
-    if (weights) this.drawWords(rowOf(weights, at.row, maps.keys.length), first, last);
+    const { row } = this;
+    if (row) this.drawWords(row, first, last);
   }
 
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
   drawMap(shown, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
     const smallest = view.projector ? 12.2 : 11; // 16 px in the type of the projector
-    map.use(difference.isOn ? difference.sized(smallest) : Object.assign(plain, { smallest }));
+    const isLong = view.picture.tile > 0;
+    this.long.bar.hidden = !isLong || mode !== "map";
+    const kind = isLong ? this.long : plain;
+    map.use(difference.isOn ? difference.sized(smallest) : Object.assign(kind, { smallest }));
     map.map.project(view.foot.isOn);
     this.element.classList.toggle("of-difference", difference.isOn);
     this.element.classList.toggle("as-table", mode === "table");
@@ -203,16 +217,15 @@ export class FocusPanel {
     ramp.style.backgroundImage = gradient(theme);
     setText(high, most >= 0.995 ? "1" : most.toFixed(2));
     const numbers = mode === "map" ? this.map.map.omits : "";
-    setText(law, LAWS[scale] + (whole ? numbers : "; a preview until this layer has loaded"));
+    const preview = this.view.picture.tile ? "" : "; a preview until this layer has loaded"; // its map says it of its part
+    setText(law, LAWS[scale] + (whole ? numbers : preview));
   }
 
-  /** What the row in focus does, in one sentence. @param {string} own @param {[number, number] | undefined} best */
-  drawTitle(own, best) {
+  /** What the row in focus does, in one sentence. @param {string} own @param {[number, number] | undefined} best @param {Float32Array} row */
+  drawTitle(own, best, row) {
     const { view } = this;
     const [key, weight] = best ?? [0, 0];
-    const chosen = view.at.key !== null && view.weights ? view.at.key : null;
-    const [to, share] =
-      chosen === null ? [key, weight] : [chosen, view.weights?.[view.at.row * view.maps.keys.length + chosen] ?? 0];
+    const [to, share] = view.at.key === null ? [key, weight] : [view.at.key, row[view.at.key]];
     const [who, whom] = [span("query", quoted(own)), span("key", quoted(view.maps.keys[to]))];
     const change = this.difference.ofRow();
     if (change) this.title.replaceChildren(...change);
@@ -220,7 +233,7 @@ export class FocusPanel {
       this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.look.mean ? " on average" : "");
     else this.title.replaceChildren(who, " may look at nobody");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
-    this.from.hidden = !best || view.look.mean || "steps" in view.picture.fixed;
+    this.from.hidden = !best || view.look.mean || view.picture.tile > 0 || "steps" in view.picture.fixed;
     setText(this.from, `Where does ${number(share)} come from? →`);
     this.from.href = view.model.byHand();
   }
@@ -231,7 +244,7 @@ export class FocusPanel {
     const own = maps.tokens[at.row];
     const best = looksOf(row);
     const looks = best.map(([key, weight]) => `${maps.keys[key]} ${number(weight)}`);
-    this.drawTitle(own, best[0]);
+    this.drawTitle(own, best[0], row);
     setText(this.who, own);
     setAttribute(this.looks, "data-empty", best.length ? null : "");
     fillLooks(this.list, maps.keys, best);

@@ -71,6 +71,7 @@ export class NextTokens {
   isTold(query) {
     const { picture, look } = this.view;
     if (!picture.next.length) return true;
+    if (picture.tile) return this.asked === askedOf(query);
     const asks = look.surprise && !picture.surprise;
     return !asks && look.random === Boolean(picture.randomSaid) && this.asked === askedOf(query);
   }

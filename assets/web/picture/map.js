@@ -21,6 +21,7 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
  * @property {Bytes} map
  * @property {boolean} whole `map` has one cell a token; otherwise it is a thumbnail
  * @property {Float32Array | null} weights null until they have come
+ * @property {Float32Array | null} [ofRow] its row in focus, where that is all that is here
  * @property {number} row the query in focus; −1 = none
  * @property {number | null} key
  * @property {number | null} [best] what the row looks at most, marked at its column while no key is chosen

@@ -3,11 +3,13 @@
 import { cssOf, inkOn, mostOf } from "../base/colour.js";
 import { h, setText } from "../base/dom.js";
 import { BLOCKED, ranked } from "../base/words.js";
+import { rowOf } from "../wire/packets.js";
 
 /** @typedef {import("./map.js").MapPicture} MapPicture */
 /** @typedef {{what?: string, write?: (value: number) => string}} Writing what the numbers are, and how they are written */
 
 const NONE = "—"; // stands where the mask lets nobody look
+const MOST_LISTED = 512; // keys of a row
 const WHOLE_UP_TO = 64; // tokens; beyond that the row in focus is listed, and the whole map is in the CSV
 
 /** What a table shows, so that it is not made again. @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
@@ -39,7 +41,8 @@ const valueCell = (text) => cell("td", text, text === NONE ? { "aria-label": BLO
  * @param {Element} parent @param {MapPicture} shown @param {Writing} writing
  */
 export function fillTable(parent, shown, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {
-  const { tokens, keys, weights, row, first, last } = shown;
+  const { tokens, keys, row, first, last, ofRow } = shown;
+  const weights = shown.weights ?? ofRow ?? null;
   const kind = `${tokens.join("\0")} ${keys === tokens ? "" : keys.join("\0")} ${row} ${first}${last} ${shown.theme} ${shown.scale}`;
   const before = filled.get(parent);
   if (before?.weights === weights && before?.kind === kind) return;
@@ -51,10 +54,13 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
   const [n, wide] = [tokens.length, keys.length];
   const written = (/** @type {number} */ i, /** @type {number} */ j) =>
     Number.isNaN(weights[i * wide + j]) ? "?" : shown.forbids(i, j) ? NONE : write(weights[i * wide + j]);
+  const inRow = (/** @type {number} */ j) => (ofRow ? write(ofRow[j]) : written(row, j));
   if (Math.max(n, wide) <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, weights, written));
   else {
-    const note = `${n} × ${wide} weights are too many to read: this is row ${row}, ${tokens[row]}; the whole map is in the CSV.`;
-    parent.replaceChildren(h("p", {}, note), rowTable(shown, weights, what, written));
+    const most = wide > MOST_LISTED ? `, its ${MOST_LISTED} largest` : "";
+    const rest = ofRow ? "" : "; the whole map is in the CSV";
+    const note = `${n} × ${wide} weights are too many to read: this is row ${row}, ${tokens[row]}${most}${rest}.`;
+    parent.replaceChildren(h("p", {}, note), rowTable(shown, ofRow ?? rowOf(weights, row, wide), what, inRow));
   }
 }
 
@@ -85,14 +91,15 @@ function wholeTable({ tokens, keys, row, first, last, map, scale, theme, ...more
   return table(h("tr", {}, cell("td", "query ↓ key →"), ...names), body);
 }
 
-/** @param {MapPicture} shown @param {Float32Array} weights @param {string} what @param {(i: number, j: number) => string} written */
+/** @param {MapPicture} shown @param {Float32Array} weights of the row @param {string} what @param {(j: number) => string} written */
 function rowTable({ tokens, keys, row, first, last }, weights, what, written) {
   const n = keys.length;
-  const own = weights.subarray(row * n, (row + 1) * n).map(Math.abs);
-  const listed = ranked(own).filter(([j]) => j >= first && j < n - last);
+  const listed = ranked(weights.map(Math.abs))
+    .filter(([j]) => j >= first && j < n - last)
+    .slice(0, MOST_LISTED);
   const names = ["position", "key", `${what} from ${tokens[row]}`].map((name) => cell("th", name));
   const body = listed.map(([j]) =>
-    h("tr", {}, cell("td", String(j)), cell("th", keys[j], { scope: "row" }), valueCell(written(row, j))),
+    h("tr", {}, cell("td", String(j)), cell("th", keys[j], { scope: "row" }), valueCell(written(j))),
   );
   return table(h("tr", {}, ...names), body);
 }

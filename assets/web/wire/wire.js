@@ -12,6 +12,11 @@ const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not 
 const MOST_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
 const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
+const TOO_LONG = `This is too long to be sent: a question may have ${LONGEST_QUERY.toLocaleString("en")} bytes. Shorten it.`;
+
+/** The key that takes most of a query. @param {URLSearchParams} query */
+const longestOf = (query) => [...query].reduce((one, other) => (other[1].length > one[1].length ? other : one))[0];
+
 export class Wire {
   /** @param {Hears} hears @param {AbortSignal} [signal] nobody hears any more: everything is given up */
   constructor(hears, signal) {
@@ -30,7 +35,8 @@ export class Wire {
   /** Asks unless that is what was asked last. @param {string} route @param {URLSearchParams} query @param {string} visit */
   ask(route, query, visit) {
     const question = `${route}?${query}`;
-    if (question === this.question || question.length > LONGEST_QUERY) return;
+    if (question === this.question) return;
+    if (question.length > LONGEST_QUERY) return this.hears.refuse(TOO_LONG, longestOf(query), 0);
     this.question = question;
     this.failures = 0;
     clearTimeout(this.slow);

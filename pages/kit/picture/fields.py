@@ -147,7 +147,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
             "Sentence",
             _SENTENCE,
             called="the sentence",
-            note="sentence, up to 2,000 characters and 512 tokens",
+            note="sentence, up to 12,000 characters and 512 tokens, on Explore with SmolLM2 2,048",
         ),
         *_SWITCHES,
         _choice("dev", None, "Device", note="cpu, cuda, mps …; empty: the best one present"),

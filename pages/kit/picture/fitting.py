@@ -3,10 +3,10 @@
 from bisect import bisect
 from collections.abc import Sequence
 
-from mha_core.errors import HeadlightError
+from mha_core.errors import HeadlightError, TooLong
 
 from . import mask_codec, pictures
-from .limits import LONGEST_TEXT, check_length
+from .limits import LONGEST_TEXT, MOST_TOKENS, check_length
 from .models import MINILM
 from .settings import Settings
 
@@ -19,26 +19,31 @@ def fits_at_first(tokens: Sequence[str]) -> None:
         raise HeadlightError(f"a page begins with at most {MOST_AT_FIRST} tokens, here are {len(tokens)}")
 
 
-def longest_fit(settings: Settings) -> int:
-    """How many characters of a text the model can read, cut behind a word; 0 where it reads the whole, or none."""
+def longest_fit(settings: Settings, most: int | None = MOST_TOKENS) -> int:
+    """How many characters of a text can be shown, cut behind a word; 0 where all of it can, or none.
+
+    `most`: as in `within`.
+    """
     text, model = settings.text[:LONGEST_TEXT], pictures.model_of(settings)
 
     def is_too_long(end: int) -> bool:
         try:
-            model.tokenize(text[:end])
+            tokens, _ = model.tokenize(text[:end])
         except HeadlightError:
             return True
-        return False
+        return most is not None and len(tokens) > most
 
-    most = bisect(range(1, len(text) + 1), 0, key=is_too_long)
-    if most == len(settings.text):
+    longest = bisect(range(1, len(text) + 1), 0, key=is_too_long)
+    if longest == len(settings.text):
         return 0
-    whole = text[: most + 1].rstrip() if settings.text[most].isspace() else text[:most].rpartition(" ")[0].rstrip()
-    return len(whole) or most
+    cut = text[: longest + 1] if settings.text[longest].isspace() else text[:longest].rpartition(" ")[0]
+    return len(cut.rstrip()) or longest
 
 
-def within(settings: Settings) -> tuple[Settings, list[str]]:
+def within(settings: Settings, most: int | None = MOST_TOKENS) -> tuple[Settings, list[str]]:
     """The settings without a painting that was made for a sentence of another length, and a sentence that says so.
+
+    `most`: tokens of the sentence; None = as many as the model reads.
 
     Raises:
         HeadlightError: a sentence that is too long, or without a token where no special ones stand round it; and what
@@ -48,6 +53,8 @@ def within(settings: Settings) -> tuple[Settings, list[str]]:
     if settings.model == MINILM and not settings.painted:
         return settings, []
     tokens, _ = pictures.model_of(settings).tokenize(settings.text)
+    if most is not None and len(tokens) > most:
+        raise TooLong(limit=most, got=len(tokens))
     if not tokens:
         raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
     if not settings.painted or mask_codec.tokens_of(settings.painted) == len(tokens):

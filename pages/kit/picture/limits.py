@@ -2,7 +2,8 @@
 
 from mha_core.errors import HeadlightError, SizeError
 
-LONGEST_TEXT = 2000  # characters
+LONGEST_TEXT = 12_000  # characters: 2,048 tokens of English prose have about 9,000
+MOST_TOKENS = 512  # of a picture whose maps are all kept; beyond, Explore shows one layer at a time
 MOST_WORDS = 8  # of a sentence worked by hand
 MOST_FEATURES = 4096  # of a head, that a link may name
 POSITIONS = {  # in the control -> in the core

@@ -13,7 +13,7 @@ from pages.kit.draw.numbers import count, cut
 from . import abilities, foreign, link_version, models, pictures, words
 from .fields import FIELDS, SIDE
 from .fitting import longest_fit, within
-from .limits import LONGEST_RULE
+from .limits import LONGEST_RULE, MOST_TOKENS
 from .models import MINILM
 from .place import At, Look, head_name, parse_look
 from .query import Query
@@ -154,11 +154,12 @@ class LinkQuery(Query):
         """As in `Settings`; the best one where the one that is named is not here."""
         return self._usable("dev", lambda: super(LinkQuery, self).device, "auto")
 
-    def within(self, side: str = "", text: str = "") -> tuple[Settings, list[str]]:
+    def within(self, side: str = "", text: str = "", *, most: int | None = MOST_TOKENS) -> tuple[Settings, list[str]]:
         """The settings of a side as far as its sentence can take them, and what must be said of the rest.
 
         Args:
             text: the sentence where the link has none.
+            most: as in `fitting.within`.
 
         Raises:
             Refused: a sentence or a rule that cannot be used.
@@ -166,15 +167,15 @@ class LinkQuery(Query):
         _ = self.model  # first: it may not be the one that the link names
         settings = self.settings(side, text)
         try:
-            fitting, left_out = within(settings)
+            fitting, left_out = within(settings, most)
             pictures.tokens(fitting)
         except HeadlightError as error:
-            fits = longest_fit(settings)
+            fits = longest_fit(settings, most)
             said = words.sentence(error)
             if isinstance(error, TooLong):
                 rest = len(settings.text[fits:].split())
                 said = (
-                    f"This text has {error.got} tokens; the model can read {error.limit}. "
+                    f"This text has {error.got} tokens; {_who_reads(self.model, error.limit)} {error.limit}. "
                     f"Remove about {count(rest, 'word')}."
                 )
             raise Refused(f"s{side}" if self[f"s{side}"] else "s", said, fits) from error
@@ -244,6 +245,10 @@ class LinkQuery(Query):
             return read()
         except HeadlightError:
             return self.leave_out(key, instead)
+
+
+def _who_reads(model: Model, limit: int) -> str:
+    return "this page shows" if limit < model.sizes.max_len else "the model can read"
 
 
 def answer_of(

@@ -6,7 +6,10 @@ import hashlib
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from mha_core.errors import TooLong
+
 from . import mask_codec
+from .limits import MOST_TOKENS
 from .models import MINILM
 
 if TYPE_CHECKING:
@@ -82,10 +85,21 @@ class Settings:
             more: further arguments of `Model.run`, such as `trace_layer`.
 
         Raises:
-            HeadlightError: whatever `Model.run` raises.
+            HeadlightError: whatever `Model.run` raises, and for a text whose maps of all layers would be too many.
         """
-        return model.run(self.text if text is None else text, **self.switches(model), **more).cpu()
+        text = self.text if text is None else text
+        _check(model, text)
+        return model.run(text, **self.switches(model), **more).cpu()
 
     def run_batch(self, model: Model, texts: Sequence[str], *, mask_padding: bool) -> list[Run]:
         """Runs the model on several texts in one padded batch, as `run`. Raises what `Model.run_batch` raises."""
+        for text in texts:
+            _check(model, text)
         return [run.cpu() for run in model.run_batch(texts, mask_padding=mask_padding, **self.switches(model))]
+
+
+def _check(model: Model, text: str | Sequence[int]) -> None:
+    """Raises TooLong where the maps of all layers are not kept: of 2,048 tokens SmolLM2's would take 4.5 GB."""
+    count = len(model.tokenize(text)[1])
+    if count > MOST_TOKENS:
+        raise TooLong(limit=MOST_TOKENS, got=count)

@@ -17,7 +17,7 @@ MODULES = (
     "mha_core.show.packing", "mha_core.show.html", "pages.kit.draw.view", "pages.kit.draw.canvas",
     "pages.kit.draw.packing", "pages.kit.lessons.message", "pages.kit.lessons.files", "pages.explore.message",
     "pages.explore.goes_on", "pages.explore.heads_overview", "pages.explore.layer_flow",
-    "pages.explore.pair_channels", "pages.masks.message", "pages.compare.message",
+    "pages.explore.long_message", "pages.explore.pair_channels", "pages.masks.message", "pages.compare.message",
     "pages.compare.orders", "pages.compare.each_head", "pages.shapes.message", "pages.train.film",
     "pages.positions.map_view",
 )  # fmt: skip

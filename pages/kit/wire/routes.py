@@ -38,7 +38,7 @@ Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
 LESSONS = "kit.lessons"
 # A package -> its routes, for each of which its `message` has a function of that name.
 _MESSAGES = {
-    "explore": ("maps", "focus", "compared", "overview", "sentences", "flow", "channels"),
+    "explore": ("maps", "focus", "compared", "overview", "sentences", "flow", "channels", "part", "tile"),
     "masks": ("masked", "entered", "outcomes"),
     "compare": ("pair", "begun", "asides", "shuffled", "each"),
     "shapes": ("steps", "reshape", "classes"),
@@ -60,6 +60,7 @@ BELOW = (
     "overview", "flow", "channels",
 )  # fmt: skip
 VISIT = "headlight-visit"  # the header that names the visitor
+PIECES = ("part", "tile")
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
 _START = secrets.token_hex(4)  # numbers of another start of the server may differ in their last digits
@@ -109,7 +110,9 @@ class Wire:
             query = Query(raw)
             # films have a name that is no control's, and lessons are files that may change
             files = await asyncio.to_thread(_course_files) if ROUTES[name] == LESSONS else None
-            tag = _tag(name, query.pairs or raw, squeezed, files)
+            # what is no control's must count too: how far a long picture is, and which piece of it
+            asked = raw if name in PIECES else query.pairs or raw
+            tag = _tag(name, asked, squeezed, files)
             if headers.get("if-none-match") == tag:
                 await Response(None, 304, _headers(tag))(scope, receive, send)
                 return

@@ -30,3 +30,10 @@ test("an answer that a newer one has overtaken is not taken", async () => {
   ]);
   wire.stop();
 });
+
+test("what is too long to be sent is refused with a sentence, and by the name of what is long", () => {
+  const said = /** @type {string[]} */ ([]);
+  const wire = new Wire({ take: assert.fail, refuse: (...why) => said.push(why.join(" ")) });
+  wire.ask("maps", new URLSearchParams({ at: "1.1", s: "ж".repeat(11_000) }), "");
+  assert.deepEqual(said, ["This is too long to be sent: a question may have 60,000 bytes. Shorten it. s 0"]);
+});

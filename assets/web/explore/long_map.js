@@ -1,0 +1,307 @@
+// The large map of a text whose map does not fit: a window of it that is moved and zoomed, and the whole beside it.
+
+import { picture } from "../base/colour.js";
+import { button, contextOf, div, frame, h, setAttribute, setText, span } from "../base/dom.js";
+import { isShortcut, walked } from "../base/grid_keys.js";
+import { put } from "../link/link.js";
+import { BigMap } from "../picture/map.js";
+import { cellsOf, including, pieceOf, Pieces, previewOf, stepOf, within, zoomed } from "../picture/window.js";
+import { toBytes, unpackFloats } from "../wire/packets.js";
+import { Wire } from "../wire/wire.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+/** @typedef {import("../picture/window.js").Window} Window */
+/** @typedef {import("../picture/map.js").MapPicture} MapPicture */
+/** @typedef {{header: import("../base/messages.js").Tile, floats: Float32Array}} Piece */
+
+const MOST_PIECES = 16; // 4 MiB
+const FIRST = 32; // cells in sight at first
+const WHOLE = 128; // pixels of the whole map
+const DRAGGED = 5; // pixels from which a press is a drag
+const PINCHED = 1.4; // how much farther apart two fingers are, until the next size
+const KEYS = /** @type {Record<string, number>} */ ({ "+": -1, "=": -1, "-": 1, "−": 1, 0: Infinity });
+
+export class LongMap extends BigMap {
+  /** @param {Explore} view @param {import("../picture/map.js").Actions} actions */
+  constructor(view, actions) {
+    super({
+      pick: (row, key) => actions.pick(row + this.window.row, key === null ? null : key + this.window.column),
+      hover: (text, at) => actions.hover(text, at),
+    });
+    this.view = view;
+    this.window = /** @type {Window} */ ({ row: 0, column: 0, size: 0 });
+    this.of = ""; // the map whose window it is
+    this.placed = ""; // the row and key that the window was last moved to
+    this.pieces = /** @type {Pieces<Piece>} */ (new Pieces(MOST_PIECES));
+    const hears = {
+      take: (bytes, question) => this.take(bytes, question),
+      refuse: (sentence) => setText(this.said, sentence),
+    };
+    this.wire = new Wire(hears, view.here.signal);
+    this.drawnWith =
+      /** @type {readonly [MapPicture, import("../base/colour.js").Inks, import("../picture/map.js").Room] | null} */ (
+        null
+      );
+    this.fingers = /** @type {Map<number, [number, number]>} */ (new Map());
+    this.apart = 0; // of two fingers, in pixels, when the size was last changed
+    this.from = /** @type {{x: number, y: number, window: Window} | null} */ (null); // where a drag began
+    this.wasDragged = false;
+    this.whole = h("canvas", { class: "whole-map", "aria-hidden": "true" });
+    this.said = span("label");
+    const zoom = (/** @type {string} */ sign, /** @type {string} */ name, /** @type {number} */ by) =>
+      button(sign, () => this.zoom(by), { class: "toggle", "aria-label": name, title: name });
+    const buttons = h("span", { class: "actions", role: "group", "aria-label": "Part of the map in sight" });
+    buttons.append(zoom("−", "show more of the map", 1), zoom("+", "show less, larger", -1));
+    buttons.append(zoom("whole", "show the whole map", Infinity));
+    this.bar = div("long-bar", this.whole, div("", buttons, this.said));
+    this.element.classList.add("long");
+    this.listen();
+  }
+
+  listen() {
+    const { element, whole } = this;
+    element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    element.addEventListener("pointerdown", (event) => this.press(event));
+    element.addEventListener("pointermove", (event) => this.drag(event));
+    for (const end of /** @type {const} */ (["pointerup", "pointercancel"]))
+      element.addEventListener(end, (event) => this.release(event));
+    // a drag is no click on the cell where it ends
+    element.addEventListener("click", (event) => this.wasDragged && event.stopImmediatePropagation(), true);
+    const center = (/** @type {PointerEvent} */ event) => event.buttons && this.center(event);
+    whole.addEventListener("pointerdown", center);
+    whole.addEventListener("pointermove", center);
+  }
+
+  get n() {
+    return this.view.maps.n;
+  }
+
+  /** @param {MapPicture} shown the whole map, as a thumbnail @param {import("../base/colour.js").Inks} inks
+   * @param {import("../picture/map.js").Room} room
+   */
+  draw(shown, inks, room) {
+    this.drawnWith = /** @type {const} */ ([shown, inks, room]);
+    this.place(shown);
+    const { row, column, size } = this.window;
+    const piece = this.pieces.get(this.question());
+    if (!piece) this.ask();
+    const key = shown.key === null || shown.key < column || shown.key >= column + size ? null : shown.key - column;
+    const part = {
+      ...shown,
+      ...this.cells(shown, piece),
+      tokens: shown.tokens.slice(row, row + size),
+      keys: shown.keys.slice(column, column + size),
+      row: shown.row - row < size ? shown.row - row : -1,
+      ...{ key, best: null, first: 0, last: 0 },
+    };
+    super.draw(part, inks, room);
+    this.drawWhole(shown, inks);
+    const places = (/** @type {number} */ from) => `${from}–${Math.min(from + size, this.n) - 1}`;
+    const n = shown.tokens.length.toLocaleString("en");
+    setText(this.said, `rows ${places(row)}, keys ${places(column)} of ${n}${this.law(piece)}`);
+  }
+
+  /** Moves the window to the row and key in focus, where these are others than before. @param {MapPicture} shown */
+  place({ row, key, name }) {
+    const { n } = this;
+    const { digest } = this.view.maps;
+    const to = `${row} ${key}`;
+    if (this.of !== digest) {
+      const from = (/** @type {number} */ at) => at - FIRST / 2;
+      this.window = within({ row: from(row), column: from(key ?? row), size: Math.min(FIRST, n) }, n);
+      this.active = null;
+    } else if (to !== this.placed) this.moveWindow(including(this.window, n, [row, key ?? this.window.column]));
+    Object.assign(this, { of: digest, placed: to, name });
+  }
+
+  /** What is known of the cells in sight. @param {MapPicture} shown @param {Piece | undefined} piece
+   * @returns {Pick<MapPicture, "map" | "weights" | "whole" | "forbids">}
+   */
+  cells({ map }, piece) {
+    const { window, n } = this;
+    const open = () => false;
+    if (!piece) return { map: previewOf(map, window, n), weights: null, whole: false, forbids: open };
+    const { rows: size, values: found } = cellsOf(piece.floats, piece.header.columns, piece.header, window, n);
+    if (stepOf(window.size) > 1)
+      return { map: { size, bytes: toBytes(found) }, weights: null, whole: false, forbids: open };
+    const weights = found.map((weight) => weight || 0);
+    const forbids = (/** @type {number} */ i, /** @type {number} */ j) =>
+      Number.isNaN(found[i * (found.length / size) + j]);
+    return { map: { size, bytes: toBytes(weights) }, weights, whole: true, forbids };
+  }
+
+  /** What the cells in sight are, where they are not the map's own. @param {Piece | undefined} piece */
+  law(piece) {
+    const step = stepOf(this.window.size);
+    if (!piece) return "; a preview until this part has loaded";
+    return step > 1 ? `; each cell is the largest of ${step} × ${step}` : "";
+  }
+
+  query() {
+    const { view, window } = this;
+    const { row, column, step } = pieceOf(window);
+    const query = view.query();
+    for (const key of [...query.keys()]) if (["pin", "look", "temp", "dice", "word"].includes(key)) query.delete(key);
+    put(query, "at", `${view.at.layer}.${view.at.head}`);
+    if (view.look.mean) put(query, "look", "mean");
+    put(query, "tile", `${row}.${column}.${step}`);
+    return query;
+  }
+
+  question() {
+    return `tile?${this.query()}`;
+  }
+
+  ask() {
+    if (this.view.matching) this.wire.ask("tile", this.query(), this.view.visit);
+  }
+
+  /** @param {Uint8Array} bytes @param {string} question */
+  take(bytes, question) {
+    const { header, floats } = unpackFloats(bytes);
+    this.pieces.put(question, { header, floats });
+    this.again();
+  }
+
+  /** Draws the whole, and where the window is. @param {MapPicture} shown @param {import("../base/colour.js").Inks} inks */
+  drawWhole({ map, theme, scale }, inks) {
+    const { row, column, size } = this.window;
+    const context = contextOf(this.whole, WHOLE, WHOLE);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(picture(map, theme, scale), 0, 0, WHOLE, WHOLE);
+    const scaled = (/** @type {number} */ cells) => (cells * WHOLE) / this.n;
+    frame(context, scaled(column), scaled(row), Math.max(4, scaled(size)), Math.max(4, scaled(size)), inks.query);
+  }
+
+  /** Draws again, and nothing else of the page. */
+  again() {
+    if (this.drawnWith) this.draw(...this.drawnWith);
+  }
+
+  /** @param {Window} to */
+  moveWindow(to) {
+    const { row, column } = this.window;
+    const { active } = this;
+    if (active)
+      this.active = /** @type {[number, number]} */ ([active[0] + row - to.row, active[1] + column - to.column]);
+    this.window = to;
+  }
+
+  /** @param {number} by sizes: more than 0 shows more of the map @param {[number, number]} [cell] that stays */
+  zoom(by, cell = this.middle) {
+    this.moveWindow(zoomed(this.window, this.n, by, cell));
+    this.again();
+  }
+
+  /** The cell that has the focus, in the whole map. @returns {[number, number]} */
+  get middle() {
+    const { row, column, size } = this.window;
+    const [i, j] = this.active ?? [size / 2, size / 2];
+    return [row + i, column + j];
+  }
+
+  // ---- what a hand does
+
+  /** @param {WheelEvent} event */
+  wheel(event) {
+    const at = this.under(event) ?? [0, 0];
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      const { row, column } = this.window;
+      return this.zoom(Math.sign(event.deltaY), [row + Math.max(0, at[0]), column + Math.max(0, at[1])]);
+    }
+    if (this.pan(event.deltaY / this.step, event.deltaX / this.wide)) event.preventDefault(); // at its edge the page goes on
+  }
+
+  /** Moves the window by so many cells; tells whether it could. @param {number} rows @param {number} columns */
+  pan(rows, columns, from = this.window) {
+    const far = (/** @type {number} */ cells) => Math.sign(cells) * Math.ceil(Math.abs(cells));
+    const to = within({ row: from.row + far(rows), column: from.column + far(columns), size: from.size }, this.n);
+    const moves = to.row !== this.window.row || to.column !== this.window.column;
+    if (moves) {
+      this.moveWindow(to);
+      this.again();
+    }
+    return moves;
+  }
+
+  /** @param {PointerEvent} event */
+  press(event) {
+    this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
+    this.wasDragged = false;
+    this.from = { x: event.clientX, y: event.clientY, window: this.window };
+    if (this.fingers.size === 2) this.apart = this.spread;
+  }
+
+  /** Pixels between two fingers. */
+  get spread() {
+    const [[x, y], [right, low]] = [...this.fingers.values()];
+    return Math.hypot(right - x, low - y);
+  }
+
+  /** @param {PointerEvent} event */
+  drag(event) {
+    if (!this.fingers.has(event.pointerId) || !this.from) return;
+    this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
+    if (this.fingers.size === 2) return this.pinch();
+    const [x, y] = [event.clientX - this.from.x, event.clientY - this.from.y];
+    if (!this.wasDragged && Math.hypot(x, y) < DRAGGED) return;
+    if (!this.wasDragged) this.element.setPointerCapture(event.pointerId);
+    this.wasDragged = true;
+    this.pan(-y / this.step, -x / this.wide, this.from.window);
+  }
+
+  pinch() {
+    const ratio = this.spread / this.apart;
+    this.wasDragged = true;
+    if (ratio < PINCHED && ratio > 1 / PINCHED) return;
+    this.apart = this.spread;
+    this.zoom(ratio > 1 ? -1 : 1);
+  }
+
+  /** @param {PointerEvent} event */
+  release(event) {
+    this.fingers.delete(event.pointerId);
+    this.from = null;
+  }
+
+  /** The place on the whole map that was pressed comes to the middle of the window. @param {PointerEvent} event */
+  center(event) {
+    const box = this.whole.getBoundingClientRect();
+    const { size } = this.window;
+    const at = (/** @type {number} */ share) => share * this.n - size / 2;
+    const [row, column] = [at((event.clientY - box.top) / box.height), at((event.clientX - box.left) / box.width)];
+    this.moveWindow(within({ row, column, size }, this.n));
+    this.again();
+  }
+
+  // ---- what the keyboard does
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const by = KEYS[event.key];
+    if (by !== undefined && !isShortcut(event)) {
+      event.preventDefault();
+      return this.zoom(by);
+    }
+    const { n } = this;
+    const to = this.active && !isShortcut(event) && walked(event, this.middle, [0, n - 1], [0, n - 1]);
+    if (!to) return super.key(event);
+    event.preventDefault();
+    this.moveWindow(including(this.window, n, to));
+    const at = /** @type {[number, number]} */ ([to[0] - this.window.row, to[1] - this.window.column]);
+    this.active = at;
+    this.again();
+    this.moveTo(at);
+  }
+
+  describe() {
+    super.describe();
+    if (!this.active) return;
+    const [row, column] = this.middle;
+    setAttribute(this.element, "aria-rowcount", this.n);
+    setAttribute(this.element, "aria-colcount", this.n);
+    setAttribute(this.cell.row, "aria-rowindex", row + 1);
+    setAttribute(this.cell.element, "aria-colindex", column + 1);
+  }
+}

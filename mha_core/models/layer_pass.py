@@ -1,0 +1,114 @@
+"""One text's way through a model, layer by layer, for texts whose maps of all layers would not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from ..errors import SizeError, Unsupported
+from ..positions import LayerPart
+from .inputs import padded
+from .run import last_rows
+from .stack import Stack, of_layer
+
+if TYPE_CHECKING:
+    from .model import Model
+
+T = TypeVar("T")
+
+
+class LayerPass:
+    """What `Model.run` computes, with the same operations, so that its numbers are the same bit by bit.
+
+    Only the states between the layers are kept, (layers + 1) · i · d_model numbers: from them the maps of one layer
+    come again for the price of that layer.
+
+    Args:
+        model: of this package's own stacks.
+        text, switches: as in `Model.run`.
+
+    Attributes:
+        tokens, ids: as in `Run`.
+        hidden: the states (i, d_model) known so far, [0] = the embeddings.
+        notices: what happened that was not asked for.
+
+    Raises what `Model.run` raises, and Unsupported for a model whose layers are not ours.
+    """
+
+    def __init__(self, model: Model, text: str | Sequence[int], **switches: Any) -> None:
+        if not goes_by_layer(model):
+            raise Unsupported(f"{model.name} is no single stack of this package's layers; use run")
+        self.model = model
+        self.tokens, self.ids = model.tokenize(text)
+        self._asked = model.switches(len(self.ids), None, **switches)
+        self.hidden: list[Tensor] = []
+        self.notices: tuple[str, ...] = model.notices
+
+    @property
+    def done(self) -> int:
+        """How many layers are computed."""
+        return max(0, len(self.hidden) - 1)
+
+    def advance(self) -> Tensor:
+        """Computes the next layer; returns its maps (h, i, j), of which nothing is kept.
+
+        Raises:
+            SizeError: there is none.
+        """
+        layer = self.done
+        self._check(layer, self.model.sizes.n_layers)
+        if not self.hidden:
+            ids = padded([self.ids], self.model.pad_id)[0]
+            self.hidden.append(self._computed(lambda stack: self._embedded(stack, ids))[0])
+        x, maps = self._computed(lambda stack: self._through(stack, layer))
+        self.hidden.append(x[0])
+        return maps[0]
+
+    def maps(self, layer: int) -> Tensor:
+        """The maps (h, i, j) of a layer that is computed, again.
+
+        Raises:
+            SizeError: it is not computed yet.
+        """
+        self._check(layer, self.done)
+        return self._computed(lambda stack: self._through(stack, layer))[1][0]
+
+    def logits(self) -> Tensor | None:
+        """(1, v), as `Run.logits`, once all layers are computed.
+
+        Raises:
+            SizeError: they are not.
+        """
+        self._check(self.model.sizes.n_layers - 1, self.done)
+        last = last_rows(self.hidden[-1][None], [len(self.ids)])
+        found = self._computed(lambda stack: stack.next_token(last.to(stack.device)))
+        return None if found is None else found[0]
+
+    def _embedded(self, stack: Stack, ids: Tensor) -> Tensor:
+        return stack.embed(ids.to(stack.device), self._asked(stack)["position"])
+
+    def _through(self, stack: Stack, layer: int) -> tuple[Tensor, Tensor]:
+        """The state behind a layer (b, i, c), and the layer's maps (b, h, i, j)."""
+        asked = self._asked(stack)
+        switches = {**asked, "position": LayerPart(asked["position"]), "ablate": of_layer(asked["ablate"], layer)}
+        x, maps = stack.block(layer)(self.hidden[layer][None].to(stack.device), **switches)
+        assert maps is not None
+        return x, maps
+
+    def _computed(self, call: Callable[[Stack], T]) -> T:
+        with torch.no_grad():
+            found, notices = self.model.compute(call)
+        self.notices = tuple(dict.fromkeys((*self.notices, *notices)))
+        return found
+
+    def _check(self, layer: int, known: int) -> None:
+        if layer not in range(known):
+            raise SizeError(f"layer {layer}: {known} of {self.model.sizes.n_layers} layers are there")
+
+
+def goes_by_layer(model: Model) -> bool:
+    """Tells whether a model is one stack of this package's layers."""
+    return isinstance(getattr(model, "encoder", None), Stack) and len(model.groups) == 1

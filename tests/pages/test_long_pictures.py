@@ -1,0 +1,99 @@
+"""Texts whose maps are not all kept: a pass in portions, thumbnails of all maps, exact pieces of the one in focus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+import torch
+
+from mha_core import Run
+from mha_core.errors import DeviceError
+from mha_core.pretrained import memory
+from pages.explore import long_message, long_pictures
+from pages.kit.draw.packing import thumbnails
+from pages.kit.picture import pictures, settings
+from pages.kit.picture.link_query import LinkQuery, Refused
+from pages.kit.wire import routes
+from pages.kit.wire.routes import answer
+
+from .conftest import answers, unpacked
+
+NAME, LIMIT = "words-rotary-1", 12  # two layers; its text is long from here on
+TEXT = " ".join(["the cat sat on the mat and the dog ate it"] * 2)
+
+
+@pytest.fixture
+def run(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The whole run of the text, where so long a one is not kept as a whole, nor computed in one go."""
+    model = pictures.model_on("auto", NAME)
+    whole = model.run(TEXT, temperature=0.5)
+    assert len(whole.tokens) > LIMIT
+    monkeypatch.setattr(long_pictures, "MOST_TOKENS", LIMIT)
+    monkeypatch.setattr(long_pictures, "PORTION", 1)
+    return whole
+
+
+def asked(**more: object) -> str:
+    return urlencode({"s": TEXT, "model": NAME, "t": "0.5", "at": "1.1.3", **more})
+
+
+def test_layer_after_layer_until_it_is_whole(run: Run) -> None:
+    ((under_way, _),) = map(unpacked, answers("maps", asked()))
+    assert under_way == {"underWay": [1, 2]}
+    (focus, row), (maps, small) = map(unpacked, answers("part", asked(part=1)))
+    assert focus["tile"] == long_message.TILE
+    assert (focus["layer"], focus["head"], focus["row"]) == (1, 1, 3)
+    assert np.array_equal(np.frombuffer(row, "<f4"), run.weights[1, 1, 3].numpy())
+    assert [one["label"] for one in focus["next"]]
+    assert (maps["tokens"], maps["whole"]) == (run.tokens, [])
+    expected = thumbnails(run.weights)
+    assert maps["thumbnail"] == expected.shape[-1]
+    assert small == (expected * 255).round().to(torch.uint8).numpy().tobytes()
+    assert any("one map at a time" in said for said in focus["notices"])
+    (_, other), *rest = map(unpacked, answers("focus", asked(at="0.1.5")))
+    assert not rest, "the thumbnails are there"
+    assert np.array_equal(np.frombuffer(other, "<f4"), run.weights[0, 1, 5].numpy())
+
+
+def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
+    said, body = unpacked(answer("tile", asked(tile="8.0.1").encode()))
+    n = len(run.tokens)
+    assert said == {"row": 8, "column": 0, "step": 1, "rows": n - 8, "columns": n}
+    cells = np.frombuffer(body, "<f4").reshape(n - 8, n)
+    future = np.triu(np.ones((n, n), bool), 1)[8:]
+    assert np.array_equal(np.isnan(cells), future), "nobody may look there"
+    assert np.array_equal(cells[~future], run.weights[1, 1, 8:].numpy()[~future])
+    said, body = unpacked(answer("tile", asked(tile="0.0.4", look="mean").encode()))
+    blocks = torch.nn.functional.max_pool2d(run.weights[1].mean(0)[None], 4, ceil_mode=True)
+    assert body == blocks.numpy().tobytes()
+    for wrong in ("", "1", "0.0.0", "-1.0.1", "9999.0.1", "a.b.c"):
+        with pytest.raises(ValueError, match=r"piece"):
+            answer("tile", asked(tile=wrong).encode())
+
+
+def test_what_is_no_long_text_has_no_pieces(shipped: Path) -> None:
+    with pytest.raises(ValueError, match="not shown in pieces"):
+        answer("tile", b"s=hi&tile=0.0.1")
+    assert answers("part", "s=hi&part=3") == answers("maps", "s=hi")
+
+
+def test_pieces_of_one_picture_are_not_taken_for_each_other() -> None:
+    assert set(routes.PIECES) <= set(routes.ROUTES)
+
+
+def test_a_text_without_memory_for_it_is_refused_before_it_is_spent(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    with pytest.raises((DeviceError, Refused), match=r"needs .* MB of memory"):
+        answer("maps", asked().encode())
+
+
+def test_a_picture_of_all_maps_is_of_at_most_512_tokens(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "MOST_TOKENS", 3)
+    with pytest.raises(ValueError, match="can read 3"):
+        answer("maps", b"s=one+two+three")
+    with pytest.raises(Refused, match=r"has 3 tokens; this page shows 2\. Remove about 1 word") as refused:
+        LinkQuery(f"s=one+two+three&model={NAME}".encode()).within(most=2)
+    assert (refused.value.key, refused.value.fits) == ("s", len("one two"))
