@@ -2,28 +2,31 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from ..errors import SizeError, Unsupported
+from ..pretrained.seam import Call
 from ..trace import Step
 
 
 @dataclass(frozen=True)
 class Channels:
-    """The score of one query and one key, (Σ q k / √d_head + bias) / temperature, taken apart.
+    """The score of one query and one key, (Σ q k · scale + bias) / temperature, taken apart.
 
     Attributes:
         q, k: (d,) float64, as the product takes them: with rotary positions turned already.
-        bias: what the encoding of positions adds to the scaled sum; 0 of one that adds nothing.
+        scale: 1 / √d_head, or what another model multiplies the sum by.
+        bias: what the encoding of positions, or else another model, adds to the scaled sum; 0 where nothing is.
         temperature: divides the score.
         score: as the pass itself computed it.
     """
 
     q: Tensor
     k: Tensor
+    scale: float
     bias: float
     temperature: float
     score: float
@@ -45,8 +48,8 @@ class Channels:
 
     @property
     def scaled(self) -> float:
-        """Σ q k / √d_head."""
-        return float(self.products.sum()) / math.sqrt(len(self.q))
+        """Σ q k · scale."""
+        return float(self.products.sum()) * self.scale
 
     @property
     def total(self) -> float:
@@ -81,5 +84,24 @@ def channels(
     if head not in range(h) or row not in range(i) or key not in range(j):
         raise SizeError(f"head={head}, row={row}, key={key}: there are {h} heads, {i} queries and {j} keys")
     own, other, score = q[head, row].double().cpu(), k[head, key].double().cpu(), float(scores[head, row, key])
-    bias = score * temperature - float(torch.dot(own, other)) / math.sqrt(len(own)) if biased else 0.0
-    return Channels(own, other, bias, temperature, score)
+    scale = 1 / math.sqrt(len(own))
+    bias = score * temperature - float(torch.dot(own, other)) * scale if biased else 0.0
+    return Channels(own, other, scale, bias, temperature, score)
+
+
+def channels_of_call(call: Call, head: int, row: int, key: int, *, temperature: float = 1.0) -> Channels:
+    """The same of a model of transformers, from a call that recorded "q", "k", "scores" and "scaling".
+
+    What the channels leave of the score, beyond rounding, is its bias: that of its positions, or of a cap on scores. Of
+    a pair that the mask forbids the score is what the channels make.
+    """
+    q, k, scores = (call.parts[name][0] for name in ("q", "k", "scores"))
+    own = q[head, row].double().cpu()
+    other = k[head * len(k) // len(q), key].double().cpu()
+    scale, score = float(call.parts["scaling"]), float(scores[head, row, key])
+    found = Channels(own, other, scale, 0.0, temperature, score)
+    if score <= torch.finfo(scores.dtype).min / 2:
+        return replace(found, score=found.total)
+    rest = score * temperature - found.scaled
+    rounding = (len(own) + 4) * torch.finfo(q.dtype).eps * float(found.products.abs().sum()) * scale
+    return found if abs(rest) <= rounding else replace(found, bias=rest)

@@ -305,7 +305,7 @@ class Model:
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Trace, Tensor | None]:
             trace, others = Trace(), {}
-            if trace_layer is not None and implementation is not None:
+            if trace_layer is not None and implementation not in (None, stack.sizes.implementation):
                 others[trace_layer] = as_implementation(stack.block(trace_layer).attention, implementation)
             hidden, weights = stack(
                 ids.to(stack.device),

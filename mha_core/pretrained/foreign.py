@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from ..attention.functional import check_temperature
 from ..attention.switches import Ablation
-from ..errors import PositionError, TooLong, Unsupported, WeightsFileError
+from ..errors import PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from ..models.block import BlockSizes
 from ..models.fall_back import FallBack
 from ..models.inputs import Mask, heads_on, padded
@@ -24,9 +25,10 @@ from ..models.switches import RunSwitches
 from ..positions import Position
 from .check import Findings, Group
 from .foreign_growth import grow
-from .foreign_runs import Pass, runs
+from .foreign_runs import Pass, call_of_layer, runs
 from .foreign_switches import joint, no_mask, values_mixed
 from .foreign_tokens import Tokens
+from .seam import Call
 from .wrapped import Wrapped
 
 if TYPE_CHECKING:
@@ -173,6 +175,35 @@ class ForeignModel(Model):
         """
         if trace_layer is not None or implementation is not None:
             raise self.cannot("steps")
+        how: dict[str, Any] = {"mask": mask, "position": position, "heads_off": heads_off}
+        how |= {"temperature": temperature, "values_off": values_off}
+        rows, whole, asked = self._asked(text, target, **how)
+        return runs(self, [rows], whole, replace(asked, all_logits=all_logits))[0]
+
+    def call_of_layer(
+        self, text: str, layer: int, record: Iterable[str], **switches: Any
+    ) -> tuple[Call, list[str], list[str]]:
+        """What passed the seam in a layer of this group, and the tokens that look and those that are looked at.
+
+        Args:
+            record: names of parts, see `seam.Call`.
+            switches: as in `run`.
+
+        Raises:
+            SizeError: there is no such layer. Unsupported: the model hands its maps out itself.
+        """
+        if layer not in range(self.sizes.n_layers):
+            raise SizeError(f"layer={layer}: the layers are 0 to {self.sizes.n_layers - 1}")
+        if not self.findings.by_seam:
+            raise Unsupported(f"{self.name} hands out its maps and nothing of how they are made")
+        rows, whole, asked = self._asked(text, None, **switches)
+        call = call_of_layer(self, whole, replace(asked, record=frozenset(record)), layer)
+        return call, rows[0], asked.columns or rows[0]
+
+    def _asked(
+        self, text: str | Sequence[int], target: str | Sequence[int] | None, **switches: Any
+    ) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
+        """The tokens of the rows and their ids, what the model reads (1, i), and the pass over it."""
         tokens, ids = self.tokenize(text)
         ends = self.ends if isinstance(text, str) else (0, 0)
         written = self._target(ids, target) if self.wrapped.family.answers else None
@@ -182,13 +213,9 @@ class ForeignModel(Model):
             rows, ends = (cast(Tokens, self.tokenizer).read(written), written), (1, 0)
             columns = tokens if self.group == "cross" else None
         lengths = len(rows[1]), len(rows[1] if columns is None else columns)
-        switches = self.switches(
-            lengths[0], None, mask, position, heads_off, temperature, values_off, columns=lengths[1]
-        )
-        whole = torch.tensor([ids])
         given = None if written is None else torch.tensor([written])
-        asked = Pass(switches, ends, given, None, columns, all_logits)
-        return runs(self, [rows], whole, asked)[0]
+        asked = Pass(self.switches(lengths[0], None, columns=lengths[1], **switches), ends, given, None, columns)
+        return rows, torch.tensor([ids]), asked
 
     def run_batch(
         self,

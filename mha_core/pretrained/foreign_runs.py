@@ -13,6 +13,7 @@ from ..models.run import Run
 from ..models.switches import RunSwitches
 from . import memory
 from .foreign_switches import no_mask, of_one, on
+from .seam import Call
 from .wrapped import Answer
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Pass:
         keep: bool (b, i), False = padding.
         columns: the tokens that are looked at, where they are others than those that look.
         all_logits: of every position.
+        record: names of what is to be recorded beside the maps, see `seam.Call`.
     """
 
     switches: RunSwitches
@@ -38,6 +40,7 @@ class Pass:
     keep: Tensor | None = None
     columns: list[str] | None = None
     all_logits: bool = False
+    record: frozenset[str] = frozenset()
 
 
 def runs(model: ForeignModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, asked: Pass) -> list[Run]:
@@ -59,9 +62,16 @@ def runs(model: ForeignModel, coded: Sequence[tuple[list[str], list[int]]], ids:
     ]
 
 
+def call_of_layer(model: ForeignModel, ids: Tensor, asked: Pass, layer: int) -> Call:
+    """What passed the seam in one layer of the model's group, in a pass over ids (1, i)."""
+    calls = [call for call in _answer(model, ids, asked).calls if call.path in model.known(model.group).paths]
+    return calls[layer]
+
+
 def _answer(model: ForeignModel, ids: Tensor, asked: Pass) -> Answer:
     switches, device = asked.switches, model.device
     request = model.wrapped.request(
+        keep=asked.record,
         changed=frozenset(model.known(model.group).paths),
         allow=None if no_mask(switches.mask) else on(switches.allow, device),
         heads=on(switches.ablate.heads, device),

@@ -35,7 +35,8 @@ class Call:
         weights: (b, h, i, j); rows may sum to less than 1.
         kv_heads: heads of the keys and values; h / kv_heads query heads that follow each other share one.
         parts: what was asked for, of "q" (b, h, i, d), "k" and "v" (b, kv heads, j, d), "scores" (b, h, i, j) as the
-            softmax takes them, "mask" as the model hands it over, and "mixed" (b, i, h, d).
+            softmax takes them, "scaling" (), what multiplies q kᵀ, "mask" as the model hands it over, and "mixed"
+            (b, i, h, d).
     """
 
     path: str
@@ -127,6 +128,7 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: 
     parts = {"q": query, "k": key, "v": value, "mixed": mixed}
     parts |= {"mask": kwargs.get("attention_mask", args[0] if args else None)}
     parts |= {"scores": softmax.scores if softmax is not None else None}
+    parts |= {"scaling": torch.tensor(kwargs.get("scaling") or query.shape[-1] ** -0.5, dtype=torch.float64)}
     kept = {name: parts[name].detach() for name in request.keep if isinstance(parts.get(name), Tensor)}
     request.calls.append(Call(path, weights.detach(), key.shape[1], kept))
     return mixed, weights, *more

@@ -37,7 +37,7 @@ ASSUMES = {
 LEAVES_OUT = (
     "Both leave norms and feed-forward networks out and take what is mixed for separable: a share says where something "
     "could come from, not that the answer hangs on it. After many layers the shares even out, or pile up on the first "
-    "token. Switch a head off to see what it does."
+    "token: docs/what-attention-does-not-tell.md has examples. Switch a head off to see what it does."
 )
 CROSS = "What this decoder takes from the other text, between its layers, is not in the picture."
 
@@ -171,6 +171,7 @@ def _left_out(found: Flow, token: str) -> str:
 
 
 def _percent(share: float) -> str:
-    if 0 < share < 0.0005:
-        return "less than 0.1 %"
-    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
+    """As `percent` of assets/web/base/words.js, which writes the other numbers of this view."""
+    if round(100 * share) or not share:
+        return f"{100 * share:.0f} %"
+    return "less than 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"

@@ -1,19 +1,25 @@
 """Channels: the score of one query and one key as the sum of what each channel of the head adds to it."""
 
-from typing import TypedDict
+import math
+from typing import NamedTuple, TypedDict, cast
 
-from mha_core import Model
-from mha_core.measure.channels import Channels, channels
+from cachetools import LRUCache
+from torch import Tensor
+
+from mha_core import Model, Step
+from mha_core.measure.channels import Channels, channels, channels_of_call
+from mha_core.pretrained.foreign import ForeignModel
+from mha_core.pretrained.seam import Call
 from pages.kit.draw import numbers
 from pages.kit.draw.packing import pack_focus
 from pages.kit.picture import models, pictures, traces, words
 from pages.kit.picture.link_query import LinkQuery
+from pages.kit.picture.settings import Settings
+from pages.kit.picture.sharing import shared, turn
 
 MOST_OF_IT = 0.8  # of the size of all products
-ROTATED = (
-    "q and k are as the product takes them, turned by their places (rotary positions): two channels each, half a head "
-    "apart, turn together."
-)
+CALLED_BYTES = 48 * 2**20
+ROTATED = "q and k are as the product takes them, turned by their places (rotary positions), two channels together."
 
 
 class ChannelsAnswer(TypedDict):
@@ -30,46 +36,90 @@ class ChannelsAnswer(TypedDict):
     notes: list[str]
 
 
+class Layer(NamedTuple):
+    """What is known of a layer: who looks, whom they look at, the weights (h, i, j), and how its scores are made.
+
+    Attributes:
+        steps: as our own layer recorded them; none of another's.
+        call: as it passed the seam of a model of transformers.
+    """
+
+    tokens: list[str]
+    keys: list[str]
+    weights: Tensor
+    kv_heads: int
+    steps: tuple[Step, ...] = ()
+    call: Call | None = None
+
+    def channels(self, settings: Settings, head: int, row: int, key: int) -> Channels:
+        """The score of a pair, taken apart."""
+        temperature = float(settings.temperature)
+        if self.call is not None:
+            return channels_of_call(self.call, head, row, key, temperature=temperature)
+        biased = "bias" in _places(settings, pictures.model_of(settings))
+        return channels(self.steps, head, row, key, temperature=temperature, biased=biased)
+
+
 def answer(query: LinkQuery) -> bytes:
     """The pair that a link looks at; without a key the one that its row looks at most. Raises a HeadlightError."""
     settings, _ = query.within()
-    model = query.model
-    at = query.place(pictures.tokens(settings))
-    traced = traces.traced(settings, at.layer, "fused")
-    weights = next(step.value for step in traced.steps if step.name == "weights")[0, at.head]
+    layer = layer_of(settings, query.at.layer)
+    at = query.place(layer.tokens)
+    weights = layer.weights[at.head]
     row = min(at.row or 0, len(weights) - 1)
     key = int(weights[row].argmax()) if at.key is None else min(at.key, weights.shape[1] - 1)
-    biased = "bias" in words.places(settings.position, model)
-    own = channels(traced.steps, at.head, row, key, temperature=float(settings.temperature), biased=biased)
-    keys = pictures.tokens(settings) if model.group == "cross" else traced.tokens
-    notes = [ROTATED] if "rotate" in words.places(settings.position, model) else []
+    own = layer.channels(settings, at.head, row, key)
+    places = _places(settings, query.model)
+    adds = "the encoding of positions" if "bias" in places else "the model"
     header: ChannelsAnswer = {
         "layer": at.layer,
         "head": at.head,
         "row": row,
         "key": key,
-        "query": traced.tokens[row],
-        "looked": keys[key],
+        "query": layer.tokens[row],
+        "looked": layer.keys[key],
         "strong": own.strongest(MOST_OF_IT),
         "said": [
-            _sum_in_words(own, f"“{traced.tokens[row]}” → “{keys[key]}”"),
+            _sum_in_words(own, f"“{layer.tokens[row]}” → “{layer.keys[key]}”", adds),
             _strongest_in_words(own),
             _weight_in_words(float(weights[row, key])),
         ],
-        "notes": [*notes, *_shared(model)],
+        "notes": [ROTATED] * ("rotate" in places) + _shared(layer),
     }
     return pack_focus(header, own.q, own.k, own.products)
 
 
-def _sum_in_words(own: Channels, pair: str) -> str:
-    """The sum, step by step, up to the score."""
+def layer_of(settings: Settings, layer: int) -> Layer:
+    """Raises what `Model.run` raises, and Unsupported of a model whose maps alone are known."""
+    model = pictures.model_of(settings)
+    if isinstance(model, ForeignModel):
+        return _called(settings, layer)
+    traced = traces.traced(settings, layer, "fused")
+    weights = next(step.value for step in traced.steps if step.name == "weights")[0]
+    keys = pictures.tokens(settings) if model.group == "cross" else traced.tokens
+    return Layer(traced.tokens, keys, weights, model.encoder.block(0).attention.n_kv_heads, traced.steps)
+
+
+@shared(LRUCache(CALLED_BYTES, lambda layer: 4 * layer.weights.nbytes))
+def _called(settings: Settings, layer: int) -> Layer:
+    """Of a model of transformers, kept: a pass of its own recorded it."""
+    model = cast(ForeignModel, pictures.model_of(settings))
+    with turn(len(pictures.tokens(settings)), models.heads(model)):
+        record = ("q", "k", "scores", "scaling")
+        call, tokens, keys = model.call_of_layer(settings.text, layer, record, **settings.switches(model))
+    return Layer(tokens, keys, call.weights[0].float().cpu(), call.kv_heads, call=call)
+
+
+def _sum_in_words(own: Channels, pair: str, adds: str) -> str:
+    """The sum, step by step, up to the score; `adds`: what has the bias."""
     d = len(own.q)
     total, positive, negative = (numbers.number(value, 2) for value in (
         float(own.products.sum()), own.positive, own.negative))  # fmt: skip
     parts = [f"The {d} products of {pair} sum to {total}: +{positive.lstrip('−')} and {negative}."]
-    parts.append(f"Divided by √{d} that is {numbers.number(own.scaled, 2)}")
+    usual = math.isclose(own.scale, 1 / math.sqrt(d))
+    parts.append(f"{f'Divided by √{d}' if usual else f'Times {own.scale:.3g}'} that is {numbers.number(own.scaled, 2)}")
     if own.bias:
-        parts[-1] += f", the encoding of positions adds {numbers.number(own.bias, 2)}"
+        parts[-1] += f", {adds} adds {numbers.number(own.bias, 2)}"
     if own.temperature != 1:
         parts[-1] += f", the temperature {own.temperature:g} divides it"
     return f"{' '.join(parts)}: the score is {numbers.number(own.score, 2)}."
@@ -96,9 +146,14 @@ def _weight_in_words(weight: float) -> str:
     return f"Among the scores of its row the softmax makes a weight of {numbers.weight(weight)} of it."
 
 
-def _shared(model: Model) -> list[str]:
+def _places(settings: Settings, model: Model) -> frozenset[str]:
+    """Where positions act, as in `Position.acts`."""
+    if isinstance(model, ForeignModel):
+        return model.findings.acts if settings.position == "trained" else frozenset()
+    return words.places(settings.position, model)
+
+
+def _shared(layer: Layer) -> list[str]:
     """That heads share their keys, where they do."""
-    stack = models.stack_of(model)
-    kv_heads = model.sizes.n_heads if stack is None else stack.block(0).attention.n_kv_heads
-    many = model.sizes.n_heads // kv_heads
+    many = len(layer.weights) // layer.kv_heads
     return [f"{many} heads that follow each other share one k."] if many > 1 else []

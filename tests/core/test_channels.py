@@ -15,6 +15,7 @@ from mha_core.trace import Trace
 
 from .runs import randomised
 
+pytestmark = pytest.mark.numeric
 U = torch.finfo(torch.float32).eps / 2
 
 
@@ -76,12 +77,12 @@ def test_heads_that_share_keys_and_turned_channels() -> None:
 
 def test_the_fewest_channels_that_make_most_of_it() -> None:
     q = torch.tensor([1.0, -4.0, 2.0, 3.0]).double()
-    found = Channels(q, torch.ones(4).double(), 0.0, 1.0, 1.0)
+    found = Channels(q, torch.ones(4).double(), 0.5, 0.0, 1.0, 1.0)
     assert (found.positive, found.negative, found.scaled) == (6.0, -4.0, 1.0)
     assert found.strongest(0.7) == [1, 3]
     assert found.strongest(0.71) == [1, 3, 2]
     assert found.strongest(1.0) == [1, 3, 2, 0]
-    assert Channels(q * 0, q, 0.0, 1.0, 0.0).strongest(0.8) == []
+    assert Channels(q * 0, q, 0.5, 0.0, 1.0, 0.0).strongest(0.8) == []
 
 
 def test_what_is_not_there_is_refused(tiny: Model) -> None:

@@ -19,6 +19,7 @@ from mha_core.models.stack import Stack
 
 from .runs import TINY_WORDS, randomised, trained
 
+pytestmark = pytest.mark.numeric
 EPS = torch.finfo(torch.float64).eps
 
 

@@ -114,7 +114,7 @@ def test_where_it_cannot_be_followed() -> None:
         {"at": "2.7.3", "mask": "causal", "t": "2"},
         {"at": "0.0.1.5", "mask": "causal", "pos": "alibi"},
         {"at": "1.4.1.0", "pos": "rotary"},
-        {"at": "1.2.3.1", "model": "dates-sinusoidal-1~cross", "s": "1 May 2020"},
+        {"at": "0.0.9.1", "model": "dates-sinusoidal-1~cross", "s": "1 May 2020"},
         {"at": "4.2.3.1", "model": "smollm2"},
     ],
 )
@@ -132,6 +132,7 @@ def test_the_channels_of_a_pair(link: dict[str, str]) -> None:
     model = pictures.model_of(settings)
     run = settings.run(model, trace_layer=header["layer"])
     row, key = header["row"], header["key"]
+    assert row == int(link["at"].split(".")[2])
     weights = run.weights[header["layer"], header["head"], row]
     if link["at"].count(".") < 3:
         assert key == int(weights.argmax()), "what the row looks at most"

@@ -19,6 +19,7 @@ from starlette.testclient import TestClient
 from mha_core.errors import HeadlightError
 from mha_core.measure.measures import largest_difference
 from pages.explore import message as explore
+from pages.explore import pair_channels
 from pages.explore.pins import parse_pin, pin_tail
 from pages.kit.picture import abilities, foreign, models, pictures, take_along
 from pages.kit.picture.link_query import LinkQuery
@@ -96,6 +97,55 @@ def test_a_name_has_a_kind_of_attention_behind_it() -> None:
     link = LinkQuery(query(name_of("gpt2", "cross")))
     settings, _ = link.within()
     assert (settings.model, link.unusable) == (name_of("gpt2"), {"model": [name_of("gpt2")]})
+
+
+@pytest.mark.parametrize("model", [*map(name_of, KINDS), name_of("t5", "decoder"), name_of("t5", "cross")])
+def test_channels_of_a_pair_make_its_score(model: str) -> None:
+    """They make it alone, but for t5, which adds a number for each distance, and gpt_oss, which takes the row's largest
+    score off all of them.
+    """
+    settings = Settings(TEXT, model=model)
+    run = pictures.picture(settings).run
+    added = {}
+    for row, key in ((1, 0), (2, 1), (2, 2)):
+        head, layer = 3, 1
+        at = f"{layer}.{head}.{row}.{key}"
+        found = pair_channels.layer_of(settings, layer)
+        own = found.channels(settings, head, row, key)
+        added[row, key] = own.bias
+        assert own.total == pytest.approx(own.score, abs=1e-5)
+        message, body = unpacked(explore.channels(query(model, at=at)))
+        said = unpacked(body[: message["parts"][0]])[0]
+        assert (said["query"], said["looked"]) == (run.tokens[row], (run.columns or run.tokens)[key])
+        assert said["strong"] == own.strongest(0.8)
+        # the row again, from its scores: what lies beside them takes its part of it
+        scores = torch.tensor([found.channels(settings, head, row, one).score for one in range(key + 1)])
+        weights = run.weights[layer, head, row, : key + 1]
+        assert torch.allclose(scores.double().softmax(0), weights.double() / weights.sum(), atol=1e-5)
+    if model in (name_of("t5"), name_of("t5", "decoder")):
+        assert added[1, 0] == pytest.approx(added[2, 1], abs=1e-5)
+        assert added[2, 2] != 0
+    elif model == name_of("gpt_oss"):
+        assert added[2, 1] == pytest.approx(added[2, 2], abs=1e-5)
+    else:
+        assert set(added.values()) == {0.0}
+
+
+def test_channels_of_a_pair_that_a_mask_forbids_and_of_cooled_scores() -> None:
+    settings = Settings(TEXT, "sinks:1", temperature=0.5, model=name_of("gpt2"))
+    layer = pair_channels.layer_of(settings, 0)
+    for row, key in ((1, 3), (3, 1), (3, 0)):  # the model's own mask, the visitor's, and neither
+        own = layer.channels(settings, 1, row, key)
+        assert own.total == pytest.approx(own.score, abs=1e-5)
+        assert (own.bias, float(layer.weights[1, row, key])) == (0, float(key == 0))
+
+
+def test_its_maps_can_be_followed_but_not_its_values() -> None:
+    assert explore.flow(query(name_of("gpt_oss"), view="flow"))
+    with pytest.raises(HeadlightError, match="not its values"):
+        explore.flow(query(name_of("gpt2"), view="flow.norm"))
+    with pytest.raises(HeadlightError, match="from one text at another"):
+        explore.flow(query(name_of("t5", "cross"), view="flow"))
 
 
 def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: Path, monkeypatch: Any) -> None:

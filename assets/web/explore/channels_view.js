@@ -40,7 +40,13 @@ export class ChannelsView {
     this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text) });
     this.rows = h("tbody");
     this.table = h("details", { ontoggle: () => view.redraw() }, h("summary", {}, "As a table"));
-    this.table.append(h("div", { class: "table", tabindex: "0", role: "region" }, listOf(COLUMNS, this.rows)));
+    this.table.append(
+      h(
+        "div",
+        { class: "table", tabindex: "0", role: "region", "aria-label": "Channels as a table" },
+        listOf(COLUMNS, this.rows),
+      ),
+    );
     const legend = div("label", "up and orange: above 0, down and blue: below 0; full colour: the strongest");
     this.element = div(
       "channels-view",

@@ -15,6 +15,7 @@ import { percent, quoted, ranked } from "../base/words.js";
 const NORM = "norm"; // as the link says it
 const MOST_ROWS = 20; // tokens of the table
 const HIGH = 460; // pixels, where there are few layers
+const LEGEND = "thickness: the share; straight up: what a token keeps; the accent: the strongest way";
 
 export class FlowView {
   name = "flow";
@@ -55,7 +56,8 @@ export class FlowView {
       div("actions", this.measure.element),
       this.said,
       div("scrolls", this.grid.element),
-      div("under", this.left, this.readout),
+      div("under", div("label", LEGEND), this.readout),
+      this.left,
       this.table,
       this.notes,
       more,
