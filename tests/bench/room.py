@@ -83,7 +83,9 @@ class Person:
         except (OSError, asyncio.IncompleteReadError):
             return 0, ""
         head, _, body = answer.partition("\r\n\r\n")
-        return int(head.split()[1]) if head.startswith("HTTP/1.") else 0, body[body.find("{") : body.rfind("}") + 1]
+        told = body[body.find("{") : body.rfind("}") + 1]
+        status = int(head.split()[1]) if head.startswith("HTTP/1.") else 0
+        return (0, "") if status == 200 and not told else (status, told or body)  # who answered was killed meanwhile
 
     async def follow(self) -> None:
         """Listens until it is cancelled or the room is gone."""
