@@ -19,7 +19,7 @@ MODULES = (
     "pages.explore.goes_on", "pages.explore.heads_overview", "pages.explore.layer_flow",
     "pages.explore.long_message", "pages.explore.pair_channels", "pages.masks.message", "pages.compare.message",
     "pages.compare.orders", "pages.compare.each_head", "pages.shapes.message", "pages.train.film",
-    "pages.positions.map_view",
+    "pages.positions.map_view", "pages.kit.rooms.messages",
 )  # fmt: skip
 _HEAD = """// Written by `python -m pages.kit.wire.declarations` of what makes the messages; do not edit.
 
