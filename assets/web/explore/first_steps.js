@@ -172,7 +172,7 @@ export class FirstSteps {
 
   draw() {
     const { view } = this;
-    this.element.hidden = view.maps.columns !== null; // what is asked is asked of one sentence
+    this.element.hidden = view.maps.columns !== null || "s" in view.picture.fixed; // it is asked of one sentence, of a model
     if (this.element.hidden || !view.weights || view.waiting || !view.text.trim()) return; // its numbers are on their way, or there are none
     const before = this.asked?.model === view.picture.model ? this.asked : null;
     if (!before || (!this.isDone(before) && before.ground.of !== this.ground.of)) this.ask();
