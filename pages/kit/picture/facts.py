@@ -77,7 +77,7 @@ def modules() -> dict[Path, str]:
     """Each file that is written, and its text; what a picture to take home does not need stands apart."""
     of_pages = {
         "TERMS": ("Record<string, string>", "The words that a text marks, each with its sentence.", MARKED),
-        "OWN_CODE": ("string", "How one looks at a model of one’s own, which the app cannot open.", models.OWN_CODE),
+        "OWN_CODE": ("string", "How one looks at a model of one’s own in Python.", models.OWN_CODE),
     }
     return {FOLDER / "facts.js": _text(table()), FOLDER / "page_facts.js": _text(of_pages)}
 
