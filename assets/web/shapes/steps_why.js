@@ -80,7 +80,7 @@ function masked({ step }) {
 }
 
 /** What a mask leaves out. @param {Scene} scene */
-function allowed({ step, trace }) {
+function allowed({ step }) {
   const closed = step.here ? step.memory.filter((value) => !value).length : 0;
   return `True where a query may look: ${many(closed)} of ${many(step.count)} places are closed. Its last axis is 1, so it stretches over all heads: none has a mask of its own.`;
 }
