@@ -54,6 +54,11 @@ def read(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
     return together(ids) if together else [tokenizer.id_to_token(one) or "" for one in ids]
 
 
+def no_mask(mask: Mask) -> bool:
+    """Whether nothing is asked for beside the model's own."""
+    return mask is masks.full or (isinstance(mask, str) and mask == "none")
+
+
 def joint_mask(
     mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor | None, len_k: int | None = None
 ) -> Tensor | None:
@@ -71,7 +76,7 @@ def joint_mask(
         return allow if keep is None else allow & keep.to(allow.device)[:, None, None, :]
     if not isinstance(mask, str) and not callable(mask):
         raise MaskError(f"mask must be a written form, a rule or a bool tensor, got {type(mask).__name__}")
-    if keep is None and own_mask == "none" and (mask == "none" or mask is masks.full):
+    if keep is None and own_mask == "none" and no_mask(mask):
         return None
     rule = masks.parse(mask) if isinstance(mask, str) else mask
     allow = masks.allow(masks.both(own, rule), length, len_k, keep)

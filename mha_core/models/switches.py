@@ -13,7 +13,7 @@ from .. import masks
 from ..attention.switches import Ablation
 from ..positions import Position
 from .changes import Changes, in_words
-from .inputs import Mask, position_for
+from .inputs import Mask, no_mask, position_for
 from .stack import Stack
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class RunSwitches:
 
 
 def _of_mask(mask: Mask) -> list[str]:
-    if mask is masks.full or (isinstance(mask, str) and mask == "none"):
+    if no_mask(mask):
         return []
     if mask is masks.causal:
         return ["mask causal"]

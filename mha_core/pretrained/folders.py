@@ -21,7 +21,7 @@ MOST_SHARDS = 1000
 DEEPEST = 20
 MOST_VALUES = 200_000
 # what a number in a description may be at most where transformers makes that many things of it, by a word of its name
-MOST = {"layers": 1000, "layer": 1000, "depth": 1000, "blocks": 1000, "labels": 100_000, "experts": 10_000}
+MOST = {"layers": 256, "layer": 256, "depth": 256, "blocks": 256, "labels": 100_000, "experts": 10_000}
 LARGEST_NUMBER = 2**40
 SHARD = re.compile(r"[\w.-]{1,200}\.safetensors")
 

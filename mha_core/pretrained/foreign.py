@@ -13,11 +13,10 @@ import torch
 from torch import Tensor
 
 from ..attention.functional import check_temperature
-from ..attention.switches import Ablation
 from ..errors import PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from ..models.block import BlockSizes
 from ..models.fall_back import FallBack
-from ..models.inputs import Mask, heads_on, padded
+from ..models.inputs import Mask, no_mask, padded
 from ..models.model import Grown, Model, ends_of
 from ..models.run import Run
 from ..models.stack import Stack
@@ -26,7 +25,6 @@ from ..positions import Position
 from .check import Findings, Group
 from .foreign_growth import grow
 from .foreign_runs import Pass, call_of_layer, runs
-from .foreign_switches import joint, no_mask, values_mixed
 from .foreign_tokens import Tokens
 from .seam import Call
 from .wrapped import Wrapped
@@ -212,9 +210,9 @@ class ForeignModel(Model):
         if written is not None and self.group != "encoder":
             rows, ends = (cast(Tokens, self.tokenizer).read(written), written), (1, 0)
             columns = tokens if self.group == "cross" else None
-        lengths = len(rows[1]), len(rows[1] if columns is None else columns)
+        len_k = None if columns is None else len(columns)
         given = None if written is None else torch.tensor([written])
-        asked = Pass(self.switches(lengths[0], None, columns=lengths[1], **switches), ends, given, None, columns)
+        asked = Pass(self.switches(len(rows[1]), None, columns=len_k, **switches), ends, given, None, columns)
         return rows, torch.tensor([ids]), asked
 
     def run_batch(
@@ -249,7 +247,11 @@ class ForeignModel(Model):
         values_off: Iterable[int] = (),
         columns: int | None = None,
     ) -> RunSwitches:
-        """As `Model.switches`; `columns` are the keys, where they are others than the queries."""
+        """As `Model.switches`.
+
+        Raises:
+            Unsupported: something that is not in `can`, with its reason.
+        """
         values, off = tuple(values_off), tuple(heads_off)
         if not isinstance(position, str) or position not in ("trained", "none"):
             raise PositionError(f"position={position!r:.40}: choose trained or none; {self.name} has its own alone")
@@ -264,10 +266,7 @@ class ForeignModel(Model):
             if asked and name not in self.can:
                 raise self.cannot(name)
         check_temperature(temperature)
-        sizes = length, columns or length
-        allow = joint(mask, self.own_mask, self.group, self.sizes.n_heads, sizes, keep)
-        ablate = Ablation(heads_on(off, self.sizes), values_mixed(values, self.group, sizes))
-        return RunSwitches(self, mask, position, temperature, allow, ablate, values)
+        return super().switches(length, keep, mask, position, off, temperature, values, columns)
 
     def grow(self, ids: Sequence[int], kept: Any, asked: tuple[Any, ...]) -> Grown:
         return grow(self, ids, kept, asked)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..errors import Unsupported
+from ..models.inputs import no_mask
 from ..models.model import Grown
-from .foreign_switches import no_mask, on
+from .foreign_runs import on
 
 if TYPE_CHECKING:
     from .foreign import ForeignModel

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ..models.inputs import no_mask
 from ..models.run import Run
 from ..models.switches import RunSwitches
 from . import memory
-from .foreign_switches import no_mask, of_one, on
 from .seam import Call
 from .wrapped import Answer
 
@@ -113,7 +113,6 @@ def _run(
     weights = torch.stack([one[:, :n, :m] for one in maps])
     hidden = torch.stack([one[:n] for one in states])
     writes = logits is not None and model.wrapped.family.writes and model.group != "encoder"
-    changes = asked.switches.changes(tokens if asked.columns is None else asked.columns, row)
     return Run(
         tokens=tokens,
         ids=ids,
@@ -126,8 +125,13 @@ def _run(
         logits=logits[row, 0 if asked.all_logits else n - 1 : n] if logits is not None and writes else None,
         kv_heads=known.kv_heads,
         ends=asked.ends,
-        changes=replace(changes, allow=of_one(asked.switches.allow, row, n, m)),
+        changes=asked.switches.changes(tokens, row, asked.columns),
         columns=asked.columns,
         nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks else None,
         paths=known.paths if model.findings.by_seam else (),
     )
+
+
+def on(tensor: Tensor | None, device: torch.device) -> Tensor | None:
+    """The tensor there, if there is one."""
+    return None if tensor is None else tensor.to(device)

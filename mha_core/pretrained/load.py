@@ -122,11 +122,11 @@ def _folder(name: str, revision: str | None) -> tuple[Path, dict[str, str]]:
 
 def _is_ours(folder: Path) -> bool:
     """Whether our own layers can run it: a saved run, or an encoder in MiniLM's form."""
-    return (folder / saved.RUN).exists() or bert.is_plain(folder)
+    return (folder / saved.RUN).is_file() or bert.is_plain(folder)
 
 
 def _local(folder: Path) -> Files:
-    if (folder / saved.RUN).exists():
+    if (folder / saved.RUN).is_file():
         history, tokenizer = saved.read(folder), saved.read_tokenizer(folder)
         stack, digest = saved.read_stack(folder, history, tokenizer.get_vocab_size())
         return Files(folder, stack, tokenizer, digest, history)

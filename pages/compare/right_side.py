@@ -5,7 +5,7 @@ from typing import Any
 from mha_core import Model
 from pages.kit.picture import abilities, models
 from pages.kit.picture.fields import DEFAULTS, SIDE
-from pages.kit.picture.link_query import LinkQuery, in_link
+from pages.kit.picture.link_query import SHARPER, LinkQuery, in_link
 
 LONGEST_TWICE = 1000  # characters of a painting that a link can hold for both sides
 Values = dict[str, Any]  # key of a control of a side, as of the left one -> what it says
@@ -31,7 +31,7 @@ def one_change(left: Values, model: Model) -> Values:
     right = left if left["mask"] == "painted" else left | {"p": ""}
     fixed = abilities.fixed(model)
     if {"pos", "mask"} <= set(fixed):
-        return right | ({} if "t" in fixed else {"t": 0.5 if left["t"] == 1 else 1.0})
+        return right | ({} if "t" in fixed else {"t": SHARPER if left["t"] == 1 else 1.0})
     stack = models.stack_of(model)
     no_positions = stack is not None and model.sizes.position == "none" and left["pos"] in ("as trained", "none")
     if not no_positions and "pos" not in fixed and len(right["p"]) <= LONGEST_TWICE:

@@ -362,7 +362,8 @@ def pieces(picture: Picture) -> list[str]:
     if marks := list(dict.fromkeys([*tokens[:first], *tokens[n - last :]])):
         where = " and ".join(["the start"] * (first > 0) + ["the end"] * (last > 0))
         mark = "mark" if len(marks) > 1 else "marks"
-        told.append(f"{' and '.join(marks)} {mark} {where}. Many heads put much of their weight there.")
+        sinks = " Many heads put much of their weight there." if picture.model.group != "cross" else ""
+        told.append(f"{' and '.join(marks)} {mark} {where}.{sinks}")
     return told
 
 

@@ -39,6 +39,13 @@ class Compare(Tab):
         """Waits until both maps have their numbers and the server has answered everything."""
         return self.rested(numbers=None, digest=digest)
 
+    def complete(self) -> Self:
+        """Waits for what is asked beneath the maps too, or can be: it comes after them, and says more."""
+        expect(self.shuffle).not_to_have_attribute("data-old", "")
+        answered = self.bars.locator(".all-bars:not([data-old])")
+        expect(answered.or_(self.bars.get_by_role("button", name="Switch off each head alone"))).to_be_visible()
+        return self.settled()
+
     def shows(self, left: Settings, right: Settings) -> tuple[Run, Run]:
         """Waits for exactly these two; returns what the core makes of them."""
         self.settled(f"{left.digest}-{right.digest}")

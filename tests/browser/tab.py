@@ -84,6 +84,10 @@ class Tab:
         """Waits until the picture is drawn and the server has answered everything."""
         return self.rested()
 
+    def complete(self) -> Self:
+        """Waits until nothing more comes by itself."""
+        return self.settled()
+
     def rested(self, **wanted: str | None) -> Self:
         """Waits until nothing goes on any more and the view says this of itself (data-…); None = whatever it says."""
         expect(self.view.first).to_be_visible()

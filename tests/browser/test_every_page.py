@@ -95,7 +95,7 @@ def texts(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_at_a_desk(name: str, new_tab: NewTab) -> None:
-    tab = new_tab(KINDS[name]).open(**RICH[name])
+    tab = new_tab(KINDS[name]).open(**RICH[name]).complete()
     page = tab.page
     wanted = {key: value if isinstance(value, list) else [value] for key, value in RICH[name].items()}
     assert tab.query == wanted

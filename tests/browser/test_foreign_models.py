@@ -61,6 +61,7 @@ def test_two_texts_on_three_pages(explore: Explore) -> None:
     attention.get_by_role("button", name="cross").click()
     expect(explore.view.locator(".notices")).to_contain_text("the columns are the sentence")
     explore.settled()
+    expect(explore.view.locator(".first-steps")).to_be_hidden()
     rows, columns = size_of(explore, ".large")
     assert (rows, columns) == (str(len(explore.chips())), "9")
     grid = explore.view.locator(".large .map[role=grid] .cell")

@@ -273,6 +273,13 @@ def test_bad_input_of_a_run(loaded: Any) -> None:
         model.run(TEXT, trace_layer=0)
 
 
+def test_what_the_tokenizer_has_no_word_for_is_its_number(loaded: Any) -> None:
+    model = loaded("gpt2")
+    unknown = model.tokenizer.get_vocab_size()
+    assert unknown < model.sizes.vocabulary, "as in many a published model"
+    assert model.run([0, unknown]).tokens[1] == f"<{unknown}>"
+
+
 def test_a_sentence_whose_maps_do_not_fit(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available", lambda: 1000)
     with pytest.raises(DeviceError, match=r"8 tokens of .* needs 0 MB of memory, this machine has 0 MB left; shorten"):

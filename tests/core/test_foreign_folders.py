@@ -21,10 +21,12 @@ from safetensors.torch import load_file, save_file
 from mha_core import load_model
 from mha_core.errors import HeadlightError, Unsupported, WeightsFileError
 from mha_core.pretrained import folders, hub, memory, offline
+from mha_core.training import saved
 
 from . import tiny_models
 from .test_seam import model_of
 
+SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "trained"
 CONFIG, WEIGHTS, TOKENIZER, SETTINGS = "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"
 
 
@@ -163,7 +165,7 @@ CASES: list[tuple[str, Callable[[Path], None], str]] = [
     ("data beyond the file", header((66).to_bytes(8, "little") + json.dumps(
         {"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 10**15]}}).encode().ljust(66)), r"header is damaged"),
     ("a petabyte", described(vocab_size=2**39, hidden_size=2**11), r"describes .* numbers, the weights are"),
-    ("layers", described(num_hidden_layers=10**9), r"num_hidden_layers=1,000,000,000, at most 1,000 is read"),
+    ("layers", described(num_hidden_layers=10**9), r"num_hidden_layers=1,000,000,000, at most 256 is read"),
     ("labels", described(num_labels=10**9), r"num_labels=1,000,000,000"),
     ("a number", described(intermediate_size=10**30), r"impossible sizes"),
     ("no type", described(model_type=None), r"names no model_type"),
@@ -186,6 +188,17 @@ def test_what_is_refused(folder: Path, spoil: Callable[[Path], None], said: str)
         load_model(str(folder), device="cpu")
     assert time.process_time() - before < 5
     assert "\n" not in str(caught.value).strip()
+
+
+def test_pipes_in_the_place_of_a_runs_files(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(folder / saved.RUN)
+    assert load_model(str(folder), device="cpu").history is None
+    for name in (TOKENIZER, WEIGHTS):
+        run = shutil.copytree(SHIPPED / "who-none-1", tmp_path / name)
+        (run / name).unlink()
+        os.mkfifo(run / name)
+        with pytest.raises(WeightsFileError, match=f"{name} is no regular file"):
+            load_model(str(run), device="cpu")
 
 
 def test_a_class_that_is_none_of_the_familys(folder: Path) -> None:

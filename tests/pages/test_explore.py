@@ -215,6 +215,9 @@ def test_a_translator_s_groups_and_a_model_of_pictures() -> None:
         assert (maps[0].argmax() == columns - 1) == (group == "cross"), "the first digit comes from the year"
         off, _ = picture_of("maps", model=f"dates-sinusoidal-1~{group}", off="L0 H0")
         assert off["label"].startswith("1 head off")
-        assert picture_of("pair", model=f"dates-sinusoidal-1~{group}")[0]["notices"] == said["notices"]
+        pair, _ = picture_of("pair", model=f"dates-sinusoidal-1~{group}")
+        assert pair["notices"] == said["notices"]
+        assert pair["contrast"] == f"One thing differs: {'positions' if group != 'cross' else 'temperature'}."
+        assert said["pieces"] == ["[START] marks the start."] * (group == "cross") or group != "cross"
     with pytest.raises(Refused, match="reads pictures, not sentences"):
         picture_of("maps", model="shapes-sinusoidal-1")

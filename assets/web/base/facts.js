@@ -18,6 +18,9 @@ export const MODEL = "minilm";
 /** The one whose loading takes long enough to say so. @type {string} */
 export const LARGE_MODEL = "smollm2";
 
+/** The column for what of a row goes to no word. @type {string} */
+export const NOBODY = "no word";
+
 /** Bytes of the query of a link. @type {number} */
 export const LONGEST_LINK = 6000;
 

@@ -185,18 +185,23 @@ export class View {
     this.element.hidden = false;
     const width = this.element.clientWidth;
     if (!width) return;
-    if (!this.themed) this.theme = themeOf(this.root instanceof ShadowRoot ? this.root.host : this.root);
-    this.themed = true;
+    this.dress();
     this.narrow = width < NARROW;
     this.compact = width < COMPACT;
     this.projector = document.documentElement.classList.contains("projector");
     this.alone = shownAlone();
-    setAttribute(this.element, "data-theme", this.theme);
     setAttribute(this.element, "data-picture", this.alone || null);
     this.kinds(this.holds);
     this.draw(width);
     cover(this.element, this.kind);
     Object.assign(this.element.dataset, { turn: this.turn, heard: this.heard });
+  }
+
+  /** In the colours of the page, once they are known. */
+  dress() {
+    if (!this.themed) this.theme = themeOf(this.root instanceof ShadowRoot ? this.root.host : this.root);
+    this.themed = true;
+    setAttribute(this.element, "data-theme", this.theme);
   }
 
   /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */

@@ -1,5 +1,7 @@
 // Sentences and numbers, each computed from the weights that are shown.
 
+import { NOBODY } from "./facts.js";
+
 export const OFF = "switched off: what it finds is not passed on"; // said of a head
 export const BLOCKED = "blocked by the mask"; // said of a cell
 
@@ -70,7 +72,7 @@ export function gave(who, whom, before, now, beside = false) {
 export const total = (weights) => weights.reduce((sum, weight) => sum + weight, 0).toFixed(2);
 
 /** A token inside a sentence, where a comma or an apostrophe would be taken for the sentence's own. */
-export const quoted = (token) => `“${token}”`;
+export const quoted = (token) => (token === NOBODY ? token : `“${token}”`);
 
 /** One line each on what the row in focus makes of query, key and value.
  * @param {string[]} tokens @param {Float32Array} weights of the row @param {string[]} [keys] that it looks at
@@ -82,6 +84,12 @@ export function story(tokens, row, weights, keys = tokens) {
   const query = `what ${own} looks for. Its row shows how well each word fits.`;
   if (weight === 0)
     return [query, "what each word offers: here none may be looked at.", "what is passed on: here nothing."];
+  if (keys[best] === NOBODY)
+    return [
+      query,
+      `what each word offers: ${NOBODY} fits it well.`,
+      `what is passed on: the words’ values, ${percent(1 - weight)} in all.`,
+    ];
   return [
     query,
     `what each word offers: ${winner} fits this query best.`,

@@ -28,6 +28,12 @@ export class ChangeTiles extends ControlChips {
     this.view.model.switchHeads(heads);
   }
 
+  /** Opens the panel of one control behind its tile, where Tab goes next, or closes it. @param {string} key */
+  show(key, focus = true) {
+    super.show(key, focus);
+    this.openers.find(({ dataset }) => dataset.key === key)?.after(this.panel);
+  }
+
   /** What they change stays in sight above the sheet of a phone. */
   reveal() {
     if (this.view.narrow) bringUnderBar(this.view.changes.element);

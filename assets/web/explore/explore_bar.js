@@ -179,6 +179,7 @@ export class ExploreBar {
     );
     rove(this.layers);
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
+    this.every.hidden = maps.layers < 2 && !shownAll;
     setText(this.every, shownAll ? "one layer" : `all ${maps.layers * maps.heads} heads`);
     setAttribute(this.every, "aria-pressed", String(shownAll));
   }

@@ -172,7 +172,9 @@ export class FirstSteps {
 
   draw() {
     const { view } = this;
-    this.element.hidden = view.maps.columns !== null || view.picture.tile > 0; // it is asked of one sentence whose maps are all here
+    const { picture, maps } = view;
+    // what is asked is asked of one sentence, of a model, whose maps are all here
+    this.element.hidden = maps.columns !== null || "s" in picture.fixed || picture.tile > 0;
     if (this.element.hidden || !view.weights || view.waiting || !view.text.trim()) return; // its numbers are on their way, or there are none
     const before = this.asked?.model === view.picture.model ? this.asked : null;
     if (!before || (!this.isDone(before) && before.ground.of !== this.ground.of)) this.ask();

@@ -161,6 +161,7 @@ export class FocusPanel {
     const mode = look.table ? "table" : look.lines && most <= MOST_WORDS ? "lines" : "map";
     this.modes.press(mode);
     this.modes.buttons[0].disabled = most > MOST_WORDS;
+    setAttribute(this.modes.buttons[0], "title", most > MOST_WORDS ? `lines join at most ${MOST_WORDS} words` : null);
     const shown = {
       tokens: maps.tokens,
       keys: maps.keys,

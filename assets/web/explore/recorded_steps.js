@@ -19,14 +19,13 @@ export class RecordedSteps {
 
   /** What computes is not offered, and the box says the step alone. */
   draw() {
-    const { picture, text, box, bar, steps } = this.view;
+    const { picture, text, box, bar } = this.view;
     const { presets, fixed } = picture;
     const why = fixed.s ?? "";
     this.element.hidden = !why;
     setText(this.why, why);
     box.input.readOnly = Boolean(why);
     bar.tries.element.hidden = Boolean(why);
-    steps.element.hidden ||= Boolean(why); // which its own drawing has said before
     this.player.hidden = presets.length < 2;
     if (this.player.hidden) return;
     setAttribute(this.slider, "max", String(presets.length - 1));

@@ -78,9 +78,13 @@ export class OtherModels {
       this.machine,
       h("h3", {}, "What opens here"),
       h("p", {}, "A model that you train on the Train page: it stands in the list when it is trained."),
-      h("p", {}, "A run of Headlight as a zip file: “Open a saved run” on the Train page."),
-      h("h3", {}, "What Python opens"),
-      h("p", {}, "The folder of any text model of transformers: config.json, its tokenizer and safetensors."),
+      h(
+        "p",
+        {},
+        "A run of Headlight as a zip file, or a recording: “Open a saved run or a recording” on the Train page.",
+      ),
+      h("h3", {}, "In Python"),
+      h("p", {}, "load_model opens the folder of any text model of transformers; watch reads any module of torch."),
       h("pre", {}, OWN_CODE),
     );
     this.element.addEventListener("close", () => this.under?.abort());
@@ -146,7 +150,7 @@ export class OtherModels {
       this.bring.dataset.id = id;
       setText(this.bring, size ? `Download ${written(size)}` : "Open it: nothing is missing");
       this.bring.hidden = false;
-      return `${id}: ${written(size)} come to this machine’s cache.`;
+      return size ? `${id}: ${written(size)} come to this machine’s cache.` : `${id} is in this machine’s cache.`;
     });
   }
 

@@ -39,26 +39,27 @@ function write(context, { left, top, step, wide, visible, seen, font, inks }, at
  * @param {CanvasRenderingContext2D} context @param {BigMap} map @returns {number} every which token is written
  */
 export function drawLabels(context, map) {
-  const { step, inks, font, visible, seen } = map;
+  const { step, wide, inks, font, visible, seen } = map;
   const { first, row, key: chosen, best = null } = /** @type {import("./map.js").MapPicture} */ (map.shown);
   const key = chosen ?? best;
-  const every = Math.max(1, Math.ceil((font * 1.05) / step));
-  const isWritten = (/** @type {number} */ at, /** @type {number | null} */ other) => {
+  const [down, along] = [step, wide].map((size) => Math.max(1, Math.ceil((font * 1.05) / size)));
+  const isWritten = (/** @type {number} */ at, /** @type {number | null} */ other, /** @type {number} */ every) => {
     const own = at + first;
     const crowded = every > 1 && other !== null && own !== other && Math.abs(own - other) < every;
     return (at % every === 0 || own === other) && !crowded;
   };
   visible.forEach((_, at) => {
-    if (isWritten(at, row)) write(context, map, at, { asRow: true, ink: at + first === row ? inks.query : inks.muted });
+    if (isWritten(at, row, down))
+      write(context, map, at, { asRow: true, ink: at + first === row ? inks.query : inks.muted });
   });
   seen.forEach((_, at) => {
-    if (!isWritten(at, key)) return;
+    if (!isWritten(at, key, along)) return;
     const isChosen = at + first === key;
     context.globalAlpha = key === null || isChosen ? 1 : 0.8;
     write(context, map, at, { asRow: false, ink: inks.key, strong: isChosen });
     context.globalAlpha = 1;
   });
-  return every;
+  return Math.max(down, along);
 }
 
 /** Writes the row and the column that are pointed at over what stands there.

@@ -135,7 +135,8 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
     return drawTile(context, drawn, tensor, plan, tile, box, head, colours.text);
   }).flat();
   const size = `${plan.height} × ${plan.width}${every > 1 ? `, one number in ${every} each way` : ""}`;
-  const blocks = plan.group ? `, read as ${plan.width / plan.group} blocks of ${plan.group}` : "";
+  const blocks =
+    plan.group && plan.group < plan.width ? `, read as ${plan.width / plan.group} blocks of ${plan.group}` : "";
   return { seen: single ? `${size}${blocks}` : `${plan.count} matrices of ${size}`, areas };
 }
 

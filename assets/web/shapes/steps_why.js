@@ -1,6 +1,8 @@
 // Why a step is there: one sentence each, with the sizes and numbers of the tensor that is shown. And which lesson shows
 // what happens without it.
 
+import { many as counted } from "../base/words.js";
+
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {import("./tensor.js").Trace} Trace */
 /** @typedef {{step: Tensor, one: Tensor, trace: Trace, at: (letter: string) => number, rows: number, matrix: string}} Scene
@@ -22,7 +24,7 @@ function split({ step, one, trace, at, matrix }) {
     return `This order, ${step.letters.join(" ")}, needs no transpose: einsum names the axes that it multiplies, so heads may stand behind the tokens.`;
   if (step.onlyHead === null && trace.implementation === "naive")
     return `The paper’s own way: every head has its own matrices, so there is nothing to split. ${at("h")} results of ${matrix}.`;
-  return `matmul works on the last two axes. So the ${at("h")} heads must stand before them, and each head sees its own ${matrix} matrix.`;
+  return `matmul works on the last two axes. So the ${counted(at("h"), "head")} must stand before them, and each head sees its own ${matrix} matrix.`;
 }
 
 /** The place where a rotary encoding acts. @param {Tensor} step */
@@ -78,9 +80,9 @@ function masked({ step }) {
 }
 
 /** What a mask leaves out. @param {Scene} scene */
-function allowed({ step, trace }) {
+function allowed({ step }) {
   const closed = step.here ? step.memory.filter((value) => !value).length : 0;
-  return `True where a query may look: ${many(closed)} of ${many(step.count)} places are closed. Its last axis is 1, so it stretches over all ${trace.heads} heads and none has a mask of its own.`;
+  return `True where a query may look: ${many(closed)} of ${many(step.count)} places are closed. Its last axis is 1, so it stretches over all heads: none has a mask of its own.`;
 }
 
 /** @type {WeakMap<Float32Array, string>} what dropout did to a memory of weights */
@@ -142,10 +144,10 @@ const WHY = {
   mixed: ({ trace }) =>
     `Each token takes in the values of the tokens that it looks at, by its row of ${trace.tokens.length} weights. Every head mixes its own ${trace.dHead} features.`,
   "mixed.transpose": ({ trace }) =>
-    `The way back: a token’s ${trace.heads} heads must stand side by side, before its ${trace.dHead} features, to be read as one row.`,
+    `The way back: a token’s ${counted(trace.heads, "head")} must stand side by side, before its ${trace.dHead} features, to be read as one row.`,
   "mixed.contiguous": copied,
   joined: ({ trace, at }) =>
-    `${trace.heads} heads of ${trace.dHead} features are ${at("c")} channels again, one head behind the other: the size that the layer began with.`,
+    `${counted(trace.heads, "head")} of ${trace.dHead} features are ${at("c")} channels again, one head behind the other: the size that the layer began with.`,
   out: ({ trace, step, one }) =>
     step.view && one
       ? "Batch first again, as it came in."

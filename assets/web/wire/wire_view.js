@@ -216,6 +216,7 @@ export class WireView extends View {
       this.element.prepend(this.bare);
       fillNotices(this.bare, this.notices);
       this.element.hidden = false;
+      this.dress();
     }
     setAttribute(this.element, "data-late", this.isLate ? "" : null);
     setAttribute(this.element, "data-typing", this.pause ? "" : null);

@@ -75,6 +75,8 @@ def text(file: Path) -> str:
 def content(file: Path) -> bytes:
     """The content of a file. Raises a WeightsFileError when it is missing or has more than its `LARGEST` bytes."""
     try:
+        if file.exists() and not file.is_file():  # a pipe would be waited for
+            raise WeightsFileError(f"{file.name} is no regular file")
         if file.stat().st_size > LARGEST[file.name]:
             raise WeightsFileError(f"{file.name} has more than {LARGEST[file.name]:,} bytes")
         return file.read_bytes()

@@ -9,7 +9,7 @@ from typing import Any
 
 from pages.kit.draw.terms import MARKED
 
-from . import limits, models
+from . import limits, models, pictures
 from .fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASKS, SIDE
 from .link_query import TYPED
 from .query import LONGEST
@@ -56,6 +56,7 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "RULE": ("string", "What `rule` of a link says by default.", DEFAULTS["rule"]),
         "MODEL": ("string", "The model that is shown where the link names none.", models.MINILM),
         "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", models.SMOLLM2),
+        "NOBODY": ("string", "The column for what of a row goes to no word.", pictures.NOBODY),
         "LONGEST_LINK": ("number", "Bytes of the query of a link.", LONGEST_LINK),
         "LEFT_OUT": ("string[]", "What a longer link leaves out, in this order.", list(LEFT_OUT)),
         "LONGEST_QUERY": ("number", "Bytes of a query that the server reads.", LONGEST),
@@ -77,7 +78,7 @@ def modules() -> dict[Path, str]:
     """Each file that is written, and its text; what a picture to take home does not need stands apart."""
     of_pages = {
         "TERMS": ("Record<string, string>", "The words that a text marks, each with its sentence.", MARKED),
-        "OWN_CODE": ("string", "How one looks at a model of one’s own, which the app cannot open.", models.OWN_CODE),
+        "OWN_CODE": ("string", "How one looks at a model of one’s own in Python.", models.OWN_CODE),
     }
     return {FOLDER / "facts.js": _text(table()), FOLDER / "page_facts.js": _text(of_pages)}
 

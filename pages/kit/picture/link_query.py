@@ -21,6 +21,7 @@ from .settings import Settings
 
 T = TypeVar("T")
 # What a person types: while such a text cannot be used, the view keeps the last one that could.
+SHARPER = 0.5  # the temperature of a right side of which nothing else can be changed
 TYPED = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
 WRITTEN_FORMS = (
     "Write none, causal, window:3, prefix:2, sinks:1, dilated:3:2, documents:5 (a new document begins at token 5) "
@@ -91,7 +92,7 @@ class LinkQuery(Query):
         """
         if key in self.unusable:
             return self.default(key)
-        if key == "pos2" and not self.is_said(key):
+        if key in ("pos2", "t2") and not self.is_said(key):
             return self.default(key)
         if why := self.is_said(key) and self.fixed.get(key.removesuffix("2")):
             return self.leave_out(key, FIELDS[key.removesuffix("2")].default, f" {why}")
@@ -123,6 +124,8 @@ class LinkQuery(Query):
         """What a control says while the link says nothing of it."""
         if key == "pos2" and "pos" in self.fixed:
             return "as trained"
+        if key == "t2" and {"pos", "mask"} <= set(self.fixed) and "t" not in self.fixed:
+            return SHARPER  # what is left to compare
         return devices.available()[0] if key == "dev" else self.defaults.get(key, FIELDS[key].default)
 
     @cached_property

@@ -35,7 +35,7 @@ PACKED_BYTES = 8 * 2**20
 FOREIGN_BYTES = max(2**31, (memory.available() or 0) // 2)  # of models of other makers, those used last
 TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
 
-NOBODY = "to nobody"  # the column for what of a row goes to no token
+NOBODY = "no word"  # the column for what of a row goes to no token
 
 PASSES = BOUNDS[Work.PASS].at_once
 _beside = ThreadPoolExecutor(PASSES, "beside")  # for the second of two pictures

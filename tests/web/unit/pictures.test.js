@@ -19,7 +19,7 @@ import {
   unpackFloats,
   unpackMaps,
 } from "../../../assets/web/wire/packets.js";
-import { gave, percent, quoted, ranked, short, shortSigned } from "../../../assets/web/base/words.js";
+import { gave, percent, quoted, ranked, short, shortSigned, story } from "../../../assets/web/base/words.js";
 
 /** A message as the server packs it. @param {object} header @param {...Uint8Array} bodies */
 function packed(header, ...bodies) {
@@ -180,6 +180,11 @@ test("a drawing has so many cells, and beyond them is a sentence", () => {
 
 test("spellings", () => {
   assert.equal(quoted("it"), "“it”");
+  const [, key, value] = story(["it"], 0, Float32Array.of(0.25, 0.75), ["it", "no word"]);
+  assert.deepEqual(
+    [key, value],
+    ["what each word offers: no word fits it well.", "what is passed on: the words’ values, 25 % in all."],
+  );
   assert.deepEqual(
     ranked(Float32Array.of(0.1, 0.7, 0.2)).map(([at]) => at),
     [1, 2, 0],
