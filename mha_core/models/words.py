@@ -61,7 +61,8 @@ def words_of(model: Model, text: str) -> list[Word]:
         TooLong, HeadlightError: as of `Model.tokenize`.
     """
     tokens, _ = model.tokenize(text)
-    offsets = getattr(model.tokenizer.encode(text), "offsets", ())
+    encode = getattr(model.tokenizer, "encode", None)  # none of recorded maps
+    offsets = getattr(encode(text), "offsets", ()) if encode else ()
     if len(offsets) != len(tokens):
         raise Unsupported(f"the tokenizer of {model.name} does not say where a token stands in the text")
     return of_offsets(text, offsets, model.ends)
@@ -78,7 +79,7 @@ def of_offsets(text: str, offsets: Sequence[tuple[int, int]], ends: tuple[int, i
     inner = range(ends[0], n - ends[1])
     firsts = [at for at in inner if at == inner.start or not _is_joined(text, offsets[at - 1], offsets[at])]
     found, reached = [Word("", 0, at, at + 1) for at in range(inner.start)], 0
-    for first, stop in zip(firsts, [*firsts, inner.stop][1:], strict=False):
+    for first, stop in zip(firsts, [*firsts, inner.stop][1:], strict=True):
         end = len(text) if stop == inner.stop else max(reached, *(end for _, end in offsets[first:stop]))
         found.append(Word(text[reached:end], reached, first, stop))
         reached = end

@@ -121,7 +121,7 @@ def test_merged_is_a_direct_loop_and_its_rows_sum_to_1(minilm: Model) -> None:
     weights = minilm.run(TEXT).weights
     found, n = merged(weights, words, words), weights.shape[-1]
     unit = torch.finfo(weights.dtype).eps / 2
-    for layer, head in ((0, 2), (3, 1), (5, 11)):
+    for layer, head in ((0, 2), (3, 1)):
         loop = looped(weights[layer, head], words, words)
         # of numbers that are not negative, each of at most n + n sums and one division moves a cell by u of itself
         assert bool(((found[layer, head].double() - loop).abs() <= (2 * n + 1) * unit * loop).all())

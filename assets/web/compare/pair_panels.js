@@ -194,7 +194,7 @@ export class PairPanels {
     if (!weights || !own) return null;
     const of = picture.sides[n] ?? picture;
     const { tokens } = of;
-    const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look.nospecials);
+    const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look);
     const [row, key] = [this.placeOn(n, at.row), this.placeOn(n, at.key, true)];
     const shown = wholeMap(tokens, weights, {
       keys: keysOf(of),

@@ -14,7 +14,7 @@ import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
 import { columns, isAcross, order, sortKey } from "../picture/heads_order.js";
 import { put, without } from "../link/link.js";
-import { ASKED, headName, headsOf, inOrder, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
+import { askedOf, headName, headsOf, inOrder, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
 import { MeanMap } from "./mean_map.js";
 import { ModelChanges } from "./model_changes.js";
 import { mount } from "../base/mount.js";
@@ -22,6 +22,7 @@ import { NextTokens, SAMPLING } from "./next_tokens.js";
 import { specials, unpackMaps } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
+import { ReadingAids } from "./reading_aids.js";
 import { RecordedSteps } from "./recorded_steps.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
@@ -67,10 +68,12 @@ export class Explore extends PlaceView {
     this.proof = new Wire(proved, this.here.signal);
     this.cut = /** @type {[number, number]} */ ([0, 0]); // tokens left out at both ends
     this.matching = false; // maps and picture are of one sentence and setting
-    this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus, once they have come
+    this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
+    this.sight = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
     this.box = new SentenceBox(this, (text) => this.type(text));
     this.changes = new ChangeChips(this);
     this.mean = new MeanMap(this);
+    this.reading = new ReadingAids(this);
     this.values = new ValueLengths(this);
     this.all = new AllHeads(this);
     this.bar = new ExploreBar(this);
@@ -178,8 +181,7 @@ export class Explore extends PlaceView {
   /** Another row, and how it is drawn, make no other picture. */
   own() {
     const { at, look, placed } = this;
-    const asked = ASKED.filter((name) => look[name]).join("_");
-    return { ...this.link(), at: placed ? writeAt(at, false) : null, look: asked || null };
+    return { ...this.link(), at: placed ? writeAt(at, false) : null, look: askedOf(look) || null };
   }
 
   /** Nothing is typed: what was before stays in sight. */
@@ -286,10 +288,11 @@ export class Explore extends PlaceView {
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.keepWithin(maps.n, maps.keys.length);
-    this.cut = specials(maps, look.nospecials);
+    this.cut = specials(maps, look);
     this.matching = picture.digest === maps.digest;
     const fits = this.matching && isOf(picture, at, look);
-    this.weights = fits ? picture.weights : null;
+    this.sight = this.reading.sight(fits);
+    this.weights = this.sight.isWords ? null : this.sight.weights;
     const all = look.all && (!this.alone || this.alone === "panel heads");
     const across = isAcross(maps) && !this.narrow;
     const kindsOfView = { "with-pin": picture.pin, "with-all": all, "with-open": this.all.isOpen, blank: this.isBlank };

@@ -89,10 +89,11 @@ export class ExploreBar {
       span("label", "Colour"),
       this.scales.element,
       span("label", "Tokens and heads"),
-      div("actions", this.specials, this.sort),
+      div("actions", this.specials, ...view.reading.buttons, this.sort),
       div("actions", this.solo, this.hide, this.everyHead),
       span("label", "Large map"),
-      div("actions", view.mean.opener, view.values.opener),
+      view.mean.choice.element,
+      div("actions", view.values.opener),
       span("label", "This picture"),
       div("actions", this.pin),
     );
@@ -124,7 +125,7 @@ export class ExploreBar {
     setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
     this.everyHead.hidden = !look.solo && !look.hidden.size;
     setText(this.pin, view.pin ? "unpin" : "pin");
-    this.pin.disabled = look.mean && !view.pin; // a pin keeps the map of a head
+    this.pin.disabled = view.mean.isOn && !view.pin; // a pin keeps the map of a head
   }
 
   /** With no sentence the last maps stay, and some to try stand over them. */

@@ -3,6 +3,7 @@
 
 import { button, div, h, setText, span } from "../base/dom.js";
 import { addressOf, find, load } from "../lessons/course.js";
+import { reads } from "../link/look.js";
 import { go } from "../link/way.js";
 import { swapped } from "./swaps.js";
 import { isWord, rowOf } from "../wire/packets.js";
@@ -46,7 +47,7 @@ export class FirstSteps {
   get place() {
     const { at, look, model } = this.view;
     const { mask, t } = model.controls;
-    return [at.layer, at.head, at.row, mask ?? "none", Number(t ?? 1), look.mean].join(" ");
+    return [at.layer, at.head, at.row, mask ?? "none", Number(t ?? 1), reads(look)].join(" ");
   }
 
   /** The encoding of the order. */

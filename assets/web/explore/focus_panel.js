@@ -9,10 +9,11 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
+import { reads } from "../link/look.js";
 import { rowOf, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { choice, contentWidth, panel, rem } from "../base/view_base.js";
-import { number, OFF, percent, quoted, ranked, story, total } from "../base/words.js";
+import { number, OFF, percent, quoted, ranked, story } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../base/colour.js").Inks} Inks */
@@ -49,12 +50,12 @@ export class FocusPanel {
   constructor(view) {
     this.view = view;
     /** @type {import("../picture/map.js").Actions} */
-    const actions = { pick: (row, key) => view.go({ row, key }), hover: (text) => this.read(text) };
+    const actions = { pick: (row, key) => this.pick(row, key), hover: (text) => this.read(text) };
     this.plain = Object.assign(large(new BigMap(actions)), { isSteady: true });
     this.map = new MapPanel(this.plain, "Weights as a table");
     this.difference = new DifferenceOverlay(view, actions);
     large(this.difference.map);
-    this.asLines = new Lines((row) => view.go({ row, key: null }));
+    this.asLines = new Lines((row) => this.pick(row, null));
     this.map.element.append(this.asLines.element);
     this.title = h("h2");
     this.label = span("label");
@@ -109,6 +110,13 @@ export class FocusPanel {
     this.element.addEventListener("keydown", (event) => view.all.key(event));
   }
 
+  /** Looks at a cell of the large map. @param {number} row @param {number | null} key */
+  pick(row, key) {
+    const { view } = this;
+    const { reading } = view;
+    view.go({ row: reading.tokenAt("rowOf", row), key: key === null ? null : reading.tokenAt("columnOf", key) });
+  }
+
   /** Says what is pointed at, in any of the maps. @param {string | null} text */
   read(text) {
     setText(this.readout, text ?? "");
@@ -116,23 +124,24 @@ export class FocusPanel {
 
   /** The head is switched off in the model. */
   get isOff() {
-    const { at, off, look } = this.view;
-    return !look.mean && off.has(`${at.layer}.${at.head}`);
+    const { at, off, mean } = this.view;
+    return !mean.isOn && off.has(`${at.layer}.${at.head}`);
   }
 
   /** What the row in focus looks at most, while the map shows it. @returns {number | null} */
   get best() {
-    const { weights, maps, at } = this.view;
-    if (isDrawn() || !weights || this.difference.isOn || at.row >= maps.n) return null;
-    const [[key, weight]] = ranked(rowOf(weights, at.row, maps.keys.length));
-    return weight > 0 ? key : null;
+    const { sight, reading } = this.view;
+    const { weights, row, tokens, keys } = sight;
+    if (isDrawn() || !weights || this.difference.isOn || row >= tokens.length) return null;
+    const [[key, weight]] = ranked(rowOf(weights, row, keys.length));
+    return weight > 0 ? reading.tokenAt("columnOf", key) : null;
   }
 
   /** @param {Inks} inks */
   draw(inks) {
     const { view } = this;
-    const { maps, picture, at, look, weights, theme, matching } = view;
-    const [first, last] = view.cut;
+    const { maps, picture, at, look, theme, matching, sight } = view;
+    const { tokens, keys, weights, first, last } = sight;
     setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     setText(this.why, this.difference.why);
@@ -141,38 +150,40 @@ export class FocusPanel {
     );
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
-    this.element.classList.toggle("of-mean", look.mean); // whose value is handed on is then not told by one map
-    this.lamp.hidden = look.mean;
+    this.element.classList.toggle("of-mean", view.mean.isOn); // whose value is handed on is then not told by one map
+    this.lamp.hidden = view.mean.isOn;
     setText(this.lamp, isOff ? "switch this head on" : "switch this head off");
     setAttribute(this.lamp, "aria-pressed", String(isOff));
     this.lamp.disabled = Boolean(picture.fixed.off);
     const stays = isOff ? "its map is still computed, its output is not used" : null;
     setAttribute(this.lamp, "title", picture.fixed.off ?? stays);
-    const most = Math.max(maps.n, maps.keys.length);
+    const most = Math.max(tokens.length, keys.length);
     const mode = look.table ? "table" : look.lines && most <= MOST_WORDS ? "lines" : "map";
     this.modes.press(mode);
     this.modes.buttons[0].disabled = most > MOST_WORDS;
+    const isOfMap = matching && picture.reads === reads(look);
     const shown = {
-      tokens: maps.tokens,
-      keys: maps.keys,
+      tokens,
+      keys,
       name: view.mean.name,
-      map: view.mean.map,
-      whole: maps.isWhole(at.layer),
+      map: sight.map,
+      whole: sight.whole,
       weights,
-      row: at.row,
-      key: at.key,
-      best: this.best,
+      row: sight.row,
+      key: sight.key,
+      best: view.reading.columnOf(this.best),
       scale: look.scale,
       theme,
       first,
       last,
-      forbids: forbids(matching ? picture.forbidden : [""], at.head, maps.n, maps.keys.length),
+      forbids: forbids(isOfMap ? picture.forbidden : [""], at.head, tokens.length, keys.length),
     };
     if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
     this.drawLegend(shown, mode, inks);
     this.columns.draw();
     view.mean.draw();
-    if (weights) this.drawWords(rowOf(weights, at.row, maps.keys.length), first, last);
+    view.reading.draw();
+    if (weights) this.drawWords(rowOf(weights, sight.row, keys.length));
   }
 
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
@@ -210,39 +221,36 @@ export class FocusPanel {
   drawTitle(own, best) {
     const { view } = this;
     const [key, weight] = best ?? [0, 0];
-    const chosen = view.at.key !== null && view.weights ? view.at.key : null;
+    const { sight } = view;
+    const chosen = sight.key !== null && sight.weights ? sight.key : null;
     const [to, share] =
-      chosen === null ? [key, weight] : [chosen, view.weights?.[view.at.row * view.maps.keys.length + chosen] ?? 0];
-    const [who, whom] = [span("query", quoted(own)), span("key", quoted(view.maps.keys[to]))];
+      chosen === null ? [key, weight] : [chosen, sight.weights?.[sight.row * sight.keys.length + chosen] ?? 0];
+    const [who, whom] = [span("query", quoted(own)), span("key", quoted(sight.keys[to]))];
     const change = this.difference.ofRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
-      this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.look.mean ? " on average" : "");
+      this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.mean.isOn ? " on average" : "");
     else this.title.replaceChildren(who, " may look at nobody");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
-    this.from.hidden = !best || view.look.mean || "steps" in view.picture.fixed;
+    this.from.hidden = !best || view.mean.isOn || view.reading.isOn || "steps" in view.picture.fixed;
     setText(this.from, `Where does ${number(share)} come from? →`);
     this.from.href = view.model.byHand();
   }
 
-  /** @param {Float32Array} row @param {number} first @param {number} last */
-  drawWords(row, first, last) {
-    const { maps, at } = this.view;
-    const own = maps.tokens[at.row];
+  /** @param {Float32Array} row */
+  drawWords(row) {
+    const { sight, picture, reading } = this.view;
+    const { tokens, keys } = sight;
+    const own = tokens[sight.row];
     const best = looksOf(row);
-    const looks = best.map(([key, weight]) => `${maps.keys[key]} ${number(weight)}`);
+    const looks = best.map(([key, weight]) => `${keys[key]} ${number(weight)}`);
     this.drawTitle(own, best[0]);
     setText(this.who, own);
     setAttribute(this.looks, "data-empty", best.length ? null : "");
-    fillLooks(this.list, maps.keys, best);
-    const isHidden = at.row < first || at.row >= maps.n - last;
-    const part = isHidden
-      ? `row ${quoted(own)} itself is not shown.`
-      : `what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, row.length - last))} of ${total(row)}.`;
+    fillLooks(this.list, keys, best);
     this.view.values.draw(row);
-    const left = first || last ? `[CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : "";
-    setText(this.sum, [this.view.picture.mean, left].filter(Boolean).join(" "));
-    story(maps.tokens, at.row, row, maps.keys).forEach((line, index) => setText(this.lines[index], line));
+    setText(this.sum, [picture.mean, reading.said].filter(Boolean).join(" "));
+    story(tokens, sight.row, row, keys).forEach((line, index) => setText(this.lines[index], line));
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";

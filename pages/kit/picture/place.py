@@ -15,7 +15,8 @@ DEFAULT_AT = "3.1"
 _PLACES = r"\d{1,3}(-\d{1,3})*"
 SCALES = ("root", "linear", "own")
 _DRAWN = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
-_SWITCHES = (*_DRAWN, "surprise", "random", "mean", "values")
+MEANS = ("mean", "meanall", "meanseen")  # of a layer's heads, of all layers', of those in sight
+_SWITCHES = (*_DRAWN, "surprise", "random", *MEANS, "values", "words", "nofirst", "renorm")
 
 
 @dataclass(frozen=True)
