@@ -53,6 +53,6 @@ def _summed(weights: Tensor, words: Sequence[Word]) -> Tensor:
     """(…, j) of tokens -> (…, words)."""
     tokens = sum(word.size for word in words)
     if tokens != weights.shape[-1]:
-        raise SizeError(f"the words have {tokens} tokens, the map has {weights.shape[-1]} there; give those of one text")
+        raise SizeError(f"the words have {tokens} tokens, the map has {weights.shape[-1]} there; give one text’s")
     places = torch.tensor([at for at, word in enumerate(words) for _ in range(word.size)], device=weights.device)
     return weights.new_zeros(*weights.shape[:-1], len(words)).index_add_(-1, places, weights)

@@ -36,8 +36,8 @@ class Word:
     """Tokens that stand in one word of a text.
 
     Attributes:
-        text: its characters, with the spaces in front of it; "" of a token that the model puts round the text. The texts
-            of all words one after another are the text.
+        text: its characters, with the spaces in front of it; "" of a token that the model puts round the text. Those of
+            all words one after another are the text.
         start: the place of its first character in the text.
         first, stop: its tokens are first … stop - 1.
     """
@@ -80,10 +80,29 @@ def of_offsets(text: str, offsets: Sequence[tuple[int, int]], ends: tuple[int, i
     firsts = [at for at in inner if at == inner.start or not _is_joined(text, offsets[at - 1], offsets[at])]
     found, reached = [Word("", 0, at, at + 1) for at in range(inner.start)], 0
     for first, stop in zip(firsts, [*firsts, inner.stop][1:], strict=True):
-        end = len(text) if stop == inner.stop else max(reached, *(end for _, end in offsets[first:stop]))
+        end = max(reached, *(end for _, end in offsets[first:stop]))
+        while stop < inner.stop and end < offsets[stop][0] and _goes_on(text, end):
+            end += 1  # marks that the tokenizer has left out
+        end = len(text) if stop == inner.stop else end
         found.append(Word(text[reached:end], reached, first, stop))
         reached = end
     return found + [Word("", len(text), at, at + 1) for at in range(inner.stop, n)]
+
+
+def in_common(words: Sequence[Word], others: Sequence[Word]) -> list[Word]:
+    """Words of a text, joined until each ends where one of another cut of the same text does, the model's own as they
+    are: `in_common` of either with the other has the same texts.
+    """
+    ends = {word.start + len(word.text) for word in others if word.text}
+    found = list[Word]()
+    open_word = False
+    for word in words:
+        if open_word and word.text:
+            before = found.pop()
+            word = Word(before.text + word.text, before.start, before.first, word.stop)
+        found.append(word)
+        open_word = bool(word.text) and word.start + len(word.text) not in ends
+    return found
 
 
 def _is_joined(text: str, before: tuple[int, int], own: tuple[int, int]) -> bool:

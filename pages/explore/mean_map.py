@@ -1,4 +1,4 @@
-"""The mean over heads: of a layer, which `nn.MultiheadAttention` returns by default, of all layers, or of those in sight."""
+"""The mean over heads: of a layer, which `nn.MultiheadAttention` returns by default, of all, or of those in sight."""
 
 from mha_core.measure import measures
 from pages.kit.draw import numbers

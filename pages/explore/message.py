@@ -22,7 +22,7 @@ from . import columns, first_row, goes_on, kinds, mean_map, pins, reading
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
-from .reading import ReadMap, Reading
+from .reading import Reading, ReadMap
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "temp", "dice", "word")  # of the link, that the view owns
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole

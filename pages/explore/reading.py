@@ -16,8 +16,8 @@ from pages.kit.picture.pictures import NOBODY, Picture
 from pages.kit.picture.place import Look
 
 RULE = (
-    "Words: letters and digits that follow each other, with the apostrophes between them; other signs stand alone. Of a "
-    "word’s tokens the weights as keys are added up, the rows as queries averaged."
+    "Words: letters and digits that follow each other, with the apostrophes between them; other signs stand alone. "
+    "Of a word’s tokens the weights as keys are added up, the rows as queries averaged."
 )
 
 

@@ -90,8 +90,8 @@ def test_a_place_is_written_and_read_alike(
     assert modules.one("link/look.js", [asdict(at), row is not None], "m.writeAt(...row)") == str(at)
 
 
-SWITCHES = [*"nospecials all open table lines sort difference surprise random mean meanall meanseen values".split(),
-            "words", "nofirst", "renorm"]  # fmt: skip
+SWITCHES = ["nospecials", "all", "open", "table", "lines", "sort", "difference", "surprise", "random"]
+SWITCHES += ["mean", "meanall", "meanseen", "values", "words", "nofirst", "renorm"]
 LOOKS = st.builds(
     Look,
     st.sampled_from(["root", "linear", "own"]),
@@ -142,7 +142,8 @@ def test_words_are_the_same_ones(modules: Modules, ends: tuple[int, int]) -> Non
     tokens = ["[CLS]", "[UNK]", "[CLS]", "[x]", "a", "[SEP]"]
     weights = torch.rand(1, 1, 6, 6, generator=torch.Generator().manual_seed(0))
     packed = as_text(packing.pack_maps(weights, tokens, "digest", 0, ends))
-    told = "((maps) => [maps.tokens.map((_, at) => m.isWord(maps, at)), m.specials(maps, { nospecials: true }), m.hasSpecials(maps)])"
+    hidden = "m.specials(maps, { nospecials: true, nofirst: false })"
+    told = f"((maps) => [maps.tokens.map((_, at) => m.isWord(maps, at)), {hidden}, m.hasSpecials(maps)])"
     found = modules.one("wire/packets.js", packed, f"{told}(m.unpackMaps(bytes(row)))")
     assert found == [words_of(6, ends).tolist(), list(ends), any(ends)]
 

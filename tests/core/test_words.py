@@ -10,10 +10,10 @@ import torch
 from mha_core import Model, load_model
 from mha_core.errors import SizeError, Unsupported
 from mha_core.measure.reading import merged, renormalised
-from mha_core.models.words import Word, of_offsets, words_of
+from mha_core.models.words import Word, in_common, of_offsets, words_of
 from mha_core.pretrained.foreign_tokens import Tokens
 
-SCRIPTS = {  # with a word that every tokenizer here cuts, spaces at all ends, signs, marks, and characters of four bytes
+SCRIPTS = {  # with spaces at all ends, signs, marks, and characters of four bytes
     "Latin": "  The animal didn’t cross: unbelievably naïve, étude… e\u0301tude ",
     "Greek": "Το ζώο δεν διέσχισε τον δρόμο;",
     "Cyrillic": "Животное не перешло улицу, потому что устало.",
@@ -82,6 +82,20 @@ def test_pieces_of_one_word_are_one_and_signs_stand_alone(minilm: Model, smollm2
     assert [word.text.strip() for word in words_of(smollm2, TEXT)] == plain
     coded = sentence_piece.encode(TEXT)
     assert [word.text.strip() for word in of_offsets(TEXT, coded.offsets)] == plain
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_two_models_have_words_in_common(script: str, minilm: Model, smollm2: Model) -> None:
+    text = SCRIPTS[script]
+    left, right = (words_of(model, text) for model in (minilm, smollm2))
+    both = [in_common(left, right), in_common(right, left)]
+    ours, theirs = ([word.text for word in words if word.text] for words in both)
+    assert ours == theirs
+    assert "".join(ours) == text
+    for words, model in zip(both, (minilm, smollm2), strict=True):
+        assert is_partition(words, len(model.tokenize(text)[0]))
+    if script not in ("Thai", "Chinese", "Japanese", "emoji"):
+        assert len(ours) >= len(text.split())
 
 
 def test_scripts_without_spaces_keep_their_tokens_but_no_part_of_a_character(smollm2: Model) -> None:

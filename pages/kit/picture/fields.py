@@ -288,6 +288,14 @@ _LATER: tuple[tuple[str, Field], ...] = (
     ("several", _text("unheard", "", "Values zeroed", called="the tokens whose value is zeroed", note=_VALUES_OFF)),
     ("Shapes", _text("wrote", "", "wrote", called="the lines of the exercise", note=_WROTE)),
     ("Compare", _text("unheard2", "", "Values zeroed, right", note="as `unheard`, right side")),
+    (
+        "Compare",
+        _text("model2", "", "Model, right", limits.LONGEST_MODEL, note="as `model`, right side; empty: the same"),
+    ),
+    (
+        "Compare",
+        _text("at2", "", "Head, right", note="layer.head of another right model, empty: its first view"),
+    ),
 )
 
 SIDE = (*(field.key for field in _SWITCHES), "unheard")  # the controls of a picture that a page with two has twice
