@@ -193,6 +193,7 @@ def _header(shown: Pair, at: At) -> _OfBoth:
 def _side(shown: Pair, side: int, title: str) -> CompareSide:
     picture, at = (shown.left, shown.right)[side], shown.places[side]
     settings, model, by_words = picture.settings, picture.model, shown.words is not None
+    is_mean = means.heads_of(shown.look, at, *picture.run.weights.shape[:2]) is not None
     (layers, heads, n, keys), own = picture.run.weights.shape, model.sizes.n_heads
     rows = None if by_words else pairs.in_head(picture, at.layer, at.head)
     cells = forbidden(settings.mask, settings.painted, n, own, model.own_mask, keys)
@@ -204,7 +205,7 @@ def _side(shown: Pair, side: int, title: str) -> CompareSide:
         "columns": picture.run.columns,
         "ends": (0, 0) if by_words else picture.run.ends,
         "title": title,
-        "story": "" if by_words else pairs.story(picture, at.layer, at.head),
+        "story": "" if by_words or is_mean else pairs.story(picture, at.layer, at.head),
         "repeated": list(rows.places) if rows else [],
         "label": f"{words.label(settings, model)}, {model.origin} weights",
         "fitness": pairs.fitness(picture),

@@ -225,7 +225,7 @@ def figures(pair: Pair, at: At) -> list[Figure]:
         strip.append(_figure(numbers.signed(change), f"the largest change: {where}, {ends}"))
         strip.append(_cell(pair, marked(pair, at), "the marked cell"))
         first = At.of(models.first_at(pair.left.settings.model))
-        other = replace(pair, layer=first.layer, head=first.head)
+        other = replace(pair, layer=first.layer, head=first.head, look=Look())
         if not pair.is_of_two_models and (pair.layer, pair.head) != (first.layer, first.head):
             cell = marked(other, replace(at, key=None))
             strip.append(_cell(other, cell, f"layer {first.layer} · head {first.head}, where Explore begins"))

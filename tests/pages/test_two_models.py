@@ -12,6 +12,7 @@ from pages.kit.picture import models, pictures
 from pages.kit.picture.link_query import Refused
 from pages.kit.picture.settings import Settings
 
+from .conftest import picture_of
 from .test_compare import asked, maps
 
 TEXT = "Unbelievably, it didn't cross"
@@ -78,3 +79,12 @@ def test_the_mean_over_heads_on_both_sides(look: str, count: int, whose: str) ->
         own = pictures.picture(Settings("how are you", mask)).run.weights
         assert torch.equal(torch.tensor(shown), own[2].mean(dim=0) if count == 12 else own.flatten(0, 1).mean(dim=0))
     assert header["mean"] == f"The mean over {count} heads of {whose}."
+
+
+def test_the_mean_over_heads_before_and_after_a_mask() -> None:
+    header, body = picture_of("masked", s="how are you", mask="causal", look="mean", at="2.1")
+    shown = torch.frombuffer(bytearray(body), dtype=torch.float32).view(2, 5, 5)
+    for one, mask in zip(shown, ("none", "causal"), strict=True):
+        assert torch.equal(one, pictures.picture(Settings("how are you", mask)).run.weights[2].mean(dim=0))
+    assert header["label"].startswith("Mean over 12 heads, ")
+    assert header["look"] == "mean"

@@ -10,7 +10,8 @@ import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { GroupChoice } from "../picture/groups.js";
 import { HeadBars } from "./head_bars.js";
 import { put, read, without } from "../link/link.js";
-import { choosesMean, meanOf, parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
+import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
+import { meanChoice } from "../picture/mean_choice.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
 import { PairNext } from "./pair_next.js";
@@ -21,7 +22,7 @@ import { Switches } from "./pair_switches.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { SideControls } from "./side_controls.js";
 import { TokenVectors } from "./token_vectors.js";
-import { choice, fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
+import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
 import { arrival } from "../link/way.js";
 import { Wire } from "../wire/wire.js";
 import { PlaceView } from "../wire/place_view.js";
@@ -40,11 +41,6 @@ const HELP =
 const DIFFERENCE = "Difference";
 const TEXTS = ["s", "s2"]; // keys of the sentences
 const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps
-const MEANS = /** @type {[import("../link/look.js").Mean | "", string, string][]} */ ([
-  ["", "one head", "the head in focus"],
-  ["mean", "mean", "over the heads of the layer, as nn.MultiheadAttention returns it"],
-  ["meanall", "of all layers", "the mean over every head of the model"],
-]);
 const NOT_ASIDE = ["at", "word", ...BESIDE]; // keys that change nothing of what is said of equal words under a mask
 const NOT_BENEATH = ["s2", "model2", "at2", ...NOT_ASIDE]; // keys that change none of the tests beneath them
 const STILL = { s: "Left: still", s2: "Right: still" };
@@ -97,7 +93,10 @@ export class PairView extends PlaceView {
       tries: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
       layers: group("Layer"),
       heads: group("Head"),
-      means: choice("The maps are of", MEANS, (mean) => this.see(choosesMean(this.look, mean))),
+      means: meanChoice(
+        () => this.look,
+        (change) => this.see(change),
+      ),
       layers2: group("Layer, right"),
       heads2: group("Head, right"),
       of2: span("right-place"),
@@ -444,7 +443,7 @@ export class PairView extends PlaceView {
     p.of2.hidden = !picture.isOfTwo;
     fillChoice(p.layers2, numbers(right.layers), right.layer, (layer) => this.goRight({ layer }), "layer");
     fillChoice(p.heads2, numbers(right.heads), right.head, (head) => this.goRight({ head }), "head");
-    p.means.press(meanOf(look));
+    p.means.draw();
     this.groups.draw();
     this.modes.press(look.table);
     setAttribute(p.specials, "aria-pressed", String(!look.nospecials));

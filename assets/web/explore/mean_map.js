@@ -1,26 +1,21 @@
 // The mean over heads in the place of the head in focus, of a layer drawn at once from the bytes that are here.
 
-import { choosesMean, meanOf } from "../link/look.js";
-import { choice } from "../base/view_base.js";
+import { meanOf } from "../link/look.js";
+import { meanChoice } from "../picture/mean_choice.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../wire/packets.js").Maps} Maps */
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
-/** @typedef {import("../link/look.js").Mean} Mean */
-
-/** What the large map is of. @type {[Mean | "", string, string][]} */
-const OF = [
-  ["", "one head", "the head in focus"],
-  ["mean", "mean over the heads", "of this layer: the map that nn.MultiheadAttention returns by default"],
-  ["meanall", "of all layers", "the mean over every head of the model"],
-  ["meanseen", "of those in sight", "the mean over the heads that are not removed from view"],
-];
 
 export class MeanMap {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.choice = choice("The large map is of", OF, (mean) => view.change(choosesMean(view.look, mean)));
+    this.choice = meanChoice(
+      () => view.look,
+      (change) => view.change(change),
+      true,
+    );
     this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
   }
 
@@ -57,7 +52,7 @@ export class MeanMap {
   }
 
   draw() {
-    this.choice.press(meanOf(this.view.look));
+    this.choice.draw();
   }
 }
 
