@@ -16,6 +16,7 @@ from ..errors import Unsupported
 if TYPE_CHECKING:
     from .model import Model
 
+_MASKS = ("[MASK]", "<mask>")
 _APOSTROPHES = "'’"
 _JOINERS = "\u200c\u200d"  # within words of Persian and Hindi, and within one emoji
 _SKINS = range(0x1F3FB, 0x1F400)  # an emoji's colour, a character behind it
@@ -51,6 +52,15 @@ class Word:
     def size(self) -> int:
         """How many tokens it has."""
         return self.stop - self.first
+
+
+def mask_token(model: Model) -> str:
+    """The token that stands for a word that is left out, "[MASK]" or "<mask>"; "" of a model that has none.
+
+    Written in a text it is that token: the tokenizer keeps it whole.
+    """
+    number = getattr(model.tokenizer, "token_to_id", None)
+    return next((token for token in _MASKS if number and number(token) is not None), "")
 
 
 def words_of(model: Model, text: str) -> list[Word]:

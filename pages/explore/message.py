@@ -1,5 +1,6 @@
 """What the map view is told of a picture, by the wire: the answer to a link."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
@@ -19,9 +20,11 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
 from . import columns, first_row, goes_on, kinds, mean_map, pins, reading
+from . import masked_word as masked_words
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
+from .masked_word import MaskedWord
 from .reading import Reading, ReadMap
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "temp", "dice", "word")  # of the link, that the view owns
@@ -226,6 +229,12 @@ def compared(raw: bytes) -> bytes:
     return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()
 
 
+def masked_word(raw: bytes) -> bytes:
+    """The sentence with a mask token in the place of the word that holds the row, as JSON. Raises a HeadlightError."""
+    answer: MaskedWord = masked_words.of_link(LinkQuery(raw))
+    return json.dumps(answer).encode()
+
+
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
     """The pinned map and what is looked at in it, None when there is none or the link's cannot be used."""
     try:
@@ -274,6 +283,8 @@ def pieces(picture: Picture) -> list[str]:
         told.append(f"This model reads English. To it, all unknown words are the same word, [UNK].{other}")
     elif unknown:
         told.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")
+    if mask := masked_words.in_words(picture.model, tokens):
+        told.append(mask)
     if piece := next((token for token in tokens if token.startswith("##")), ""):
         told.append(f"Rare words are split: “{piece}” continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):

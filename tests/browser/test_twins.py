@@ -98,6 +98,7 @@ LOOKS = st.builds(
     st.frozensets(st.sampled_from(SWITCHES)),
     st.frozensets(HEADS, max_size=6),
     st.none() | HEADS,
+    st.frozensets(st.integers(0, 511), max_size=5).map(lambda keys: tuple(sorted(keys))),
 )
 
 
@@ -112,6 +113,7 @@ def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
         **{switch: switch in look.switches for switch in SWITCHES},
         "hidden": [f"{layer}.{head}" for layer, head in sorted(look.hidden)],
         "solo": look.solo and f"{look.solo[0]}.{look.solo[1]}",
+        "keys": list(look.keys),
     }
     shuffled = "({ ...m.parseLook(row), hidden: new Set([...m.parseLook(row).hidden].reverse()) })"
     assert modules.one("link/look.js", str(look), f"m.writeLook({shuffled})") == str(look)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import torch
 from torch import Tensor
 
 from mha_core import Model
-from mha_core.errors import Unsupported
+from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure.reading import merged, renormalised
 from mha_core.models.words import Word, words_of
 from mha_core.show.cells import write_cells
 from pages.kit.picture import models, pictures
+from pages.kit.picture.place import Look, parse_look
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
+from pages.kit.wire import routes
 
 from .test_columns import explored
 
@@ -116,3 +120,48 @@ def test_where_the_tokenizer_does_not_tell_a_sentence_says_so_and_the_map_stays(
         "Tokens cannot be joined to words: The tokenizer of minilm does not say"
     )
     assert torch.equal(shown, pictures.picture(Settings("it did not")).run.weights[3, 1])
+
+
+# ---- a word that is masked
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "masked"),
+    [
+        (TEXT, 3, "[MASK], it didn't"),
+        (TEXT, 8, "Unbelievably, it [MASK]"),
+        ("  Unbelievably odd ", 2, "  [MASK] odd "),
+        ("👍🏽 is café", 3, "👍🏽 is [MASK]"),
+    ],
+)
+def test_a_word_is_replaced_by_a_token_that_the_tokenizer_keeps_whole(
+    model: Model, text: str, row: int, masked: str
+) -> None:
+    said = json.loads(answered("masked_word", s=text, at=f"3.1.{row}"))
+    assert said["text"] == masked
+    assert model.tokenize(masked)[0][said["row"]] == "[MASK]"
+    assert "[MASK] hides a word" in " ".join(explored(s=masked)[0]["pieces"])
+
+
+@pytest.mark.parametrize(
+    ("link", "why"),
+    [
+        ({"at": "3.1.0"}, "own token and stands for no word"),
+        ({"at": "3.1.60"}, "choose a word first"),
+        ({"at": "3.1"}, "choose a word first"),
+        ({"at": "3.1.1", "model": models.SMOLLM2}, "has no mask token"),
+    ],
+)
+def test_what_cannot_be_masked_is_one_sentence(link: dict[str, str], why: str) -> None:
+    with pytest.raises(HeadlightError, match=why):
+        answered("masked_word", s=TEXT, **link)
+
+
+def answered(route: str, **link: str) -> bytes:
+    return routes.answer(route, urlencode(link).encode())
+
+
+def test_a_link_keeps_the_keys_that_are_chosen() -> None:
+    assert explored(s=TEXT, look="keys2-5", at="3.1.7.3")[0]["notices"] == []
+    assert parse_look("keys5-2", 6, 12) == Look(keys=(2, 5))
+    assert parse_look("keys", 6, 12) is None

@@ -21,6 +21,7 @@ export interface PictureAnswer { digest: string; model: string; used: Record<str
 export interface Figure { value: string; label: string; ask?: string; } // pages/kit/picture/words.py
 export interface ChangeEffect { layers: number[]; at: [number, number, number, number] | null; moved: [number, number]; } // pages/explore/effect.py
 export interface GoesOn { next: NextToken[]; drawn: NextToken | null; sampling: [number, number, string]; wordSaid: string; surprise: [number | null, number | null][] | null; found: Record<string, [number, number, number][]>; randomSaid: string | null; } // pages/explore/goes_on.py
+export interface MaskedWord { text: string; row: number; } // pages/explore/masked_word.py
 export interface ReadMap { rows: string[] | null; columns: string[] | null; rowOf: number[]; columnOf: number[]; said: string; sunk: number[]; } // pages/explore/reading.py
 export interface EffectHere { layers: number[]; at: [number, number, number, number] | null; moved: [number, number]; here: number; } // pages/explore/message.py
 export interface MapBefore { forbidden: string[]; distances: number[]; } // pages/explore/message.py

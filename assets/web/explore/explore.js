@@ -214,6 +214,7 @@ export class Explore extends PlaceView {
     this.text = kept;
     if (whole) {
       this.rowChosen = false; // another sentence has other rows
+      this.look.keys = [];
       const known = this.picture.places[text];
       const { layer, head } = parseAt(known ?? "");
       if (known) this.place({ layer, head });

@@ -139,7 +139,7 @@ export class ExploreBar {
   drawChips() {
     const { maps, at, focus } = this.view;
     const key = at.key ?? focus.best;
-    const make = (/** @type {number} */ row) => button("", () => this.view.go({ row, key: null }), { class: "chip" });
+    const make = (/** @type {number} */ row) => button("", () => this.view.focus.pickRow(row), { class: "chip" });
     fill(this.chips, maps.tokens, make, (chip, token, row) => {
       setText(chip, token);
       setAttribute(chip, "data-key", row === key && !maps.columns ? "" : null);

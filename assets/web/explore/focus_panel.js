@@ -9,6 +9,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
+import { MaskedWord } from "./masked_word.js";
 import { reads } from "../link/look.js";
 import { rowOf, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
@@ -50,7 +51,7 @@ export class FocusPanel {
   constructor(view) {
     this.view = view;
     /** @type {import("../picture/map.js").Actions} */
-    const actions = { pick: (row, key) => this.pick(row, key), hover: (text) => this.read(text) };
+    const actions = { pick: (row, key, adds) => this.pick(row, key, adds), hover: (text) => this.read(text) };
     this.plain = Object.assign(large(new BigMap(actions)), { isSteady: true });
     this.map = new MapPanel(this.plain, "Weights as a table");
     this.difference = new DifferenceOverlay(view, actions);
@@ -68,6 +69,7 @@ export class FocusPanel {
     );
     this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head), toggle);
     this.columns = new ColumnSwitches(view);
+    this.masked = new MaskedWord(view);
     this.readout = div("readout");
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
     this.list = h("div", { class: "bars", role: "list", "aria-label": "It looks at" });
@@ -83,6 +85,7 @@ export class FocusPanel {
       this.sum,
       view.values.element,
       this.columns.element,
+      this.masked.element,
       h("dl", { class: "story" }, ...lines),
       this.from,
       span("push"),
@@ -110,11 +113,22 @@ export class FocusPanel {
     this.element.addEventListener("keydown", (event) => view.all.key(event));
   }
 
-  /** Looks at a cell of the large map. @param {number} row @param {number | null} key */
-  pick(row, key) {
+  /** Looks at a cell of the large map, or adds its key. @param {number} row @param {number | null} key @param {boolean} [adds] */
+  pick(row, key, adds = false) {
     const { view } = this;
     const { reading } = view;
-    view.go({ row: reading.tokenAt("rowOf", row), key: key === null ? null : reading.tokenAt("columnOf", key) });
+    const token = reading.tokenAt("rowOf", row);
+    if (key === null) return this.pickRow(token);
+    const column = reading.tokenAt("columnOf", key);
+    if (adds || reading.adds) return reading.add(column);
+    view.look.keys = [];
+    return view.go({ row: token, key: column });
+  }
+
+  /** Looks at a row: at what it looks at most, or at the keys where several are chosen. @param {number} row a token */
+  pickRow(row) {
+    const { at, look } = this.view;
+    this.view.go({ row, key: look.keys.length ? at.key : null });
   }
 
   /** Says what is pointed at, in any of the maps. @param {string | null} text */
@@ -171,6 +185,7 @@ export class FocusPanel {
       weights,
       row: sight.row,
       key: sight.key,
+      others: sight.others.length ? sight.others : undefined,
       best: view.reading.columnOf(this.best),
       scale: look.scale,
       theme,
@@ -181,6 +196,7 @@ export class FocusPanel {
     if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
     this.drawLegend(shown, mode, inks);
     this.columns.draw();
+    this.masked.draw();
     view.mean.draw();
     view.reading.draw();
     if (weights) this.drawWords(rowOf(weights, sight.row, keys.length));
@@ -222,17 +238,18 @@ export class FocusPanel {
     const { view } = this;
     const [key, weight] = best ?? [0, 0];
     const { sight } = view;
-    const chosen = sight.key !== null && sight.weights ? sight.key : null;
-    const [to, share] =
-      chosen === null ? [key, weight] : [chosen, sight.weights?.[sight.row * sight.keys.length + chosen] ?? 0];
-    const [who, whom] = [span("query", quoted(own)), span("key", quoted(sight.keys[to]))];
+    const chosen = sight.weights ? (sight.key ?? sight.others[0] ?? null) : null;
+    const isSeveral = chosen !== null && sight.others.some((other) => other !== chosen);
+    const all = chosen === null ? [key] : [...new Set([chosen, ...sight.others])].sort((a, b) => a - b);
+    const share = chosen === null ? weight : sumOf(sight, all);
+    const [who, whom] = [span("query", quoted(own)), span("key", listed(all.map((to) => quoted(sight.keys[to]))))];
     const change = this.difference.ofRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
       this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.mean.isOn ? " on average" : "");
     else this.title.replaceChildren(who, " may look at nobody");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
-    this.from.hidden = !best || view.mean.isOn || view.reading.isOn || "steps" in view.picture.fixed;
+    this.from.hidden = !best || isSeveral || view.mean.isOn || view.reading.isOn || "steps" in view.picture.fixed;
     setText(this.from, `Where does ${number(share)} come from? →`);
     this.from.href = view.model.byHand();
   }
@@ -279,3 +296,11 @@ export function fillLooks(list, tokens, best) {
 /** One word that a row looks at, its weight as a bar and as a number. */
 const makeBar = () =>
   h("div", { class: "bar-of-look", role: "listitem" }, span("badge key"), span("track", h("span")), span("value"));
+
+/** What the row in focus gives to these keys together. @param {import("./reading_aids.js").Sight} sight @param {number[]} keys */
+const sumOf = ({ weights, row, keys: { length } }, keys) =>
+  keys.reduce((sum, key) => sum + (weights?.[row * length + key] ?? 0), 0);
+
+/** "a", "a and b", "a, b and c together" @param {string[]} names */
+const listed = (names) =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)} together`;

@@ -7,14 +7,15 @@ import { percent, quoted, total } from "../base/words.js";
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 /** @typedef {{
- *   tokens: string[], keys: string[], row: number, key: number | null, first: number, last: number,
+ *   tokens: string[], keys: string[], row: number, key: number | null, others: number[], first: number, last: number,
  *   weights: Float32Array | null, map: Bytes, whole: boolean, isHere: boolean, isWords: boolean,
- * }} Sight what stands in the large map: its rows and columns, those in focus, how many at both ends are not shown, its
+ * }} Sight what stands in the large map: its rows and columns, those in focus, the keys chosen beside them, how many at both ends are not shown, its
  * numbers once they have come, its colours, and whether these are of it
  */
 
 const WORDS = "the weights on the pieces of a word are added up, its rows averaged";
 const RENORM = "each row is divided by what is shown of it";
+const SEVERAL = "a press on a cell adds its key to those that are chosen; so do Shift and a click, and Shift and Enter";
 const ALL = "Nothing would be left, so every token is shown.";
 const toggle = { class: "toggle" };
 
@@ -27,7 +28,23 @@ export class ReadingAids {
     this.words = button("join words", press("words"), { ...toggle, title: WORDS });
     this.first = button("show first token", press("nofirst"), toggle);
     this.renorm = button("rows sum to 1", press("renorm"), { ...toggle, title: RENORM });
-    this.buttons = [this.first, this.renorm, this.words];
+    this.adds = false; // a press on the map chooses one key more, as with Shift
+    this.more = button("choose several keys", () => this.toggleAdding(), { ...toggle, title: SEVERAL });
+    this.buttons = [this.first, this.renorm, this.words, this.more];
+  }
+
+  toggleAdding() {
+    this.adds = !this.adds;
+    this.view.redraw();
+  }
+
+  /** Chooses a key beside those that are, or takes it out. @param {number} key a token */
+  add(key) {
+    const { at, look } = this.view;
+    const now = at.key === null ? look.keys : [at.key, ...look.keys];
+    const [first = null, ...others] = now.includes(key) ? now.filter((own) => own !== key) : [key, ...now];
+    look.keys = others;
+    this.view.go({ row: at.row, key: first });
   }
 
   /** What the numbers are of is not every token as it is. */
@@ -39,6 +56,7 @@ export class ReadingAids {
   sight(fits) {
     const { maps, picture, at, look, mean, matching } = this.view;
     const words = look.words && matching ? picture.reading : null;
+    const column = (/** @type {number} */ key) => words?.columnOf[key] ?? key;
     const tokens = words?.rows ?? maps.tokens;
     const keys = maps.columns ? (words?.columns ?? maps.keys) : tokens;
     const weights = fits ? picture.weights : null;
@@ -50,7 +68,8 @@ export class ReadingAids {
       tokens,
       keys,
       row: words?.rowOf[at.row] ?? at.row,
-      key: at.key === null ? null : (words?.columnOf[at.key] ?? at.key),
+      key: at.key === null ? null : column(at.key),
+      others: [...new Set(look.keys.filter((key) => key < maps.keys.length).map(column))],
       first,
       last,
       weights,
@@ -105,6 +124,7 @@ export class ReadingAids {
 
   draw() {
     const { look, maps, sight } = this.view;
+    setAttribute(this.more, "aria-pressed", String(this.adds));
     setAttribute(this.words, "aria-pressed", String(look.words));
     setAttribute(this.first, "aria-pressed", String(!look.nofirst));
     this.first.hidden = maps.ends[0] > 0 || maps.columns !== null;

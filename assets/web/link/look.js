@@ -3,7 +3,7 @@
 /** @typedef {"mean" | "meanall" | "meanseen"} Mean over the heads of the layer, of all layers, or those in sight */
 /** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | "random" | Mean | "values" | "words" | "nofirst" | "renorm"} Switch */
 /** @typedef {{layer: number, head: number, row: number | null, key: number | null}} At */
-/** @typedef {Record<Switch, boolean> & {scale: import("../base/colour.js").Scale, hidden: Set<string>, solo: string | null}} Look */
+/** @typedef {Record<Switch, boolean> & {scale: import("../base/colour.js").Scale, hidden: Set<string>, solo: string | null, keys: number[]}} Look keys: chosen beside the one in focus */
 
 /** @type {Switch[]} */
 export const ASKED = ["all", "surprise", "random", "values"]; // that the server computes something for, beside the map
@@ -37,11 +37,12 @@ export function parseLook(text) {
     Object.fromEntries(SWITCHES.map((name) => [name, words.includes(name)]))
   );
   /** @type {Look} */
-  const look = { scale: "root", hidden: new Set(), solo: null, ...switches };
+  const look = { scale: "root", hidden: new Set(), solo: null, keys: [], ...switches };
   for (const word of words) {
     if (word === "linear" || word === "own") look.scale = word;
     else if (word.startsWith("hide")) look.hidden = new Set(word.slice(4).split("-"));
     else if (word.startsWith("solo")) look.solo = word.slice(4);
+    else if (word.startsWith("keys")) look.keys = word.slice(4).split("-").map(Number);
   }
   return look;
 }
@@ -84,5 +85,6 @@ export function writeLook(look) {
     ...SWITCHES.filter((name) => look[name]),
     ...(look.hidden.size ? [`hide${inOrder(look.hidden).join("-")}`] : []),
     ...(look.solo ? [`solo${look.solo}`] : []),
+    ...(look.keys.length ? [`keys${look.keys.toSorted((a, b) => a - b).join("-")}`] : []),
   ].join("_");
 }

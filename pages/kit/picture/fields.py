@@ -50,7 +50,7 @@ _WROTE = "the chosen lines of “write it”, a number for each of four function
 _LOOK = (
     "linear or own (scale), nospecials, all, open (a head over all), table, lines, sort, difference, surprise, random, "
     "mean, meanall or meanseen (over the layer’s heads, all layers’, those in sight), values, words (tokens joined), "
-    "nofirst, renorm (rows without what is not shown sum to 1), hide…, solo…, joined by `_`"
+    "nofirst, renorm (rows without what is not shown sum to 1), hide…, solo…, keys… (beside `at`), joined by `_`"
 )
 _VALUES_OFF = "tokens whose value is zeroed for all others, counted from 0, as `0-4`"
 # A text is looked at beyond what its own check takes, so that one that was cut is refused by that check instead of

@@ -52,7 +52,7 @@ test("places", () => {
 });
 
 test("looks", () => {
-  for (const text of ["", "linear", "own_all_sort", "nospecials_table_difference_hide0.1-3.10_solo2.2"])
+  for (const text of ["", "linear", "own_all_sort", "nospecials_table_difference_hide0.1-3.10_solo2.2", "keys2-10"])
     assert.equal(writeLook(parseLook(text)), text);
 });
 
