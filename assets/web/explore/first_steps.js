@@ -173,8 +173,7 @@ export class FirstSteps {
 
   draw() {
     const { view } = this;
-    const isOther = view.maps.columns !== null || view.sight.isWords;
-    this.element.hidden = isOther; // what is asked is asked of the tokens of one sentence
+    this.element.hidden = view.maps.columns !== null || view.sight.isWords; // what is asked is asked of one sentence
     if (this.element.hidden || !view.weights || view.waiting || !view.text.trim()) return; // its numbers are on their way, or there are none
     const before = this.asked?.model === view.picture.model ? this.asked : null;
     if (!before || (!this.isDone(before) && before.ground.of !== this.ground.of)) this.ask();

@@ -25,7 +25,8 @@ export class RecordedSteps {
     this.element.hidden = !why;
     setText(this.why, why);
     box.input.readOnly = Boolean(why);
-    bar.tries.element.hidden = steps.element.hidden = Boolean(why);
+    bar.tries.element.hidden = Boolean(why);
+    steps.element.hidden ||= Boolean(why);
     this.player.hidden = presets.length < 2;
     if (this.player.hidden) return;
     setAttribute(this.slider, "max", String(presets.length - 1));
