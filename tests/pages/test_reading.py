@@ -165,3 +165,12 @@ def test_a_link_keeps_the_keys_that_are_chosen() -> None:
     assert explored(s=TEXT, look="keys2-5", at="3.1.7.3")[0]["notices"] == []
     assert parse_look("keys5-2", 6, 12) == Look(keys=(2, 5))
     assert parse_look("keys", 6, 12) is None
+
+
+def test_a_map_that_is_not_square_has_words_where_the_sentence_stands() -> None:
+    header, floats = explored(model="dates-sinusoidal-1~cross", look="words_nospecials_renorm")
+    reading = header["reading"]
+    assert (reading["rows"], reading["sunk"]) == (None, [])
+    assert floats.numel() == len(reading["rowOf"]) * len(reading["columns"])
+    said = explored(model="dates-sinusoidal-1~decoder", look="words")[0]["reading"]["said"]
+    assert said == "Tokens cannot be joined to words: These tokens are not those of the sentence."

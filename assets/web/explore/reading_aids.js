@@ -63,7 +63,7 @@ export class ReadingAids {
     const [first, last] = specials({ tokens, ends: maps.ends, columns: maps.columns }, look);
     const isRead = words !== null || (look.renorm && first + last > 0);
     const own = isRead ? null : mean.map;
-    const none = { size: tokens.length, bytes: new Uint8Array(tokens.length * keys.length) };
+    const bytes = () => (weights ? picture.bytes() : new Uint8Array(tokens.length * keys.length));
     return {
       tokens,
       keys,
@@ -73,7 +73,7 @@ export class ReadingAids {
       first,
       last,
       weights,
-      map: own ?? (weights ? { size: tokens.length, bytes: picture.bytes() } : none),
+      map: own ?? { size: tokens.length, bytes: bytes() },
       whole: own ? maps.isWhole(at.layer) : true,
       isHere: own !== null || weights !== null,
       isWords: words !== null,
