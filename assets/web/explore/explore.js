@@ -102,7 +102,7 @@ export class Explore extends PlaceView {
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
     this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
-    this.allHeads.append(this.bar.element, this.heads.element, this.shared);
+    this.allHeads.append(this.bar.element, this.heads.element, this.mean.tile, this.shared);
     this.show(
       div("top", this.box.element, this.recorded.element, said, this.cutText),
       div("words", this.bar.chips, pieces, this.next.element),

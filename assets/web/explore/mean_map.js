@@ -1,6 +1,7 @@
 // The mean over heads in the place of the head in focus, of a layer drawn at once from the bytes that are here.
 
-import { meanOf } from "../link/look.js";
+import { button, setAttribute } from "../base/dom.js";
+import { choosesMean, meanOf } from "../link/look.js";
 import { meanChoice } from "../picture/mean_choice.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -16,6 +17,10 @@ export class MeanMap {
       (change) => view.change(change),
       true,
     );
+    this.tile = button("mean of these heads", () => view.change(choosesMean(view.look, "mean")), {
+      class: "toggle mean-tile",
+      title: "the mean over the heads of this layer stands large, as a head does",
+    });
     this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
   }
 
@@ -53,6 +58,8 @@ export class MeanMap {
 
   draw() {
     this.choice.draw();
+    this.tile.hidden = this.view.look.all || this.view.maps.heads < 2;
+    setAttribute(this.tile, "aria-pressed", String(meanOf(this.view.look) === "mean"));
   }
 }
 
