@@ -17,7 +17,7 @@ from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
 from pages.kit.picture import abilities, means, models, next_token, words
 from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import At, Look, head_name
+from pages.kit.picture.place import MEANS, At, Look, head_name
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 from pages.kit.picture.words import Figure
@@ -202,12 +202,13 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
     if not pair.fits and not pair.is_of_one_text:
         return []
+    what = "this mean over heads" if set(MEANS) & pair.look.switches else "this head"
     finds = pair.is_of_one_text and max(map(measures.previous_token_weight, pair.maps)) >= FINDS_PREVIOUS
     if finds or not pair.fits:
-        found = _figure(_on_previous(pair), f"mean weight of this head on the previous token: {in_words}")
+        found = _figure(_on_previous(pair), f"mean weight of {what} on the previous token: {in_words}")
     else:
         where, ends, _ = _largest(pair)
-        found = _figure(ends, f"{where} changes most in this head: {in_words}")
+        found = _figure(ends, f"{where} changes most in {what}: {in_words}")
     if pair.is_of_two_models or next_token.chances_of(pair.left) is not None:
         return [found]  # what the model says next stands beside it, as bars
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)

@@ -78,6 +78,7 @@ def test_the_mean_over_heads_on_both_sides(look: str, count: int, whose: str) ->
     for shown, mask in zip(maps(header, floats), ("none", "causal"), strict=True):
         own = pictures.picture(Settings("how are you", mask)).run.weights
         assert torch.equal(torch.tensor(shown), own[2].mean(dim=0) if count == 12 else own.flatten(0, 1).mean(dim=0))
+    assert "this mean over heads" in header["answers"][0]["label"]
     assert header["mean"] == f"The mean over {count} heads of {whose}."
 
 
