@@ -27,20 +27,26 @@ class Contrast:
     right: str
 
 
-def contrasts(left: Settings, right: Settings, model: Model) -> list[Contrast]:
-    """Everything that differs between two settings of one model, in the order of the page's controls."""
+def contrasts(left: Settings, right: Settings, model: Model, other: Model | None = None) -> list[Contrast]:
+    """Everything that differs between two settings, in the order of the page's controls.
+
+    `other`: the model of the right one, where that is another.
+    """
+    of_each = (left, model), (right, other or model)
     found = [
+        Contrast("model", "model", *(models.title(side.model) for side, _ in of_each)),
         Contrast("sentence", "s", *_sentences(left.text, right.text)),
         Contrast("mask", "mask", _mask(left), _mask(right)),
-        Contrast("positions", "pos", *(_positions(side.position, model) for side in (left, right))),
+        Contrast("positions", "pos", *(_positions(side.position, own) for side, own in of_each)),
         Contrast("temperature", "t", *(f"temperature {side.temperature:g}" for side in (left, right))),
         Contrast("heads off", "off", *(_heads(side.heads_off) for side in (left, right))),
-        Contrast("values zeroed", "unheard", *(_values(side, model) for side in (left, right))),
+        Contrast("values zeroed", "unheard", *(_values(side, own) for side, own in of_each)),
     ]
     differs = [
+        left.model != right.model,
         left.text != right.text,
         (left.mask, left.painted) != (right.mask, right.painted),
-        not _same_positions(left.position, right.position, model),
+        not _same_positions(left.position, right.position, *(own for _, own in of_each)),
         left.temperature != right.temperature,
         left.heads_off != right.heads_off,
         left.values_off != right.values_off,
@@ -92,8 +98,8 @@ def _positions(position: str, model: Model) -> str:
     return "no positions" if position == "none" else f"{name} positions{untrained}"
 
 
-def _same_positions(left: str, right: str, model: Model) -> bool:
-    return left == right or (changes.as_trained(left, model) and changes.as_trained(right, model))
+def _same_positions(left: str, right: str, model: Model, other: Model) -> bool:
+    return left == right or (changes.as_trained(left, model) and changes.as_trained(right, other))
 
 
 def _heads(off: Sequence[tuple[int, int]]) -> str:

@@ -6,17 +6,27 @@ from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 
+from . import right_side
 from .tries import FIRST_AT
 
 
 def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
     """Both sides, and the place looked at. Raises a HeadlightError."""
+    sides, (at, _) = _sides(raw)
+    return sides, at
+
+
+def _sides(raw: bytes) -> tuple[dict[str, Settings], tuple[At, At]]:
     query = LinkQuery(raw, minilm_at=FIRST_AT)
     left, _ = query.within()
-    return {"left": left, "right": query.within("2", left.text)[0]}, query.at
+    right = right_side.of(query, left)
+    return {"left": left, "right": right.settings}, (query.at, right.at or query.at)
 
 
 def tables(raw: bytes) -> list[Table]:
     """The map in focus of both sides, the left one first. Raises a HeadlightError."""
-    sides, at = sides_of_link(raw)
-    return [map_of(name, pictures.picture(settings).run, at.layer, at.head) for name, settings in sides.items()]
+    sides, places = _sides(raw)
+    return [
+        map_of(name, pictures.picture(settings).run, at.layer, at.head)
+        for (name, settings), at in zip(sides.items(), places, strict=True)
+    ]

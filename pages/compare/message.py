@@ -1,19 +1,21 @@
 """What the pair view is told of two pictures, by the wire."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypedDict
 from urllib.parse import urlencode
 
+from mha_core.errors import HeadlightError
 from mha_core.measure import measures
+from mha_core.show.cells import write_cells
 from pages.kit.draw.packing import pack_focus, pack_parts
-from pages.kit.picture import fitting, models, next_token, pictures, recordings, words
+from pages.kit.picture import abilities, fitting, means, models, next_token, pictures, recordings, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
-from pages.kit.picture.mask_codec import forbidden
+from pages.kit.picture.mask_codec import allowed, forbidden, of_head
 from pages.kit.picture.next_token import NextToken
-from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.words import Figure
@@ -28,7 +30,8 @@ Said = dict[str, str | list[str]]  # key of a link -> what it says
 SIDES = ("", "2")  # what the keys of each end with
 # of the link, that the view owns
 KEYS = ("s", "s2", *(f"{key}{side}" for side in SIDES for key in SIDE), "at", "look", "order", "shuffle", "word")
-KEYS += ("model", "dev")
+KEYS += ("model", "dev", "model2", "at2")
+ONE_MODEL = "this is asked of one model; choose the same one on both sides"
 
 
 class CompareSide(TypedDict):
@@ -41,6 +44,12 @@ class CompareSide(TypedDict):
     label: str
     fitness: str
     forbidden: list[str]
+    layer: int
+    head: int
+    layers: int
+    heads: int
+    fixed: Mapping[str, str]  # keys of controls without effect in its model -> why
+    positions: list[tuple[str, str]]  # that its model can take
 
 
 class _OfBoth(TypedDict):
@@ -51,6 +60,9 @@ class _OfBoth(TypedDict):
     tokens: list[str]  # of the difference
     columns: list[str] | None
     fits: bool  # both maps have one size
+    isOfTwo: bool  # models
+    look: str  # how the maps are computed, as in the link
+    mean: str  # what is said of a mean over heads
     said: str
     distances: list[float]
     differs: list[str]  # keys of the left side's controls
@@ -87,6 +99,8 @@ def first(raw: bytes) -> bytes:
     """What a page begins with: the same, unless it is too large. Raises a HeadlightError."""
     query = LinkQuery(raw, minilm_at=FIRST_AT)
     left, _ = query.within()
+    if query["model2"]:
+        raise HeadlightError("another model may have to be read first")
     for side in (left, query.within("2", left.text)[0]):
         fitting.fits_at_first(pictures.tokens(side))
     return pair(raw)
@@ -96,6 +110,8 @@ def shuffled(raw: bytes) -> bytes:
     """What the shuffle test says of the left sentence, as JSON. Raises a HeadlightError."""
     query = LinkQuery(raw, minilm_at=FIRST_AT)
     left, _ = query.within()
+    if right_side.of(query, left).at:
+        raise HeadlightError(ONE_MODEL)
     right, _ = fitting.within(replace(query.settings("2", left.text), text=left.text))
     order = query["order"]
     check_length(order)
@@ -106,7 +122,10 @@ def asides(raw: bytes) -> bytes:
     """What a causal mask would do to the rows of equal words, as JSON; it takes a pass. Raises a HeadlightError."""
     query = LinkQuery(raw, minilm_at=FIRST_AT)
     left, _ = query.within()
-    pair = Pair(*pictures.both(left, query.within("2", left.text)[0]), query.at.layer, query.at.head)
+    right = right_side.of(query, left)
+    if right.at:
+        return json.dumps([]).encode()
+    pair = Pair(*pictures.both(left, right.settings), query.at.layer, query.at.head)
     titles = contrasts.titles(contrasts.contrasts(pair.left.settings, pair.right.settings, pair.left.model))
     return json.dumps(pairs.asides(pair, titles)).encode()
 
@@ -120,18 +139,20 @@ def each(raw: bytes) -> bytes:
 def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     recordings.refuse(query.model)
     left, of_the_left = query.within()
-    right, of_the_right = query.within("2", left.text)
-    shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head)
+    side = right_side.of(query, left)
+    recordings.refuse(side.query.model)
+    right = side.settings
+    shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head, query.look, side.at)
     offered = tries.tries(query.name, shown.left.model)
-    _ = query.look, query["shuffle"]  # which change nothing here; what cannot be used of them is said
+    _ = query["shuffle"]  # which changes nothing here; what cannot be used of it is said
     sides = {"on the left": shown.left, "on the right": shown.right}
-    at, digest = query.place(shown.left.run.tokens), f"{left.digest}-{right.digest}"
-    notices = [*of_the_left, *of_the_right, *_notices(shown)]
+    at, digest = query.place(shown.of_sides[0]), f"{left.digest}-{right.digest}"
+    notices = [*of_the_left, *side.told, *_notices(shown)]
     header: ComparePicture = {
         **_header(shown, at),
         "begins": begins or {},
         "tries": {title: {key: in_link(value) for key, value in own.items()} for title, own in offered.items()},
-        "wordSaid": next_token.word_in_words(query["word"], sides),
+        "wordSaid": "" if shown.is_of_two_models else next_token.word_in_words(query["word"], sides),
         "eachIsQuick": each_head.is_quick(shown.left),
         **answer_of(query, KEYS, at, digest, notices, s=left.text, s2=right.text, **_rules(query)),
     }
@@ -147,40 +168,67 @@ def _rules(query: LinkQuery) -> dict[str, str]:
 def _header(shown: Pair, at: At) -> _OfBoth:
     """Everything that is said of both pictures; `at`: layer, head, query and key in focus."""
     left, right = shown.left, shown.right
-    found = contrasts.contrasts(left.settings, right.settings, left.model)
+    found = contrasts.contrasts(left.settings, right.settings, left.model, right.model)
     titles = contrasts.titles(found)
     return {
         "marked": pairs.marked(shown, at),
-        "sides": (_side(left, titles[0], at), _side(right, titles[1], at)),
+        "sides": (_side(shown, 0, titles[0]), _side(shown, 1, titles[1])),
         "differs": [one.key for one in found],
         "contrast": contrasts.line(found),
         "tokens": shown.tokens,
         "columns": shown.columns,
         "fits": shown.fits,
+        "isOfTwo": shown.is_of_two_models,
+        "look": str(shown.look),
+        "mean": _mean(shown),
         "said": pairs.difference(shown),
         "distances": measures.row_distances(*shown.maps).tolist() if shown.fits else [],
         "answers": pairs.answers(shown, titles),
-        "next": next_token.compared(left, right),
+        "next": [] if shown.is_of_two_models else next_token.compared(left, right),
         "figures": pairs.figures(shown, at),
         "vectors": vectors.of_row(shown, at.row or 0),
     }
 
 
-def _side(picture: Picture, title: str, at: At) -> CompareSide:
-    settings, model, tokens = picture.settings, picture.model, picture.run.tokens
-    n, keys = picture.run.weights.shape[2:]
-    rows = pairs.in_head(picture, at.layer, at.head)
+def _side(shown: Pair, side: int, title: str) -> CompareSide:
+    picture, at = (shown.left, shown.right)[side], shown.places[side]
+    settings, model, by_words = picture.settings, picture.model, shown.words is not None
+    is_mean = means.heads_of(shown.look, at, *picture.run.weights.shape[:2]) is not None
+    (layers, heads, n, keys), own = picture.run.weights.shape, model.sizes.n_heads
+    rows = None if by_words else pairs.in_head(picture, at.layer, at.head)
+    cells = forbidden(settings.mask, settings.painted, n, own, model.own_mask, keys)
+    if by_words or shown.is_of_two_models:
+        allow = of_head(allowed(settings.mask, settings.painted, n, own, model.own_mask, keys), at.head)
+        cells = [write_cells(~pairs.allowed(shown, allow, side))]
     return {
-        "tokens": tokens,
+        "tokens": shown.of_sides[side],
         "columns": picture.run.columns,
-        "ends": picture.run.ends,
+        "ends": (0, 0) if by_words else picture.run.ends,
         "title": title,
-        "story": pairs.story(picture, at.layer, at.head),
+        "story": "" if by_words or is_mean else pairs.story(picture, at.layer, at.head),
         "repeated": list(rows.places) if rows else [],
         "label": f"{words.label(settings, model)}, {model.origin} weights",
         "fitness": pairs.fitness(picture),
-        "forbidden": forbidden(settings.mask, settings.painted, n, model.sizes.n_heads, model.own_mask, keys),
+        "forbidden": cells,
+        "layer": at.layer,
+        "head": at.head,
+        "layers": layers,
+        "heads": heads,
+        "fixed": abilities.fixed(model),
+        "positions": words.encodings(model),
     }
+
+
+def _mean(shown: Pair) -> str:
+    """Over which heads the maps are the mean, "" of one head."""
+    counts = []
+    for side, at in zip((shown.left, shown.right), shown.places, strict=True):
+        heads = means.heads_of(shown.look, at, *side.run.weights.shape[:2])
+        if heads is None:
+            return ""
+        counts.append(len(heads))
+    told = " and ".join(map(str, dict.fromkeys(counts)))
+    return f"The mean over {told} heads of {'a layer' if 'mean' in shown.look.switches else 'each model'}."
 
 
 def _notices(shown: Pair) -> list[str]:

@@ -1,20 +1,23 @@
 """Two pictures side by side: their difference in numbers and sentences."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core import Run
-from mha_core.measure import measures
+from mha_core.errors import HeadlightError
+from mha_core.measure import measures, reading
 from mha_core.measure.measures import Repeated
 from mha_core.models import changes
+from mha_core.models.words import Word, in_common, words_of
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
-from pages.kit.picture import abilities, models, next_token, words
+from pages.kit.picture import abilities, means, models, next_token, words
 from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import At, head_name
+from pages.kit.picture.place import MEANS, At, Look, head_name
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 from pages.kit.picture.words import Figure
@@ -34,29 +37,77 @@ class Farthest(Repeated):
 
 @dataclass(frozen=True)
 class Pair:
-    """Two pictures and the head that is looked at in both."""
+    """Two pictures and the head that is looked at in both.
+
+    Attributes:
+        look: how the maps are drawn; a mean over heads is in the place of the head.
+        other: layer and head of the right picture, where it is of another model.
+    """
 
     left: Picture
     right: Picture
     layer: int
     head: int
+    look: Look = field(default_factory=Look)
+    other: At | None = None
 
     @property
+    def places(self) -> tuple[At, At]:
+        """Layer and head of each side."""
+        here = At(self.layer, self.head)
+        return here, self.other or here
+
+    @cached_property
     def maps(self) -> tuple[Tensor, Tensor]:
-        """Both maps (i, j)."""
-        left, right = (side.run.weights[self.layer, self.head] for side in (self.left, self.right))
+        """Both maps (i, j): of a head, or the mean; of tokens, or of the words that both have."""
+        left, right = (self._map(side, at) for side, at in zip((self.left, self.right), self.places, strict=True))
+        if self.words:
+            left, right = (_of_words(weights, own) for weights, own in zip((left, right), self.words, strict=True))
         return left, right
+
+    def _map(self, side: Picture, at: At) -> Tensor:
+        weights = side.run.weights
+        heads = means.heads_of(self.look, at, *weights.shape[:2])
+        return weights[at.layer, at.head] if heads is None else means.mean_of(weights, heads)
+
+    @property
+    def is_of_two_models(self) -> bool:
+        return self.left.settings.model != self.right.settings.model
+
+    @cached_property
+    def words(self) -> tuple[list[Word], list[Word]] | None:
+        """The words of each side in the place of its tokens, where two models cut their texts into different ones; None
+        where tokens are compared, or where nobody can tell what stands where."""
+        sides = self.left, self.right
+        if self.left.run.tokens == self.right.run.tokens or not self.is_of_two_models:
+            return None
+        try:
+            left, right = (_words(side) for side in sides)
+        except HeadlightError:
+            return None
+        if self.left.settings.text == self.right.settings.text:
+            left, right = in_common(left, right), in_common(right, left)
+        return (left, right) if all(any(word.text for word in own) for own in (left, right)) else None
 
     @property
     def fits(self) -> bool:
-        """True when both sentences have the same number of tokens, so that there is a difference of the maps."""
+        """True when both maps have one size, of two models the same tokens or words, so that there is a difference."""
         left, right = self.maps
-        return left.shape == right.shape
+        are_alike = not self.is_of_two_models or self.words or self.left.run.tokens == self.right.run.tokens
+        return left.shape == right.shape and bool(are_alike)
+
+    @cached_property
+    def of_sides(self) -> tuple[list[str], list[str]]:
+        """What stands at the rows of each map."""
+        if not self.words:
+            return self.left.run.tokens, self.right.run.tokens
+        left, right = ([word.text.strip() or "␣" for word in own if word.text] for own in self.words)
+        return left, right
 
     @property
     def tokens(self) -> list[str]:
-        """The tokens of both, "tired/wide" where they differ; those of the left when the lengths differ."""
-        return self._of_both(self.left.run.tokens, self.right.run.tokens)
+        """The rows of both, "tired/wide" where they differ; those of the left when the lengths differ."""
+        return self._of_both(*self.of_sides)
 
     @property
     def columns(self) -> list[str] | None:
@@ -77,7 +128,9 @@ class Pair:
 
 def difference(pair: Pair) -> str:
     """The caption of the difference of the two maps; empty when none is needed."""
-    left, right = pair.left.run.tokens, pair.right.run.tokens
+    left, right = pair.of_sides
+    if pair.is_of_two_models:
+        return _of_two_models(pair)
     if not pair.fits and len(left) == len(right):
         return "Both sides look at texts of different lengths, so their maps cannot be subtracted."
     if not pair.fits:
@@ -90,6 +143,44 @@ def difference(pair: Pair) -> str:
         places = "position" if other == 1 else "positions"
         return f"The sentences differ at {other} {places}; the maps are compared position by position."
     return ""
+
+
+def _of_two_models(pair: Pair) -> str:
+    """The same of two models: what is compared with what."""
+    left, right = pair.of_sides
+    sizes = f"{len(left)} on the left, {len(right)} on the right"
+    if pair.words and not pair.fits:
+        return f"The sentences have different numbers of words, {sizes}: the maps cannot be subtracted."
+    if not pair.fits:
+        return f"The two models cut these texts into different tokens, {sizes}, and their words cannot be told apart."
+    if not pair.words:
+        return "Both models cut the text into the same tokens, so the maps are compared token by token."
+    lost = [1 - float(side.sum(dim=-1).mean()) for side in pair.maps]
+    own = [
+        f"on the {name} {100 * share:.0f} % of a row on average goes to the model’s own tokens, which are left out"
+        for name, share in zip(("left", "right"), lost, strict=True)
+        if share > SAME
+    ]
+    why = f": {' and '.join(own)}" if own else ""
+    return f"The two models cut the text into different tokens, so the maps are compared word by word{why}."
+
+
+def _words(side: Picture) -> list[Word]:
+    """Raises an Unsupported where the rows are no text, or the tokenizer does not tell."""
+    if side.run.columns is not None or side.run.tokens != side.model.tokenize(side.settings.text)[0]:
+        raise HeadlightError("the rows are not the tokens of the text")
+    return words_of(side.model, side.settings.text)
+
+
+def _of_words(weights: Tensor, own: Sequence[Word]) -> Tensor:
+    """A map (i, j) of tokens -> of the words of the text, without the model's own tokens."""
+    inner = [at for at, word in enumerate(own) if word.text]
+    return reading.merged(weights, own, own)[inner[0] : inner[-1] + 1, inner[0] : inner[-1] + 1]
+
+
+def allowed(pair: Pair, allow: Tensor, side: int) -> Tensor:
+    """A mask (i, j) of a side as its map stands: a word may look where one of its tokens may."""
+    return _of_words(allow.float(), pair.words[side]) > 0 if pair.words else allow
 
 
 def fitness(picture: Picture) -> str:
@@ -111,13 +202,14 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
     if not pair.fits and not pair.is_of_one_text:
         return []
+    what = "this mean over heads" if set(MEANS) & pair.look.switches else "this head"
     finds = pair.is_of_one_text and max(map(measures.previous_token_weight, pair.maps)) >= FINDS_PREVIOUS
     if finds or not pair.fits:
-        found = _figure(_on_previous(pair), f"mean weight of this head on the previous token: {in_words}")
+        found = _figure(_on_previous(pair), f"mean weight of {what} on the previous token: {in_words}")
     else:
         where, ends, _ = _largest(pair)
-        found = _figure(ends, f"{where} changes most in this head: {in_words}")
-    if next_token.chances_of(pair.left) is not None:
+        found = _figure(ends, f"{where} changes most in {what}: {in_words}")
+    if pair.is_of_two_models or next_token.chances_of(pair.left) is not None:
         return [found]  # what the model says next stands beside it, as bars
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
     alike = "similarity of the whole sentence, left and right (cosine, 1 = identical)"
@@ -134,11 +226,11 @@ def figures(pair: Pair, at: At) -> list[Figure]:
         strip.append(_figure(numbers.signed(change), f"the largest change: {where}, {ends}"))
         strip.append(_cell(pair, marked(pair, at), "the marked cell"))
         first = At.of(models.first_at(pair.left.settings.model))
-        other = replace(pair, layer=first.layer, head=first.head)
-        if (pair.layer, pair.head) != (first.layer, first.head):
+        other = replace(pair, layer=first.layer, head=first.head, look=Look())
+        if not pair.is_of_two_models and (pair.layer, pair.head) != (first.layer, first.head):
             cell = marked(other, replace(at, key=None))
             strip.append(_cell(other, cell, f"layer {first.layer} · head {first.head}, where Explore begins"))
-    sides = [(picture, repeated(picture)) for picture in (pair.left, pair.right)]
+    sides = [(picture, repeated(picture)) for picture in (pair.left, pair.right) if not pair.is_of_two_models]
     repeats = {_repeats(picture, rows) for picture, rows in sides if rows}
     if repeats:
         word = repeats.pop() if len(repeats) == 1 else "a word that occurs more than once"

@@ -1,14 +1,72 @@
-"""What the right side begins with for a visitor who comes from another page: the left with one thing changed."""
+"""The right side: what it begins with for a visitor who comes from another page, and another model on it."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from mha_core import Model
 from pages.kit.picture import abilities, models
 from pages.kit.picture.fields import DEFAULTS, SIDE
-from pages.kit.picture.link_query import SHARPER, LinkQuery, in_link
+from pages.kit.picture.link_query import SHARPER, LinkQuery, Refused, in_link
+from pages.kit.picture.models import MINILM
+from pages.kit.picture.place import At
+from pages.kit.picture.settings import Settings
 
 LONGEST_TWICE = 1000  # characters of a painting that a link can hold for both sides
 Values = dict[str, Any]  # key of a control of a side, as of the left one -> what it says
+
+
+@dataclass(frozen=True)
+class RightSide:
+    """What a link says of the right side.
+
+    Attributes:
+        at: layer and head of another model; None where both sides have one.
+        query: of that model, as of a left side.
+        told: what must be said of its settings.
+    """
+
+    settings: Settings
+    at: At | None
+    query: LinkQuery
+    told: Sequence[str]
+
+
+def of(query: LinkQuery, left: Settings) -> RightSide:
+    """The right side of a query whose left one is this. Raises Refused."""
+    other = _of_other_model(query, left)
+    if other is None:
+        settings, told = query.within("2", left.text)
+        return RightSide(settings, None, query, told)
+    try:
+        settings, told = other.within()
+    except Refused as error:
+        is_left = error.key == "s" and not query["s2"]
+        raise Refused(error.key if is_left else f"{error.key}2", str(error), error.fits) from error
+    at = other.at
+    for key, usable in other.unusable.items():
+        query.unusable.setdefault(f"{key}2", usable)
+    query.told += [said for said in other.told if said not in query.told]
+    return RightSide(settings, at, other, told)
+
+
+def _of_other_model(query: LinkQuery, left: Settings) -> LinkQuery | None:
+    """The right side's controls as those of a left one, where it has a model of its own."""
+    name = query["model2"]
+    if not name or name == query.name:
+        return None
+    text = query["s2"] or left.text
+    controls = [(key[:-1], said) for key, said in query.pairs if key[-1] == "2" and key[:-1] in (*SIDE, "at")]
+    both = [(key, said) for key, said in query.pairs if key == "dev"]
+    raw = urlencode([*controls, *both, ("model", name), ("s", text)]).encode()
+    other = LinkQuery(raw)
+    if other.name == name:
+        return other
+    query.unusable["model2"] = []
+    said = "\n".join(other.told).replace("model=", "model2=").replace(f"{MINILM} is used", "the left one is used")
+    query.told += said.splitlines()
+    return None
 
 
 def begun(query: LinkQuery) -> dict[str, str | list[str]]:
@@ -16,7 +74,7 @@ def begun(query: LinkQuery) -> dict[str, str | list[str]]:
 
     Nothing where the link says anything of the right side.
     """
-    if {f"{key}2" for key in SIDE} & {key for key, _ in query.pairs}:
+    if {f"{key}2" for key in (*SIDE, "model")} & {key for key, _ in query.pairs}:
         return {}
     left = {key: query[key] for key in SIDE}
     right = {f"{key}2": value for key, value in one_change(left, query.model).items()}

@@ -18,6 +18,9 @@ class TokenVectors(TypedDict):
 
 
 def of_row(pair: Pair, row: int) -> TokenVectors:
+    if pair.is_of_two_models:
+        said = "Vectors of two models lie in different spaces: no cosine between them means anything."
+        return {"cosines": [], "changes": [], "shown": [], "said": said}
     if not pair.fits:
         left, right = (len(side.run.tokens) for side in (pair.left, pair.right))
         said = (

@@ -106,8 +106,8 @@ def notice(n: int) -> str:
     """What a long text is shown without."""
     return (
         f"{numbers.count(n, 'token')} are shown one map at a time: the whole as the largest weight of each block, and "
-        f"pieces of it exactly. Up to {MOST_TOKENS} tokens the change to the untouched model, kinds of heads "
-        "and pinned maps are shown too."
+        f"pieces of it exactly. Up to {MOST_TOKENS} tokens the change to the untouched model, kinds of heads, "
+        "pinned maps, joined words, lengths of values and means over more than a layer are shown too."
     )
 
 

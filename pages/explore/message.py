@@ -1,5 +1,6 @@
 """What the map view is told of a picture, by the wire: the answer to a link."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
@@ -8,12 +9,13 @@ from torch import Tensor
 
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures
+from mha_core.show.cells import write_cells
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
-from pages.kit.picture import fitting, mask_codec, models, pictures, value_lengths, words
+from pages.kit.picture import fitting, mask_codec, means, models, pictures, value_lengths, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from pages.kit.picture.pictures import Picture, Pinned
-from pages.kit.picture.place import At
+from pages.kit.picture.place import At, Look
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import Figure
 
@@ -29,11 +31,15 @@ from . import (
     mean_map,
     pair_channels,
     pins,
+    reading,
 )
+from . import masked_word as masked_words
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
 from .long_message import tile
+from .masked_word import MaskedWord
+from .reading import Reading, ReadMap
 
 __all__ = ["compared", "first", "focus", "maps", "part", "tile"]
 
@@ -63,7 +69,9 @@ class PinnedMap(TypedDict):
 class ExplorePicture(PictureAnswer, GoesOn):
     compared: str  # what is known of the comparison with transformers
     forbidden: list[str]  # cells as text, one for all heads or one a head
+    look: str  # how the map in focus is read, as in the link
     mean: str | None  # what is said of the mean over the heads, where the map is that
+    reading: ReadMap | None  # what stands in it, where that is not every token
     values: list[float] | None  # how long each value of the head is; None where it was not asked for
     columns: str  # what is said of the columns that are taken out
     label: str
@@ -89,7 +97,9 @@ class Request:
     Attributes:
         effect: what its changes did, None while nothing is changed.
         before: the picture without them, None while nothing is changed.
-        wanted: the switches of `look`.
+        look: how the maps are drawn.
+        heads: whose mean is looked at, None of the head in focus.
+        reading: how the map in focus is read, None = as it is.
     """
 
     query: LinkQuery
@@ -100,7 +110,9 @@ class Request:
     effect: ChangeEffect | None
     before: Picture | None
     goes_on: GoesOn
-    wanted: frozenset[str]
+    look: Look
+    heads: means.Heads | None
+    reading: Reading | None
 
     def maps(self) -> bytes:
         return pictures.packed(self.picture, self.at.layer)
@@ -115,7 +127,9 @@ class Request:
             **answer_of(self.query, KEYS, at, settings.digest, self.notices, s=settings.text),
             "compared": words.compared(pictures.difference_to_transformers(settings, ask=False)),
             "forbidden": self._forbidden(picture),
-            "mean": mean_map.in_words(picture, at.layer) if self._of_mean else None,
+            "look": str(self.look),
+            "mean": None if self.heads is None else mean_map.in_words(picture, self.heads),
+            "reading": None if self.reading is None else self.reading.in_words(self._of_tokens(picture)),
             "values": self._value_lengths(),
             "columns": columns.in_words(picture),
             "label": words.label(settings, picture.model),
@@ -137,32 +151,38 @@ class Request:
 
     def _value_lengths(self) -> list[float] | None:
         """Those of every key in the head in focus, (j,); None where they are not wanted, or nothing records them."""
-        if "values" not in self.wanted or "steps" not in self.picture.model.can:
+        if "values" not in self.look.switches or "steps" not in self.picture.model.can:
             return None
         lengths: list[float] = value_lengths.lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
         return lengths
 
     def _kinds(self) -> list[list[Kind]]:
         layers = range(len(self.picture.run.weights))
-        in_sight = layers if "all" in self.wanted else [self.at.layer]
+        in_sight = layers if "all" in self.look.switches else [self.at.layer]
         return [kinds.of_layer(self.picture, layer) if layer in in_sight else [] for layer in layers]
 
     def _pictures(self) -> list[Picture]:
         return [self.picture, *([] if self.before is None else [self.before])]
 
-    @property
-    def _of_mean(self) -> bool:
-        return "mean" in self.wanted
+    def _of_tokens(self, picture: Picture) -> Tensor:
+        """The map (i, j) in focus: of the head, or the mean."""
+        weights = picture.run.weights
+        return weights[self.at.layer, self.at.head] if self.heads is None else means.mean_of(weights, self.heads)
 
     def _map(self, picture: Picture) -> Tensor:
-        """The map (i, j) in focus: of the head, or the mean of its layer."""
-        layer, head = self.at.layer, self.at.head
-        return mean_map.mean(picture, layer) if self._of_mean else picture.run.weights[layer, head]
+        """The same as it is read."""
+        weights = self._of_tokens(picture)
+        return weights if self.reading is None else self.reading.of(weights)
 
     def _forbidden(self, picture: Picture) -> list[str]:
-        if self._of_mean:
-            return mean_map.forbidden(picture)
-        return forbidden(picture.settings, *picture.run.weights.shape[2:])
+        n, keys = picture.run.weights.shape[2:]
+        if self.heads is None and self.reading is None:
+            return forbidden(picture.settings, n, keys)
+        settings, model = picture.settings, picture.model
+        allow = mask_codec.allowed(settings.mask, settings.painted, n, model.sizes.n_heads, model.own_mask, keys)
+        if allow.dim() == 3:
+            allow = allow[[self.at.head] if self.heads is None else [head for _, head in self.heads]].any(dim=0)
+        return [write_cells(~(allow if self.reading is None else self.reading.allowed(allow)))]
 
     def _effect(self) -> EffectHere | None:
         if self.effect is None or self.before is None:
@@ -255,7 +275,9 @@ def _long(raw: bytes, *, with_maps: bool = True) -> bytes:
         **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text),
         "compared": "",
         "forbidden": [""],
+        "look": str(query.look),
         "mean": "" if "mean" in wanted else None,
+        "reading": None,
         "values": None,
         "columns": "",
         "label": words.label(settings, done.model),
@@ -305,6 +327,12 @@ def channels(raw: bytes) -> bytes:
     return pack_parts(pair_channels.answer(LinkQuery(raw)))
 
 
+def masked_word(raw: bytes) -> bytes:
+    """The sentence with a mask token in the place of the word that holds the row, as JSON. Raises a HeadlightError."""
+    answer: MaskedWord = masked_words.of_link(LinkQuery(raw))
+    return json.dumps(answer).encode()
+
+
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
     """The pinned map and what is looked at in it, None when there is none or the link's cannot be used."""
     try:
@@ -337,9 +365,10 @@ def _request(raw: bytes) -> Request:
         query.leave_out("view")
     of_runs = dict.fromkeys(said for one in (picture, before) if one for said in one.run.notices)
     notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
-    wanted = query.look.switches
-    continued = goes_on.continuation(picture, query, wanted)
-    return Request(query, picture, at, pinned, notices, effect(picture), before, continued, wanted)
+    look = query.look
+    heads = means.heads_of(look, at, *query.sizes)
+    continued, read = goes_on.continuation(picture, query, look.switches), reading.reading_of(picture, look)
+    return Request(query, picture, at, pinned, notices, effect(picture), before, continued, look, heads, read)
 
 
 def pieces(picture: Picture) -> list[str]:
@@ -354,6 +383,8 @@ def pieces(picture: Picture) -> list[str]:
         told.append(f"This model reads English. To it, all unknown words are the same word, [UNK].{other}")
     elif unknown:
         told.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")
+    if mask := masked_words.in_words(picture.model, tokens):
+        told.append(mask)
     if piece := next((token for token in tokens if token.startswith("##")), ""):
         told.append(f"Rare words are split: “{piece}” continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):

@@ -10,12 +10,12 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import sheet
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.draw.sheet import Block
-from pages.kit.picture import fitting, mask_codec, models, pictures, recordings, rules, words
+from pages.kit.picture import fitting, mask_codec, means, models, pictures, recordings, rules, words
 from pages.kit.picture.fields import FIELDS, MASKS, SIDE
 from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
 from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import At
+from pages.kit.picture.place import At, Look
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.rules import DrawnRule
 from pages.kit.picture.settings import Settings
@@ -24,7 +24,7 @@ from . import effects, meaning, padding
 from .clicks import RULE, Link, clicks
 
 # of the link, that the view owns; its mask is always said: what a bare address shows is another one than none
-KEYS = ("s", *(key for key in SIDE if key != "mask"), "at", "pad", "model", "dev")
+KEYS = ("s", *(key for key in SIDE if key != "mask"), "at", "look", "pad", "model", "dev")
 # while nothing is chosen, a mask that changes something, so that there is something to see
 MASK = "causal"
 OF_CAUSAL = "window"  # of a model whose own mask is causal
@@ -61,6 +61,7 @@ class _OfMask(TypedDict):
     without: str
     typed: str  # the sentence of the picture
     label: str
+    look: str  # whether it is of a head or a mean, as in the link
 
 
 class Masks(PictureAnswer, _OfMask):
@@ -131,12 +132,13 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     for key in KEYS:
         query[key]  # what cannot be used is said, in use or not
     runs = [unmasked.run, picture.run]
-    weights = [run.weights[at.layer, at.head] for run in runs]
+    heads = means.heads_of(query.look, at, *query.sizes)
+    weights = [run.weights[at.layer, at.head] if heads is None else means.mean_of(run.weights, heads) for run in runs]
     fixed = "mask" in query.fixed
     notices = [*left_out, *(said for run in runs for said in run.notices), *([query.fixed["mask"]] if fixed else [])]
     header: Masks = {
         **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask),
-        **_header(picture, at),
+        **_header(picture, at, query.look),
         "cards": [] if fixed else _cards(picture, at, *_kept(query, len(picture.run.tokens))),
         "sums": effects.sums_in_words(weights[1]),
         "begins": begins,
@@ -149,8 +151,8 @@ def before(settings: Settings) -> Settings:
     return settings.unpainted if settings.painted else replace(settings, mask="none")
 
 
-def _header(picture: Picture, at: At) -> _OfMask:
-    """What is said of the mask; `at`: layer, head, query and key in focus."""
+def _header(picture: Picture, at: At, look: Look) -> _OfMask:
+    """What is said of the mask; `at`: layer, head, query and key in focus; `look`: a mean in the head's place."""
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
     other, own, (n, heads) = before(settings), model.own_mask, (len(tokens), model.sizes.n_heads)
     keys = picture.run.weights.shape[-1]
@@ -169,8 +171,16 @@ def _header(picture: Picture, at: At) -> _OfMask:
         "longest": LONGEST_PAINTED,
         "without": _without(other.mask, own),
         "typed": settings.text,
-        "label": f"Layer {at.layer}, head {at.head}, {words.label(settings, model)}, {model.origin} weights",
+        "label": f"{_place(picture, at, look)}, {words.label(settings, model)}, {model.origin} weights",
+        "look": str(look),
     }
+
+
+def _place(picture: Picture, at: At, look: Look) -> str:
+    heads = means.heads_of(look, at, *picture.run.weights.shape[:2])
+    if heads is None:
+        return f"Layer {at.layer}, head {at.head}"
+    return f"Mean over {len(heads)} heads" if len(heads) > 1 else "Mean over one head"
 
 
 def _cards(picture: Picture, at: At, beneath: str, painted: str) -> list[Card]:

@@ -220,8 +220,8 @@ def test_sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -
     weights = run.weights[3, head, row]
     shown, whole = float(weights[1:-1].double().sum()), float(weights.double().sum())
     assert explore.view.locator(".sum").inner_text() == (
-        f"[CLS] and [SEP] are not shown; rows are not renormalised: "
-        f"what is shown of row “it” sums to {shown:.2f} of {whole:.2f}."
+        f"{round(100 * (whole - shown))} % of this row’s weight goes to [CLS] and [SEP], which are not shown; "
+        f"what is shown sums to {shown:.2f}."
     )
     expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
     assert explore.hover(row, 2) == f"it → animal {float(weights[2]):.2f}"

@@ -90,13 +90,15 @@ def test_a_place_is_written_and_read_alike(
     assert modules.one("link/look.js", [asdict(at), row is not None], "m.writeAt(...row)") == str(at)
 
 
-SWITCHES = ["nospecials", "all", "open", "table", "lines", "sort", "difference", "surprise", "random", "mean", "values"]
+SWITCHES = ["nospecials", "all", "open", "table", "lines", "sort", "difference", "surprise", "random"]
+SWITCHES += ["mean", "meanall", "meanseen", "values", "words", "nofirst", "renorm"]
 LOOKS = st.builds(
     Look,
     st.sampled_from(["root", "linear", "own"]),
     st.frozensets(st.sampled_from(SWITCHES)),
     st.frozensets(HEADS, max_size=6),
     st.none() | HEADS,
+    st.frozensets(st.integers(0, 511), max_size=5).map(lambda keys: tuple(sorted(keys))),
 )
 
 
@@ -111,6 +113,7 @@ def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
         **{switch: switch in look.switches for switch in SWITCHES},
         "hidden": [f"{layer}.{head}" for layer, head in sorted(look.hidden)],
         "solo": look.solo and f"{look.solo[0]}.{look.solo[1]}",
+        "keys": list(look.keys),
     }
     shuffled = "({ ...m.parseLook(row), hidden: new Set([...m.parseLook(row).hidden].reverse()) })"
     assert modules.one("link/look.js", str(look), f"m.writeLook({shuffled})") == str(look)
@@ -141,7 +144,8 @@ def test_words_are_the_same_ones(modules: Modules, ends: tuple[int, int]) -> Non
     tokens = ["[CLS]", "[UNK]", "[CLS]", "[x]", "a", "[SEP]"]
     weights = torch.rand(1, 1, 6, 6, generator=torch.Generator().manual_seed(0))
     packed = as_text(packing.pack_maps(weights, tokens, "digest", 0, ends))
-    told = "((maps) => [maps.tokens.map((_, at) => m.isWord(maps, at)), m.specials(maps, true), m.hasSpecials(maps)])"
+    hidden = "m.specials(maps, { nospecials: true, nofirst: false })"
+    told = f"((maps) => [maps.tokens.map((_, at) => m.isWord(maps, at)), {hidden}, m.hasSpecials(maps)])"
     found = modules.one("wire/packets.js", packed, f"{told}(m.unpackMaps(bytes(row)))")
     assert found == [words_of(6, ends).tolist(), list(ends), any(ends)]
 

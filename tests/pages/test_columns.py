@@ -115,7 +115,7 @@ def test_the_mean_is_what_torchs_module_returns_by_default(model: Model, link: d
 
 def test_the_mean_of_one_map_is_that_map(model: Model) -> None:
     alike = pictures.picture(Settings("how are you", "window:1"))
-    assert mean_map.in_words(alike, 2).endswith("looks exactly like it.")
+    assert mean_map.in_words(alike, [(2, head) for head in range(12)]).endswith("looks exactly like it.")
     header, floats = explored(look="mean_difference", pos="none")
     assert floats.numel() == 2 * N * N
     before = pictures.picture(Settings(PRESETS[0])).run.weights[3].mean(dim=0)

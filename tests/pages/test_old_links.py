@@ -51,6 +51,8 @@ NEWER = {
     "unheard2",
     "learn",
     "wrote",
+    "model2",
+    "at2",
 }  # keys that no link of that day has
 VERSIONS = {1: "old_links.json"}  # of the link format -> the links that were recorded of it
 # page that a view owns -> the route of its picture

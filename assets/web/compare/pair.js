@@ -4,13 +4,14 @@
 import { inks } from "../base/colour.js";
 import { isDrawn, shownAlone } from "../base/curtain.js";
 import { asBytes } from "../picture/differences.js";
-import { button, div, h, setAttribute, setText } from "../base/dom.js";
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { Figures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { GroupChoice } from "../picture/groups.js";
 import { HeadBars } from "./head_bars.js";
 import { put, read, without } from "../link/link.js";
-import { parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
+import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
+import { meanChoice } from "../picture/mean_choice.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
 import { PairNext } from "./pair_next.js";
@@ -41,7 +42,7 @@ const DIFFERENCE = "Difference";
 const TEXTS = ["s", "s2"]; // keys of the sentences
 const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps
 const NOT_ASIDE = ["at", "word", ...BESIDE]; // keys that change nothing of what is said of equal words under a mask
-const NOT_BENEATH = ["s2", ...NOT_ASIDE]; // keys that change none of the tests beneath them
+const NOT_BENEATH = ["s2", "model2", "at2", ...NOT_ASIDE]; // keys that change none of the tests beneath them
 const STILL = { s: "Left: still", s2: "Right: still" };
 const BOXES = [
   ["Sentence", "Type a sentence"],
@@ -59,6 +60,7 @@ export class PairView extends PlaceView {
     this.begins = false; // the visitor comes from another page: the right side begins with the left, one thing changed
     this.sentences = /** @type {(string | null)[]} */ ([null, null]); // the sentences as in the link
     this.look = parseLook("");
+    this.right = { model2: /** @type {string | null} */ (null), at2: /** @type {string | null} */ (null) }; // another model there
     this.front = shownAlone() ? 1 : 0; // the map in sight on a phone; 2 = the difference, elsewhere too. A lesson asks of the right one
     this.switches = new Switches(this);
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
@@ -91,6 +93,13 @@ export class PairView extends PlaceView {
       tries: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
       layers: group("Layer"),
       heads: group("Head"),
+      means: meanChoice(
+        () => this.look,
+        (change) => this.see(change),
+      ),
+      layers2: group("Layer, right"),
+      heads2: group("Head, right"),
+      of2: span("right-place"),
       specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials }), { class: "toggle" }),
       fronts: group("Map in sight"),
       flip: button("difference", () => this.flip(), { "aria-keyshortcuts": "-" }),
@@ -118,10 +127,13 @@ export class PairView extends PlaceView {
       this.groups.element,
       named("layer", p.layers),
       named("head", p.heads),
+      p.means.element,
+      p.of2,
       modes.element,
       p.specials,
       p.several,
     );
+    p.of2.append(named("right: layer", p.layers2), named("head", p.heads2));
     const top = div("top", this.foot.room, p.notices);
     const contrast = div("differs", p.contrast, p.copy, p.swap);
     answers.element.classList.add("answers");
@@ -149,10 +161,11 @@ export class PairView extends PlaceView {
     this.adoptPlace(link);
     this.look = parseLook(link.get("look") ?? "");
     this.sentences = TEXTS.map((key) => this.kept(link.get(key), key));
+    this.right = { model2: link.get("model2"), at2: link.get("at2") };
     this.switches.adopt(link);
     this.shuffle.adopt(link);
     this.next.asked = link.get("word") ?? "";
-    this.begins = arrival.byBar && !this.switches.rightKeys.some((key) => link.has(key));
+    this.begins = arrival.byBar && ![...this.switches.rightKeys, "model2"].some((key) => link.has(key));
     this.fillBoxes();
   }
 
@@ -181,7 +194,7 @@ export class PairView extends PlaceView {
     this.picture = header;
     // the right side that was to begin with the left is no longer asked for where the visitor has chosen since
     const isOther = Object.keys(header.begins).length > 0 && !this.begins;
-    this.pictureOf = isOther ? null : without(query, ...BESIDE);
+    this.pictureOf = isOther ? null : relevant(query);
     this.choosePlace(tokens.length, keys.length);
     this.fillBoxes();
     if (this.begins && String(query) === String(this.query())) this.beginRight();
@@ -189,7 +202,7 @@ export class PairView extends PlaceView {
 
   /** @param {URLSearchParams} query */
   same(query) {
-    this.pictureOf = without(query, ...BESIDE);
+    this.pictureOf = relevant(query);
     this.askBeneath();
   }
 
@@ -204,16 +217,26 @@ export class PairView extends PlaceView {
   // ---- what goes out
 
   link() {
-    const { at, look, sentences, next, placed, rowChosen, shuffle, switches } = this;
+    const { at, look, sentences, next, placed, right, rowChosen, shuffle, switches } = this;
     const [s, s2] = sentences;
     const place = placed ? writeAt(at, rowChosen) : null;
-    return { s, s2, ...switches.values, at: place, look: writeLook(look) || null, ...shuffle.link, ...next.link };
+    return {
+      s,
+      s2,
+      ...right,
+      ...switches.values,
+      at: place,
+      look: writeLook(look) || null,
+      ...shuffle.link,
+      ...next.link,
+    };
   }
 
   own() {
     const isOf = this.texts[0] === this.picture?.used.s; // another sentence may lack the row
     const at = this.placed ? writeAt(this.at, this.rowChosen && isOf) : null;
-    return { ...this.link(), ...Object.fromEntries(BESIDE.map((key) => [key, null])), at };
+    const none = Object.fromEntries(BESIDE.map((key) => [key, null]));
+    return { ...this.link(), ...none, at, look: reads(this.look) || null };
   }
 
   /** @param {string} key */
@@ -223,7 +246,7 @@ export class PairView extends PlaceView {
 
   /** @param {URLSearchParams} query */
   route(query) {
-    if (this.pictureOf === without(query, ...BESIDE)) return "";
+    if (this.pictureOf === relevant(query)) return "";
     return this.begins ? "begun" : "pair";
   }
 
@@ -247,8 +270,8 @@ export class PairView extends PlaceView {
     if (!this.visit || !this.picture) return;
     const isNow = !this.waiting && !this.pause && !this.route(this.query());
     if (isNow && this.parts.more.open) this.aside.ask("asides", new URLSearchParams(this.ofAsides), this.visit);
-    const { columns, fixed } = this.picture;
-    if (!columns) this.shuffle.ask(isNow); // a text that is written has no order of one's own
+    const { columns, fixed, isOfTwo } = this.picture;
+    if (!columns && !isOfTwo) this.shuffle.ask(isNow); // a text that is written has no order of one's own
     if (!("steps" in fixed)) this.each.ask(isNow); // else a pass a head, each as long as the first
   }
 
@@ -295,6 +318,7 @@ export class PairView extends PlaceView {
 
   /** Makes the right side what the left one is. */
   copySide() {
+    this.right = { model2: null, at2: null };
     this.switches.copy();
     this.write(1, "");
     this.chose();
@@ -304,6 +328,13 @@ export class PairView extends PlaceView {
     this.switches.swap();
     const [left, right] = this.texts;
     if (right && right !== left) [right, left].forEach((text, side) => this.write(side, text));
+    this.chose();
+  }
+
+  /** Looks at another head of the right model. @param {{layer?: number, head?: number}} change */
+  goRight(change) {
+    const { layer, head } = { ...this.picture.sides[1], ...change };
+    this.right.at2 = `${layer}.${head}`;
     this.chose();
   }
 
@@ -328,6 +359,7 @@ export class PairView extends PlaceView {
   try(name) {
     const { s, s2, at, order, ...sides } = /** @type {Record<string, string>} */ (this.picture.tries[name]);
     Object.assign(this.switches.values, sides);
+    this.right = { model2: null, at2: null };
     [s, s2].forEach((text, side) => this.write(side, text));
     this.shuffle.set({ order });
     this.go(parseAt(at));
@@ -339,6 +371,7 @@ export class PairView extends PlaceView {
     const said = this.link();
     const isSaid = (/** @type {[string, unknown]} */ [key, value]) =>
       key === "at" || String(value) === String(said[key] ?? picture.defaults[key]);
+    if (picture.isOfTwo) return undefined;
     return Object.keys(picture.tries).find((name) => Object.entries(picture.tries[name]).every(isSaid));
   }
 
@@ -358,7 +391,10 @@ export class PairView extends PlaceView {
     if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
     this.keepWithin(n, keysOf(picture.sides[0]).length);
     if (isDrawn() && this.front === 2) this.front = 1; // left from an earlier step of the lesson, which asked of something else
-    const fits = layer === at.layer && head === at.head; // else the numbers are on their way
+    const isRead = reads(parseLook(picture.look)) === reads(this.look);
+    const { at2 } = this.right;
+    const isRight = !picture.isOfTwo || at2 === null || at2 === `${picture.sides[1].layer}.${picture.sides[1].head}`;
+    const fits = layer === at.layer && head === at.head && isRead && isRight; // else the numbers are on their way
     this.kinds({ apart: !picture.fits });
     this.wait(!fits);
     const colours = inks(this.element);
@@ -372,7 +408,7 @@ export class PairView extends PlaceView {
     this.vectors.draw();
     this.figures.draw(picture.figures);
     fillNotices(p.asides, this.asides.of === this.ofAsides ? this.asides.said : []);
-    this.shuffle.element.hidden = picture.columns !== null;
+    this.shuffle.element.hidden = picture.columns !== null || picture.isOfTwo;
     this.each.element.hidden = "steps" in picture.fixed;
     this.shuffle.draw();
     this.each.draw();
@@ -386,6 +422,7 @@ export class PairView extends PlaceView {
     setText(p.contrast, picture.contrast);
     setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
     p.copy.disabled = p.swap.disabled = !picture.differs.length;
+    p.swap.disabled ||= picture.isOfTwo;
     const several = new URL("./side-by-side", location.href);
     several.search = String(read());
     for (const [key, value] of Object.entries({ s: this.texts[0], at: `${at.layer}.${at.head}`, mean: "false" }))
@@ -402,11 +439,19 @@ export class PairView extends PlaceView {
     const { picture, at, look, parts: p } = this;
     fillChoice(p.layers, numbers(picture.layers), at.layer, (layer) => this.go({ layer }), "layer");
     fillChoice(p.heads, numbers(picture.heads), at.head, (head) => this.go({ head }), "head");
+    const [, right] = picture.sides;
+    p.of2.hidden = !picture.isOfTwo;
+    fillChoice(p.layers2, numbers(right.layers), right.layer, (layer) => this.goRight({ layer }), "layer");
+    fillChoice(p.heads2, numbers(right.heads), right.head, (head) => this.goRight({ head }), "head");
+    p.means.draw();
     this.groups.draw();
     this.modes.press(look.table);
     setAttribute(p.specials, "aria-pressed", String(!look.nospecials));
     p.specials.hidden = !picture.sides.some(hasSpecials);
   }
 }
+
+/** A query but for what changes no number of the maps. @param {URLSearchParams} query */
+const relevant = (query) => `${without(query, ...BESIDE)} ${reads(parseLook(query.get("look") ?? ""))}`;
 
 export const view = mount(PairView);

@@ -7,6 +7,7 @@ import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.
 import { div, frame, h, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
+import { meanOf, parseLook } from "../link/look.js";
 import { specials } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { panel, rem } from "../base/view_base.js";
@@ -147,10 +148,21 @@ export class PairPanels {
     const name = side?.title ?? this.changed();
     setText(title, name);
     setAttribute(title, "title", name);
-    setText(head, `${side ? "" : `${SIDES[n].toLowerCase()} · `}layer ${picture.layer} · head ${picture.head}`);
-    setText(story, side?.story ?? (picture.said || this.moved));
+    setText(head, `${side ? "" : `${SIDES[n].toLowerCase()} · `}${this.placeOf(n)}`);
+    setText(story, side?.story ?? [picture.mean, picture.said || this.moved].filter(Boolean).join(" "));
     setText(label, side?.fitness ?? "");
     setAttribute(head, "title", side?.label ?? null);
+  }
+
+  /** The head of a map, or over which heads it is the mean. @param {number} n */
+  placeOf(n) {
+    const { picture } = this.view;
+    const { layer, head } = picture.sides[n] ?? picture;
+    const mean = meanOf(parseLook(picture.look));
+    if (mean === "meanall") return "mean over all heads";
+    if (n === DIFFERENCE && picture.isOfTwo && !mean)
+      return picture.sides.map((own) => `L${own.layer} H${own.head}`).join(", ");
+    return `layer ${layer} · ${mean ? "mean over its heads" : `head ${head}`}`;
   }
 
   /** What the pair in focus has on either side, and how much of its row changed, as the bars beside the map show. */
@@ -194,12 +206,12 @@ export class PairPanels {
     if (!weights || !own) return null;
     const of = picture.sides[n] ?? picture;
     const { tokens } = of;
-    const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look.nospecials);
+    const [first, last] = specials(picture.sides[n] ?? picture.sides[0], look);
     const [row, key] = [this.placeOn(n, at.row), this.placeOn(n, at.key, true)];
     const shown = wholeMap(tokens, weights, {
       keys: keysOf(of),
       map: { size: tokens.length, bytes: own },
-      name: `${SIDES[n]}, layer ${picture.layer} head ${picture.head}`,
+      name: `${SIDES[n]}, ${this.placeOf(n).replace(" · ", " ")}`,
       row: row ?? -1,
       key,
       scale: look.scale === "linear" ? "linear" : "root",

@@ -27,6 +27,21 @@ export class SideControls extends ControlChips {
     return this.view.switches.off(this.side);
   }
 
+  /** What its model is: another one may stand on the right. */
+  get model() {
+    return this.view.picture.sides[this.side];
+  }
+
+  /** @param {string} key */
+  whyNot(key) {
+    return this.model.fixed[key] ?? "";
+  }
+
+  /** @param {string} key @param {import("../picture/choices.js").Inks} inks */
+  fill(key, inks) {
+    super.fill(key, inks, this.model);
+  }
+
   /** @param {string} key */
   differs(key) {
     return this.view.picture.differs.includes(key);

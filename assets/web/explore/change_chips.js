@@ -43,7 +43,7 @@ export class ChangeChips {
   toggleDifference() {
     const { view } = this;
     const { effect } = view.picture;
-    const most = view.weights && effect && !short(effect.here) ? effect.at : null;
+    const most = view.sight.weights && effect && !short(effect.here) ? effect.at : null;
     view.look.difference = !view.look.difference;
     if (view.look.difference) view.look.open = view.look.all; // there the map is seen
     if (!view.look.difference || !most) return view.chose();
@@ -53,13 +53,14 @@ export class ChangeChips {
 
   /** What the changes did to the pair in focus, and to the next word. */
   get answer() {
-    const { picture, maps, at, weights } = this.view;
+    const { picture, sight } = this.view;
     const { before, effect, next } = picture;
+    const { weights, tokens, keys } = sight;
     if (!before || !weights || !effect) return "";
     if (!effect.at) return "No weight changed at all.";
-    const [was, is] = [before.weights, weights].map((map) => rowOf(map, at.row, maps.keys.length));
-    const key = at.key ?? ranked(was)[0][0];
-    const pair = gave(maps.tokens[at.row], maps.keys[key], was[key], is[key]);
+    const [was, is] = [before.weights, weights].map((map) => rowOf(map, sight.row, keys.length));
+    const key = sight.key ?? ranked(was)[0][0];
+    const pair = gave(tokens[sight.row], keys[key], was[key], is[key]);
     return [pair, nextMoved(next)].filter(Boolean).join(" ");
   }
 

@@ -23,17 +23,19 @@ export class DifferenceOverlay {
 
   /** The map before the changes is wanted, and here or on its way; a lesson's curtain would hide one of the two. */
   get isOn() {
-    const { look, picture, weights } = this.view;
+    const { look, picture, sight } = this.view;
     if (isDrawn()) return false;
-    return look.difference && (picture.before !== null || (!weights && picture.effect !== null));
+    return look.difference && (picture.before !== null || (!sight.weights && picture.effect !== null));
   }
 
-  /** Another head's numbers are on their way and not late: the last difference stays rather than flicker.
+  /** Another head's numbers are on their way and not late: the last difference, and the last map whose colours come with
+   * its numbers, stays rather than flicker.
    * @param {import("../picture/map.js").BigMap} drawn
    */
   isComing(drawn) {
-    const { weights, isLate } = this.view;
-    return this.isOn && !weights && !isLate && drawn === this.map;
+    const { sight, isLate } = this.view;
+    if (sight.weights || isLate) return false;
+    return this.isOn ? drawn === this.map : !sight.isHere && drawn.shown !== null;
   }
 
   /** How its table says the numbers. */
@@ -49,9 +51,9 @@ export class DifferenceOverlay {
   /** The same map as its difference, where that is wanted. @param {MapPicture} shown @returns {MapPicture} */
   over(shown) {
     if (!this.isOn) return shown;
-    const { picture, weights, at, maps } = this.view;
-    const { n } = maps;
-    const wide = maps.keys.length;
+    const { picture, at, sight } = this.view;
+    const { weights } = sight;
+    const [n, wide] = [sight.tokens.length, sight.keys.length];
     const before = weights && picture.before;
     const none = {
       change: null,
@@ -74,24 +76,24 @@ export class DifferenceOverlay {
 
   /** What changed most in the row in focus, or in its chosen cell: the title; null while it is not to be said. */
   ofRow() {
-    const { picture, maps, at } = this.view;
+    const { picture, sight } = this.view;
     if (!this.isOn || !picture.before) return null;
-    const row = rowOf(picture.before.difference().change, at.row, maps.keys.length);
+    const row = rowOf(picture.before.difference().change, sight.row, sight.keys.length);
     const most = row.reduce((best, value, key) => (Math.abs(value) > Math.abs(row[best]) ? key : best), 0);
-    const key = at.key ?? most;
+    const key = sight.key ?? most;
     if (!row[most]) return ["Difference to the original model: none in this row"];
-    const who = span("query", quoted(maps.tokens[at.row]));
-    const whom = span("key", quoted(maps.keys[key]));
+    const who = span("query", quoted(sight.tokens[sight.row]));
+    const whom = span("key", quoted(sight.keys[key]));
     return [`${NAME}: `, who, " → ", whom, ` ${signed(row[key])}`];
   }
 
   /** Why this head, or why there is nothing to see in it. */
   get why() {
-    const { picture, at, off, look, weights } = this.view;
+    const { picture, at, off, mean, sight } = this.view;
     const { effect } = picture;
-    if (!this.isOn || !weights || !effect) return "";
+    if (!this.isOn || !sight.weights || !effect) return "";
     const [layer, head] = effect.at ?? [];
-    const isMost = layer === at.layer && head === at.head && !look.mean;
+    const isMost = layer === at.layer && head === at.head && !mean.isOn;
     const isStill = !short(effect.here);
     if (!isMost && !isStill) return "";
     const still = `No weight of this map changed${effect.here ? " by 0.005 or more" : ""}.`;

@@ -14,7 +14,7 @@ import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
 import { columns, isAcross, order, sortKey } from "../picture/heads_order.js";
 import { put, without } from "../link/link.js";
-import { ASKED, headName, headsOf, inOrder, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
+import { askedOf, headName, headsOf, inOrder, ofOneMap, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
 import { MeanMap } from "./mean_map.js";
 import { ModelChanges } from "./model_changes.js";
 import { mount } from "../base/mount.js";
@@ -23,6 +23,7 @@ import { OtherViews } from "./other_views.js";
 import { specials, unpackMaps } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
+import { ReadingAids } from "./reading_aids.js";
 import { RecordedSteps } from "./recorded_steps.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
@@ -69,12 +70,13 @@ export class Explore extends PlaceView {
     this.proof = new Wire(proved, this.here.signal);
     this.cut = /** @type {[number, number]} */ ([0, 0]); // tokens left out at both ends
     this.matching = false; // maps and picture are of one sentence and setting
-    this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus, once they have come
-    this.ofRow = /** @type {Float32Array | null} */ (null); // of its row in focus, where a long text has no more here
     this.underWay = new UnderWay(this, PLACE);
+    this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
+    this.sight = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
     this.box = new SentenceBox(this, (text) => this.type(text));
     this.changes = new ChangeChips(this);
     this.mean = new MeanMap(this);
+    this.reading = new ReadingAids(this);
     this.values = new ValueLengths(this);
     this.all = new AllHeads(this);
     this.bar = new ExploreBar(this);
@@ -104,7 +106,7 @@ export class Explore extends PlaceView {
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
     this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
-    this.allHeads.append(this.bar.element, this.heads.element, this.shared);
+    this.allHeads.append(this.bar.element, this.heads.element, this.mean.tile, this.shared);
     this.show(
       div("top", this.box.element, this.recorded.element, said, this.cutText, this.underWay.element),
       div("words", this.bar.chips, pieces, this.next.element),
@@ -168,6 +170,7 @@ export class Explore extends PlaceView {
    */
   receive([focus, maps], query) {
     this.picture = unpackPicture(focus);
+    if (this.picture.tile) this.look = ofOneMap(this.look);
     if (maps) {
       this.maps = unpackMaps(maps);
       this.same(query);
@@ -205,9 +208,8 @@ export class Explore extends PlaceView {
   /** Another row, and how it is drawn, make no other picture. */
   own() {
     const { at, look, placed } = this;
-    const asked = ASKED.filter((name) => look[name]).join("_");
     const ofRow = this.rowChosen && Boolean(this.picture?.tile); // of a long text the numbers of one row are here
-    return { ...this.link(), view: null, at: placed ? writeAt(at, ofRow) : null, look: asked || null };
+    return { ...this.link(), view: null, at: placed ? writeAt(at, ofRow) : null, look: askedOf(look) || null };
   }
 
   /** Nothing is typed: what was before stays in sight. */
@@ -250,6 +252,7 @@ export class Explore extends PlaceView {
     this.text = kept;
     if (whole) {
       this.rowChosen = false; // another sentence has other rows
+      this.look.keys = [];
       const known = this.picture.places[text];
       const { layer, head } = parseAt(known ?? "");
       if (known) this.place({ layer, head });
@@ -325,11 +328,11 @@ export class Explore extends PlaceView {
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.keepWithin(maps.n, maps.keys.length);
-    this.cut = specials(maps, look.nospecials);
+    this.cut = specials(maps, look);
     this.matching = picture.digest === maps.digest;
     const fits = this.matching && isOf(picture, at, look);
-    this.weights = fits ? picture.weights : null;
-    this.ofRow = fits && picture.row === at.row ? picture.ofRow : null;
+    this.sight = this.reading.sight(fits);
+    this.weights = this.sight.isWords ? null : this.sight.weights;
     const all = look.all && (!this.alone || this.alone === "panel heads");
     const across = isAcross(maps) && !this.narrow;
     const kindsOfView = { "with-pin": picture.pin, "with-all": all, "with-open": this.all.isOpen, blank: this.isBlank };

@@ -89,10 +89,11 @@ export class ExploreBar {
       span("label", "Colour"),
       this.scales.element,
       span("label", "Tokens and heads"),
-      div("actions", this.specials, this.sort),
+      div("actions", this.specials, ...view.reading.buttons, this.sort),
       div("actions", this.solo, this.hide, this.everyHead),
       span("label", "Large map"),
-      div("actions", view.mean.opener, view.values.opener),
+      view.mean.choice.element,
+      div("actions", view.values.opener),
       span("label", "This picture"),
       div("actions", this.pin),
     );
@@ -124,7 +125,7 @@ export class ExploreBar {
     setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
     this.everyHead.hidden = !look.solo && !look.hidden.size;
     setText(this.pin, view.pin ? "unpin" : "pin");
-    this.pin.disabled = (look.mean || picture.tile > 0) && !view.pin; // a pin keeps the map of a head
+    this.pin.disabled = (view.mean.isOn || picture.tile > 0) && !view.pin; // a pin keeps the map of a head
   }
 
   /** With no sentence the last maps stay, and some to try stand over them. */
@@ -138,7 +139,7 @@ export class ExploreBar {
   drawChips() {
     const { maps, at, focus } = this.view;
     const key = at.key ?? focus.best;
-    const make = (/** @type {number} */ row) => button("", () => this.view.go({ row, key: null }), { class: "chip" });
+    const make = (/** @type {number} */ row) => button("", () => this.view.focus.pickRow(row), { class: "chip" });
     fill(this.chips, maps.tokens, make, (chip, token, row) => {
       setText(chip, token);
       setAttribute(chip, "data-key", row === key && !maps.columns ? "" : null);

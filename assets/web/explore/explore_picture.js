@@ -1,32 +1,35 @@
 // What the wire says of Explore's picture, with its float32 maps, and what a link says until the script does.
 
 import { asBytes } from "../picture/differences.js";
+import { parseLook, reads } from "../link/look.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
 
 /** @typedef {import("../base/messages.js").ExplorePicture} Said */
-/** @typedef {Omit<Said, "before"> & {before: ReturnType<typeof beside> | null, weights: Float32Array | null, ofRow: Float32Array | null, pinWeights: Float32Array, pinBytes: Uint8Array}} ExplorePicture */
+/** @typedef {Omit<Said, "before"> & {
+ *   before: ReturnType<typeof beside> | null, weights: Float32Array | null, ofRow: Float32Array | null, bytes: () => Uint8Array, reads: string,
+ *   pinWeights: Float32Array, pinBytes: Uint8Array,
+ * }} ExplorePicture weights: of the map in focus, of a long text the row in focus alone; reads: how its map is read
+ */
 
 /** The head in focus, the same head before the changes where there are any, the pinned one where there is one.
- * @param {Uint8Array} bytes @returns {ExplorePicture}
+ * @param {Uint8Array} packed @returns {ExplorePicture}
  */
-export function unpackPicture(bytes) {
-  const { header, floats } = unpackFloats(bytes);
+export function unpackPicture(packed) {
+  const { header, floats } = unpackFloats(packed);
   const said = /** @type {Said} */ (header);
   const { pin, tile } = said;
-  if (tile)
-    return {
-      ...said,
-      before: null,
-      weights: null,
-      ofRow: floats,
-      pinWeights: floats.subarray(0, 0),
-      pinBytes: new Uint8Array(),
-    };
+  const read = reads(parseLook(said.look));
+  if (tile) {
+    const none = { before: null, weights: null, pinWeights: floats.subarray(0, 0), pinBytes: new Uint8Array() };
+    return { ...said, ...none, ofRow: floats, bytes: () => none.pinBytes, reads: read };
+  }
   const own = floats.length - (pin ? pin.tokens.length * (pin.columns ?? pin.tokens).length : 0);
   const weights = floats.subarray(0, said.before ? own / 2 : own);
   const pinWeights = floats.subarray(own);
   const before = said.before && beside(said.before, weights, floats.subarray(own / 2, own));
-  return { ...said, before, weights, ofRow: null, pinWeights, pinBytes: toBytes(pinWeights) };
+  let made = /** @type {Uint8Array | null} */ (null);
+  const bytes = () => (made ??= toBytes(weights));
+  return { ...said, before, weights, ofRow: null, bytes, reads: read, pinWeights, pinBytes: toBytes(pinWeights) };
 }
 
 /** The head in focus before the changes; the difference is made when it is first looked at.
@@ -42,5 +45,5 @@ function beside(said, now, weights) {
 /** Whether a picture's numbers are those of the map that is looked at.
  * @param {ExplorePicture} picture @param {{layer: number, head: number}} at @param {import("../link/look.js").Look} look
  */
-export const isOf = ({ layer, head, mean }, at, look) =>
-  layer === at.layer && head === at.head && (mean !== null) === look.mean;
+export const isOf = (picture, at, look) =>
+  picture.layer === at.layer && picture.head === at.head && picture.reads === reads(look);

@@ -3,6 +3,7 @@
 
 import { button, div, h, setText, span } from "../base/dom.js";
 import { addressOf, find, load } from "../lessons/course.js";
+import { reads } from "../link/look.js";
 import { go } from "../link/way.js";
 import { swapped } from "./swaps.js";
 import { isWord, rowOf } from "../wire/packets.js";
@@ -46,7 +47,7 @@ export class FirstSteps {
   get place() {
     const { at, look, model } = this.view;
     const { mask, t } = model.controls;
-    return [at.layer, at.head, at.row, mask ?? "none", Number(t ?? 1), look.mean].join(" ");
+    return [at.layer, at.head, at.row, mask ?? "none", Number(t ?? 1), reads(look)].join(" ");
   }
 
   /** The encoding of the order. */
@@ -172,9 +173,9 @@ export class FirstSteps {
 
   draw() {
     const { view } = this;
-    const { picture, maps } = view;
+    const { picture, maps, sight } = view;
     // what is asked is asked of one sentence, of a model, whose maps are all here
-    this.element.hidden = maps.columns !== null || "s" in picture.fixed || picture.tile > 0;
+    this.element.hidden = maps.columns !== null || "s" in picture.fixed || picture.tile > 0 || sight.isWords;
     if (this.element.hidden || !view.weights || view.waiting || !view.text.trim()) return; // its numbers are on their way, or there are none
     const before = this.asked?.model === view.picture.model ? this.asked : null;
     if (!before || (!this.isDone(before) && before.ground.of !== this.ground.of)) this.ask();

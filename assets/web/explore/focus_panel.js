@@ -10,10 +10,12 @@ import { LongMap } from "./long_map.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
+import { MaskedWord } from "./masked_word.js";
+import { reads } from "../link/look.js";
 import { rowOf, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { choice, contentWidth, panel, rem } from "../base/view_base.js";
-import { number, OFF, percent, quoted, ranked, story, total } from "../base/words.js";
+import { number, OFF, percent, quoted, ranked, story } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../base/colour.js").Inks} Inks */
@@ -50,14 +52,14 @@ export class FocusPanel {
   constructor(view) {
     this.view = view;
     /** @type {import("../picture/map.js").Actions} */
-    const actions = { pick: (row, key) => view.go({ row, key }), hover: (text) => this.read(text) };
+    const actions = { pick: (row, key, adds) => this.pick(row, key, adds), hover: (text) => this.read(text) };
     this.plain = Object.assign(large(new BigMap(actions)), { isSteady: true });
     this.long = large(new LongMap(view, actions));
     this.map = new MapPanel(this.plain, "Weights as a table");
     this.difference = new DifferenceOverlay(view, actions);
     large(this.difference.map);
-    this.asLines = new Lines((row) => view.go({ row, key: null }));
-    this.map.element.append(this.asLines.element, this.long.bar);
+    this.asLines = new Lines((row) => this.pick(row, null));
+    this.map.element.append(this.asLines.element);
     this.title = h("h2");
     this.label = span("label");
     this.why = span("why");
@@ -69,6 +71,7 @@ export class FocusPanel {
     );
     this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head), toggle);
     this.columns = new ColumnSwitches(view);
+    this.masked = new MaskedWord(view);
     this.readout = div("readout");
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
     this.list = h("div", { class: "bars", role: "list", "aria-label": "It looks at" });
@@ -84,6 +87,7 @@ export class FocusPanel {
       this.sum,
       view.values.element,
       this.columns.element,
+      this.masked.element,
       h("dl", { class: "story" }, ...lines),
       this.from,
       span("push"),
@@ -111,6 +115,24 @@ export class FocusPanel {
     this.element.addEventListener("keydown", (event) => view.all.key(event));
   }
 
+  /** Looks at a cell of the large map, or adds its key. @param {number} row @param {number | null} key @param {boolean} [adds] */
+  pick(row, key, adds = false) {
+    const { view } = this;
+    const { reading } = view;
+    const token = reading.tokenAt("rowOf", row);
+    if (key === null) return this.pickRow(token);
+    const column = reading.tokenAt("columnOf", key);
+    if (adds || reading.adds) return reading.add(column);
+    view.look.keys = [];
+    return view.go({ row: token, key: column });
+  }
+
+  /** Looks at a row: at what it looks at most, or at the keys where several are chosen. @param {number} row a token */
+  pickRow(row) {
+    const { at, look } = this.view;
+    this.view.go({ row, key: look.keys.length ? at.key : null });
+  }
+
   /** Says what is pointed at, in any of the maps. @param {string | null} text */
   read(text) {
     setText(this.readout, text ?? "");
@@ -118,30 +140,30 @@ export class FocusPanel {
 
   /** The head is switched off in the model. */
   get isOff() {
-    const { at, off, look } = this.view;
-    return !look.mean && off.has(`${at.layer}.${at.head}`);
+    const { at, off, mean } = this.view;
+    return !mean.isOn && off.has(`${at.layer}.${at.head}`);
   }
 
   /** The row in focus, once its numbers are here. */
   get row() {
-    const { weights, ofRow, at, maps } = this.view;
-    return weights ? rowOf(weights, at.row, maps.keys.length) : ofRow;
+    const { weights, ofRow, row, keys } = this.view.sight;
+    return weights ? rowOf(weights, row, keys.length) : ofRow;
   }
 
   /** What the row in focus looks at most, while the map shows it. @returns {number | null} */
   get best() {
-    const { maps, at } = this.view;
+    const { sight, reading } = this.view;
     const { row } = this;
-    if (isDrawn() || !row || this.difference.isOn || at.row >= maps.n) return null;
+    if (isDrawn() || !row || this.difference.isOn || sight.row >= sight.tokens.length) return null;
     const [[key, weight]] = ranked(row);
-    return weight > 0 ? key : null;
+    return weight > 0 ? reading.tokenAt("columnOf", key) : null;
   }
 
   /** @param {Inks} inks */
   draw(inks) {
     const { view } = this;
-    const { maps, picture, at, look, weights, theme, matching } = view;
-    const [first, last] = view.cut;
+    const { maps, picture, at, look, theme, matching, sight } = view;
+    const { tokens, keys, weights, first, last } = sight;
     setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     setText(this.why, this.difference.why);
@@ -150,41 +172,45 @@ export class FocusPanel {
     );
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
-    this.element.classList.toggle("of-mean", look.mean); // whose value is handed on is then not told by one map
-    this.lamp.hidden = look.mean;
+    this.element.classList.toggle("of-mean", view.mean.isOn); // whose value is handed on is then not told by one map
+    this.lamp.hidden = view.mean.isOn;
     setText(this.lamp, isOff ? "switch this head on" : "switch this head off");
     setAttribute(this.lamp, "aria-pressed", String(isOff));
     this.lamp.disabled = Boolean(picture.fixed.off);
     const stays = isOff ? "its map is still computed, its output is not used" : null;
     setAttribute(this.lamp, "title", picture.fixed.off ?? stays);
-    const most = Math.max(maps.n, maps.keys.length);
+    const most = Math.max(tokens.length, keys.length);
     const mode = look.table ? "table" : look.lines && most <= MOST_WORDS ? "lines" : "map";
     this.modes.press(mode);
     this.modes.buttons[0].disabled = most > MOST_WORDS;
     setAttribute(this.modes.buttons[0], "title", most > MOST_WORDS ? `lines join at most ${MOST_WORDS} words` : null);
+    const isOfMap = matching && picture.reads === reads(look);
     const shown = {
-      tokens: maps.tokens,
-      keys: maps.keys,
+      tokens,
+      keys,
       name: view.mean.name,
-      map: view.mean.map,
-      whole: maps.isWhole(at.layer),
+      map: sight.map,
+      whole: sight.whole,
       weights,
-      ofRow: view.ofRow,
-      row: at.row,
-      key: at.key,
-      best: this.best,
+      ofRow: sight.ofRow,
+      row: sight.row,
+      key: sight.key,
+      others: sight.others.length ? sight.others : undefined,
+      best: view.reading.columnOf(this.best),
       scale: look.scale,
       theme,
       first,
       last,
-      forbids: forbids(matching ? picture.forbidden : [""], at.head, maps.n, maps.keys.length),
+      forbids: forbids(isOfMap ? picture.forbidden : [""], at.head, tokens.length, keys.length),
     };
     if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
     this.drawLegend(shown, mode, inks);
     this.columns.draw();
+    this.masked.draw();
     view.mean.draw();
+    view.reading.draw();
     const { row } = this;
-    if (row) this.drawWords(row, first, last);
+    if (row) this.drawWords(row);
   }
 
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
@@ -226,37 +252,38 @@ export class FocusPanel {
   drawTitle(own, best, row) {
     const { view } = this;
     const [key, weight] = best ?? [0, 0];
-    const [to, share] = view.at.key === null ? [key, weight] : [view.at.key, row[view.at.key]];
-    const [who, whom] = [span("query", quoted(own)), span("key", quoted(view.maps.keys[to]))];
+    const { sight } = view;
+    const chosen = sight.key ?? sight.others[0] ?? null;
+    const isSeveral = chosen !== null && sight.others.some((other) => other !== chosen);
+    const all = chosen === null ? [key] : [...new Set([chosen, ...sight.others])].sort((a, b) => a - b);
+    const share = chosen === null ? weight : all.reduce((sum, to) => sum + row[to], 0);
+    const [who, whom] = [span("query", quoted(own)), span("key", listed(all.map((to) => quoted(sight.keys[to]))))];
     const change = this.difference.ofRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
-      this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.look.mean ? " on average" : "");
+      this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.mean.isOn ? " on average" : "");
     else this.title.replaceChildren(who, " may look at nobody");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
-    this.from.hidden = !best || view.look.mean || view.picture.tile > 0 || "steps" in view.picture.fixed;
+    const isOther = isSeveral || view.mean.isOn || view.reading.isOn || view.picture.tile > 0;
+    this.from.hidden = !best || isOther || "steps" in view.picture.fixed;
     setText(this.from, `Where does ${number(share)} come from? →`);
     this.from.href = view.model.byHand();
   }
 
-  /** @param {Float32Array} row @param {number} first @param {number} last */
-  drawWords(row, first, last) {
-    const { maps, at } = this.view;
-    const own = maps.tokens[at.row];
+  /** @param {Float32Array} row */
+  drawWords(row) {
+    const { sight, picture, reading } = this.view;
+    const { tokens, keys } = sight;
+    const own = tokens[sight.row];
     const best = looksOf(row);
-    const looks = best.map(([key, weight]) => `${maps.keys[key]} ${number(weight)}`);
+    const looks = best.map(([key, weight]) => `${keys[key]} ${number(weight)}`);
     this.drawTitle(own, best[0], row);
     setText(this.who, own);
     setAttribute(this.looks, "data-empty", best.length ? null : "");
-    fillLooks(this.list, maps.keys, best);
-    const isHidden = at.row < first || at.row >= maps.n - last;
-    const part = isHidden
-      ? `row ${quoted(own)} itself is not shown.`
-      : `what is shown of row ${quoted(own)} sums to ${total(row.subarray(first, row.length - last))} of ${total(row)}.`;
+    fillLooks(this.list, keys, best);
     this.view.values.draw(row);
-    const left = first || last ? `[CLS] and [SEP] are not shown; rows are not renormalised: ${part}` : "";
-    setText(this.sum, [this.view.picture.mean, left].filter(Boolean).join(" "));
-    story(maps.tokens, at.row, row, maps.keys).forEach((line, index) => setText(this.lines[index], line));
+    setText(this.sum, [picture.mean, reading.said].filter(Boolean).join(" "));
+    story(tokens, sight.row, row, keys).forEach((line, index) => setText(this.lines[index], line));
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";
@@ -285,3 +312,7 @@ export function fillLooks(list, tokens, best) {
 /** One word that a row looks at, its weight as a bar and as a number. */
 const makeBar = () =>
   h("div", { class: "bar-of-look", role: "listitem" }, span("badge key"), span("track", h("span")), span("value"));
+
+/** "a", "a and b", "a, b and c together" @param {string[]} names */
+const listed = (names) =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)} together`;

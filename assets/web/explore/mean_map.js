@@ -1,6 +1,8 @@
-// The mean over the heads of a layer in the place of the head in focus: drawn at once from the bytes that are here.
+// The mean over heads in the place of the head in focus, of a layer drawn at once from the bytes that are here.
 
 import { button, setAttribute } from "../base/dom.js";
+import { choosesMean, meanOf } from "../link/look.js";
+import { meanChoice } from "../picture/mean_choice.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../wire/packets.js").Maps} Maps */
@@ -10,41 +12,59 @@ export class MeanMap {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.opener = button("mean over the heads", () => view.change({ mean: !view.look.mean }), {
-      class: "toggle",
-      title: "the map that nn.MultiheadAttention returns by default",
+    this.choice = meanChoice(
+      () => view.look,
+      (change) => view.change(change),
+      true,
+    );
+    this.tile = button("mean of these heads", () => view.change(choosesMean(view.look, "mean")), {
+      class: "toggle mean-tile",
+      title: "the mean over the heads of this layer stands large, as a head does",
     });
     this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
   }
 
-  /** The map in focus as bytes. @returns {Bytes} */
+  /** It is over heads, whichever. */
+  get isOn() {
+    return meanOf(this.view.look) !== "";
+  }
+
+  /** The map in focus as bytes; null where they have to come first. @returns {Bytes | null} */
   get map() {
     const { maps, at, look } = this.view;
-    if (!look.mean) return maps.map(at.layer, at.head);
-    if (this.kept.maps !== maps || this.kept.layer !== at.layer || !this.kept.map)
-      this.kept = { maps, layer: at.layer, map: meanOf(maps, at.layer) };
-    return this.kept.map ?? maps.map(at.layer, at.head);
+    const mean = meanOf(look);
+    if (!mean) return maps.map(at.layer, at.head);
+    if (mean !== "mean") return null;
+    if (this.kept.maps !== maps || this.kept.layer !== at.layer)
+      this.kept = { maps, layer: at.layer, map: meanOfLayer(maps, at.layer) };
+    return this.kept.map;
   }
 
   /** Where the map in focus is from. */
   get place() {
     const { maps, at, look } = this.view;
-    return `layer ${at.layer}, ${look.mean ? `mean over ${maps.heads} heads` : `head ${at.head}`}`;
+    const mean = meanOf(look);
+    if (mean === "meanall") return `mean over the ${maps.layers * maps.heads} heads of all layers`;
+    if (mean === "meanseen")
+      return look.all ? "mean over the heads in sight" : `layer ${at.layer}, mean over the heads in sight`;
+    return `layer ${at.layer}, ${mean ? `mean over ${maps.heads} heads` : `head ${at.head}`}`;
   }
 
   /** What the map in focus is called. */
   get name() {
-    const { maps, at, look } = this.view;
-    return look.mean ? `Layer ${at.layer}, mean over ${maps.heads} heads` : `Layer ${at.layer} head ${at.head}`;
+    const { at } = this.view;
+    return this.isOn ? `${this.place[0].toUpperCase()}${this.place.slice(1)}` : `Layer ${at.layer} head ${at.head}`;
   }
 
   draw() {
-    setAttribute(this.opener, "aria-pressed", String(this.view.look.mean));
+    this.choice.draw();
+    this.tile.hidden = this.view.look.all || this.view.maps.heads < 2;
+    setAttribute(this.tile, "aria-pressed", String(meanOf(this.view.look) === "mean"));
   }
 }
 
 /** @param {Maps} maps @param {number} layer @returns {Bytes} */
-function meanOf(maps, layer) {
+function meanOfLayer(maps, layer) {
   const each = Array.from({ length: maps.heads }, (_, head) => maps.map(layer, head));
   const [{ size, bytes: cells }] = each;
   const sums = new Float32Array(cells.length);

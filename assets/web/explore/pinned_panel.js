@@ -46,7 +46,7 @@ export class PinnedPanel {
     setText(this.title, `Layer ${layer} · Head ${head}, pinned`);
     const most = number(pinWeights.reduce((a, b) => Math.max(a, b), 0));
     setText(this.label, pin.label + (look.scale === "own" ? `; colour up to ${most}` : ""));
-    const [first, last] = specials(pin, look.nospecials);
+    const [first, last] = specials(pin, look);
     const keys = pin.columns ?? pin.tokens;
     const shown = wholeMap(pin.tokens, pinWeights, {
       keys,

@@ -32,13 +32,15 @@ export class ValueLengths {
 
   /** @param {Float32Array} row weights of the row in focus */
   draw(row) {
-    const { look, picture, maps, at, model } = this.view;
+    const { view } = this;
+    const { look, picture, maps, at, model } = view;
     const { values } = picture;
     setAttribute(this.opener, "aria-pressed", String(look.values));
     const { steps } = picture.fixed;
-    this.opener.disabled = look.mean || Boolean(steps); // the heads' values are different vectors
+    const isOther = view.mean.isOn || view.reading.isOn; // heads' values are different vectors, and so are those of pieces
+    this.opener.disabled = isOther || Boolean(steps);
     setAttribute(this.opener, "title", steps ?? HANDED);
-    this.element.hidden = !look.values || look.mean || !values;
+    this.element.hidden = !look.values || isOther || !values;
     // what the row looks at stands in the table too, and how much is handed on is no longer told by weights alone
     this.element.parentElement?.toggleAttribute("data-values", !this.element.hidden);
     if (this.element.hidden || !values) return;

@@ -11,6 +11,7 @@ import { OtherModels, titles } from "./other_models.js";
 
 const OWN = "your own"; // no model: an address cannot name it
 const YOURS = /** @type {Option} */ ([OWN, "Another model ›", "Yours", "of this machine, or your own"]);
+const SAME = /** @type {Option} */ (["", "right: the same model", "Right side", "one model on both sides"]);
 const HERE = "Of this machine"; // the group of those that no list need have
 
 const others = new OtherModels((name) => choose("model", name));
@@ -88,9 +89,10 @@ function fillOptions(parent, options) {
 }
 
 const model = new Picker("model", "Model", 1);
+const right = new Picker("model2", "Right model", 2); // of Compare
 const device = new Picker("dev", "Device", 2);
-wide.addEventListener("change", () => model.draw(model.options));
-export const pickers = h("div", { class: "pickers", hidden: "" }, model.element, device.element);
+wide.addEventListener("change", () => [model, right].forEach((picker) => picker.draw(picker.options)));
+export const pickers = h("div", { class: "pickers", hidden: "" }, model.element, right.element, device.element);
 
 const first = document.getElementById("headlight-model"); // until the page says what there is
 if (first) {
@@ -99,11 +101,12 @@ if (first) {
 }
 
 /** Offers what the present page can show. @param {Option[]} models @param {string[]} devices
- * @param {{machine: boolean, hub: boolean}} may
+ * @param {{machine: boolean, hub: boolean, page?: string}} may
  */
 export function drawPickers(models, devices, may = { machine: false, hub: false }) {
   others.allow(may);
   model.draw(models.length ? [...models, YOURS] : []);
+  right.draw(may.page === "compare" ? [SAME, ...models] : []);
   device.draw(devices.map((name) => [name, name]));
   pickers.hidden = model.element.hidden && device.element.hidden;
 }

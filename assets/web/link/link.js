@@ -6,6 +6,7 @@ import { LEFT_OUT, LONGEST_LINK } from "../base/facts.js";
 /** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
 
 export const OF_ONE_MODEL = ["at", "look"]; // keys that name its heads
+export const OF_RIGHT_MODEL = ["at2", "off2"]; // of another model on the right side
 
 /** True while we write the address: the rest is Streamlit's. */
 export const writing = { isOurs: false };

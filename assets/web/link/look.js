@@ -1,14 +1,21 @@
 // What is looked at and how, and its two compact texts in the link (the other side is pages/kit/picture/place.py).
 
-/** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | "random" | "mean" | "values"} Switch */
+/** @typedef {"mean" | "meanall" | "meanseen"} Mean over the heads of the layer, of all layers, or those in sight */
+/** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | "random" | Mean | "values" | "words" | "nofirst" | "renorm"} Switch */
 /** @typedef {{layer: number, head: number, row: number | null, key: number | null}} At */
-/** @typedef {Record<Switch, boolean> & {scale: import("../base/colour.js").Scale, hidden: Set<string>, solo: string | null}} Look */
+/** @typedef {Record<Switch, boolean> & {scale: import("../base/colour.js").Scale, hidden: Set<string>, solo: string | null, keys: number[]}} Look keys: chosen beside the one in focus */
 
 /** @type {Switch[]} */
-export const ASKED = ["all", "surprise", "random", "mean", "values"]; // that the server computes something for
+export const ASKED = ["all", "surprise", "random", "values"]; // that the server computes something for, beside the map
+
+/** @type {Mean[]} */
+export const MEANS = ["mean", "meanall", "meanseen"];
 
 /** @type {Switch[]} */
-const SWITCHES = ["nospecials", "all", "open", "table", "lines", "sort", "difference", ...ASKED.slice(1)];
+const DRAWN = ["nospecials", "all", "open", "table", "lines", "sort", "difference"];
+
+/** @type {Switch[]} */
+const SWITCHES = [...DRAWN, "surprise", "random", ...MEANS, "values", "words", "nofirst", "renorm"];
 
 /** @param {string} text @returns {At} */
 export function parseAt(text) {
@@ -30,14 +37,47 @@ export function parseLook(text) {
     Object.fromEntries(SWITCHES.map((name) => [name, words.includes(name)]))
   );
   /** @type {Look} */
-  const look = { scale: "root", hidden: new Set(), solo: null, ...switches };
+  const look = { scale: "root", hidden: new Set(), solo: null, keys: [], ...switches };
   for (const word of words) {
     if (word === "linear" || word === "own") look.scale = word;
     else if (word.startsWith("hide")) look.hidden = new Set(word.slice(4).split("-"));
     else if (word.startsWith("solo")) look.solo = word.slice(4);
+    else if (word.startsWith("keys")) look.keys = word.slice(4).split("-").map(Number);
   }
   return look;
 }
+
+/** The mean that stands in the place of one head's map, "" for none. @param {Look} look */
+export const meanOf = (look) => MEANS.find((name) => look[name]) ?? "";
+
+/** What a press on a mean changes: it, or none where it stands there. @param {Look} look @param {Mean | ""} mean */
+export const choosesMean = (look, mean) =>
+  Object.fromEntries(MEANS.map((name) => [name, name === mean && meanOf(look) !== mean]));
+
+/** As it can be drawn where one map at a time is here. @param {Look} look @returns {Look} */
+export const ofOneMap = (look) => ({
+  ...look,
+  meanall: false,
+  meanseen: false,
+  words: false,
+  renorm: false,
+  values: false,
+});
+
+/** How the map in focus is computed, of all that is said of how it is drawn: a text as in the link. @param {Look} look */
+export function reads(look) {
+  const mean = meanOf(look);
+  const hides = look.renorm && (look.nospecials || look.nofirst);
+  /** @type {Partial<Look>} */
+  const read = { words: look.words, ...(mean && { [mean]: true }) };
+  if (hides) Object.assign(read, { renorm: true, nospecials: look.nospecials, nofirst: look.nofirst });
+  if (mean === "meanseen") Object.assign(read, { all: look.all, hidden: look.hidden, solo: look.solo });
+  return writeLook({ ...parseLook(""), ...read });
+}
+
+/** What the server is asked with of it. @param {Look} look */
+export const askedOf = (look) =>
+  writeLook({ ...parseLook(reads(look)), ...Object.fromEntries(ASKED.map((name) => [name, look[name]])) });
 
 /** "3.9" before "3.10". @param {Iterable<string>} heads */
 export const inOrder = (heads) => [...heads].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
@@ -55,5 +95,6 @@ export function writeLook(look) {
     ...SWITCHES.filter((name) => look[name]),
     ...(look.hidden.size ? [`hide${inOrder(look.hidden).join("-")}`] : []),
     ...(look.solo ? [`solo${look.solo}`] : []),
+    ...(look.keys.length ? [`keys${look.keys.toSorted((a, b) => a - b).join("-")}`] : []),
   ].join("_");
 }

@@ -3,7 +3,7 @@
 import { controlsOf } from "../link/changes.js";
 import { isUsed } from "./gallery.js";
 import { without } from "../link/link.js";
-import { headName, headsOf, inOrder, writeAt } from "../link/look.js";
+import { headName, headsOf, inOrder, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { MaskOutcomes } from "./mask_outcomes.js";
 import { MaskPaint } from "./mask_paint.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
@@ -26,6 +26,7 @@ export class MaskView extends PlaceView {
     this.chosenText = /** @type {string | null} */ (null); // the sentence as in the link
     this.controls = /** @type {Controls} */ ({}); // what the link says of the mask, the positions and the temperature
     this.off = /** @type {Set<string>} */ (new Set()); // heads switched off in the model
+    this.look = parseLook(""); // a mean over heads in the place of one
     this.begins = /** @type {"" | "bare" | "entered"} */ (""); // the page chooses the mask: of a bare address, or by the bar
     this.isOwn = false; // the mask is still the page's own
     this.renews = false; // it is chosen anew
@@ -57,6 +58,7 @@ export class MaskView extends PlaceView {
     this.chosenText = this.kept(link.get("s"), "s");
     this.controls = controlsOf(link);
     this.off = headsOf(link.getAll("off"));
+    this.look = parseLook(link.get("look") ?? "");
     const isBare = [...link.keys()].every((name) => NO_KEYS.includes(name));
     this.begins = link.has("mask") ? "" : arrival.byBar || this.renews ? "entered" : isBare ? "bare" : "";
     if (!this.begins) this.controls.mask ??= "none"; // that is what a link without a mask means
@@ -125,9 +127,10 @@ export class MaskView extends PlaceView {
   // ---- what goes out
 
   link() {
-    const { chosenText, controls, off, at, placed, rowChosen, outcomes } = this;
+    const { chosenText, controls, off, at, look, placed, rowChosen, outcomes } = this;
     const heads = inOrder(off).map(headName);
-    return { ...controls, s: chosenText, off: heads, at: placed ? writeAt(at, rowChosen) : null, pad: outcomes.pad };
+    const place = placed ? writeAt(at, rowChosen) : null;
+    return { ...controls, s: chosenText, off: heads, at: place, look: writeLook(look) || null, pad: outcomes.pad };
   }
 
   /** A link that says something, and nothing of this view, is none that is bare. */
@@ -137,7 +140,8 @@ export class MaskView extends PlaceView {
   }
 
   own() {
-    return { ...this.link(), at: this.placed ? writeAt(this.at, false) : null, pad: null };
+    const at = this.placed ? writeAt(this.at, false) : null;
+    return { ...this.link(), at, look: reads(this.look) || null, pad: null };
   }
 
   /** @param {string} key */
@@ -168,6 +172,12 @@ export class MaskView extends PlaceView {
   }
 
   // ---- what the visitor does
+
+  /** @param {Partial<import("../link/look.js").Look>} change */
+  see(change) {
+    Object.assign(this.look, change);
+    this.chose();
+  }
 
   get paintable() {
     return this.picture.tokens.length <= this.picture.most;
@@ -288,5 +298,5 @@ function relevant(query) {
   const idle = query.get("mask") === "combination" ? [] : ["rule"];
   if (query.get("mask") === "none") idle.push("mask"); // as where nothing is said
   if (query.get("on") === "none") idle.push("on"); // which it is anyway
-  return without(query, ...PLACE, ...idle);
+  return `${without(query, ...PLACE, "look", ...idle)} ${reads(parseLook(query.get("look") ?? ""))}`;
 }

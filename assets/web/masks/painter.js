@@ -7,6 +7,7 @@ import { MaskAlso } from "./mask_also.js";
 import { MaskLine } from "./mask_line.js";
 import { MaskView } from "./mask_view.js";
 import { fitsTwo, roomsOf } from "./mask_rooms.js";
+import { parseLook, reads } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { PaintGrid } from "./paint_grid.js";
 import { PainterBar } from "./painter_bar.js";
@@ -162,7 +163,9 @@ export class Painter extends MaskView {
     const roomFor = roomsOf([this.grid, before, after], this, n);
     this.drawMask(colours, roomFor(this.grid));
     this.panels.draw(picture, at, weights, this.asTable, this.theme, colours, roomFor);
-    const fits = picture.layer === at.layer && picture.head === at.head && (!this.ahead || this.tooLong > 0);
+    const isRead = reads(parseLook(picture.look)) === reads(this.look);
+    const isPlace = picture.layer === at.layer && picture.head === at.head && isRead;
+    const fits = isPlace && (!this.ahead || this.tooLong > 0);
     this.wait(!fits); // until the numbers of this mask and head have come, those shown are of the one before
     this.readOut();
     this.element.dataset.digest = picture.digest;

@@ -2,6 +2,7 @@
 
 import { button, div, setAttribute } from "../base/dom.js";
 import { GroupChoice } from "../picture/groups.js";
+import { meanChoice } from "../picture/mean_choice.js";
 import { choice, fillChoice, group, mapOrTable, named, numbers } from "../base/view_base.js";
 
 /** @typedef {import("./painter.js").Painter} Painter */
@@ -47,6 +48,10 @@ export class PainterBar {
     this.groups = new GroupChoice(view);
     this.layers = group("Layer");
     this.heads = group("Head");
+    this.means = meanChoice(
+      () => view.look,
+      (change) => view.see(change),
+    );
     this.tools = choice("Tool", TOOLS, (tool) => view.set(view.mask, { tool }));
     this.scopes = choice("Heads that are painted", SCOPES, (scope) => view.set(view.mask, { scope }));
     this.modes = mapOrTable("Weights as map or table", "", (asTable) => view.set(view, { asTable }));
@@ -61,6 +66,7 @@ export class PainterBar {
       this.groups.element,
       named("layer", this.layers),
       named("head", this.heads),
+      this.means.element,
       this.sides.element,
       this.modes.element,
     );
@@ -73,6 +79,7 @@ export class PainterBar {
     this.tools.press(mask.tool);
     this.scopes.press(mask.scope);
     this.modes.press(view.asTable);
+    this.means.draw();
     this.groups.draw();
     this.sides.press(view.side);
     this.sides.element.hidden = !view.narrow;

@@ -4,6 +4,7 @@ import { gradient } from "../base/colour.js";
 import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
+import { meanOf, parseLook } from "../link/look.js";
 import { forbids } from "../link/painted.js";
 import { rowOf } from "../wire/packets.js";
 import { panel, rem } from "../base/view_base.js";
@@ -60,14 +61,15 @@ export class WeightsPanels {
    * @param {import("../base/colour.js").Inks} colours @param {(map: BigMap) => import("../picture/map.js").Room} roomFor
    */
   draw(picture, { row, key }, weights, asTable, theme, colours, roomFor) {
-    const { tokens, layer, head } = picture;
+    const { tokens, layer, head, look } = picture;
     const keys = picture.columns ?? tokens;
     setText(this.without, picture.without);
     setText(this.elements[0].querySelector("h2"), picture.cards.length ? "Weights before" : "Weights");
     setText(this.sums, picture.sums);
     this.maps.forEach((own, at) => {
       const map = { size: tokens.length, bytes: weights[at].bytes };
-      const name = `Layer ${layer} head ${head}, weights ${at ? "after" : "before"}`;
+      const of = meanOf(parseLook(look)) ? "Mean over heads" : `Layer ${layer} head ${head}`;
+      const name = `${of}, weights ${at ? "after" : "before"}`;
       const forbidden = forbids(at ? picture.forbidden : picture.forbiddenBefore, head, tokens.length, keys.length);
       const shown = wholeMap(tokens, weights[at].weights, { keys, map, name, row, key, theme, forbids: forbidden });
       own.draw(shown, asTable, colours, roomFor(own.map));

@@ -231,7 +231,7 @@ export class Choices {
 
   /** Fills what one control is chosen in. @param {string} key @param {Inks} inks */
   fill(key, inks, model = this.view.picture) {
-    const { positions = [] } = this.view.picture;
+    const { positions = [] } = "positions" in model ? model : this.view.picture;
     if (key === "mask") this.drawMasks(inks);
     if (key === "pos") drawPositions(this.positions, positions, this.value(key), (pos) => this.set({ pos }));
     if (key === "off") drawLamps(this.lamps, model, this.off, (head) => this.switchOff(toggled(this.off, head)));

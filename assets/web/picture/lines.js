@@ -23,7 +23,7 @@ export class Lines {
 
   /** @param {import("./map.js").MapPicture} shown @param {import("../base/colour.js").Inks} inks @param {{width: number, height: number}} room */
   draw(shown, inks, { width, height }) {
-    const { tokens, keys, weights, row, first, last, name } = shown;
+    const { tokens, keys, weights, row, key, first, last, name } = shown;
     const words = tokens.slice(first, tokens.length - last);
     const others = keys.slice(first, keys.length - last);
     const most = Math.max(1, words.length, others.length);
@@ -44,9 +44,10 @@ export class Lines {
     });
     others.forEach((word, at) => {
       const weight = weights ? Math.abs(weights[row * keys.length + at + first]) : 0;
-      context.font = `${weight > 0.2 ? "bold " : ""}${size}px ${inks.mono}`;
+      const isChosen = at + first === key || shown.others?.includes(at + first);
+      context.font = `${weight > 0.2 || isChosen ? "bold " : ""}${size}px ${inks.mono}`;
       context.fillStyle = inks.key;
-      context.globalAlpha = 0.5 + 0.5 * Math.min(1, weight * 4);
+      context.globalAlpha = isChosen ? 1 : 0.5 + 0.5 * Math.min(1, weight * 4);
       context.textAlign = "left";
       context.fillText(word, right + 8, (at + 0.5) * this.step);
       context.globalAlpha = 1;

@@ -12,7 +12,7 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 /** @typedef {{width: number, height: number}} Room */
-/** @typedef {{pick(row: number, key: number | null): void, hover(text: string | null, at: Place | null): void}} Actions */
+/** @typedef {{pick(row: number, key: number | null, adds?: boolean): void, hover(text: string | null, at: Place | null): void}} Actions */
 /**
  * @typedef {object} MapPicture
  * @property {string[]} tokens a row each
@@ -24,6 +24,7 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
  * @property {Float32Array | null} [ofRow] its row in focus, where that is all that is here
  * @property {number} row the query in focus; −1 = none
  * @property {number | null} key
+ * @property {number[]} [others] keys that are chosen beside it
  * @property {number | null} [best] what the row looks at most, marked at its column while no key is chosen
  * @property {import("../base/colour.js").Scale} scale
  * @property {import("../base/colour.js").Theme} theme
@@ -94,7 +95,7 @@ export class BigMap {
       const at = this.cellAt(event);
       if (!at) return;
       this.active = at;
-      this.actions.pick(...at);
+      this.actions.pick(...at, event.shiftKey || event.ctrlKey || event.metaKey);
       this.point(at); // a finger has left by now, and its cell is not read out any more
       if (/** @type {PointerEvent} */ (event).pointerType === "touch") this.bubble.put(at, this);
     };
@@ -157,8 +158,9 @@ export class BigMap {
     this.font = font;
     this.every = drawLabels(context, this);
     if (row >= first && row - first < n) frame(context, left, top + (row - first) * step, across, step, inks.query);
-    if (key !== null && key >= first && key - first < seen.length)
-      frame(context, left + (key - first) * wide, top, wide, side, inks.key);
+    for (const own of [key, ...(shown.others ?? [])])
+      if (own !== null && own >= first && own - first < seen.length)
+        frame(context, left + (own - first) * wide, top, wide, side, inks.key);
   }
 
   /** The first and the last row in sight, and column. @returns {[Place, Place]} */
@@ -358,7 +360,7 @@ export class BigMap {
     if (!this.active || isShortcut(event)) return;
     const to = walked(event, this.active, ...this.ends);
     if (!to && event.key !== "Enter" && event.key !== " ") return;
-    if (!to) this.actions.pick(...this.active);
+    if (!to) this.actions.pick(...this.active, event.shiftKey);
     event.preventDefault();
     this.moveTo(to ?? this.active);
   }

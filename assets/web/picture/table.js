@@ -43,7 +43,8 @@ const valueCell = (text) => cell("td", text, text === NONE ? { "aria-label": BLO
 export function fillTable(parent, shown, { what = "weight", write = (weight) => weight.toFixed(4) } = {}) {
   const { tokens, keys, row, first, last, ofRow } = shown;
   const weights = shown.weights ?? ofRow ?? null;
-  const kind = `${tokens.join("\0")} ${keys === tokens ? "" : keys.join("\0")} ${row} ${first}${last} ${shown.theme} ${shown.scale}`;
+  const chosen = [shown.key, ...(shown.others ?? [])].join();
+  const kind = `${tokens.join("\0")} ${keys === tokens ? "" : keys.join("\0")} ${row} ${first}${last} ${shown.theme} ${shown.scale} ${chosen}`;
   const before = filled.get(parent);
   if (before?.weights === weights && before?.kind === kind) return;
   filled.set(parent, { weights, kind });
@@ -67,7 +68,11 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
 /** Tinted as the map is, unless it is a difference. @param {MapPicture} shown @param {Float32Array} weights
  * @param {(i: number, j: number) => string} written
  */
-function wholeTable({ tokens, keys, row, first, last, map, scale, theme, ...more }, weights, written) {
+function wholeTable(
+  { tokens, keys, row, key, others = [], first, last, map, scale, theme, ...more },
+  weights,
+  written,
+) {
   const n = keys.length;
   const tinted = map.size === tokens.length && !("sides" in more);
   const most = mostOf(map.bytes, scale);
@@ -78,7 +83,10 @@ function wholeTable({ tokens, keys, row, first, last, map, scale, theme, ...more
   };
   const placesOf = (/** @type {string[]} */ all) => [...all.keys()].slice(first, all.length - last);
   const columns = placesOf(keys);
-  const names = columns.map((j) => cell("th", keys[j], { scope: "col" }));
+  const isChosen = (/** @type {number} */ j) => j === key || others.includes(j);
+  const names = columns.map((j) =>
+    cell("th", keys[j], isChosen(j) ? { scope: "col", class: "chosen" } : { scope: "col" }),
+  );
   const body = placesOf(tokens).map((i) => {
     const largest = Math.max(...weights.subarray(i * n + first, (i + 1) * n - last));
     const cells = columns.map((j) => {

@@ -112,10 +112,15 @@ export const isWord = ({ tokens, ends }, at) => at >= ends[0] && at < tokens.len
 
 /** @typedef {{ends: Ends, columns?: string[] | null}} Framed tokens with the model's own round them, and what they look at */
 
-/** How many tokens to leave out at both ends, so that only words are seen; none where the others are wanted.
- * @param {Framed} of @returns {Ends}
+/** How many tokens to leave out at both ends: the model's own, the first one; none where nothing would be left.
+ * @param {Framed & {tokens: string[]}} of @param {{nospecials: boolean, nofirst: boolean}} look @returns {Ends}
  */
-export const specials = (of, hidden) => (hidden && hasSpecials(of) ? of.ends : [0, 0]);
+export function specials({ tokens, ends, columns }, { nospecials, nofirst }) {
+  if (columns) return [0, 0];
+  const [front, last] = nospecials ? ends : [0, 0];
+  const first = Math.max(front, Number(nofirst));
+  return first + last < tokens.length ? [first, last] : [0, 0];
+}
 
 /** Tells whether there are tokens that the model puts round a text, at both sides of its maps. @param {Framed} of */
 export const hasSpecials = ({ ends, columns }) => !columns && ends.some(Boolean);

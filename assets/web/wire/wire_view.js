@@ -3,7 +3,7 @@
 
 import { h, setAttribute } from "../base/dom.js";
 import { CALLED, LARGE_MODEL, LONGEST_LINK, LONGEST_TEXT, MODEL } from "../base/facts.js";
-import { leftOut, OF_ONE_MODEL, put, read, write } from "../link/link.js";
+import { leftOut, OF_ONE_MODEL, OF_RIGHT_MODEL, put, read, write } from "../link/link.js";
 import { isForeign, isRecording, titleOf } from "../link/model_name.js";
 import { parts } from "./packets.js";
 import { fillNotices, View } from "../base/view_base.js";
@@ -317,10 +317,11 @@ export class WireView extends View {
   choose(values) {
     this.writeAddress();
     const isPreset = this.picture?.presets?.includes(read().get("s") ?? "") || isRecording(`${values.model}`);
-    const gone = "model" in values ? [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])] : [];
+    const ofModel = [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])];
+    const gone = "model" in values ? ofModel : "model2" in values ? OF_RIGHT_MODEL : [];
     write({ ...Object.fromEntries(gone.map((key) => [key, null])), ...values });
     this.follow();
-    this.isFitting = "model" in values;
+    this.isFitting = gone.length > 0;
   }
 
   /** Another kind of attention of the same model: the sentence stays, its heads are others. @param {string} model */

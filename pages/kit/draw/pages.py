@@ -65,7 +65,7 @@ PAGES = {
         "Change",
         "Compare",
         "What does one change do?",
-        "The same model twice. Orange marks what differs between left and right.",
+        "One model twice, or two models. Orange marks what differs between left and right.",
         model=True,
     ),
     "side_by_side": Named(

@@ -49,8 +49,8 @@ _LESSON = "no transpose, wrong axis, products are loops, contiguous, relative, m
 _WROTE = "the chosen lines of “write it”, a number for each of four functions, as `2.3.1.0`; 0 = none yet"
 _LOOK = (
     "linear or own (scale), nospecials, all, open (a head over all), table, lines, sort, difference, surprise, random, "
-    "mean, values, hide…, "
-    "solo…, joined by `_`"
+    "mean, meanall or meanseen (over the layer’s heads, all layers’, those in sight), values, words (tokens joined), "
+    "nofirst, renorm (rows without what is not shown sum to 1), hide…, solo…, keys… (beside `at`), joined by `_`"
 )
 _VIEW = (
     "another view of the run under the large map, `name` or `name.state`, as `heads.previous.entropy`, `flow.norm` or "
@@ -293,6 +293,14 @@ _LATER: tuple[tuple[str, Field], ...] = (
     ("Shapes", _text("wrote", "", "wrote", called="the lines of the exercise", note=_WROTE)),
     ("Compare", _text("unheard2", "", "Values zeroed, right", note="as `unheard`, right side")),
     ("Explore", _text("view", "", "view", note=_VIEW)),
+    (
+        "Compare",
+        _text("model2", "", "Model, right", limits.LONGEST_MODEL, note="as `model`, right side; empty: the same"),
+    ),
+    (
+        "Compare",
+        _text("at2", "", "Head, right", note="layer.head of another right model, empty: its first view"),
+    ),
 )
 
 SIDE = (*(field.key for field in _SWITCHES), "unheard")  # the controls of a picture that a page with two has twice

@@ -122,10 +122,10 @@ class LinkQuery(Query):
 
     def default(self, key: str) -> Any:
         """What a control says while the link says nothing of it."""
-        if key == "pos2" and "pos" in self.fixed:
-            return "as trained"
         if key == "t2" and {"pos", "mask"} <= set(self.fixed) and "t" not in self.fixed:
             return SHARPER  # what is left to compare
+        if key == "pos2" and ("pos" in self.fixed or self["model2"]):
+            return "as trained"  # another model is the one thing that differs
         return devices.available()[0] if key == "dev" else self.defaults.get(key, FIELDS[key].default)
 
     @cached_property

@@ -15,7 +15,8 @@ DEFAULT_AT = "3.1"
 _PLACES = r"\d{1,3}(-\d{1,3})*"
 SCALES = ("root", "linear", "own")
 _DRAWN = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
-_SWITCHES = (*_DRAWN, "surprise", "random", "mean", "values")
+MEANS = ("mean", "meanall", "meanseen")  # of a layer's heads, of all layers', of those in sight
+_SWITCHES = (*_DRAWN, "surprise", "random", *MEANS, "values", "words", "nofirst", "renorm")
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,14 @@ class Look:
     switches: frozenset[str] = frozenset()
     hidden: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     solo: tuple[int, int] | None = None
+    keys: tuple[int, ...] = ()  # chosen beside the one of the place, sorted
 
     def __str__(self) -> str:
         words = [] if self.scale == "root" else [self.scale]
         words += [switch for switch in _SWITCHES if switch in self.switches]
         words += ["hide" + write_heads(self.hidden)] if self.hidden else []
         words += ["solo" + write_heads([self.solo])] if self.solo else []
+        words += ["keys" + write_places(self.keys)] if self.keys else []
         return "_".join(words)
 
 
@@ -85,6 +88,7 @@ def parse_look(text: str, layers: int, heads: int) -> Look | None:
     if len(text) > LONGEST_LOOK:
         return None
     scale, switches, hidden, solo = "root", set(), frozenset[tuple[int, int]](), None
+    keys: tuple[int, ...] = ()
     for word in text.split("_") if text else []:
         if word in SCALES:
             scale = word
@@ -94,9 +98,11 @@ def parse_look(text: str, layers: int, heads: int) -> Look | None:
             hidden = frozenset(found)
         elif word.startswith("solo") and (found := parse_heads(word[4:], layers, heads)) and len(found) == 1:
             solo = found[0]
+        elif word.startswith("keys") and (places := parse_places(word[4:])):
+            keys = places
         else:
             return None
-    return Look(scale, frozenset(switches), hidden, solo)
+    return Look(scale, frozenset(switches), hidden, solo, keys)
 
 
 def parse_heads(text: str, layers: int, heads: int) -> tuple[tuple[int, int], ...] | None:

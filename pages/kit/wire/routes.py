@@ -38,7 +38,18 @@ Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
 LESSONS = "kit.lessons"
 # A package -> its routes, for each of which its `message` has a function of that name.
 _MESSAGES = {
-    "explore": ("maps", "focus", "compared", "overview", "sentences", "flow", "channels", "part", "tile"),
+    "explore": (
+        "maps",
+        "focus",
+        "compared",
+        "masked_word",
+        "overview",
+        "sentences",
+        "flow",
+        "channels",
+        "part",
+        "tile",
+    ),
     "masks": ("masked", "entered", "outcomes"),
     "compare": ("pair", "begun", "asides", "shuffled", "each"),
     "shapes": ("steps", "reshape", "classes"),

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { controlsOf, maskOf, ruleOf } from "../../../assets/web/link/changes.js";
 import { MASKS } from "../../../assets/web/base/facts.js";
-import { parseAt, parseLook, writeAt, writeLook } from "../../../assets/web/link/look.js";
+import { askedOf, parseAt, parseLook, reads, writeAt, writeLook } from "../../../assets/web/link/look.js";
 import { forbids, readCells, readFlips, writeCells, writeFlips } from "../../../assets/web/link/painted.js";
 
 /** Numbers below 1 that are the same in every run. */
@@ -52,8 +52,18 @@ test("places", () => {
 });
 
 test("looks", () => {
-  for (const text of ["", "linear", "own_all_sort", "nospecials_table_difference_hide0.1-3.10_solo2.2"])
+  for (const text of ["", "linear", "own_all_sort", "nospecials_table_difference_hide0.1-3.10_solo2.2", "keys2-10"])
     assert.equal(writeLook(parseLook(text)), text);
+});
+
+test("what of a look makes another map, and what the server is asked with", () => {
+  const asked = (/** @type {string} */ text) => [reads(parseLook(text)), askedOf(parseLook(text))];
+  assert.deepEqual(asked("linear_nospecials_table_hide0.1"), ["", ""]);
+  assert.deepEqual(asked("all_values"), ["", "all_values"]);
+  assert.deepEqual(asked("renorm_words"), ["words", "words"], "nothing is hidden");
+  assert.deepEqual(asked("nofirst_renorm"), ["nofirst_renorm", "nofirst_renorm"]);
+  assert.deepEqual(asked("all_mean_hide0.1"), ["mean", "all_mean"]);
+  assert.deepEqual(asked("meanseen_hide0.1"), ["meanseen_hide0.1", "meanseen_hide0.1"]);
 });
 
 test("every mask is written as its rule, and read from it", () => {

@@ -56,7 +56,10 @@ test("maps", () => {
   const maps = unpackMaps(packed(MAPS, CELLS));
   assert.deepEqual([...maps.map(0, 1).bytes], [...CELLS.subarray(9)]);
   assert.ok(maps.isWhole(0));
-  assert.deepEqual(specials(maps, true), [1, 0]);
+  assert.deepEqual(specials(maps, { nospecials: true, nofirst: false }), [1, 0]);
+  const hidden = { nospecials: false, nofirst: true };
+  assert.deepEqual(specials(maps, hidden), [1, 0]);
+  assert.deepEqual(specials({ tokens: ["a"], ends: [0, 0] }, hidden), [0, 0], "of one token nothing would be left");
   const { size, bytes } = trimmed({ size: 3, bytes: CELLS.subarray(0, 9) }, 1, 0);
   assert.deepEqual([size, ...bytes], [2, 9, 1, 3, 9]);
   assert.equal(pooled({ size: 3, bytes: CELLS.subarray(0, 9) }, 9).size, 3);
@@ -70,7 +73,8 @@ test("maps of tokens that look at others", () => {
   assert.deepEqual([maps.n, maps.keys], [3, ["x", "y"]]);
   assert.deepEqual([...maps.map(0, 1).bytes], [7, 8, 9, 10, 11, 12]);
   assert.deepEqual([...maps.row({ layer: 0, head: 1, row: 2 })], [11, 12]);
-  assert.deepEqual(specials(maps, true), [0, 0], "the model’s own tokens stand at one side alone");
+  const hidden = { nospecials: true, nofirst: true };
+  assert.deepEqual(specials(maps, hidden), [0, 0], "the model’s own tokens stand at one side alone");
   const wide = pooled({ size: 3, bytes: Uint8Array.from({ length: 12 }, (_, at) => at) }, 2);
   assert.deepEqual([wide.size, ...wide.bytes], [2, 5, 7, 9, 11]);
   const view = { maps, at: { layer: 0, head: 0, row: 2, key: null }, look: { sort: true } };

@@ -1,0 +1,53 @@
+// The word in focus replaced by the model's mask token, at one press: another sentence, which undo takes back.
+
+import { button, div, setText, span } from "../base/dom.js";
+import { put } from "../link/link.js";
+import { writeAt } from "../link/look.js";
+import { Wire } from "../wire/wire.js";
+import { quoted } from "../base/words.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+
+export class MaskedWord {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.press = button("", () => this.ask(), { class: "toggle" });
+    this.said = span("label");
+    this.said.setAttribute("role", "status");
+    this.refusal = { of: "", said: "" }; // the query that it is of
+    const take = (/** @type {Uint8Array} */ bytes) => this.take(JSON.parse(new TextDecoder().decode(bytes)));
+    const refuse = (/** @type {string} */ said) => {
+      this.refusal = { of: String(this.query), said };
+      view.redraw();
+    };
+    this.wire = new Wire({ take, refuse }, view.here.signal);
+    this.element = div("actions", this.press, this.said);
+  }
+
+  get query() {
+    const query = this.view.query();
+    put(query, "at", writeAt(this.view.at, true));
+    return query;
+  }
+
+  ask() {
+    this.wire.stop(); // the same may be asked again
+    this.wire.ask("masked_word", this.query, this.view.visit);
+  }
+
+  /** @param {import("../base/messages.js").MaskedWord} answer */
+  take({ text, row }) {
+    const { model } = this.view;
+    model.remember(true);
+    model.sentence = { ...model.sentence, text, row, key: null, rowChosen: true };
+    this.view.chose();
+  }
+
+  draw() {
+    const { maps, at } = this.view;
+    setText(this.press, `put a mask in place of ${quoted(maps.tokens[at.row])}`);
+    this.element.hidden = maps.columns !== null;
+    setText(this.said, this.refusal.said && this.refusal.of === String(this.query) ? this.refusal.said : "");
+  }
+}

@@ -1,0 +1,136 @@
+// How the map in focus is read: tokens joined to words, tokens that are not shown, and rows that sum to 1 without them.
+
+import { button, setAttribute } from "../base/dom.js";
+import { rowOf, specials } from "../wire/packets.js";
+import { percent, quoted, total } from "../base/words.js";
+
+/** @typedef {import("./explore.js").Explore} Explore */
+/** @typedef {import("../base/colour.js").Bytes} Bytes */
+/** @typedef {{
+ *   tokens: string[], keys: string[], row: number, key: number | null, others: number[], first: number, last: number,
+ *   weights: Float32Array | null, ofRow: Float32Array | null, map: Bytes, whole: boolean, isHere: boolean, isWords: boolean,
+ * }} Sight what stands in the large map: its rows and columns, those in focus, the keys chosen beside them, how many at both ends are not shown, its
+ * numbers once they have come, of a long text those of the row in focus, its colours, and whether these are of it
+ */
+
+const WORDS = "the weights on the pieces of a word are added up, its rows averaged";
+const RENORM = "each row is divided by what is shown of it";
+const SEVERAL = "a press on a cell adds its key to those that are chosen; so do Shift and a click, and Shift and Enter";
+const ALL = "Nothing would be left, so every token is shown.";
+const toggle = { class: "toggle" };
+
+export class ReadingAids {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () =>
+      view.change({ [name]: !view.look[name] });
+    this.words = button("join words", press("words"), { ...toggle, title: WORDS });
+    this.first = button("show first token", press("nofirst"), toggle);
+    this.renorm = button("rows sum to 1", press("renorm"), { ...toggle, title: RENORM });
+    this.adds = false; // a press on the map chooses one key more, as with Shift
+    this.more = button("choose several keys", () => this.toggleAdding(), { ...toggle, title: SEVERAL });
+    this.buttons = [this.first, this.renorm, this.words, this.more];
+  }
+
+  toggleAdding() {
+    this.adds = !this.adds;
+    this.view.redraw();
+  }
+
+  /** Chooses a key beside those that are, or takes it out. @param {number} key a token */
+  add(key) {
+    const { at, look } = this.view;
+    const now = at.key === null ? look.keys : [at.key, ...look.keys];
+    const [first = null, ...others] = now.includes(key) ? now.filter((own) => own !== key) : [key, ...now];
+    look.keys = others;
+    this.view.go({ row: at.row, key: first });
+  }
+
+  /** What the numbers are of is not every token as it is. */
+  get isOn() {
+    return this.view.picture.reading !== null;
+  }
+
+  /** @param {boolean} fits the numbers of the map in focus are here @returns {Sight} */
+  sight(fits) {
+    const { maps, picture, at, look, mean, matching } = this.view;
+    const words = look.words && matching ? picture.reading : null;
+    const column = (/** @type {number} */ key) => words?.columnOf[key] ?? key;
+    const tokens = words?.rows ?? maps.tokens;
+    const keys = maps.columns ? (words?.columns ?? maps.keys) : tokens;
+    const weights = fits ? picture.weights : null;
+    const [first, last] = specials({ tokens, ends: maps.ends, columns: maps.columns }, look);
+    const isRead = words !== null || (look.renorm && first + last > 0 && !picture.tile);
+    const own = isRead ? null : mean.map;
+    const bytes = () => (weights ? picture.bytes() : new Uint8Array(tokens.length * keys.length));
+    return {
+      tokens,
+      keys,
+      row: words?.rowOf[at.row] ?? at.row,
+      key: at.key === null ? null : column(at.key),
+      others: [...new Set(look.keys.filter((key) => key < maps.keys.length).map(column))],
+      first,
+      last,
+      weights,
+      ofRow: fits && picture.row === at.row ? picture.ofRow : null,
+      map: own ?? { size: tokens.length, bytes: bytes() },
+      whole: own ? maps.isWhole(at.layer) : true,
+      isHere: own !== null || weights !== null,
+      isWords: words !== null,
+    };
+  }
+
+  /** The first token of a row or column in sight. @param {"rowOf" | "columnOf"} side @param {number} at */
+  tokenAt(side, at) {
+    const { sight, picture } = this.view;
+    return sight.isWords ? (picture.reading?.[side].indexOf(at) ?? at) : at;
+  }
+
+  /** The column of a token. @param {number | null} token */
+  columnOf(token) {
+    const { sight, picture } = this.view;
+    return token !== null && sight.isWords ? (picture.reading?.columnOf[token] ?? token) : token;
+  }
+
+  /** How it is read, and what of the row in focus is not shown. */
+  get said() {
+    const { picture, sight, look, maps } = this.view;
+    const [front, back] = look.nospecials ? maps.ends : [0, 0];
+    const isAll = !sight.first && !sight.last && !maps.columns && (front || back || look.nofirst);
+    return [look.words && picture.reading?.said, isAll && ALL, this.leftOut].filter(Boolean).join(" ");
+  }
+
+  /** How much of the row in focus goes to what is not shown. */
+  get leftOut() {
+    const { picture, sight, look } = this.view;
+    const { keys, row, first, last, weights } = sight;
+    if ((!first && !last) || !weights) return "";
+    const hidden = [...keys.slice(0, first), ...keys.slice(keys.length - last)];
+    const names = [...new Set(hidden)].join(" and ");
+    const which = `${names}, which ${hidden.length > 1 ? "are" : "is"} not shown`;
+    if (row < first || row >= keys.length - last) return `Row ${quoted(sight.tokens[row])} itself is not shown.`;
+    const own = rowOf(weights, row, keys.length);
+    const shown = own.subarray(first, keys.length - last);
+    const ends = [...own.subarray(0, first), ...own.subarray(keys.length - last)];
+    const sunk = look.renorm ? (picture.reading?.sunk[row] ?? 0) : ends.reduce((sum, weight) => sum + weight, 0);
+    const isNone = shown.every((weight) => weight === 0);
+    const rest = !look.renorm
+      ? `what is shown sums to ${total(shown)}`
+      : isNone
+        ? "nothing is left of it"
+        : "the rest is divided by its sum";
+    return `${percent(sunk)} of this row’s weight goes to ${which}; ${rest}.`;
+  }
+
+  draw() {
+    const { look, maps, sight } = this.view;
+    setAttribute(this.more, "aria-pressed", String(this.adds));
+    setAttribute(this.words, "aria-pressed", String(look.words));
+    setAttribute(this.first, "aria-pressed", String(!look.nofirst));
+    this.first.hidden = maps.ends[0] > 0 || maps.columns !== null;
+    setAttribute(this.renorm, "aria-pressed", String(look.renorm));
+    this.renorm.disabled = !look.renorm && !sight.first && !sight.last;
+    setAttribute(this.renorm, "title", this.renorm.disabled ? "leave out tokens first: every row sums to 1" : RENORM);
+  }
+}

@@ -1,0 +1,36 @@
+"""The mean over heads in the place of one head's map, wherever a head can be chosen."""
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from .place import MEANS, At, Look
+
+Heads = Sequence[tuple[int, int]]  # layer and head of each
+
+
+def heads_of(look: Look, at: At, layers: int, heads: int) -> list[tuple[int, int]] | None:
+    """The heads whose mean a link wants to see; None where it wants the head in focus.
+
+    Those of the layer, of all layers, or those in sight: of the layer, or with all of them in sight of all, without
+    those that are hidden. Where none is in sight it is the layer's mean.
+    """
+    kind = next((kind for kind in MEANS if kind in look.switches), None)
+    if kind is None:
+        return None
+    own = [(at.layer, head) for head in range(heads)]
+    whole = [(layer, head) for layer in range(layers) for head in range(heads)]
+    if kind != "meanseen":
+        return own if kind == "mean" else whole
+    if look.solo:
+        return [look.solo]
+    return [pair for pair in (whole if "all" in look.switches else own) if pair not in look.hidden] or own
+
+
+def mean_of(weights: Tensor, heads: Heads) -> Tensor:
+    """The mean (i, j) of these of the maps (layers, h, i, j)."""
+    layers = {layer for layer, _ in heads}
+    if len(heads) == len(layers) * weights.shape[1]:  # whole layers
+        return (weights[layers.pop()] if len(layers) == 1 else weights.flatten(0, 1)).mean(dim=0)
+    layer, head = zip(*heads, strict=True)
+    return weights[list(layer), list(head)].mean(dim=0)
