@@ -30,7 +30,7 @@ from pages.kit.server.own_files import OwnFiles
 from pages.kit.server.own_routes import OwnRoutes
 from pages.kit.server.readiness import ReadinessGate
 from pages.kit.server.sockets import SocketGate, allow_open_files
-from pages.kit.wire.handout import ADDRESS, handout
+from pages.kit.wire import handout, room_page
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
@@ -109,7 +109,11 @@ def first_picture(app: ASGIApp) -> ASGIApp:
 app = st.App(
     str(HERE / "pages" / "kit" / "frame" / "shell.py"),
     lifespan=lifespan,
-    routes=[Route(ADDRESS, handout)],
+    routes=[
+        Route(handout.ADDRESS, handout.handout),
+        Route(room_page.ADDRESS, room_page.room_page),
+        Route(room_page.PRIVACY, room_page.privacy),
+    ],
     middleware=[
         *(Middleware(gate) for gate in GATES),
         Middleware(

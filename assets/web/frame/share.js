@@ -3,6 +3,7 @@
 import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
 import { read } from "../link/link.js";
 import { TakeAlong } from "../files/take_along.js";
+import { openRoom } from "../rooms/room_line.js";
 
 /** @typedef {{page: string, address: string, kinds: string[]}} Shared the page's name, its address for other machines or
  * "", and what routes make of its link
@@ -51,6 +52,9 @@ class SharePanel {
     this.camera = button("", () => this.enlarge(), { class: "camera", title: "as large as the screen", hidden: "" });
     this.camera.append(this.picture);
     this.note = h("p", { role: "status" });
+    this.room = button("Open a room for the class", () => this.openRoom(), {
+      title: "phones join by a code: they follow what you show, and vote",
+    });
     this.take = new TakeAlong({ page: "", routes: [], link: () => this.link });
     this.facts = div("facts");
     this.code = h("code");
@@ -61,7 +65,7 @@ class SharePanel {
     const tutorial = h("a", { download: "tutorial.ipynb" }, "The tutorial as a notebook, .ipynb");
     tutorial.href = urlOf("tutorial.ipynb").href;
     const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
-    this.parts = [this.rows, this.camera, this.note, this.take.element, this.about, this.snippet, notebooks];
+    this.parts = [this.rows, this.camera, this.note, this.room, this.take.element, this.about, this.snippet, notebooks];
     this.pictured = ""; // the link whose picture is there, or comes
     this.told = ""; // what the facts and the code were asked for
   }
@@ -115,6 +119,12 @@ class SharePanel {
     if (isThere) this.picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
     else this.picture.removeAttribute("src");
     setText(this.note, isThere ? "" : text);
+  }
+
+  async openRoom() {
+    const why = await openRoom();
+    setText(this.note, why);
+    if (!why) openShare(false);
   }
 
   /** The picture fills the screen, for the last row; a press or Escape brings it back. */
