@@ -22,7 +22,7 @@ CORE_ROOMS = [
     "errors", "device", "clock", "trace", "masks", "positions", "attention", "show", "models",
     "training", "pretrained", "measure",
 ]  # fmt: skip
-KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "jobs", "frame"]
+KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "rooms", "jobs", "frame"]
 INSIDE_FUNCTIONS = {
     "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "tqdm", "ray",
 }  # fmt: skip
@@ -32,6 +32,7 @@ KNOW_STREAMLIT = {
     "picture": set[str](),
     "lessons": set[str](),
     "wire": set[str](),
+    "rooms": set[str](),
     "jobs": {"visitor"},
 }
 

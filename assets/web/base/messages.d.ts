@@ -50,3 +50,14 @@ export interface FilmsHeader { steps: number; probes: string[]; films: FilmHeade
 export interface FilmState { wanted: string; query: string; sought: number; step: number; } // pages/train/film.py
 export interface EncodingTile { name: string; title: string; figure: string; told: string; note: string; learnt: boolean; } // pages/positions/map_view.py
 export interface EncodingsState { place: string; tokens: string[]; tiles: EncodingTile[]; maps: string; chosen: string; asks: boolean; } // pages/positions/map_view.py
+export interface RoomOpened { code: string; key: string; listen: string; } // pages/kit/rooms/messages.py
+export interface RoomJoined { token: string; listen: string; } // pages/kit/rooms/messages.py
+export interface RoomVersion { version: number; } // pages/kit/rooms/messages.py
+export interface RoomTold { told: string; } // pages/kit/rooms/messages.py
+export interface RoomAsked { id: string; kind: string; text: string; options: string[]; link: string; learn: string; size: [number, number] | null; second: boolean; } // pages/kit/rooms/messages.py
+export interface RoomAnswer { right: number[]; text: string; } // pages/kit/rooms/messages.py
+export interface RoomTally { voted: number; counts: number[]; dots: [number, number, number][]; } // pages/kit/rooms/messages.py
+export interface RoomMine { choice: number | [number, number] | null; sentence: string; } // pages/kit/rooms/messages.py
+export interface RoomState { code: string; version: number; phase: string; round: number; follows: boolean; link: string; question: RoomAsked | null; joined: number; voted: number; tallies: RoomTally[]; answer: RoomAnswer | null; locked: boolean; write: string; written: number; points: [number, number][]; is_host: boolean; mine: RoomMine; } // pages/kit/rooms/messages.py
+export interface RoomSentence { number: number; text: string; value?: number; hidden: boolean; } // pages/kit/rooms/messages.py
+export interface RoomSentences { sentences: RoomSentence[]; } // pages/kit/rooms/messages.py

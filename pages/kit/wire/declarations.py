@@ -18,6 +18,7 @@ MODULES = (
     "pages.kit.draw.packing", "pages.kit.lessons.message", "pages.kit.lessons.files", "pages.explore.message",
     "pages.explore.goes_on", "pages.masks.message", "pages.compare.message", "pages.compare.orders",
     "pages.compare.each_head", "pages.shapes.message", "pages.train.film", "pages.positions.map_view",
+    "pages.kit.rooms.messages",
 )  # fmt: skip
 _HEAD = """// Written by `python -m pages.kit.wire.declarations` of what makes the messages; do not edit.
 
