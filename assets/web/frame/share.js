@@ -3,7 +3,7 @@
 import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
 import { read } from "../link/link.js";
 import { TakeAlong } from "../files/take_along.js";
-import { openRoom } from "../rooms/room_line.js";
+import { openRoom, room } from "../rooms/room_line.js";
 
 /** @typedef {{page: string, address: string, kinds: string[]}} Shared the page's name, its address for other machines or
  * "", and what routes make of its link
@@ -122,9 +122,8 @@ class SharePanel {
   }
 
   async openRoom() {
-    const why = await openRoom();
-    setText(this.note, why);
-    if (!why) openShare(false);
+    if (await openRoom()) openShare(false);
+    else setText(this.note, room.said);
   }
 
   /** The picture fills the screen, for the last row; a press or Escape brings it back. */
@@ -148,16 +147,16 @@ class SharePanel {
 }
 
 const shared = /** @type {Shared} */ ({ page: "", address: "", kinds: [] });
-const room = h("section", { class: "share", id: "headlight-share", "aria-label": "Share" });
+const place = h("section", { class: "share", id: "headlight-share", "aria-label": "Share" });
 const opener = /** @type {HTMLButtonElement} */ (
   button("Share", () => openShare(!isOpen()), {
     "aria-expanded": "false",
-    "aria-controls": room.id,
+    "aria-controls": place.id,
     disabled: "", // until the page says what there is
   })
 );
 /** Its button, then what that opens. */
-export const share = div("share-place", opener, room);
+export const share = div("share-place", opener, place);
 let panel = /** @type {SharePanel | null} */ (null); // made when it is first opened
 
 const isOpen = () => opener.ariaExpanded === "true";
@@ -172,7 +171,7 @@ function openShare(is) {
 function draw() {
   if (!isOpen()) return;
   panel ??= new SharePanel();
-  if (!room.hasChildNodes()) room.append(...panel.parts);
+  if (!place.hasChildNodes()) place.append(...panel.parts);
   panel.draw();
 }
 addEventListener("headlight-address", draw);

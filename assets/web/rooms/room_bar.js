@@ -1,138 +1,95 @@
 // A room beside any page: the host's strip at its foot, with what he may do next and a key for each; of a phone that goes on
 // alone, the way back. What is shown is the page's link, what is asked the lesson's step or the host's own question.
 
+import { button, div, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
+import { keep, kept } from "../base/kept.js";
 import { pageNow } from "../base/page_list.js";
-import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
-import { find, nameOf } from "../lessons/course.js";
-import { Hands } from "../lessons/hands.js";
+import { views } from "../base/view_base.js";
+import { addressOf, find, nameOf } from "../lessons/course.js";
 import { beside } from "../lessons/lesson.js";
 import { read } from "../link/link.js";
 import { go } from "../link/way.js";
 import { setDots } from "../picture/map_dots.js";
-import { views } from "../base/view_base.js";
-import { Wire } from "../wire/wire.js";
-import { measured, readMaps, sayMeasure } from "./measure.js";
+import { answerTo } from "./answer.js";
+import { AskCard, VotesCard } from "./ask_card.js";
+import { measureNext, sayMeasure } from "./measure.js";
 import { Points } from "./points.js";
 import { ACTS, actsOf, wishOf } from "./room_keys.js";
-import { enter, linkOf, qrOf, room, sayLink, tell } from "./room_line.js";
+import { act, enter, erase, linkOf, qrOf, room, sayLink } from "./room_line.js";
 import { words } from "./room_words.js";
-import { csvOf, dotsOf, handsOf, hintOf, stepsOf } from "./tally.js";
+import { readShown, writeShown } from "./shown.js";
+import { csvOf, handsOf, hintOf, stepsOf } from "./tally.js";
 
 /** @typedef {import("./room_keys.js").Act} Act */
-/** @typedef {import("./points.js").Point} Point */
+/** @typedef {import("./room_line.js").State} State */
+/** @typedef {import("./tally.js").Counted} Counted */
+/** @typedef {import("../lessons/course.js").Place} Place */
 
 const ID = "headlight-room";
-const LETTERS = "ABCDEF";
-const OURS = ["big", "room"]; // keys of a link that phones have no use for
+const PAST = "headlight-room-asked"; // in this tab: what was asked in the room, and the votes
+const MAP = [{ part: "map", words: [] }];
 /** What the host may do at any time. @type {Act[]} */
 const ALWAYS = ["gather", "code", "keys"];
+const house = { address: "", theme: "dark" };
+
+/** The view whose map can be asked about. @returns {any} */
+const viewNow = () => [...views].find((view) => view.isHere && "maps" in view && /** @type {any} */ (view).maps);
+
+/** A button with its key. @param {Act} name @param {(name: Act) => void} press */
+function keyed(name, press) {
+  const [key, text] = ACTS[name];
+  const one = h("button", { type: "button", onclick: () => press(name), "aria-keyshortcuts": key.toLowerCase() });
+  one.append(span("text", text), h("kbd", { "aria-hidden": "true" }, key));
+  return one;
+}
 
 class HostBar {
   constructor() {
-    this.told = ""; // what the phones were told is shown
-    this.isTelling = false;
-    this.right = /** @type {string | null} */ (null); // the letter that the numbers pick now
+    this.told = ""; // the link that the phones have, or get
+    this.pair = { row: "", key: "" }; // of the sentences of the class
+    this.right = { of: "", answer: /** @type {import("../base/messages.js").RoomAnswer} */ ({ right: [], text: "" }) };
     this.card = ""; // what lies over the page: "code", "ask", "keys" or nothing
-    this.points = /** @type {Map<number, number | null>} */ (new Map()); // what the measure says of each sentence
-    this.measuring = 0; // the sentence whose weights are on their way
-    this.hands = new Hands(() => {});
-    this.judge = new Wire({
-      take: (bytes) => this.judged(JSON.parse(new TextDecoder().decode(bytes)).picked),
-      refuse: () => this.judged(null),
-    });
-    this.weights = new Wire({ take: (bytes) => this.measure(bytes), refuse: () => this.measure(null) });
-    const press = (/** @type {Act} */ act) => {
-      const one = button("", () => this.act(act), { "aria-keyshortcuts": ACTS[act][0].toLowerCase() });
-      one.append(span("text", ACTS[act][1]), h("kbd", { "aria-hidden": "true" }, ACTS[act][0]));
-      return one;
-    };
+    this.measured = /** @type {Set<number>} */ (new Set()); // the sentences that were
+    const press = (/** @type {Act} */ name) => this.do(name);
+    this.press = press;
     this.p = {
-      code: press("code"),
+      code: keyed("code", press),
       people: span("people"),
       status: h("span", { class: "status", role: "status" }),
       acts: div("acts"),
-      gather: press("gather"),
+      gather: keyed("gather", press),
       ask: button("ask …", () => this.lay("ask"), { class: "quiet" }),
-      keys: press("keys"),
-      projector: h("a", { target: "_blank", rel: "noopener", class: "quiet" }, "projector ↗"),
+      keys: keyed("keys", press),
+      projector: h("a", { target: "_blank" }, "projector ↗"),
     };
-    this.press = press;
-    this.cards = { code: this.makeCode(), ask: this.makeAsk(), keys: this.makeKeys() };
-    this.asked = div("asked", h("h2"), div("options"));
-    this.sentences = new Points(
-      ({ text }) => this.showSentence(text),
-      ({ id }) => tell("hide", { id }),
+    this.ask = new AskCard(
+      (question) => this.begin(question),
+      () => this.askSentences(),
     );
+    this.votes = new VotesCard();
+    this.points = new Points(
+      ["show it", ({ text }) => this.showSentence(text)],
+      ["hide it", ({ number }) => act("hide", { number, on: true })],
+    );
+    this.cards = { code: this.makeCode(), ask: this.ask.element, keys: this.makeKeys() };
     const { code, people, status, acts, gather, ask, keys, projector } = this.p;
-    this.over = div("card", ...Object.values(this.cards), this.asked, this.sentences.element);
-    this.element = h(
-      "section",
-      { id: ID, "aria-label": "Room" },
-      this.over,
-      div("strip", code, people, status, span("push"), acts, gather, ask, projector, keys),
-    );
-    addEventListener("headlight-address", () => this.show());
-    addEventListener("popstate", () => this.show());
-    addEventListener("headlight-lesson", () => this.show());
+    this.over = div("card", ...Object.values(this.cards), this.votes.element, this.points.element);
+    this.strip = div("strip", code, people, status, span("push"), acts, gather, ask, projector, keys);
+    this.element = h("section", { id: ID, "aria-label": "Room" }, this.over, this.strip);
+    for (const event of ["headlight-address", "headlight-lesson", "popstate"])
+      addEventListener(event, () => this.follow());
     addEventListener("keydown", (event) => this.key(event), true);
   }
 
-  // ---- parts
-
   makeCode() {
-    const image = h("img", { alt: "QR code of the address", width: 280, height: 280 });
-    const note = h(
-      "p",
-      { class: "small" },
-      "Two lines on what is kept stand where one joins. The address in your own bar opens this room for you alone: ",
-    );
     const own = h("a", {}, "your own link");
-    note.append(own);
-    const end = button("delete now", () => tell("delete", {}), { title: "the room, its votes and its sentences" });
     const counts = h("a", { download: "headlight-room.csv" }, "counts, CSV");
-    const handout = h("a", { target: "_blank" }, "handout with both votes");
-    return Object.assign(
-      div("code-card", span("large"), image, span("address"), note, div("ways", counts, handout, end)),
-      { image, own, counts, handout },
-    );
-  }
-
-  makeAsk() {
-    const ask = h("textarea", { rows: "2", maxlength: "300", "aria-label": "Question" });
-    const options = h("textarea", {
-      rows: "4",
-      maxlength: "600",
-      placeholder: "an answer a line, two to six",
-      "aria-label": "Answers",
-    });
-    const own = h(
-      "form",
-      {},
-      h("h2", {}, "A question of your own"),
-      ask,
-      options,
-      h("button", { type: "submit" }, "ask the class"),
-    );
-    own.onsubmit = (event) => {
-      event.preventDefault();
-      const lines = options.value
-        .split("\n")
-        .map((line) => line.trim())
-        .filter(Boolean)
-        .slice(0, LETTERS.length);
-      if (ask.value.trim() && lines.length > 1)
-        this.ask({
-          kind: "options",
-          ask: ask.value.trim(),
-          options: lines.map((text, at) => [LETTERS[at], text]),
-          learn: "",
-        });
-    };
-    const cell = button("which cell of this map?", () =>
-      this.ask({ kind: "cell", ask: ask.value.trim() || "Which cell has the largest weight?", options: [], learn: "" }),
-    );
-    const sentences = button("a sentence of each", () => this.askSentences());
-    return div("ask-card", own, div("ways", cell, sentences));
+    const handout = h("a", { target: "_blank" }, "handout with the votes");
+    const end = button("delete now", () => erase(), { title: "the room, its votes and its sentences" });
+    const image = h("img", { alt: "QR code of the address", width: 260, height: 260 });
+    const note = h("p", { class: "small" }, "Whoever has ", own, " is the host: keep it for another window of yours.");
+    const element = div("code-card", span("large"), image, span("address"), note, div("ways", counts, handout, end));
+    return Object.assign(element, { image, own, counts, handout });
   }
 
   makeKeys() {
@@ -148,90 +105,80 @@ class HostBar {
     this.draw();
   }
 
-  /** What the phones are to see, told once more while it changes. */
-  async show() {
-    if (!room.now || this.isTelling) return;
-    const query = read();
-    for (const key of OURS) query.delete(key);
-    const step = beside.askedNow();
-    const shown = { path: pageNow().path, query: String(query), open: !step || beside.isOpen() };
-    const told = JSON.stringify(shown);
-    if (told === this.told) return this.draw();
-    this.isTelling = true;
-    this.told = told;
-    await tell("show", shown);
-    this.isTelling = false;
-    if (shown.open && room.now?.question?.learn && room.now.question.state !== "answer" && step) tell("answer", {});
+  /** The page shows something else, or its lesson does. */
+  follow() {
+    this.draw();
     this.show();
   }
 
-  /** @param {{kind: "options" | "cell", ask: string, options: [string, string][], learn: string}} question */
-  ask(question) {
-    this.card = "";
-    this.right = null;
-    tell("ask", question);
-  }
-
-  /** Asks a sentence of each phone, and measures it at the place that is in focus: its head, and the words of its row and key. */
-  askSentences() {
-    this.card = "";
-    this.points.clear();
-    const view = /** @type {any} */ ([...views].find((one) => one.isHere && "maps" in one));
-    const { row, key } = view?.at ?? {};
-    const [of, on] = [view?.maps.tokens[row], key === null ? "" : view?.maps.tokens[key]];
-    tell("sentences", { pair: { row: of ?? "", key: on ?? "" } });
-  }
-
-  /** Has the next sentence measured that is not yet; one at a time. */
-  askMeasure() {
-    const next = room.now?.sentences?.points.find(({ id }) => !this.points.has(id));
-    if (!next || this.measuring) return;
-    this.measuring = next.id;
-    const query = read();
-    query.set("s", next.text);
-    for (const key of [...OURS, "learn", "pin"]) query.delete(key);
-    this.weights.ask("maps", query, "");
-  }
-
-  /** @param {Uint8Array | null} bytes null where the sentence cannot be shown */
-  measure(bytes) {
-    const { sentences } = /** @type {import("./room_line.js").Told} */ (room.now);
-    const value = bytes && sentences ? measured(...readMaps(bytes), sentences.pair) : null;
-    this.points.set(this.measuring, value);
-    tell("value", { id: this.measuring, value });
-    this.measuring = 0;
-    this.draw();
-  }
-
-  /** @param {Act} act */
-  act(act) {
-    const { question } = /** @type {import("./room_line.js").Told} */ (room.now);
+  /** Tells the phones what is shown, where it is something else than they have. */
+  async show() {
+    if (!room.now) return;
     const step = beside.askedNow();
-    if (act === "code" || act === "keys") this.lay(act);
-    else if (act === "gather") tell("free", { free: !room.now?.free });
-    else if (act === "ask" && step) this.askStep(step);
-    else if (act === "second" && step) this.askSecond(step);
-    else if (act === "answer" && question?.learn && step) beside.open();
-    else tell(act, {});
+    const { pair } = this;
+    const link = writeShown({ path: pageNow().path, query: String(read()), open: !step || beside.isOpen(), pair });
+    if (link === this.told) return;
+    this.told = link;
+    await act("show", { link });
+    const { phase, question } = /** @type {State} */ (room.now);
+    // the lesson’s own way to the answer leads the room there too
+    if (step && beside.isOpen() && question?.learn === nameOf(step) && actsOf({ phase, ...NOT }).includes("answer"))
+      this.answer();
   }
 
-  /** @param {import("../lessons/course.js").Place} place */
-  askStep(place) {
-    const { ask, options } = place.step;
-    this.ask({
-      kind: "options",
-      ask,
-      options: options.map(({ letter, text }) => [letter, text]),
-      learn: nameOf(place),
+  /** @param {Omit<import("../base/messages.js").RoomAsked, "id" | "link">} question */
+  begin(question) {
+    this.card = "";
+    act("ask", {
+      question: { ...question, id: crypto.getRandomValues(new Uint32Array(2)).join("-"), link: this.told },
     });
   }
 
-  /** The second question of the same idea: its picture, behind the curtain, and the vote on it. @param {import("../lessons/course.js").Place} place */
-  askSecond(place) {
+  /** @param {Act} name */
+  do(name) {
+    const step = beside.askedNow();
+    if (name === "code" || name === "keys") this.lay(name);
+    else if (name === "gather") act(room.now?.follows ? "let_go" : "gather");
+    else if (name === "ask" && step) this.askStep(step);
+    else if (name === "second" && step) this.askSecond(step);
+    else if (name === "answer") this.answer();
+    else act(name);
+  }
+
+  /** @param {Place} place */
+  askStep(place) {
+    const { ask, options } = place.step;
+    const texts = options.map(({ text }) => text);
+    this.begin({ kind: "lesson", text: ask, options: texts, learn: nameOf(place), size: null, second: place.again });
+  }
+
+  /** The second question of the same idea: its picture behind the curtain, then the vote on it. @param {Place} place */
+  async askSecond(place) {
     const more = find(`${nameOf(place)}.2`);
     if (!more) return;
-    go(new URL(`./${more.step.path}?${more.step.query}&learn=${nameOf(more)}`, new URL("./", location.href)));
+    go(addressOf(more));
+    await this.show();
     this.askStep(more);
+  }
+
+  /** Opens the curtain, here and on the phones, with what the numbers say. */
+  async answer() {
+    const { question } = /** @type {State} */ (room.now);
+    if (!question) return;
+    const step = beside.askedNow();
+    if (step && question.learn === nameOf(step)) beside.open();
+    act("answer", { answer: await answerTo(question, this.told) });
+  }
+
+  /** Asks a sentence of each, to be measured at the words in focus. */
+  async askSentences() {
+    const view = viewNow();
+    const { row, key } = view.at;
+    this.pair = { row: view.maps.tokens[row] ?? "", key: view.maps.tokens[key] ?? "" };
+    this.card = "";
+    this.measured.clear();
+    await act("write", { state: "asked" });
+    this.show();
   }
 
   /** @param {string} text */
@@ -242,32 +189,39 @@ class HostBar {
     go(url);
   }
 
+  /** Measures the sentences that have come. */
+  async measure() {
+    const values = await measureNext(room.sentences, this.measured, readShown(this.told).query, this.pair);
+    if (values.length) act("measure", { values });
+  }
+
   /** @param {KeyboardEvent} event */
   key(event) {
     if (!room.now) return;
-    const wish =
-      event.key === "Escape" && this.card ? /** @type {Act} */ (this.card) : wishOf(event, [...this.acts, ...ALWAYS]);
-    if (!wish) return;
+    const wish = wishOf(event, [...this.acts, ...ALWAYS]);
+    const closes = event.key === "Escape" && this.card !== "";
+    if (!wish && !closes) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    if (event.key === "Escape") this.lay(this.card);
-    else this.act(wish);
+    if (wish) this.do(wish);
+    else this.lay(this.card);
   }
 
   get acts() {
     const step = beside.askedNow();
-    const question = room.now?.question ?? null;
-    return actsOf({
-      question,
-      step: step !== null && !beside.isOpen(),
-      second: Boolean(step?.step.second && !step.again),
-    });
+    const canAsk = step !== null && !beside.isOpen();
+    const second = Boolean(step?.step.second && !step.again);
+    return actsOf({ phase: room.now?.phase ?? "idle", step: canAsk, second });
   }
 
-  /** @param {string | null} picked */
-  judged(picked) {
-    this.right = picked;
-    this.draw();
+  /** What was asked, with its votes; kept for the files. @param {State} now @returns {Counted[]} */
+  asked({ question, tallies, code }) {
+    const { past, of } = kept("sessionStorage", PAST) ?? {};
+    const all = /** @type {Counted[]} */ (of === code ? past : []);
+    if (!question || !tallies.length) return all;
+    const now = [...all.filter(({ id }) => id !== question.id), { ...question, tallies }];
+    keep("sessionStorage", PAST, { past: now, of: code });
+    return now;
   }
 
   // ---- drawing
@@ -277,98 +231,92 @@ class HostBar {
     this.element.hidden = !now;
     document.documentElement.classList.toggle("in-room", now !== null);
     if (!now) return;
-    const { question, people, code, free } = now;
     const { p } = this;
-    setText(p.code.querySelector(".text"), code);
-    setText(p.people, `${people} in`);
-    setText(p.gather.querySelector(".text"), free ? "gather" : "let go");
+    setText(p.code.firstElementChild, now.code);
+    setText(p.people, `${now.joined} in`);
+    setText(p.gather.firstElementChild, now.follows ? "let go" : "gather");
     setAttribute(p.projector, "href", linkOf(house.address, true));
-    this.drawStatus(question);
+    setText(p.status, room.said || this.status(now));
     const acts = this.acts;
-    p.acts.replaceChildren(...acts.map((act, at) => Object.assign(this.press(act), { className: at ? "" : "strong" })));
-    p.ask.hidden = question !== null;
+    p.acts.replaceChildren(...acts.map((name) => keyed(name, this.press)));
+    setAttribute(p.acts.firstElementChild ?? p.acts, "class", acts.length ? "strong" : "acts");
+    p.ask.hidden = now.phase !== "idle";
     for (const [name, card] of Object.entries(this.cards)) card.hidden = this.card !== name;
-    this.drawCode();
-    this.drawVotes(question);
-    this.sentences.draw(now.sentences && { measure: sayMeasure(now.sentences.pair), points: now.sentences.points });
-    this.askMeasure();
-    this.over.hidden = ![...this.over.children].some((card) => !(/** @type {HTMLElement} */ (card).hidden));
-    document.documentElement.style.setProperty(
-      "--room",
-      `${/** @type {HTMLElement} */ (this.p.acts.parentElement).offsetHeight}px`,
-    );
+    this.ask.draw(viewNow());
+    this.drawCode(this.asked(now));
+    this.drawVotes(now);
+    this.points.element.hidden = now.write === "off";
+    this.points.draw(sayMeasure(this.pair), room.sentences, now.written);
+    if (now.write !== "off") this.measure();
+    this.over.hidden = [...this.over.children].every((card) => /** @type {HTMLElement} */ (card).hidden);
+    document.documentElement.style.setProperty("--room", `${this.strip.offsetHeight}px`);
   }
 
-  /** @param {import("./room_line.js").Question | null} question */
-  drawStatus(question) {
-    const tally = question?.counted?.at(-1);
-    const isClosed = question?.state === "closed" && tally;
-    if (isClosed && question.learn) this.judge.ask("lesson", new URLSearchParams(`${read()}`), "");
-    const voted = question ? `${question.voted} have voted` : "";
-    setText(this.p.status, room.lost ? "The server cannot be reached." : isClosed ? hintOf(tally, this.right) : voted);
+  /** How far a vote is, and when it is closed what the host alone is told. @param {State} now */
+  status({ question, phase, voted, round, tallies }) {
+    const tally = tallies[round];
+    if (!question || !tally) return question ? `${voted} have voted` : "";
+    if (this.right.of !== question.id) {
+      this.right = { of: question.id, answer: { right: [], text: "" } };
+      answerTo(question, this.told).then((answer) => {
+        this.right.answer = answer;
+        this.draw();
+      });
+    }
+    return phase.startsWith("closed") ? hintOf(tally, this.right.answer.right[0] ?? -1) : `${voted} have voted`;
   }
 
-  drawCode() {
+  /** @param {Counted[]} asked */
+  drawCode(asked) {
     const { code } = this.cards;
     if (this.card !== "code") return;
     setText(code.children[0], room.now?.code ?? "");
     setAttribute(code.image, "src", qrOf(house.address));
     setText(code.children[2], sayLink(house.address));
     setAttribute(code.own, "href", linkOf(house.address, true));
-    setAttribute(code.counts, "href", `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(room.now?.past ?? []))}`);
-    const lesson = beside.askedNow()?.lesson.id;
+    setAttribute(code.counts, "href", `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(asked))}`);
+    const lesson = beside.askedNow()?.lesson.id ?? "";
     code.handout.hidden = !lesson;
-    const votes = stepsOf(room.now?.past ?? [], lesson ?? "");
-    setAttribute(code.handout, "href", `./handout?lesson=${lesson}#${encodeURIComponent(JSON.stringify(votes))}`);
+    const votes = encodeURIComponent(JSON.stringify(stepsOf(asked, lesson)));
+    setAttribute(code.handout, "href", `./handout?lesson=${lesson}#${votes}`);
   }
 
-  /** Where a lesson stands beside the page, its options show the votes. @param {import("./room_line.js").Question | null} question */
-  drawVotes(question) {
-    const tallies = question?.tallies ?? [];
+  /** The host sees the votes where the class does: they are its. @param {State} now */
+  drawVotes({ question, phase, tallies, round }) {
+    const seen = phase === "tallies" || phase === "answer" ? tallies : [];
     const isCell = question?.kind === "cell";
-    setDots(isCell && tallies.length ? dotsOf(/** @type {Record<string, number>} */ (tallies.at(-1))) : []);
-    beside.cover(isCell && question.state !== "answer" ? [{ part: "map", words: [] }] : []);
+    setDots(isCell ? (seen[round]?.dots ?? []) : []);
+    beside.cover(isCell && phase !== "answer" ? MAP : []);
     const step = beside.askedNow();
-    const isSteps = Boolean(step && question?.learn === nameOf(step));
-    if (isSteps) beside.count(tallies.map(handsOf));
-    this.asked.hidden = !question || isSteps;
-    if (!question || isSteps) return;
-    setText(this.asked.children[0], question.ask);
-    Object.assign(this.hands, { letters: question.options.map(([letter]) => letter), rounds: tallies.map(handsOf) });
-    fill(
-      this.asked.children[1],
-      question.options,
-      () => div("option", span("letter"), span("text"), span("votes")),
-      (option, [letter, text]) => {
-        setText(option.children[0], letter);
-        setText(option.children[1], text);
-        this.hands.drawBars(option.children[2], letter);
-      },
-    );
+    const isStep = Boolean(step && question?.learn === nameOf(step));
+    beside.count(isStep ? seen.map(handsOf) : []);
+    this.votes.element.hidden = !question || isStep;
+    if (question && !isStep) this.votes.draw(question, seen);
   }
 }
+
+const NOT = { step: false, second: false };
 
 /** The way back of a phone that goes on alone. */
 class PhoneBar {
   back = h("a", { href: "./room", class: "strong" });
-  text = span("text");
+  code = span("code");
 
   constructor() {
-    this.element = h("section", { id: ID, "aria-label": "Room" }, div("strip", this.text, span("push"), this.back));
+    this.element = h("section", { id: ID, "aria-label": "Room" }, div("strip", this.code, span("push"), this.back));
   }
 
-  draw() {
+  follow() {
     const { now } = room;
     this.element.hidden = !now;
     if (!now) return;
-    if (!now.free) location.assign(this.back.href); // all are gathered
-    setText(this.text, now.code);
+    if (now.follows) location.assign(this.back.href); // all are gathered
+    setText(this.code, now.code);
     setText(this.back, now.question ? words().asked : words().back);
   }
 }
 
 let bar = /** @type {HostBar | PhoneBar | null} */ (null);
-const house = { address: "", theme: "dark" };
 addEventListener("headlight-room", () => draw());
 
 /** Puts the strip of the room, where this tab is in one, under the page. @param {string} address of the page for other machines
@@ -381,12 +329,12 @@ export function drawRoom(address, theme) {
 }
 
 function draw() {
-  if (!room.role && !bar) return;
+  if (!bar && !room.role) return;
   if (!bar) {
     bar = room.role === "host" ? new HostBar() : new PhoneBar();
     document.body.append(bar.element);
     document.head.append(h("link", { rel: "stylesheet", href: urlOf("rooms/room.css").href }));
   }
   setAttribute(bar.element, "class", house.theme);
-  bar.draw();
+  bar.follow();
 }

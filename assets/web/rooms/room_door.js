@@ -1,9 +1,9 @@
 // The door of a room: its code, and what is kept of who goes in, before he does.
 
 import { button, h, setAttribute, setText } from "../base/dom.js";
+import { join } from "./room_line.js";
 
-/** @param {(code: string) => Promise<unknown>} join */
-export function makeDoor(join) {
+export function makeDoor() {
   const title = h("h1");
   const name = h("span");
   const field = h("input", {
@@ -21,7 +21,7 @@ export function makeDoor(join) {
   element.append(...lines.map(([, line]) => line), privacy);
   element.onsubmit = (event) => {
     event.preventDefault();
-    join(field.value.toUpperCase().replaceAll(/[^A-Z0-9]/g, ""));
+    join(field.value.replaceAll(/[^A-Za-z0-9]/g, ""));
   };
   /** @param {Record<string, string>} text @param {string} why one is outside again @param {boolean} isIn */
   const draw = (text, why, isIn) => {

@@ -1,32 +1,25 @@
 // What the votes of a class say: how many chose what in each vote, what the host is told of them, and both as a table.
 
-/** @typedef {Record<string, number>} Tally what was chosen -> how many did */
-/** @typedef {{ask: string, options: [string, string][], tallies: Tally[]}} Counted a question, its options by what a vote calls them, its votes */
+/** @typedef {import("../base/messages.js").RoomTally} Tally */
+/** @typedef {import("../base/messages.js").RoomAsked & {tallies: Tally[]}} Counted a question and its votes */
 
+export const LETTERS = "ABCDEF"; // of the options
 const TALK = [35, 70]; // % of right answers between which talking to a neighbour teaches
 
-/** @param {Tally} tally */
-export const total = (tally) => Object.values(tally).reduce((sum, count) => sum + count, 0);
-
-/** What is said to the host alone when a vote is closed. @param {Tally} tally @param {string | null} right what a right vote is; null where nothing says so */
-export function hintOf(tally, right) {
-  const all = total(tally);
-  if (!all) return "Nobody has voted.";
-  if (right === null) return "No rule tells which answer is right.";
-  const share = Math.round((100 * (tally[right] ?? 0)) / all);
+/** What is said to the host alone when a vote is closed. @param {Tally} tally @param {number} right the option that is; −1 where nothing says so */
+export function hintOf({ voted, counts }, right) {
+  if (!voted) return "Nobody has voted.";
+  if (right < 0) return `${voted} have voted.`;
+  const share = Math.round((100 * counts[right]) / voted);
   const [least, most] = TALK;
-  const what =
-    share < least
-      ? "explain first, then vote again"
-      : share > most
-        ? "show the answer"
-        : "let them discuss, then vote again";
-  return `${share} % are right: ${what}.`;
+  if (share < least) return `${share} % are right: explain first, then vote again.`;
+  if (share > most) return `${share} % are right: show the answer.`;
+  return `${share} % are right: let them discuss, then vote again.`;
 }
 
 /** The letters of a tally, each as often as it was chosen: as hands are counted. @param {Tally} tally */
-export const handsOf = (tally) =>
-  Object.entries(tally).flatMap(([letter, count]) => /** @type {string[]} */ (Array(count).fill(letter)));
+export const handsOf = ({ counts }) =>
+  counts.flatMap((count, at) => /** @type {string[]} */ (Array(count).fill(LETTERS[at])));
 
 /** A cell of a table in a file: a spreadsheet must not take it for a formula. @param {string | number} value */
 const cell = (value) =>
@@ -34,26 +27,34 @@ const cell = (value) =>
     .replace(/^[=+\-@\t\r]/, "'$&")
     .replaceAll('"', '""')}"`;
 
-/** Every question with its counts, a row for each option. @param {Counted[]} questions */
+/** What was chosen in a vote on a map: "row, column" -> how many did. @param {Tally | undefined} tally */
+const cells = (tally) => new Map(tally?.dots.map(([row, column, count]) => [`${row}, ${column}`, count]));
+
+/** The rows of a question: what is chosen, its text, and how often it was in each vote. @param {Counted} question */
+function rowsOf({ kind, options, tallies }) {
+  const votes = [0, 1].map((at) => tallies[at]);
+  if (kind !== "cell")
+    return options.map((text, at) => [LETTERS[at], text, ...votes.map((vote) => vote?.counts[at] ?? "")]);
+  const [first, second] = votes.map(cells);
+  return [...new Set([...first.keys(), ...second.keys()])].map((at) => [
+    at,
+    "",
+    first.get(at) ?? 0,
+    second.get(at) ?? 0,
+  ]);
+}
+
+/** Every question with its counts, a row for each answer. @param {Counted[]} questions */
 export function csvOf(questions) {
-  const rows = questions.flatMap(({ ask, options, tallies }, at) =>
-    options.map(([name, text]) => [at + 1, ask, name, text, ...[0, 1].map((vote) => tallies[vote]?.[name] ?? "")]),
-  );
   const head = ["question", "asked", "answer", "text", "first vote", "second vote"];
+  const rows = questions.flatMap((question, at) => rowsOf(question).map((row) => [at + 1, question.text, ...row]));
   return [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** A vote on a cell of a map, "row.key", as a dot. @param {Tally} tally @returns {[number, number, number][]} */
-export const dotsOf = (tally) =>
-  Object.entries(tally).map(([cell, count]) => {
-    const [row, key] = cell.split(".").map(Number);
-    return [row, key, count];
-  });
-
-/** The votes on the steps of a lesson, by their numbers. @param {{learn: string, tallies: Tally[]}[]} questions @param {string} lesson */
+/** The votes on the steps of a lesson, by their numbers. @param {Counted[]} questions @param {string} lesson */
 export const stepsOf = (questions, lesson) =>
   Object.fromEntries(
     questions
-      .filter(({ learn }) => learn.startsWith(`${lesson}.`) && learn.split(".").length === 2)
-      .map(({ learn, tallies }) => [learn.split(".")[1], tallies]),
+      .filter(({ learn, second }) => learn.startsWith(`${lesson}.`) && !second)
+      .map(({ learn, tallies }) => [learn.split(".")[1], tallies.map(({ counts }) => counts)]),
   );

@@ -85,14 +85,14 @@ function questionOf(step, number, maps, colours) {
   );
 }
 
-/** What a class voted on a step: a row for each answer, a bar for each vote. @param {Step} step @param {Record<string, number>[]} votes */
+/** What a class voted on a step: a row for each answer, a bar for each vote. @param {Step} step @param {number[][]} votes */
 function votesOf({ options }, votes) {
-  const rows = options.map(([letter]) => {
-    const bars = votes.map((vote) => {
-      const all = Object.values(vote).reduce((sum, count) => sum + count, 0);
-      const bar = h("span", { class: "bar" });
-      bar.style.width = `${(100 * (vote[letter] ?? 0)) / Math.max(1, all)}%`;
-      return h("td", {}, bar, String(vote[letter] ?? 0));
+  const rows = options.map(([letter], at) => {
+    const bars = votes.map((counts) => {
+      const all = counts.reduce((sum, count) => sum + count, 0);
+      const bar = span("bar");
+      bar.style.width = `${(100 * counts[at]) / Math.max(1, all)}%`;
+      return h("td", {}, bar, String(counts[at]));
     });
     return h("tr", {}, h("th", {}, letter), ...bars);
   });
@@ -100,7 +100,7 @@ function votesOf({ options }, votes) {
   return votes.length ? h("table", { class: "votes" }, h("tr", {}, h("th"), ...heads), ...rows) : null;
 }
 
-/** The votes of a room, step by step, which its host's page hands on behind the #. @returns {Record<string, Record<string, number>[]>} */
+/** The votes of a room, step by step, which its host's page hands on behind the #. @returns {Record<string, number[][]>} */
 function handedOn() {
   try {
     return JSON.parse(decodeURIComponent(location.hash.slice(1)));
@@ -109,7 +109,7 @@ function handedOn() {
   }
 }
 
-/** @param {Step} step @param {number} number @param {Record<string, number>[]} votes */
+/** @param {Step} step @param {number} number @param {number[][]} votes */
 function answerOf(step, number, votes) {
   const { answer, ask } = step;
   const numbers = answer.numbers.map(([label, text]) => h("li", {}, `${label} `, h("b", {}, text)));

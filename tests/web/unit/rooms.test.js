@@ -3,76 +3,95 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const { csvOf, dotsOf, handsOf, hintOf, total } = await import("../../../assets/web/rooms/tally.js");
+const { csvOf, handsOf, hintOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
 const { ACTS, actsOf } = await import("../../../assets/web/rooms/room_keys.js");
 const { placed } = await import("../../../assets/web/rooms/points.js");
 const { measured, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
+const { readShown, writeShown } = await import("../../../assets/web/rooms/shown.js");
+const { largest } = await import("../../../assets/web/rooms/answer.js");
 
-const question = (state, round = 1) => ({ state, round });
+const PHASES = ["idle", "open", "closed", "discuss", "again", "closed_again", "tallies", "answer"];
+const tally = (...counts) => ({ voted: counts.reduce((sum, count) => sum + count, 0), counts, dots: [] });
 
-test("a lesson's step is asked, closed, asked again, counted, answered and asked in other words", () => {
+test("a lesson's step is asked, closed, discussed, asked again, counted, answered and asked in other words", () => {
   const walked = [
-    [null, ["ask"]],
-    [question("open"), ["close"]],
-    [question("closed"), ["again", "tallies", "answer"]],
-    [question("open", 2), ["close"]],
-    [question("closed", 2), ["tallies", "answer"]],
-    [question("tallies", 2), ["answer"]],
-    [question("answer", 2), ["second", "end"]],
+    ["idle", "ask"],
+    ["open", "close"],
+    ["closed", "discuss"],
+    ["discuss", "again"],
+    ["again", "close"],
+    ["closed_again", "tallies"],
+    ["tallies", "answer"],
+    ["answer", "second"],
   ];
-  for (const [now, acts] of walked) assert.deepEqual(actsOf({ question: now, step: true, second: true }), acts);
-  assert.deepEqual(actsOf({ question: null, step: false, second: false }), []);
-  assert.deepEqual(actsOf({ question: question("answer"), step: true, second: false }), ["end"]);
+  for (const [phase, act] of walked) assert.equal(actsOf({ phase, step: true, second: true })[0], act);
+  assert.deepEqual(actsOf({ phase: "idle", step: false, second: false }), []);
+  assert.deepEqual(actsOf({ phase: "answer", step: true, second: false }), ["idle"]);
 });
 
 test("no two acts that may be done at once have one key", () => {
-  for (const state of ["open", "closed", "tallies", "answer"])
-    for (const round of [1, 2]) {
-      const acts = [
-        ...actsOf({ question: question(state, round), step: true, second: true }),
-        "gather",
-        "code",
-        "keys",
-      ];
-      const keys = acts.map((act) => ACTS[act][0]);
-      assert.equal(new Set(keys).size, keys.length, `${state} ${round}`);
-    }
+  for (const phase of PHASES) {
+    const acts = [...actsOf({ phase, step: true, second: true }), "gather", "code", "keys"];
+    const keys = acts.map((act) => ACTS[act][0]);
+    assert.equal(new Set(keys).size, keys.length, phase);
+  }
 });
 
 test("the host is told to let them discuss between 35 and 70 % of right answers", () => {
-  const told = (right, wrong) => hintOf({ A: right, B: wrong }, "A");
-  assert.match(told(34, 66), /34 % .* explain/);
-  assert.match(told(35, 65), /35 % .* discuss/);
-  assert.match(told(70, 30), /70 % .* discuss/);
-  assert.match(told(71, 29), /71 % .* show the answer/);
-  assert.match(hintOf({}, "A"), /Nobody/);
-  assert.match(hintOf({ A: 3 }, null), /No rule/);
+  const told = (right) => hintOf(tally(right, 100 - right), 0);
+  assert.match(told(34), /34 % .* explain/);
+  assert.match(told(35), /35 % .* discuss/);
+  assert.match(told(70), /70 % .* discuss/);
+  assert.match(told(71), /71 % .* show the answer/);
+  assert.match(hintOf(tally(0, 0), 0), /Nobody/);
+  assert.equal(hintOf(tally(3), -1), "3 have voted.");
 });
 
-test("counts become hands, dots and a table", () => {
-  assert.equal(total({ A: 2, C: 1 }), 3);
-  assert.deepEqual(handsOf({ A: 2, C: 1 }), ["A", "A", "C"]);
-  assert.deepEqual(dotsOf({ 3.1: 4 }), [[3, 1, 4]]);
-  const options = [
-    ["A", "=1+1"],
-    ["B", 'a "word"'],
+test("counts become hands, a table and the votes of a handout", () => {
+  assert.deepEqual(handsOf(tally(2, 0, 1)), ["A", "A", "C"]);
+  const own = { kind: "own", text: "Which?", options: ["=1+1", 'a "word"'], learn: "it.2", second: false };
+  const cell = { kind: "cell", text: "Where?", options: [], learn: "" };
+  const votes = [
+    { dots: [[1, 2, 3]], counts: [] },
+    { dots: [[0, 0, 1]], counts: [] },
   ];
-  const table = csvOf([{ ask: "Which?", options, tallies: [{ A: 2 }, { B: 3 }] }]).split("\r\n");
-  assert.equal(table[1], `"1","Which?","A","'=1+1","2",""`);
-  assert.equal(table[2], `"1","Which?","B","a ""word""","","3"`);
+  const asked = [
+    { ...own, tallies: [tally(2, 0)] },
+    { ...cell, tallies: votes },
+  ];
+  assert.deepEqual(csvOf(asked).split("\r\n").slice(1, -1), [
+    `"1","Which?","A","'=1+1","2",""`,
+    `"1","Which?","B","a ""word""","0",""`,
+    `"2","Where?","1, 2","","3","0"`,
+    `"2","Where?","0, 0","","0","1"`,
+  ]);
+  assert.deepEqual(stepsOf(asked, "it"), { 2: [[2, 0]] });
+  assert.deepEqual(stepsOf(asked, "other"), {});
 });
 
-test("sentences stand where their measure is, one on another, and those without it nowhere", () => {
-  const point = (id, value) => ({ id, value, text: String(id) });
-  const shown = placed([point(1, 0.5), point(2, 1), point(3, null), point(4, 0.5)]);
+test("sentences stand where their measure is, one on another, and the hidden ones nowhere", () => {
+  const of = (number, value, hidden = false) => ({ number, value, hidden, text: String(number) });
+  const shown = placed([of(1, 0.5), of(2, 1), of(3, undefined), of(4, 0.5), of(5, 0.5, true)]);
   assert.deepEqual(
-    shown.map(({ point: { id }, left, under }) => [id, left, under]),
+    shown.map(({ sentence: { number }, left, under }) => [number, left, under]),
     [
       [1, 50, 0],
       [4, 50, 1],
       [2, 98, 0],
     ],
   );
+});
+
+test("what the host shows is his link, whether its curtain is open and what is measured", () => {
+  const shown = { path: "compare", query: "s=how+are+you&learn=it.1", open: true, pair: { row: "it", key: "animal" } };
+  assert.deepEqual(readShown(writeShown(shown)), shown);
+  const plain = { path: "", query: "s=a%3Fb%26c", open: false, pair: { row: "", key: "" } };
+  assert.deepEqual(readShown(writeShown(plain)), plain);
+  assert.equal(writeShown({ ...plain, query: "s=hi&big=true" }), "/?s=hi");
+});
+
+test("the answer to a question about a map is its largest weight", () => {
+  assert.equal(largest(["a", "b"], Float32Array.of(0.5, 0.5, 0.125, 0.875)), "The largest weight: “b” on “b”, 0.88.");
 });
 
 test("a measure is the weight of one word on another, a row's largest, or the mean on the first token", () => {
