@@ -85,6 +85,14 @@ def machine() -> ASGIApp:
     return Machine()
 
 
+def rooms() -> ASGIApp:
+    """The rooms of a class."""
+    from pages.kit.rooms.routes import RoomRoutes
+    from pages.kit.rooms.store import of_environment
+
+    return RoomRoutes(of_environment())
+
+
 def own_files() -> ASGIApp:
     """The browser's files."""
     return OwnFiles(web.FILES | {web.SCRIPT: web.script()})
@@ -120,6 +128,7 @@ app = st.App(
             OwnRoutes,
             {
                 f"{web.API}/machine": LazyApp(machine),
+                f"{web.API}/room": LazyApp(rooms),
                 web.API: LazyApp(wire),
                 web.PREFIX: LazyApp(own_files),
                 web.VERSIONS: LazyApp(of_another_version),

@@ -23,8 +23,8 @@ server, and allows no act, so it may stand in an address. A tab keeps its token 
 one that is not known, `join` gives a new one, which is another voter.
 
 Events: `room` with a RoomState; `wait` with a RoomTold, while the rooms cannot be reached: the stream stays, and the
-next `room` is the newest; `gone` with a RoomTold, the last one: close the EventSource, or it asks again. It connects anew
-by itself, also to another copy of the server.
+next `room` is the newest; `gone` with a RoomTold, the last one: close the EventSource, or it asks again. It connects
+anew by itself, also to another copy of the server.
 
 The acts of a host, by `act`, and the state ("phase") that they lead to. One that leads to where the room is already
 does nothing. `ask` is allowed in any state.
