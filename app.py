@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from streamlit import net_util
 
 from pages.kit.draw import web
+from pages.kit.rooms import page as room
 from pages.kit.server import logs, memory, readiness
 from pages.kit.server.gates import HostGate, RouteGate, UploadGate
 from pages.kit.server.headers import SecurityHeaders
@@ -30,7 +31,7 @@ from pages.kit.server.own_files import OwnFiles
 from pages.kit.server.own_routes import OwnRoutes
 from pages.kit.server.readiness import ReadinessGate
 from pages.kit.server.sockets import SocketGate, allow_open_files
-from pages.kit.wire import handout, room_page
+from pages.kit.wire import handout
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
@@ -119,8 +120,8 @@ app = st.App(
     lifespan=lifespan,
     routes=[
         Route(handout.ADDRESS, handout.handout),
-        Route(room_page.ADDRESS, room_page.room_page),
-        Route(room_page.PRIVACY, room_page.privacy),
+        Route(room.ADDRESS, room.page),
+        Route(room.PRIVACY, room.privacy),
     ],
     middleware=[
         *(Middleware(gate) for gate in GATES),

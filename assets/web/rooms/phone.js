@@ -47,6 +47,7 @@ class Phone {
     this.files = /** @type {Record<string, string>} */ (JSON.parse(page.dataset.views ?? "{}")); // path of a page -> its view's
     this.address = page.dataset.address ?? ""; // for other machines
     this.link = ""; // what the view shows
+    this.showsCode = true; // a projector, in the picture's place: until something is asked, or K
     this.path = /** @type {string | null} */ (null);
     this.view = /** @type {View | null} */ (null);
     this.hands = new Hands(() => {});
@@ -60,7 +61,7 @@ class Phone {
     this.p = {
       code: span("code"),
       people: span("people"),
-      alone: h("a", { class: "alone" }),
+      alone: h("a", { class: "strong" }),
       other: button("", () => {
         switchLanguage();
         this.draw();
@@ -166,10 +167,17 @@ class Phone {
   key(event) {
     if (!this.isProjector || !room.now) return;
     const { phase, follows, question, link } = room.now;
-    const wish = wishOf(event, [...actsOf({ phase, step: false, second: false }), "gather"]);
-    if (wish === "gather") act(follows ? "let_go" : "gather");
+    const wish = wishOf(event, [...actsOf({ phase, step: false, second: false }), "gather", "code"]);
+    if (wish === "code") this.showCode(!this.showsCode);
+    else if (wish === "gather") act(follows ? "let_go" : "gather");
     else if (wish === "answer" && question) answerTo(question, link).then((answer) => act("answer", { answer }));
     else if (wish) act(wish);
+  }
+
+  /** @param {boolean} is */
+  showCode(is) {
+    this.showsCode = is;
+    this.draw();
   }
 
   // ---- drawing
@@ -204,7 +212,7 @@ class Phone {
     this.drawPlace(now, text, path in this.files);
     this.points.element.hidden = now.write !== "shown";
     this.points.draw(sayMeasure(pair), room.sentences, now.written);
-    this.form.hidden = isProjector || now.write === "off";
+    this.form.hidden = isProjector || now.write !== "asked";
     setText(this.form.querySelector(".name"), text.own);
     setText(p.send, text.send);
     if (place) this.drawQuestion(now, place, isOpen, text);
@@ -218,16 +226,17 @@ class Phone {
   }
 
   /** @param {State} now @param {Words} text @param {boolean} isShown here too */
-  drawPlace({ question, write }, text, isShown) {
+  drawPlace({ question, code }, text, isShown) {
     const { large, elsewhere, place, alone } = this.p;
-    place.hidden = !isShown;
-    elsewhere.hidden = isShown;
+    this.showsCode &&= this.isProjector && !question;
+    large.hidden = !this.showsCode;
+    place.hidden = !isShown || this.showsCode;
+    elsewhere.hidden = isShown || this.showsCode;
     setText(elsewhere.children[0], text.elsewhere);
     setText(elsewhere.children[1], text.opens);
     setAttribute(elsewhere.children[1], "href", alone.getAttribute("href"));
-    large.hidden = !this.isProjector || question !== null || write !== "off";
-    const [code, image, address] = large.children;
-    setText(code, room.now?.code ?? "");
+    const [letters, image, address] = large.children;
+    setText(letters, code);
     setAttribute(image, "src", large.hidden ? null : qrOf(this.address));
     setText(address, sayLink(this.address));
   }

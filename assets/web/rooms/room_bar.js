@@ -114,6 +114,7 @@ class HostBar {
   /** Tells the phones what is shown, where it is something else than they have. */
   async show() {
     if (!room.now) return;
+    if (!this.told) this.pair = readShown(room.now.link).pair; // as before the page was loaded anew
     const step = beside.askedNow();
     const { pair } = this;
     const link = writeShown({ path: pageNow().path, query: String(read()), open: !step || beside.isOpen(), pair });
@@ -142,6 +143,7 @@ class HostBar {
     else if (name === "ask" && step) this.askStep(step);
     else if (name === "second" && step) this.askSecond(step);
     else if (name === "answer") this.answer();
+    else if (name === "show" || name === "over") act("write", { state: name === "show" ? "shown" : "off" });
     else act(name);
   }
 
@@ -211,7 +213,8 @@ class HostBar {
     const step = beside.askedNow();
     const canAsk = step !== null && !beside.isOpen();
     const second = Boolean(step?.step.second && !step.again);
-    return actsOf({ phase: room.now?.phase ?? "idle", step: canAsk, second });
+    const { phase = "idle", write } = room.now ?? {};
+    return actsOf({ phase, write, step: canAsk, second });
   }
 
   /** What was asked, with its votes; kept for the files. @param {State} now @returns {Counted[]} */

@@ -66,7 +66,7 @@ export function enter() {
   const [, code, key] = location.hash.match(/^#([A-Za-z2-9]{6})(?:\.([\w-]+))?$/) ?? [];
   const was = kept("sessionStorage", KEPT);
   if (code) history.replaceState(history.state, "", location.pathname + location.search);
-  if (code && key) comeBack("host", code, key);
+  if (code && key) comeBack("host", code.toUpperCase(), key);
   else if (code && was?.code !== code.toUpperCase()) join(code);
   else if (was && !line.code) comeBack(was.role, was.code, was.secret);
 }

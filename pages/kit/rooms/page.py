@@ -32,9 +32,9 @@ _TOLD = f"""{_HEAD}</head>
 """
 
 
-async def room_page(request: Request) -> Response:
+async def page(request: Request) -> Response:
     """The same page for every room; what stands behind the # says which."""
-    from .first import PAGES  # what computes is read in when it is needed
+    from pages.kit.wire.first import PAGES  # what computes is read in when it is needed
 
     views = html.escape(json.dumps({path.lstrip("/"): file for path, (_, file) in PAGES.items()}))
     address = html.escape(for_class(str(request.url)))
