@@ -103,6 +103,8 @@ def unpacked(content: bytes) -> Room:
         {name: tuple(choice) if isinstance(choice, list) else choice for name, choice in ballots.items()}
         for ballots in held["ballots"]
     ]
+    if held["question"] and held["question"]["size"]:
+        held["question"]["size"] = tuple(held["question"]["size"])
     held["sentences"] = {name: Sentence(**sentence) for name, sentence in held["sentences"].items()}
     return Room(**held)
 

@@ -253,16 +253,15 @@ async def _body(receive: Receive) -> Said:
     content = b""
     try:
         async with asyncio.timeout(ARRIVAL_SECONDS):
-            while True:
-                message = await receive()
-                content += message.get("body", b"")
-                if len(content) > LONGEST_BODY:
-                    raise Refusal(f"That is too long: {LONGEST_BODY:,} bytes may come at once.", 413)
-                if not message.get("more_body"):
-                    break
-        said = json.loads(content)
+            while (message := await receive()).get("more_body") and len(content) <= LONGEST_BODY:
+                content += message["body"]
     except TimeoutError:
         raise Refusal("That took too long to arrive; send it again.", 408) from None
+    content += message.get("body", b"")
+    if len(content) > LONGEST_BODY:
+        raise Refusal(f"That is too long: {LONGEST_BODY:,} bytes may come at once.", 413)
+    try:
+        said = json.loads(content)
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):

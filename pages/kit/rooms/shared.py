@@ -88,6 +88,12 @@ class Shared:
     async def delete(self, code: str) -> None:
         await self._run(self._delete, code, self._kept_seconds)
 
+    async def close(self) -> None:
+        """Ends what `start` began, and all connections."""
+        if self._reader:
+            self._reader.cancel()
+        await self._valkey.aclose(close_connection_pool=True)
+
     async def _run(self, script: Any, code: str, *arguments: object) -> int:
         try:
             return int(await script(keys=[f"{_ROOM}{code}", _ALL, _CHANGES], args=[code, *arguments]))

@@ -1,0 +1,346 @@
+"""The rooms as a server answers them: a class by its pages, and what a client made by hand gets instead."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from pages.kit.rooms import bounds, rooms, routes
+from pages.kit.rooms.messages import RoomState
+from pages.kit.rooms.room import MOST_PHONES
+from pages.kit.rooms.routes import RoomRoutes
+from pages.kit.rooms.store import Away, Memory
+
+from .looped import run
+from .room_client import CELL_QUESTION, Client, Host, Phone
+
+
+async def opened(store: Memory | None = None) -> Host:
+    return await Host(RoomRoutes(store or Memory()), "198.51.100.1").open()
+
+
+def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
+    async def main() -> None:
+        host = await opened()
+        phones = [await host.phone() for _ in range(3)]
+        async with phones[0].events(host.code, phones[0].listen) as told, host.events(host.code, host.listen) as seen:
+            first = await told.until(joined=3)
+            assert (first["phase"], first["follows"], first["is_host"]) == ("idle", True, False)
+            await host.act("show", link="/explore?s=it")
+            assert (await told.until(link="/explore?s=it"))["follows"]
+            await host.act("let_go")
+            await told.until(follows=False)
+            question = await host.ask()
+            for phone, option in zip(phones, (0, 1, 1), strict=True):
+                assert (await phone.vote(question, option))[0] == 200
+            state = await told.until(voted=3)
+            assert state["mine"] == {"choice": 0, "sentence": ""}
+            assert state["tallies"] == (await seen.until(voted=3))["tallies"] == []
+            await host.act("close")
+            assert (await seen.until(phase="closed"))["tallies"] == [{"voted": 3, "counts": [1, 2, 0], "dots": []}]
+            await host.act("again")
+            assert (await phones[0].vote(question, 1, 1))[0] == 200
+            await host.act("close")
+            await host.act("answer", answer={"right": [1], "text": "So it is."})
+            state = await told.until(phase="answer")
+            assert [tally["counts"] for tally in state["tallies"]] == [[1, 2, 0], [0, 1, 0]]
+            await host.done("delete", {"code": host.code, "key": host.key})
+            kind, gone = await told.next()
+            assert kind == "gone"
+            assert gone["told"] == rooms.NO_ROOM
+        assert (await phones[0].vote(question, 1, 1)) == (404, rooms.NO_ROOM)
+
+    run(main())
+
+
+# ---- what a client made by hand gets
+
+
+def test_no_tally_is_to_be_had_early() -> None:
+    async def main() -> None:
+        host = await opened()
+        phone = await host.phone()
+        question = await host.ask(CELL_QUESTION)
+        assert (await phone.vote(question, [1, 2]))[0] == 200
+        for act in ("", "close", "discuss", "again", "close"):
+            if act:
+                await host.act(act)
+            state = await phone.state()
+            assert state["tallies"] == []
+            assert set(state) == set(RoomState.__annotations__)
+            assert "ballots" not in json.dumps(state)
+        await host.act("tallies")
+        assert (await phone.state())["tallies"][0]["dots"] == [[1, 2, 1]]
+
+    run(main())
+
+
+def test_nobody_votes_twice_late_or_for_what_there_is_not() -> None:
+    async def main() -> None:
+        host = await opened()
+        phone = await host.phone()
+        question = await host.ask()
+        assert [(await phone.vote(question, choice))[0] for choice in (0, 1, 1)] == [200, 200, 200]
+        for choice in (3, -1, True, "0", None, 1.0, [0, 0], {"a": 1}, 10**30):
+            assert (await phone.vote(question, choice))[0] == 422
+        assert (await phone.vote("q9", 0))[0] == (await phone.vote(question, 0, 1))[0] == 409
+        assert (await phone.state())["voted"] == 1
+        stranger = Phone(host.app)
+        stranger.code = host.code
+        for token in ("made-by-me", "", "x" * 100, None, 7, phone.listen, host.listen, host.key):
+            stranger.token = token  # type: ignore[assignment]
+            assert (await stranger.vote(question, 2))[0] == 403
+        await host.act("close")
+        assert await phone.vote(question, 2) == (409, "Voting is closed.")
+        assert (await phone.state())["mine"]["choice"] == 1
+        await host.act("tallies")
+        assert (await phone.state())["tallies"][0]["counts"] == [0, 1, 0]
+
+    run(main())
+
+
+def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
+    async def main() -> None:
+        host = await opened()
+        other = await opened_beside(host)
+        phone = await host.phone()
+        for key in (phone.token, phone.listen, host.listen, other.key, "", None, 1):
+            for name, more in (("act", {"act": "let_go"}), ("delete", {}), ("join", {})):
+                status, told = await phone.post(name, {"code": host.code, "key": key, **more})
+                assert status == 403, (name, key)
+                assert host.key not in str(told)
+        state = await phone.state()
+        assert state["follows"]
+        assert host.key not in json.dumps(state)
+        assert host.listen not in json.dumps(state)
+        assert not state["is_host"]
+        assert (await host.post("join", {"code": host.code, "key": host.key}))[1] == {
+            "token": "",
+            "listen": host.listen,
+        }
+
+    run(main())
+
+
+def test_nobody_reads_who_wrote_a_sentence_or_one_that_is_not_shown() -> None:
+    async def main() -> None:
+        host = await opened()
+        phones = [await host.phone() for _ in range(3)]
+        await host.act("write", state="asked")
+        for number, phone in enumerate(phones):
+            assert (await phone.write(f"sentence {number}"))[0] == 200
+        assert (await phones[0].get("sentences", code=host.code, listen=phones[0].listen))[1] == {"sentences": []}
+        assert (await phones[0].get("sentences", code=host.code, listen="nobody"))[0] == 403
+        told = (await host.get("sentences", code=host.code, listen=host.listen))[1]["sentences"]
+        await host.act("measure", values=[[one["number"], 0.5] for one in told])
+        await host.act("hide", number=told[0]["number"], on=True)
+        await host.act("write", state="shown")
+        seen = (await phones[0].get("sentences", code=host.code, listen=phones[0].listen))[1]["sentences"]
+        assert [one["number"] for one in seen] == [one["number"] for one in told[1:]]
+        assert all(set(one) == {"number", "text", "value", "hidden"} for one in seen)
+        state = await phones[0].state()
+        assert len(state["points"]) == 2
+        assert not any(phone.listen in json.dumps([seen, state]) for phone in phones)
+
+    run(main())
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000, "nul\0", "\x1b[31m", "\ud800", 7, None, ["a"]])
+def test_a_sentence_that_cannot_be_shown_is_refused_with_one_of_ours(text: Any) -> None:
+    async def main() -> None:
+        host = await opened()
+        phone = await host.phone()
+        await host.act("write", state="asked")
+        status, told = await phone.write(text)
+        assert status == 422
+        assert str(told).endswith(".")
+        assert len(str(told)) < 100
+
+    run(main())
+
+
+def test_a_code_is_needed_and_guessing_costs_only_who_guesses() -> None:
+    async def main() -> None:
+        host = await opened()
+        mate = await host.phone("203.0.113.5")
+        guesser = Client(host.app, "203.0.113.5")
+        heard = [await guesser.post("join", {"code": "AAAAA" + letter}) for letter in "BCDEFGHJKLMNPQRSTUVWXYZ" * 2]
+        assert heard[0] == (404, rooms.NO_ROOM)
+        assert heard[-1] == (429, routes.GUESSED)
+        other = await opened_beside(host)
+        assert await guesser.post("join", {"code": other.code}) == heard[-1], "of a room that there is, not a word more"
+        async with guesser.events(other.code, "nobody") as told:
+            assert (await told.next())[0] == "wait"
+        assert mate.token
+        assert (await host.phone("203.0.113.5")).token, "his class goes on"
+        assert (await other.phone("203.0.113.6")).token, "and everybody elsewhere"
+        for code in ("", "ABC", None, 6, "ABCDE0", "ÄBCDEF", "A" * 1000):
+            assert (await Client(host.app, "203.0.113.7").post("join", {"code": code}))[0] == 404
+
+    run(main())
+
+
+async def opened_beside(host: Host) -> Host:
+    return await Host(host.app, "198.51.100.2").open()
+
+
+def test_other_pages_and_odd_bodies_are_refused() -> None:
+    async def main() -> None:
+        host = await opened()
+        said = {"code": host.code}
+        for headers in (
+            {"origin": "https://evil.example", "host": "here"}, {"sec-fetch-site": "cross-site"},
+            {"sec-fetch-site": "same-site"}, {"content-type": "text/plain"},
+        ):  # fmt: skip
+            assert (await host.post("join", said, **headers))[0] == 403
+        assert (await host.post("join", b"[" * 20_000))[0] == 422
+        assert (await host.post("join", b'"x"'))[0] == (await host.post("join", b"\xff"))[0] == 422
+        assert (await host.post("join", b"x" * 40_000))[0] == 413
+        assert (await host.get("join"))[0] == (await host.post("events"))[0] == 405
+        assert (await host.post("nothing"))[0] == 404
+        off = Client(RoomRoutes(None))
+        assert await off.post("open") == (404, "There are no rooms on this server.")
+
+    run(main())
+
+
+def test_a_flood_fills_the_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "ASKS", (1.0, 400))
+
+    async def main() -> None:
+        host = await opened(Memory(most=2))
+        flood = [host.post("join", {"code": host.code}) for _ in range(420)]
+        statuses = [status for status, _ in await asyncio.gather(*flood)]
+        assert statuses.count(200) == MOST_PHONES
+        assert set(statuses) == {200, 409, 429}
+        elsewhere = Client(host.app, "203.0.113.9")
+        assert (await elsewhere.post("open"))[0] == 200
+        assert (await elsewhere.post("open"))[0] == 429, "as many rooms as there may be"
+
+    run(main())
+
+
+# ---- streams
+
+
+def test_a_phone_that_comes_again_is_the_same_voter() -> None:
+    async def main() -> None:
+        host = await opened()
+        phone = await host.phone()
+        question = await host.ask()
+        assert (await phone.vote(question, 2))[0] == 200
+        again = await Client(host.app, "203.0.113.77").done("join", {"code": host.code.lower(), "token": phone.token})
+        assert again == {"token": phone.token, "listen": phone.listen}
+        assert (await phone.state())["mine"]["choice"] == 2
+        fresh = await host.done("join", {"code": host.code, "token": "made-by-me"})
+        assert fresh["token"] != "made-by-me"
+        async with host.events(host.code, "nobody") as told:
+            assert (await told.next())[0] == "gone"
+
+    run(main())
+
+
+def test_however_many_vote_a_stream_is_told_five_times_a_second() -> None:
+    async def main() -> None:
+        host = await opened()
+        phones = [await host.phone() for _ in range(60)]
+        question = await host.ask()
+        async with phones[0].events(host.code, phones[0].listen) as told:
+            await told.until(phase="open")
+            begun = asyncio.get_running_loop().time()
+            await asyncio.gather(*(phone.vote(question, number % 3) for number, phone in enumerate(phones)))
+            heard = 0
+            while True:
+                _, state = await told.next()
+                heard += 1
+                if state["voted"] == 60:
+                    break
+            took = asyncio.get_running_loop().time() - begun
+            assert heard <= 1 + took / routes.PAUSE_SECONDS
+
+    run(main())
+
+
+def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
+    async def main() -> None:
+        host = await opened(Memory(kept_seconds=0.05))
+        phone = await host.phone()
+        async with phone.events(host.code, phone.listen) as told:
+            while (await told.next())[0] == "room":
+                pass
+        assert (await host.post("join", {"code": host.code}))[0] == 404
+
+    run(main())
+
+
+class Leaving(Memory):
+    """A store that is away while it is told so, before or after it has done what it was asked."""
+
+    is_away, after = False, False
+
+    async def read(self, code: str) -> bytes | None:
+        if self.is_away and not self.after:
+            raise Away
+        return await super().read(code)
+
+    async def swap(self, code: str, version: int, content: bytes) -> bool:
+        done = await super().swap(code, version, content)
+        if self.is_away:
+            raise Away
+        return done
+
+
+def test_what_is_sent_again_after_the_store_was_away_counts_once() -> None:
+    async def main() -> None:
+        store = Leaving()
+        host = await opened(store)
+        phone = await host.phone()
+        question = await host.ask()
+        async with phone.events(host.code, phone.listen) as told:
+            await told.until(phase="open")
+            store.is_away = True
+            assert await phone.vote(question, 1) == (503, rooms.AWAY)
+            store.after = True  # it was stored, but nobody heard so
+            assert (await phone.vote(question, 2))[0] == 503
+            store.is_away = False
+            assert (await phone.vote(question, 2))[0] == 200
+            await host.act("close")
+            assert await host.act("close") == await host.act("close"), "an act that is sent again is nothing new"
+            assert (await told.until(phase="closed"))["voted"] == 1
+
+    run(main())
+
+
+def test_a_room_is_told_of_no_more_where_nobody_listens() -> None:
+    async def main() -> None:
+        host = await opened()
+        phone = await host.phone()
+        for _ in range(3):
+            await phone.state()
+        assert not host.app._rooms._followed  # type: ignore[attr-defined]
+
+    run(main())
+
+
+def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        host = await opened()
+        phone = await host.phone()
+        await host.act("write", state="asked")
+        assert (await phone.write("kestrel"))[0] == 200
+        assert (await phone.write("kestrel\0"))[0] == 422
+
+    with caplog.at_level(logging.DEBUG):
+        run(main())
+    assert "kestrel" not in caplog.text
+    assert "198.51.100" not in caplog.text
+
+
+def test_the_alphabet_has_no_letters_that_look_alike() -> None:
+    assert len(set(routes.ALPHABET)) == 32
+    assert not set("O0I1") & set(routes.ALPHABET)
+    assert bounds.GUESSES[0] * 3600 * 90 / 60 / len(routes.ALPHABET) ** 6 * 100 < 1e-3, "a guess in a room's life"
