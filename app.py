@@ -88,8 +88,8 @@ def machine() -> ASGIApp:
 
 def rooms() -> ASGIApp:
     """The rooms of a class."""
+    from pages.kit.rooms.place import of_environment
     from pages.kit.rooms.routes import RoomRoutes
-    from pages.kit.rooms.store import of_environment
 
     return RoomRoutes(of_environment())
 

@@ -236,12 +236,12 @@ def lock(*args: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "torch").write_text(TORCH, encoding="utf-8")
         Path(folder, "cuda").write_text("\n".join(CUDA_ONLY), encoding="utf-8")
-        models = "--extra=models"
-        compile_to(RUNTIME, models)
+        extras = ("--extra=models", "--extra=rooms")
+        compile_to(RUNTIME, *extras)
         known = sorted(set(names(RUNTIME.read_text(encoding="utf-8"))))
         compile_to(
             DEV,
-            "--extra=models",
+            *extras,
             "--group=dev",
             f"--constraints={RUNTIME.name}",
             *(f"--no-emit-package={k}" for k in known),

@@ -24,10 +24,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Thread
 from typing import NoReturn
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 PROJECT = "headlight-attention"
 STORE = "HEADLIGHT_STORE"
+ROOMS = "HEADLIGHT_ROOMS"
 EVERYWHERE = ("0.0.0.0", "::")
 PATIENCE = 60.0  # seconds for the server to begin
 DEVICES = ("auto", "cuda", "mps", "cpu")
@@ -76,6 +77,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         default=os.environ.get(STORE) or None,
         help="what several servers share: the models that visitors train, their data and films (default: %(default)s)",
+    )
+    made.add_argument(
+        "--rooms",
+        metavar="ADDRESS",
+        default=os.environ.get(ROOMS) or None,
+        help="where the rooms of classes are held: a Valkey that several servers share, as valkey://HOST:6379/0, "
+        "or off (default: in this process)",
     )
     made.add_argument(
         "--open",
@@ -153,6 +161,22 @@ def check_folder(option: str, folder: Path) -> Path:
     return folder.resolve()
 
 
+def check_rooms(address: str) -> str:
+    """The address, if it can be one. Whether a Valkey is there is seen later: it may go and come. Raises Refused."""
+    if address == "off":
+        return address
+    try:
+        parts = urlsplit(address)
+        is_one = parts.scheme in ("valkey", "valkeys") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise Refused("--rooms: the rooms are off, or at an address as valkey://HOST:6379/0")
+    if importlib.util.find_spec("valkey") is None:
+        raise Refused("--rooms: the package valkey is missing; pip install 'headlight-attention[rooms]' brings it")
+    return address
+
+
 def check_recording(file: Path) -> Path:
     """The file, from wherever it is looked at; what is in it is read later. Raises Refused."""
     if not file.is_file():
@@ -196,6 +220,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
         if chosen.store:
             os.environ[STORE] = str(check_folder("--store", chosen.store))
+        if chosen.rooms:
+            os.environ[ROOMS] = check_rooms(chosen.rooms)
         if chosen.recording and chosen.model:
             raise Refused("give a recording or --model, not both: one of them is opened")
         if chosen.recording:

@@ -48,7 +48,8 @@ class Client:
             return {"type": "http.disconnect"}
 
         query = urlencode({"code": code, "listen": listen})
-        task = asyncio.create_task(self.app(self._scope("GET", f"events?{query}", {}), receive, told.put))
+        scope = self._scope("GET", f"events?{query}", {})
+        task = asyncio.ensure_future(self.app(scope, receive, told.put))
         try:
             assert (await told.get())["status"] == 200
             yield Events(told)

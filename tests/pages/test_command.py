@@ -21,6 +21,8 @@ from headlight import command
 from mha_core import device
 from mha_core.pretrained.recordings import Group, Recording
 from pages.kit.picture import models, recordings
+from pages.kit.rooms import memory
+from pages.kit.rooms import place as rooms
 from pages.kit.server import store
 from pages.kit.server.public import VARIABLE, is_public
 
@@ -93,6 +95,21 @@ def test_lessons_that_cannot_be_read(capsys: pytest.CaptureFixture[str], port: i
         assert f"the folder “{folder}” cannot be read" in refused(
             capsys, 1, "--lessons", str(folder), "--port", str(port)
         )
+
+
+def test_rooms_that_are_nowhere(
+    served: list[Run], capsys: pytest.CaptureFixture[str], port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = ["--port", str(port)]
+    for address in ("redis://here", "valkey://", "valkey://here:0", "valkey://here:x", "here:6379", "memory"):
+        assert "valkey://HOST:6379/0" in refused(capsys, 1, "--rooms", address, *at)
+    assert command.main(["--rooms", "off", "--no-open", *at]) == 0
+    assert rooms.of_environment() is None
+    monkeypatch.setenv(rooms.VARIABLE, "")
+    assert isinstance(rooms.of_environment(), memory.Memory)
+    monkeypatch.setitem(sys.modules, "valkey", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert "headlight-attention[rooms]" in refused(capsys, 1, "--rooms", "valkey://here", *at)
 
 
 @pytest.mark.faults

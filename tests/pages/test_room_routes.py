@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from pages.kit.rooms import bounds, rooms, routes
-from pages.kit.rooms.messages import RoomState
-from pages.kit.rooms.room import MOST_PHONES
+from pages.kit.rooms.memory import Memory
+from pages.kit.rooms.messages import ALPHABET, RoomState
+from pages.kit.rooms.room import GUESSED, MOST_PHONES
 from pages.kit.rooms.routes import RoomRoutes
-from pages.kit.rooms.store import Away, Memory
+from pages.kit.rooms.store import Away
 
 from .looped import run
 from .room_client import CELL_QUESTION, Client, Host, Phone
@@ -170,7 +171,7 @@ def test_a_code_is_needed_and_guessing_costs_only_who_guesses() -> None:
         guesser = Client(host.app, "203.0.113.5")
         heard = [await guesser.post("join", {"code": "AAAAA" + letter}) for letter in "BCDEFGHJKLMNPQRSTUVWXYZ" * 2]
         assert heard[0] == (404, rooms.NO_ROOM)
-        assert heard[-1] == (429, routes.GUESSED)
+        assert heard[-1] == (429, GUESSED)
         other = await opened_beside(host)
         assert await guesser.post("join", {"code": other.code}) == heard[-1], "of a room that there is, not a word more"
         async with guesser.events(other.code, "nobody") as told:
@@ -341,6 +342,6 @@ def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -> None
 
 
 def test_the_alphabet_has_no_letters_that_look_alike() -> None:
-    assert len(set(routes.ALPHABET)) == 32
-    assert not set("O0I1") & set(routes.ALPHABET)
-    assert bounds.GUESSES[0] * 3600 * 90 / 60 / len(routes.ALPHABET) ** 6 * 100 < 1e-3, "a guess in a room's life"
+    assert len(set(ALPHABET)) == 32
+    assert not set("O0I1") & set(ALPHABET)
+    assert bounds.GUESSES[0] * 3600 * 90 / 60 / len(ALPHABET) ** 6 * 100 < 1e-3, "a guess in a room's life"
