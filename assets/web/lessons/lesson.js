@@ -35,6 +35,7 @@ const state = {
   keys: false,
   whole: false, // the page is shown with all that can be changed, not the step's picture alone
   taught: isTaught(),
+  room: false, // phones vote
   covered: /** @type {import("../base/curtain.js").Hidden[]} */ ([]), // for a room's question about the page
 };
 let pause = 0;
@@ -57,7 +58,7 @@ function told(change) {
 const acts = {
   answer: (letter = "") => {
     state.answer = letter;
-    if (state.taught) done();
+    if (state.taught || state.room) done();
     else open();
   },
   show: open,
@@ -169,6 +170,8 @@ export const beside = {
   askedNow,
   isOpen: () => state.open,
   open,
+  /** The class votes by phone: an answer opens no curtain, and no hands are counted. */
+  askByPhone: () => told({ room: true }),
   /** Votes stand where hands would. @param {string[][]} rounds */
   count(rounds) {
     if (JSON.stringify(rounds) === JSON.stringify(hands.rounds)) return;
@@ -212,7 +215,7 @@ function key(event) {
     const [name, letter] = wish;
     if (name === "close" && !state.notes && !state.keys) return;
     if (name === "hand" || name === "undo" || name === "round") {
-      if (!state.taught) return;
+      if (!state.taught || state.room) return;
       if (name === "hand") hands.count(letter);
       else if (name === "undo") hands.undo();
       else hands.turn();

@@ -76,6 +76,7 @@ class HostBar {
     this.over = div("card", ...Object.values(this.cards), this.votes.element, this.points.element);
     this.strip = div("strip", code, people, status, span("push"), acts, gather, ask, projector, keys);
     this.element = h("section", { id: ID, "aria-label": "Room" }, this.over, this.strip);
+    beside.askByPhone();
     for (const event of ["headlight-address", "headlight-lesson", "popstate"])
       addEventListener(event, () => this.follow());
     addEventListener("keydown", (event) => this.key(event), true);
@@ -292,6 +293,7 @@ class HostBar {
     beside.cover(isCell && phase !== "answer" ? MAP : []);
     const step = beside.askedNow();
     const isStep = Boolean(step && question?.learn === nameOf(step));
+    if (isStep && phase === "answer" && !beside.isOpen()) beside.open(); // it was shown by the projector's key
     beside.count(isStep ? seen.map(handsOf) : []);
     this.votes.element.hidden = !question || isStep;
     if (question && !isStep) this.votes.draw(question, seen);

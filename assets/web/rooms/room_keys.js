@@ -11,15 +11,15 @@ export const ACTS = {
   close: ["V", "close the vote"],
   discuss: ["R", "discuss"],
   again: ["V", "vote again"],
-  tallies: ["T", "show the votes"],
-  answer: ["S", "show the answer"],
+  tallies: ["T", "votes"],
+  answer: ["S", "answer"],
   second: ["X", "second question"],
   idle: ["Q", "end the question"],
   show: ["Y", "show the sentences"],
   over: ["Y", "end the sentences"],
   gather: ["G", "let go, gather"],
   code: ["K", "the code"],
-  keys: ["?", "these keys"],
+  keys: ["?", "keys"],
 };
 
 const ASKS = ["ask", "second"]; // acts that need a lesson’s step
