@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,12 +76,16 @@ class Person:
                 reader, writer = await self._connect()
                 lines = f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\nConnection: close"
                 writer.write(f"POST {PATH}/{name} HTTP/1.1\r\n{self._head()}\r\n{lines}\r\n\r\n{content}".encode())
-                answer = (await reader.read()).decode()
-                writer.close()
+                try:
+                    answer = (await reader.read()).decode()
+                finally:
+                    await _close(writer)
         except (OSError, asyncio.IncompleteReadError):
             return 0, ""
         head, _, body = answer.partition("\r\n\r\n")
-        return int(head.split()[1]) if head.startswith("HTTP/1.") else 0, body[body.find("{") : body.rfind("}") + 1]
+        told = body[body.find("{") : body.rfind("}") + 1]
+        status = int(head.split()[1]) if head.startswith("HTTP/1.") else 0
+        return (0, "") if status == 200 and not told else (status, told or body)  # who answered was killed meanwhile
 
     async def follow(self) -> None:
         """Listens until it is cancelled or the room is gone."""
@@ -91,15 +95,17 @@ class Person:
                 reader, writer = await self._connect()
                 query = urlencode({"code": self.code, "listen": self.listen})
                 writer.write(f"GET {PATH}/events?{query} HTTP/1.1\r\n{self._head()}\r\n\r\n".encode())
-                while line := await reader.readline():
-                    if line.startswith(b"event: gone"):
-                        return
-                    if line.startswith(b"data: {") and b'"version"' in line:
-                        if gone_at:
-                            self.lost.append(time.perf_counter() - gone_at)
-                            gone_at = 0.0
-                        self._take(json.loads(line[6:]))
-                writer.close()
+                try:
+                    while line := await reader.readline():
+                        if line.startswith(b"event: gone"):
+                            return
+                        if line.startswith(b"data: {") and b'"version"' in line:
+                            if gone_at:
+                                self.lost.append(time.perf_counter() - gone_at)
+                                gone_at = 0.0
+                            self._take(json.loads(line[6:]))
+                finally:
+                    await _close(writer)
             except OSError:
                 pass
             gone_at = gone_at or time.perf_counter()
@@ -132,6 +138,12 @@ class Person:
 
     def _head(self) -> str:
         return f"Host: {urlsplit(self.url).netloc}\r\nCookie: {self.cookie}"
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 @dataclass

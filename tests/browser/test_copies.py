@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -16,21 +17,24 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
 
 from pages.kit.draw.web import PREFIX, SCRIPT
+from tests.bench.room import opened, tally_of, voted
 from tests.bench.typist import Answer, Typist, unpacked
 from tests.bench.visitors import sentence
+from tests.pages.valkey_server import VALKEY, Valkey
 
 from .copies import CONFIG, NGINX, behind_nginx
 from .server import ROOT, OwnServer
 from .test_installed import borrow_libraries
 
 VISITORS, QUESTIONS, KILLED_AT = 4, 9, 3
+PHONES = 6
 VERSION = re.compile(rf"/headlight/[0-9a-f]+/{re.escape(SCRIPT)}")
 WAIT = 60  # seconds, which only a test that fails waits for
 
@@ -229,15 +233,35 @@ def of_another_version(tree: Path) -> str:
     return str(other.parent)
 
 
+async def vote_until(url: str, begun: Event, over: Event) -> None:
+    """A class that votes again and again, of which each vote counts once and is told to everybody."""
+    room, is_last = await opened(url, PHONES), False
+    begun.set()
+    while not is_last:
+        is_last = over.is_set()
+        await voted(room, 0.2)
+        counted, right = await tally_of(room)
+        assert counted == right
+    await room.end()
+
+
 def test_a_copy_is_killed_beside_another_version_and_no_answer_is_lost_or_wrong(tmp_path: Path) -> None:
-    command = [built(tmp_path), "--public", "--no-open"]
+    command, killed = [built(tmp_path), "--public", "--no-open"], Event()
+    valkey = Valkey(tmp_path) if VALKEY and NGINX else None
+    command += ["--rooms", valkey.address] if valkey else []
     paths = ["", "", *([of_another_version(tmp_path / "headlight")] if NGINX else [])]
 
     def start(number: int) -> OwnServer:
         path = {"PYTHONPATH": paths[number]}
         return OwnServer(tmp_path / f"copy{number}", command=command, folder=tmp_path, environment=path)
 
-    with ExitStack() as open_, ThreadPoolExecutor(VISITORS) as pool:
+    def kill() -> None:
+        dies.process.kill()
+        killed.set()
+
+    with ExitStack() as open_, ThreadPoolExecutor(VISITORS + 1) as pool:
+        if valkey:
+            open_.callback(valkey.stop)
         copies = list(pool.map(start, range(len(paths))))
         for copy in copies:
             open_.callback(copy.stop)
@@ -252,8 +276,14 @@ def test_a_copy_is_killed_beside_another_version_and_no_answer_is_lost_or_wrong(
             for script in (theirs[0], f"{PREFIX}/{SCRIPT}"):
                 assert {ask(urls[0], script)[0] for _ in range(8)} == {200}
         askers = [Asker(urls, number) for number in range(VISITORS)]
-        begun = Barrier(VISITORS, dies.process.kill)  # while everybody has yet to ask most of what he asks
+        if valkey:
+            began = Event()
+            lesson = pool.submit(asyncio.run, vote_until(urls[0], began, killed))
+            assert began.wait(WAIT)
+        begun = Barrier(VISITORS, kill)  # while everybody has yet to ask most of what he asks
         list(pool.map(lambda asker: asker.ask(begun), askers))
+        if valkey:
+            lesson.result()
         witness = Typist(stays.url)
         for asker in askers:
             assert [answer.status for answer in asker.answers] == [200] * QUESTIONS

@@ -15,6 +15,7 @@ from pages.kit.rooms.messages import ALPHABET, RoomState
 from pages.kit.rooms.room import GUESSED, MOST_PHONES
 from pages.kit.rooms.routes import RoomRoutes
 from pages.kit.rooms.store import Away
+from pages.kit.server import readiness
 
 from .looped import run
 from .room_client import CELL_QUESTION, Client, Host, Phone
@@ -266,6 +267,19 @@ def test_however_many_vote_a_stream_is_told_five_times_a_second() -> None:
     run(main())
 
 
+def test_a_server_that_ends_sends_its_phones_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "LOOK_SECONDS", 0.01)
+
+    async def main() -> None:
+        host = await opened()
+        async with host.events(host.code, host.listen) as told:
+            assert (await told.next())[0] == "room"
+            monkeypatch.setattr(readiness.STATE, "is_ending", True)
+            assert await told.next() == ("", None), "the browser connects anew by itself"
+
+    run(main())
+
+
 def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
     async def main() -> None:
         host = await opened(Memory(kept_seconds=0.05))
@@ -318,11 +332,13 @@ def test_what_is_sent_again_after_the_store_was_away_counts_once() -> None:
 
 def test_a_room_is_told_of_no_more_where_nobody_listens() -> None:
     async def main() -> None:
-        host = await opened()
-        phone = await host.phone()
-        for _ in range(3):
-            await phone.state()
-        assert not host.app._rooms._followed  # type: ignore[attr-defined]
+        held = rooms.Rooms(Memory())
+        code = (await held.open())["code"]
+        followed, same = await held.listen(code), await held.listen(code)
+        assert same is followed
+        for one in (followed, same):
+            held.leave(one)
+        assert await held.listen(code) is not followed
 
     run(main())
 

@@ -4,7 +4,7 @@ Everything lies under `PATH`, for this server's own pages alone. An act is a POS
 200 with JSON, or one sentence as plain text: 404 there is no such room (any more), 403 the key or the token does not
 fit, 409 not in this state or full, 422 the content does not fit, 413 it is too long, 429 too often, 503 the rooms
 cannot be reached just now. With 429 and 503 comes `Retry-After`; **every act may be sent again as it is**: what was
-done already is not done twice.
+done already is not done twice. An answer that breaks off is none.
 
 | POST | body | answer | by whom |
 | open | {} | RoomOpened | anybody; he is its host |

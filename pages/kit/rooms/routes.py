@@ -135,7 +135,8 @@ class RoomRoutes:
         try:
             async for message in _told(rooms, followed, name, gone):
                 if not isinstance(message, Refusal):
-                    self._guesses.right(network, code)
+                    if not followed.is_away:
+                        self._guesses.right(network, code)
                     yield message
                 elif slowed:
                     yield _event("wait", _sentence_told(GUESSED), MUCH_LATER_MS)

@@ -13,7 +13,8 @@ WAIT_SECONDS: Final = 2.0  # for an answer
 AGAIN_SECONDS: Final = 0.5  # until a Valkey that is away is asked again
 BLOCK_MS: Final = 1000
 MOST_CONNECTIONS: Final = 16
-_ROOM, _ALL, _CHANGES = "headlight:room:", "headlight:rooms", "headlight:changes"
+# 1 is the form of what is held: another version of Headlight that reads it otherwise does not meet it
+_ROOM, _ALL, _CHANGES = "headlight:1:room:", "headlight:1:rooms", "headlight:1:changes"
 
 _CREATE = """
 local now = tonumber(redis.call('TIME')[1])
