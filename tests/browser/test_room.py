@@ -10,7 +10,7 @@ from pages.kit.lessons.course import course
 
 from .conftest import NewTab
 from .lessons_page import Beside
-from .measures import scrolls_sideways, small_targets, unreadable
+from .measures import small_targets
 from .tab import Tab
 
 IT = course().lessons["it"]
@@ -69,7 +69,8 @@ def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> Non
     for lit in (host.lit, one.page.locator(".option", has_text="✓ right: measured just now")):
         expect(lit).to_contain_text("To “animal”")
     expect(one.page.locator(".veil")).to_have_count(0)
-    assert (scrolls_sideways(one.page), small_targets(one.page), unreadable(one.page)) == (0, [], [])
+    assert small_targets(one.page) == []
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
     press("x")
     expect(one.option("To “cat”")).to_be_enabled()
