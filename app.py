@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from streamlit import net_util
 
 from pages.kit.draw import web
+from pages.kit.rooms import page as room
 from pages.kit.server import logs, memory, readiness
 from pages.kit.server.gates import HostGate, RouteGate, UploadGate
 from pages.kit.server.headers import SecurityHeaders
@@ -30,7 +31,7 @@ from pages.kit.server.own_files import OwnFiles
 from pages.kit.server.own_routes import OwnRoutes
 from pages.kit.server.readiness import ReadinessGate
 from pages.kit.server.sockets import SocketGate, allow_open_files
-from pages.kit.wire.handout import ADDRESS, handout
+from pages.kit.wire import handout
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
@@ -117,7 +118,11 @@ def first_picture(app: ASGIApp) -> ASGIApp:
 app = st.App(
     str(HERE / "pages" / "kit" / "frame" / "shell.py"),
     lifespan=lifespan,
-    routes=[Route(ADDRESS, handout)],
+    routes=[
+        Route(handout.ADDRESS, handout.handout),
+        Route(room.ADDRESS, room.page),
+        Route(room.PRIVACY, room.privacy),
+    ],
     middleware=[
         *(Middleware(gate) for gate in GATES),
         Middleware(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from urllib.parse import quote
 
 from playwright.sync_api import expect
 
@@ -15,7 +17,8 @@ from .tab import Tab
 def test_a_lesson_prints_questions_first_and_answers_on_a_page_of_their_own(new_tab: NewTab) -> None:
     tab = new_tab(Tab)
     page, lesson = tab.page, course().lessons["it"]
-    page.goto(f"{tab.url}/handout?lesson=it")
+    votes = quote(json.dumps({1: [[1, 1, 0, 0], [0, 2, 0, 0]]}))  # of a room, as its host's page hands them on
+    page.goto(f"{tab.url}/handout?lesson=it#{votes}")
     expect(page.locator("#handout")).not_to_have_attribute("aria-busy", "true")
     expect(page.get_by_role("heading", level=1).first).to_have_text(lesson.title)
     steps = page.locator(".step")
@@ -24,6 +27,7 @@ def test_a_lesson_prints_questions_first_and_answers_on_a_page_of_their_own(new_
         expect(steps.nth(at)).to_contain_text(step.ask)
         expect(steps.nth(at).locator("li")).to_have_text([f"{option.letter}{option.text}" for option in step.options])
         expect(page.locator(".answer").nth(at)).to_contain_text(f"{at + 1} · {step.right}: ")
+    expect(page.locator(".votes tr")).to_have_text(["first votesecond vote", "A10", "B12", "C00", "D00"])
     # the row that the question is of is not drawn, and its answer's is
     covered = page.locator(".step").first.locator("svg rect[stroke-dasharray]")
     expect(covered).to_have_count(1)

@@ -38,7 +38,9 @@ def test_the_texts_are_told_and_not_the_answers() -> None:
                 "options",
                 "curtain",
                 "teacher",
+                "second",
             }  # no because
+            assert set(step["second"] or {}) <= set(step) - {"teacher", "second"}
     assert "<" not in message.as_json(), "it stands in a page"
     with pytest.raises(HeadlightError):
         message.course(b"learn=it.1")

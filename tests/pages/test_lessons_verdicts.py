@@ -19,7 +19,7 @@ from mha_core.training.tasks import Labelled
 from pages.by_hand import real_cell
 from pages.kit.lessons import course
 from pages.kit.lessons.schema import LessonStep
-from pages.kit.lessons.variants import picked
+from pages.kit.lessons.variants import picked, second
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture import pictures, sharing
 from pages.kit.picture.query import Query
@@ -89,6 +89,17 @@ def test_it_holds_in_as_many_variants_as_are_claimed(learn: str) -> None:
     step = STEPS[learn]
     held = [variant for variant in step.variants if picked(step, variant)[0] == [step.right]]
     assert len(held) == step.holds_in
+
+
+def test_a_second_question_says_its_own_words_and_is_judged_by_them() -> None:
+    first = STEPS["it.1"]
+    again = second(first)
+    assert again
+    assert "animal" not in again.because + again.query
+    assert verdict(again, as_it_opens(again)).picked == first.right
+    assert verdict(first, as_it_opens(again)).picked is None, "the first one’s words are not there"
+    assert second(replace(first, variants=("t=2",))) is None
+    assert second(replace(first, variants=())) is None
 
 
 @pytest.mark.parametrize("subject", ["dog", "cat", "horse", "child", "man", "woman", "boy", "girl", "bear"])

@@ -39,7 +39,7 @@ KNOW_STREAMLIT = {
 
 WEB = ROOT / "assets" / "web"
 # The rooms of the browser's code likewise; above these stand the pages, of which none knows another, and the frame.
-WEB_ROOMS = ["base", "link", "wire", "picture", "lessons", "sheets", "files"]
+WEB_ROOMS = ["base", "link", "wire", "picture", "lessons", "rooms", "sheets", "files"]
 JS_IMPORT = re.compile(r"""^(?:import|export)\b(?:[^;"]*\bfrom)? "(\.[\w./]+)";""", re.MULTILINE)
 
 

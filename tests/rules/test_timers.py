@@ -17,6 +17,7 @@ OTHERS = {
     "base/view_base.js": ["what is read aloud follows a pause", "a late drawing"],
     "explore/next_tokens.js": ["play"],
     "lessons/lesson.js": ["the verdict follows a pause"],
+    "rooms/room_line.js": ["an act that was not taken is sent again"],
     "frame/share.js": ["“copied” goes"],
     "frame/first.js": ["the early picture goes, if nothing replaces it", "a font that does not come", "after a frame"],
     "frame/boot.js": ["Streamlit’s files are let go, if nothing is drawn"],

@@ -9,7 +9,8 @@ export interface SheetState { blocks: Block[]; } // pages/kit/draw/canvas.py
 export interface Memory { pieces: number[]; places: [number, number][]; } // pages/kit/draw/packing.py
 export interface CourseOption { letter: string; text: string; } // pages/kit/lessons/message.py
 export interface Hidden { part: string; words: string[]; } // pages/kit/lessons/message.py
-export interface CourseStep { path: string; query: string; picture: string; say: string; ask: string; options: CourseOption[]; curtain: Hidden[]; teacher: string; } // pages/kit/lessons/message.py
+export interface CourseQuestion { path: string; query: string; picture: string; say: string; ask: string; options: CourseOption[]; curtain: Hidden[]; } // pages/kit/lessons/message.py
+export interface CourseStep { path: string; query: string; picture: string; say: string; ask: string; options: CourseOption[]; curtain: Hidden[]; teacher: string; second: CourseQuestion | null; } // pages/kit/lessons/message.py
 export interface CourseLesson { id: string; title: string; aim: string; breaks: string; minutes: number; now_you: string; teacher: string; papers: string[]; steps: CourseStep[]; } // pages/kit/lessons/message.py
 export interface CourseMessage { lessons: CourseLesson[]; } // pages/kit/lessons/message.py
 export interface StepVerdict { picked: string | null; numbers: [string, number, string][]; sentence: string; because: string; } // pages/kit/lessons/message.py

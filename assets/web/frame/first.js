@@ -48,7 +48,7 @@ function makeEarly(now, hasPicture) {
   return { element, place };
 }
 
-/** @typedef {(file: string) => {view: {Kind: any}}} Open what a module exports */
+/** @typedef {(file: string) => any} Open what a module exports */
 
 /** Draws the picture, where the page brought one.
  * @param {Open} open @param {HTMLElement} place @param {() => void} remove @param {HTMLElement} block
@@ -80,6 +80,8 @@ async function draw(open) {
 
 /** @param {Open} open */
 export function begin(open) {
+  const room = document.getElementById("headlight-phone");
+  if (room) return open("rooms/phone.js").beginRoom(open, room, theme(), COLOURS[theme()]);
   draw(open)
     .catch(() => document.getElementById("headlight-early")?.remove())
     .finally(() => requestAnimationFrame(() => setTimeout(() => dispatchEvent(new Event("headlight-drawn")))));

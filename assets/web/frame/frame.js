@@ -9,6 +9,7 @@ import { put, say, write, writing } from "../link/link.js";
 import { pageAt, pageNow } from "../base/page_list.js";
 import { drawPickers } from "./pickers.js";
 import { drawShare } from "./share.js";
+import { drawRoom } from "../rooms/room_bar.js";
 import { drawViews } from "../base/view_base.js";
 import { tellAddress } from "../link/way.js";
 
@@ -85,6 +86,7 @@ export function house({ data, parentElement }) {
     forgetOthers(parentElement);
     drawPickers(house.models, house.devices, house);
     drawShare(house);
+    drawRoom(house.address, theme);
   }
 }
 

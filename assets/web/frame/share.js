@@ -3,6 +3,7 @@
 import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
 import { read } from "../link/link.js";
 import { TakeAlong } from "../files/take_along.js";
+import { openRoom, room } from "../rooms/room_line.js";
 
 /** @typedef {{page: string, address: string, kinds: string[]}} Shared the page's name, its address for other machines or
  * "", and what routes make of its link
@@ -51,6 +52,9 @@ class SharePanel {
     this.camera = button("", () => this.enlarge(), { class: "camera", title: "as large as the screen", hidden: "" });
     this.camera.append(this.picture);
     this.note = h("p", { role: "status" });
+    this.room = button("Open a room for the class", () => this.openRoom(), {
+      title: "phones join by a code: they follow what you show, and vote",
+    });
     this.take = new TakeAlong({ page: "", routes: [], link: () => this.link });
     this.facts = div("facts");
     this.code = h("code");
@@ -61,7 +65,7 @@ class SharePanel {
     const tutorial = h("a", { download: "tutorial.ipynb" }, "The tutorial as a notebook, .ipynb");
     tutorial.href = urlOf("tutorial.ipynb").href;
     const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
-    this.parts = [this.rows, this.camera, this.note, this.take.element, this.about, this.snippet, notebooks];
+    this.parts = [this.rows, this.camera, this.note, this.room, this.take.element, this.about, this.snippet, notebooks];
     this.pictured = ""; // the link whose picture is there, or comes
     this.told = ""; // what the facts and the code were asked for
   }
@@ -117,6 +121,11 @@ class SharePanel {
     setText(this.note, isThere ? "" : text);
   }
 
+  async openRoom() {
+    if (await openRoom()) openShare(false);
+    else setText(this.note, room.said);
+  }
+
   /** The picture fills the screen, for the last row; a press or Escape brings it back. */
   enlarge() {
     if (document.fullscreenElement) document.exitFullscreen();
@@ -138,16 +147,16 @@ class SharePanel {
 }
 
 const shared = /** @type {Shared} */ ({ page: "", address: "", kinds: [] });
-const room = h("section", { class: "share", id: "headlight-share", "aria-label": "Share" });
+const place = h("section", { class: "share", id: "headlight-share", "aria-label": "Share" });
 const opener = /** @type {HTMLButtonElement} */ (
   button("Share", () => openShare(!isOpen()), {
     "aria-expanded": "false",
-    "aria-controls": room.id,
+    "aria-controls": place.id,
     disabled: "", // until the page says what there is
   })
 );
 /** Its button, then what that opens. */
-export const share = div("share-place", opener, room);
+export const share = div("share-place", opener, place);
 let panel = /** @type {SharePanel | null} */ (null); // made when it is first opened
 
 const isOpen = () => opener.ariaExpanded === "true";
@@ -162,7 +171,7 @@ function openShare(is) {
 function draw() {
   if (!isOpen()) return;
   panel ??= new SharePanel();
-  if (!room.hasChildNodes()) room.append(...panel.parts);
+  if (!place.hasChildNodes()) place.append(...panel.parts);
   panel.draw();
 }
 addEventListener("headlight-address", draw);

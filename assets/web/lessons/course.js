@@ -8,7 +8,7 @@ import { wayKept } from "./lesson_visit.js";
 /** @typedef {import("../base/messages.js").CourseMessage} Course */
 /** @typedef {import("../base/messages.js").CourseLesson} Lesson */
 /** @typedef {import("../base/messages.js").CourseStep} Step */
-/** @typedef {{lesson: Lesson, number: number, of: number, step: Step, at: number}} Place a step, its lesson and where they stand, counted from 1 */
+/** @typedef {{lesson: Lesson, number: number, of: number, step: Step, at: number, again: boolean}} Place a step, its lesson and where they stand, counted from 1; whether it asks the second question of the same idea */
 
 const DONE = "headlight-lessons"; // where the browser keeps it
 const KEY = "learn"; // of the link
@@ -41,15 +41,26 @@ export const askedFor = (search = location.search) => new URLSearchParams(search
 
 /** The step of this name, as far as the course is here; null where there is none of it. @param {string} name @returns {Place | null} */
 export function find(name) {
-  const [, id, digits] = name.match(/^([\w-]+)\.([1-9]\d?)$/) ?? [];
+  const [, id, digits, more] = name.match(/^([\w-]+)\.([1-9]\d?)(\.2)?$/) ?? [];
   const lessons = course?.lessons ?? [];
   const index = lessons.findIndex((lesson) => lesson.id === id);
-  const step = lessons[index]?.steps[Number(digits) - 1];
+  const first = lessons[index]?.steps[Number(digits) - 1];
+  const step = more && first ? first.second && { ...first, ...first.second } : first;
   if (!step) return null;
-  const walked = wayOf(name) ?? lessons.map((lesson) => `${lesson.id}.1`);
+  const walked = wayOf(`${id}.${digits}`) ?? lessons.map((lesson) => `${lesson.id}.1`);
   const order = [...new Set(walked.map((one) => one.split(".")[0]))];
-  return { lesson: lessons[index], number: order.indexOf(id) + 1, of: order.length, step, at: Number(digits) };
+  return {
+    lesson: lessons[index],
+    number: order.indexOf(id) + 1,
+    of: order.length,
+    step,
+    at: Number(digits),
+    again: Boolean(more),
+  };
 }
+
+/** What links call a step: "it.2"; "it.2.2" is its second question. @param {Place} place */
+export const nameOf = ({ lesson, at, again }) => `${lesson.id}.${at}${again ? ".2" : ""}`;
 
 /** The steps of the chosen way, where this one is among them. @param {string} name */
 function wayOf(name) {
@@ -59,7 +70,7 @@ function wayOf(name) {
 
 /** Why there is no such step, in one sentence. @param {string} name */
 export function whyNot(name) {
-  const [, id, step] = name.match(/^([\w-]+)\.(\d+)$/) ?? [];
+  const [, id, step] = name.match(/^([\w-]+)\.(\d+)(?:\.2)?$/) ?? [];
   const short = `“${name.slice(0, 40)}”`;
   if (!id)
     return `The link asks for ${short}, which this Headlight does not read as a lesson and its step, such as it.2.`;
@@ -72,7 +83,7 @@ export function whyNot(name) {
 export function addressOf(place) {
   const url = new URL(place ? `./${place.step.path}?${place.step.query}` : location.href, new URL("./", location.href));
   url.searchParams.delete(KEY);
-  if (place) url.searchParams.set(KEY, `${place.lesson.id}.${place.at}`);
+  if (place) url.searchParams.set(KEY, nameOf(place));
   return url;
 }
 

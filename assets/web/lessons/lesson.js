@@ -1,7 +1,7 @@
 // A lesson rides beside the page that its step opens: what is asked, what was answered, and what the curtain hides until
 // then. The step stands in the link (learn=it.2); answers are kept while the tab is open, what is done in the browser.
 
-import { addressOf, askedFor, find, load, markDone, neighbour, whyNot } from "./course.js";
+import { addressOf, askedFor, find, load, markDone, nameOf, neighbour, whyNot } from "./course.js";
 import { isTaught, keepTaught } from "./lesson_visit.js";
 import { draw as drawCurtain } from "../base/curtain.js";
 import { h, setAttribute, urlOf } from "../base/dom.js";
@@ -35,6 +35,8 @@ const state = {
   keys: false,
   whole: false, // the page is shown with all that can be changed, not the step's picture alone
   taught: isTaught(),
+  room: false, // phones vote
+  covered: /** @type {import("../base/curtain.js").Hidden[]} */ ([]), // for a room's question about the page
 };
 let pause = 0;
 
@@ -56,7 +58,7 @@ function told(change) {
 const acts = {
   answer: (letter = "") => {
     state.answer = letter;
-    if (state.taught) done();
+    if (state.taught || state.room) done();
     else open();
   },
   show: open,
@@ -145,7 +147,7 @@ function missed(error) {
 function step(way) {
   const to = state.place && neighbour(state.place, way);
   if (!to) return way > 0 ? toCourse() : undefined;
-  take(`${to.lesson.id}.${to.at}`); // its curtain comes before its picture
+  take(nameOf(to)); // its curtain comes before its picture
   go(addressOf(to));
   panel.element.scrollTop = 0;
   panel.p.title.focus({ preventScroll: true });
@@ -160,6 +162,29 @@ function toCourse() {
 /** True while a lesson stands beside the page. */
 const isHere = () => state.name !== "" && pageNow().path !== COURSE;
 
+/** The step that is asked of the picture beside it; null where none is. */
+const askedNow = () => (isHere() && !isAway() ? state.place : null);
+
+/** What a room needs of the lesson: its step while it stands beside its page, the way to the answer, and places for its votes. */
+export const beside = {
+  askedNow,
+  isOpen: () => state.open,
+  open,
+  /** The class votes by phone: an answer opens no curtain, and no hands are counted. */
+  askByPhone: () => told({ room: true }),
+  /** Votes stand where hands would. @param {string[][]} rounds */
+  count(rounds) {
+    if (JSON.stringify(rounds) === JSON.stringify(hands.rounds)) return;
+    hands.rounds = rounds;
+    show();
+  },
+  /** Hides more of the page. @param {import("../base/curtain.js").Hidden[]} covered */
+  cover(covered) {
+    if (covered.length === state.covered.length) return;
+    told({ covered });
+  },
+};
+
 /** Draws it all. */
 function show() {
   const { place, open: isOpen } = state;
@@ -169,7 +194,8 @@ function show() {
   const hidden = here && place && !away && !isOpen ? place.step.curtain : [];
   const { row } = parseAt(new URLSearchParams(place?.step.query).get("at") ?? "");
   const picture = here && place && !away && !state.whole && place.step.picture !== WHOLE ? place.step.picture : "";
-  drawCurtain(hidden, here && isOpen && !away && row !== null, picture);
+  drawCurtain([...hidden, ...state.covered], here && isOpen && !away && row !== null, picture);
+  dispatchEvent(new Event("headlight-lesson"));
   tellNotes(here ? place : null, onward);
   panel.element.hidden = !here || (!place && !state.sentence);
   if (panel.element.hidden) return;
@@ -189,7 +215,7 @@ function key(event) {
     const [name, letter] = wish;
     if (name === "close" && !state.notes && !state.keys) return;
     if (name === "hand" || name === "undo" || name === "round") {
-      if (!state.taught) return;
+      if (!state.taught || state.room) return;
       if (name === "hand") hands.count(letter);
       else if (name === "undo") hands.undo();
       else hands.turn();

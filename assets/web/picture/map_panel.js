@@ -1,6 +1,7 @@
 // A map of float32 weights as it stands in a panel: drawn, or as a table.
 
 import { div, h } from "../base/dom.js";
+import { MapDots } from "./map_dots.js";
 import { MapVeil } from "./map_veil.js";
 import { fillTable } from "./table.js";
 
@@ -11,6 +12,7 @@ export class MapPanel {
     this.map = map;
     this.table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label });
     this.veil = new MapVeil();
+    this.dots = new MapDots();
     this.element = div("room", map.element, this.table);
   }
 
@@ -36,5 +38,6 @@ export class MapPanel {
     }
     this.map.draw(shown, inks, room);
     this.veil.put(this.map);
+    this.dots.put(this.map);
   }
 }

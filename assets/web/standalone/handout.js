@@ -85,14 +85,40 @@ function questionOf(step, number, maps, colours) {
   );
 }
 
-/** @param {Step} step @param {number} number */
-function answerOf({ answer, ask }, number) {
+/** What a class voted on a step: a row for each answer, a bar for each vote. @param {Step} step @param {number[][]} votes */
+function votesOf({ options }, votes) {
+  const rows = options.map(([letter], at) => {
+    const bars = votes.map((counts) => {
+      const all = counts.reduce((sum, count) => sum + count, 0);
+      const bar = span("bar");
+      bar.style.width = `${(100 * counts[at]) / Math.max(1, all)}%`;
+      return h("td", {}, bar, String(counts[at]));
+    });
+    return h("tr", {}, h("th", {}, letter), ...bars);
+  });
+  const heads = ["first vote", "second vote"].slice(0, votes.length).map((name) => h("th", {}, name));
+  return votes.length ? h("table", { class: "votes" }, h("tr", {}, h("th"), ...heads), ...rows) : null;
+}
+
+/** The votes of a room, step by step, which its host's page hands on behind the #. @returns {Record<string, number[][]>} */
+function handedOn() {
+  try {
+    return JSON.parse(decodeURIComponent(location.hash.slice(1)));
+  } catch {
+    return {};
+  }
+}
+
+/** @param {Step} step @param {number} number @param {number[][]} votes */
+function answerOf(step, number, votes) {
+  const { answer, ask } = step;
   const numbers = answer.numbers.map(([label, text]) => h("li", {}, `${label} `, h("b", {}, text)));
   return h(
     "section",
     { class: "answer" },
     h("h2", {}, `${number} · ${answer.sentence}`),
     h("p", { class: "asked" }, ask),
+    votesOf(step, votes),
     answer.because ? h("p", {}, answer.because) : null,
     h("ul", { class: "numbers" }, ...numbers),
   );
@@ -119,6 +145,7 @@ function draw(lesson, floats, place) {
     }),
   );
   const line = () => div("line");
+  const votes = handedOn();
   page.append(
     h("h1", {}, lesson.title),
     h("p", { class: "aim" }, `${lesson.aim} ${lesson.minutes} minutes.`),
@@ -129,7 +156,7 @@ function draw(lesson, floats, place) {
       "section",
       { class: "answers" },
       h("h1", {}, "Answers"),
-      ...lesson.steps.map((step, place) => answerOf(step, place + 1)),
+      ...lesson.steps.map((step, place) => answerOf(step, place + 1, votes[place + 1] ?? [])),
       h("p", { class: "breaks" }, h("b", {}, "The wrong idea: "), lesson.breaks),
       lesson.papers.length ? h("p", { class: "papers" }, `To read on: ${lesson.papers.join("; ")}`) : null,
     ),

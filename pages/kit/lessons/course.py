@@ -14,12 +14,13 @@ from pages.kit.picture.sharing import shared
 
 from .reading import LONGEST_FILE, LessonError, read
 from .schema import Lesson, LessonStep
+from .variants import second
 
 _ASSETS = Path(__file__).parents[3] / "assets"
 SHIPPED, CLAIMS = _ASSETS / "lessons", _ASSETS / "claims"
 VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of own lessons; `--lessons DIR` sets it
 MOST_FILES = 100  # of a folder
-_STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})", re.ASCII)
+_STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})(\.2)?", re.ASCII)
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +40,17 @@ class Course:
     stamps: tuple[_Stamp, ...]
 
     def find(self, learn: str) -> tuple[Lesson, LessonStep, int] | None:
-        """The lesson and step that the key `learn` of a link names, as "it.2", and the step's number from 1."""
+        """The lesson and step that the key `learn` of a link names, as "it.2", and the step's number from 1.
+
+        "it.2.2" is the second question of the same idea, where the step has one.
+        """
         match = _STEP.fullmatch(learn)
         lesson = self.lessons.get(match[1]) if match else None
         if match is None or lesson is None or not 1 <= int(match[2]) <= len(lesson.steps):
             return None
-        return lesson, lesson.steps[int(match[2]) - 1], int(match[2])
+        step = lesson.steps[int(match[2]) - 1]
+        asked = second(step) if match[3] else step
+        return (lesson, asked, int(match[2])) if asked else None
 
     def path(self, minutes: int, audience: str) -> dict[str, tuple[int, ...]]:
         """A way through the course: the ids of its lessons, each with its steps, in order."""

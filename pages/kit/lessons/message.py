@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypedDict
 
 from mha_core.errors import HeadlightError
@@ -10,6 +11,7 @@ from pages.kit.picture.query import Query
 
 from .course import course as read_course
 from .schema import Lesson, LessonStep
+from .variants import second
 from .verdict import verdict
 
 
@@ -23,7 +25,7 @@ class Hidden(TypedDict):
     words: list[str]
 
 
-class CourseStep(TypedDict):
+class CourseQuestion(TypedDict):
     path: str  # of its page
     query: str
     picture: str
@@ -31,7 +33,11 @@ class CourseStep(TypedDict):
     ask: str
     options: list[CourseOption]
     curtain: list[Hidden]  # until the answer
+
+
+class CourseStep(CourseQuestion):
     teacher: str
+    second: CourseQuestion | None  # of the same idea
 
 
 class CourseLesson(TypedDict):
@@ -86,6 +92,12 @@ def lesson(raw: bytes) -> bytes:
 
 def as_json() -> str:
     """The texts of all lessons; it may stand in a page."""
+    return _written(read_course().stamps)
+
+
+@lru_cache(maxsize=1)
+def _written(_of: object) -> str:
+    """They are put into words once, until a file changes."""
     told: CourseMessage = {"lessons": [_lesson(lesson) for lesson in read_course().lessons.values()]}
     return json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
 
@@ -105,6 +117,11 @@ def _lesson(lesson: Lesson) -> CourseLesson:
 
 
 def _step(step: LessonStep) -> CourseStep:
+    more = second(step)
+    return {**_question(step), "teacher": step.teacher, "second": _question(more) if more else None}
+
+
+def _question(step: LessonStep) -> CourseQuestion:
     return {
         "path": pages.path(step.page),
         "query": step.query,
@@ -113,5 +130,4 @@ def _step(step: LessonStep) -> CourseStep:
         "ask": step.ask,
         "options": [{"letter": option.letter, "text": option.text} for option in step.options],
         "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
-        "teacher": step.teacher,
     }

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode
 
 from mha_core.errors import HeadlightError
@@ -9,7 +10,7 @@ from pages.kit.picture.query import Query
 
 from .grammar import LONGEST_WHOLE, parse
 from .quantities.scene import PageScene, scene_of
-from .schema import LessonStep
+from .schema import LessonStep, Rule
 from .verdict import holds
 
 ARROW = "→"
@@ -40,14 +41,57 @@ def varied(page: str, query: str, variant: str, rules: str = "") -> PageScene:
     words = swapped(variant)
     if not words:
         return scene_of(page, Query(query.encode("ascii"))).changed(variant)
-    pairs = [(key, value) for key, value in parse_qsl(query, keep_blank_values=True) if key != "s"]
-    pairs.append(("s", Query(query.encode("ascii"))["s"]))
-    sentences = " ".join(value for key, value in pairs if key in _SENTENCES)
     for word in words:
-        if not re.search(rf"\b{re.escape(word)}\b", f"{sentences} {rules}"):
+        if not re.search(rf"\b{re.escape(word)}\b", f"{_sentences(query)} {rules}"):
             raise HeadlightError(f"“{word:.40}” is not in the sentence, so nothing can stand in its place")
-    changed = [(key, _said(value, words) if key in _SENTENCES else value) for key, value in pairs]
-    return scene_of(page, Query(urlencode(changed).encode("ascii")))
+    return scene_of(page, Query(_link(query, words).encode("ascii")))
+
+
+def second(step: LessonStep) -> LessonStep | None:
+    """The second question of the same idea: the step in its first variant, its words replaced in all that it says.
+
+    None where it has no variant, one that lays keys over its link, or one whose words no rule can name.
+    """
+    words = swapped(step.variants[0]) if step.variants else {}
+    try:
+        return _said_again(step, words) if words else None
+    except HeadlightError:
+        return None
+
+
+def _said_again(step: LessonStep, words: Mapping[str, str]) -> LessonStep:
+
+    def ruled(rule: Rule) -> Rule:
+        text = _said(rule.text, words)
+        return Rule(text, parse(text, LONGEST_WHOLE))
+
+    return replace(
+        step,
+        query=_link(step.query, words),
+        say=_said(step.say, words),
+        ask=_said(step.ask, words),
+        because=_said(step.because, words),
+        options=tuple(
+            replace(one, text=_said(one.text, words), holds=ruled(one.holds) if one.holds else None)
+            for one in step.options
+        ),
+        shows=tuple(replace(one, label=_said(one.label, words), value=ruled(one.value)) for one in step.shows),
+        curtain=tuple(replace(one, words=tuple(_said(word, words) for word in one.words)) for one in step.curtain),
+    )
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    """Keys and values of a link; its sentence also where the link leaves it to the page."""
+    pairs = [(key, value) for key, value in parse_qsl(query, keep_blank_values=True) if key != "s"]
+    return [*pairs, ("s", Query(query.encode("ascii"))["s"])]
+
+
+def _sentences(query: str) -> str:
+    return " ".join(value for key, value in _pairs(query) if key in _SENTENCES)
+
+
+def _link(query: str, words: Mapping[str, str]) -> str:
+    return urlencode([(key, _said(value, words) if key in _SENTENCES else value) for key, value in _pairs(query)])
 
 
 def swapped(variant: str) -> Mapping[str, str]:

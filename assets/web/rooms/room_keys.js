@@ -1,0 +1,54 @@
+// The steps of a question in a room, and the key of each: asked, closed, asked again, counted, answered, and the second question.
+
+import { isShortcut, isTyped } from "../base/grid_keys.js";
+
+/** @typedef {"ask" | "close" | "discuss" | "again" | "tallies" | "answer" | "second" | "idle" | "show" | "over" | "gather" | "code" | "keys"} Act */
+/** @typedef {{phase: string, write?: string, step: boolean, second: boolean}} Now step: a lesson's step can be asked; second: it has a second question */
+
+/** Act -> its key and its words. @type {Record<Act, [string, string]>} */
+export const ACTS = {
+  ask: ["V", "ask the class"],
+  close: ["V", "close the vote"],
+  discuss: ["R", "discuss"],
+  again: ["V", "vote again"],
+  tallies: ["T", "votes"],
+  answer: ["S", "answer"],
+  second: ["X", "second question"],
+  idle: ["Q", "end the question"],
+  show: ["Y", "show the sentences"],
+  over: ["Y", "end the sentences"],
+  gather: ["G", "let go, gather"],
+  code: ["K", "the code"],
+  keys: ["?", "keys"],
+};
+
+const ASKS = ["ask", "second"]; // acts that need a lesson’s step
+
+/** Phase of a room -> what the host may do next, in the order in which he does it. @type {Record<string, Act[]>} */
+const NEXT = {
+  idle: ["ask"],
+  open: ["close"],
+  closed: ["discuss", "again", "tallies", "answer"],
+  discuss: ["again", "tallies"],
+  again: ["close"],
+  closed_again: ["tallies", "answer"],
+  tallies: ["answer"],
+  answer: ["second", "idle"],
+};
+
+/** State of the sentences -> likewise. @type {Record<string, Act[]>} */
+const WRITTEN = { asked: ["show"], shown: ["over"] };
+
+/** @param {Now} now @returns {Act[]} */
+export function actsOf({ phase, write = "off", step, second }) {
+  const asked = NEXT[phase].filter(
+    (act) => (act === "ask" && step) || (act === "second" && second) || !ASKS.includes(act),
+  );
+  return [...asked, ...(WRITTEN[write] ?? [])];
+}
+
+/** What a key asks for, among what may be done. @param {KeyboardEvent} event @param {Act[]} acts @returns {Act | null} */
+export function wishOf(event, acts) {
+  if (isShortcut(event) || isTyped(event) || event.repeat) return null;
+  return acts.find((act) => ACTS[act][0] === event.key.toUpperCase()) ?? null;
+}

@@ -1,0 +1,142 @@
+// The line to a room (pages/kit/rooms/messages.py): what the server says of it, and what this tab tells it. The tab keeps the code
+// and the secret that the server gave it, nothing else; the host's key stands behind the # of his own link and in no address that is asked.
+
+import { urlOf } from "../base/dom.js";
+import { keep, kept } from "../base/kept.js";
+
+/** @typedef {import("../base/messages.js").RoomState} State */
+/** @typedef {import("../base/messages.js").RoomSentence} Sentence */
+
+const KEPT = "headlight-room"; // in this tab
+const LOST = "The server cannot be reached; try again.";
+const TIMES = 5; // that an act is sent until it is given up
+const EARLY = 5; // seconds until it is sent again, at the most
+
+export const room = {
+  role: /** @type {"" | "phone" | "host"} */ (""),
+  now: /** @type {State | null} */ (null),
+  said: "", // why one is outside again, why an act was not taken, or what is waited for
+  sentences: /** @type {Sentence[]} */ ([]),
+};
+const line = { code: "", secret: "", listen: "", events: /** @type {EventSource | null} */ (null), read: "" };
+
+const changed = () => dispatchEvent(new Event("headlight-room"));
+
+/** @param {string} said */
+function say(said) {
+  room.said = said;
+  changed();
+}
+
+/** Sends an act, again where the server asks for that; what it answers, or null with the reason said.
+ * @param {string} name @param {object} body @param {number} [times]
+ */
+async function asked(name, body, times = TIMES) {
+  const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const answer = await fetch(urlOf(`api/room/${name}`), request).catch(() => null);
+  if (answer?.ok) return answer.json();
+  const isLater = !answer || [429, 503].includes(answer.status);
+  if (times <= 1 || !isLater) {
+    say(answer ? await answer.text() : LOST);
+    return null;
+  }
+  const seconds = Math.min(EARLY, Number(answer?.headers.get("Retry-After")) || 1);
+  await new Promise((done) => setTimeout(done, 1000 * seconds));
+  return asked(name, body, times - 1);
+}
+
+/** The address at which a phone joins; with the key, the host's own. @param {string} address of any page, for other machines
+ * @param {boolean} [isHost]
+ */
+export function linkOf(address, isHost = false) {
+  const url = new URL("./room", address || location.href);
+  url.hash = isHost ? `${line.code}.${line.secret}` : line.code;
+  return url.href;
+}
+
+/** The same for a camera. @param {string} address */
+export const qrOf = (address) => urlOf(`api/qr?${new URLSearchParams({ to: linkOf(address) })}`).href;
+
+/** The same for who types it. @param {string} address */
+export const sayLink = (address) => linkOf(address).replace(/^https?:\/\/|#.*/g, "");
+
+/** Enters the room that this tab is in, or that stands behind the #. */
+export function enter() {
+  if (line.events) return;
+  const [, code, key] = location.hash.match(/^#([A-Za-z2-9]{6})(?:\.([\w-]+))?$/) ?? [];
+  const was = kept("sessionStorage", KEPT);
+  if (code) history.replaceState(history.state, "", location.pathname + location.search);
+  if (code && key) comeBack("host", code.toUpperCase(), key);
+  else if (code && was?.code !== code.toUpperCase()) join(code);
+  else if (was && !line.code) comeBack(was.role, was.code, was.secret);
+}
+
+/** @param {"phone" | "host"} role @param {string} code @param {string} secret */
+async function comeBack(role, code, secret) {
+  Object.assign(line, { code, secret });
+  const joined = await asked("join", { code, [role === "host" ? "key" : "token"]: secret });
+  if (joined) take(role, code, role === "host" ? secret : joined.token, joined.listen);
+  else leave(room.said);
+}
+
+/** @param {"phone" | "host"} role @param {string} code @param {string} secret @param {string} listen */
+function take(role, code, secret, listen) {
+  keep("sessionStorage", KEPT, { role, code, secret });
+  Object.assign(room, { role, said: "" });
+  line.events?.close();
+  const events = new EventSource(urlOf(`api/room/events?${new URLSearchParams({ code, listen })}`));
+  Object.assign(line, { code, secret, listen, events });
+  const told = (/** @type {MessageEvent<string>} */ { data }) => JSON.parse(data);
+  events.addEventListener("room", (event) => hear(told(event)));
+  events.addEventListener("wait", (event) => say(told(event).told));
+  events.addEventListener("gone", (event) => leave(told(event).told));
+}
+
+/** @param {State} now */
+async function hear(now) {
+  Object.assign(room, { now, said: "" });
+  const readable = JSON.stringify([now.write, now.written, now.points]);
+  if (now.written && readable !== line.read && (room.role === "host" || now.write === "shown")) {
+    line.read = readable;
+    const { code, listen } = line;
+    const answer = await fetch(urlOf(`api/room/sentences?${new URLSearchParams({ code, listen })}`)).catch(() => null);
+    if (answer?.ok) room.sentences = (await answer.json()).sentences;
+  }
+  changed();
+}
+
+/** Makes a room, whose host this tab is; whether it was made. */
+export async function openRoom() {
+  const made = await asked("open", {});
+  if (made) take("host", made.code, made.key, made.listen);
+  return made !== null;
+}
+
+/** Joins a room. @param {string} typed */
+export async function join(typed) {
+  const code = typed.toUpperCase();
+  const joined = await asked("join", { code });
+  if (joined) take("phone", code, joined.token, joined.listen);
+}
+
+/** Is outside again. @param {string} [why] */
+export function leave(why = "") {
+  line.events?.close();
+  keep("sessionStorage", KEPT, null);
+  Object.assign(line, { code: "", secret: "", events: null, read: "" });
+  Object.assign(room, { role: "", now: null, sentences: [] });
+  say(why);
+}
+
+/** Tells the room something as a phone; whether it was taken. @param {"vote" | "sentence"} name @param {object} body */
+export const tell = async (name, body) =>
+  (await asked(name, { code: line.code, token: line.secret, ...body })) !== null;
+
+/** Does something as the host; whether it was done. @param {string} act @param {object} [body] */
+export const act = async (act, body = {}) =>
+  (await asked("act", { code: line.code, key: line.secret, act, ...body })) !== null;
+
+/** Deletes the room with all that is in it. */
+export async function erase() {
+  if (await asked("delete", { code: line.code, key: line.secret })) leave("The room is deleted.");
+}

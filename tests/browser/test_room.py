@@ -1,0 +1,105 @@
+"""A lesson given to a class: one host, two phones, two votes, a second question, sentences, the way out and back."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Locator, expect
+
+from pages.kit.lessons.course import course
+
+from .conftest import NewTab
+from .lessons_page import Beside
+from .measures import small_targets
+from .tab import Tab
+
+IT = course().lessons["it"]
+
+
+class Phone(Tab):
+    """A phone, or a projector, in a room."""
+
+    PATH = "/room"
+    VIEW = ".stage .view"
+
+    def join(self, code: str) -> None:
+        self.page.goto(f"{self.url}{self.PATH}")
+        self.page.get_by_label("Code").fill(code.lower())
+        self.page.get_by_role("button", name="join").click()
+        expect(self.view).to_be_visible()
+
+    def option(self, text: str) -> Locator:
+        return self.page.get_by_role("button", name=text)
+
+
+def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> None:
+    host = new_tab(Beside).begin(IT)
+    press, strip = host.page.keyboard.press, host.page.get_by_role("region", name="Room")
+    host.share().get_by_role("button", name="Open a room").click()
+    code = strip.locator('[aria-keyshortcuts="k"] .text').inner_text()
+    one, two = new_phone(Phone), new_phone(Phone)
+    for phone in (one, two):
+        phone.join(code)
+        expect(phone.page.locator(".veil")).to_be_visible()  # of the step's curtain
+    expect(strip).to_contain_text("2 in")
+
+    press("v")
+    one.option("To the word before it").click()
+    two.option("To “animal”").click()
+    expect(strip.get_by_role("status")).to_have_text("2 have voted")
+    expect(one.page.locator(".votes .bar")).to_have_count(0)
+    two.page.reload()  # it is the same voter afterwards
+    expect(two.option("To “animal”")).to_have_attribute("aria-pressed", "true")
+    press("v")
+    expect(strip.get_by_role("status")).to_have_text("50 % are right: let them discuss, then vote again.")
+    expect(host.lesson.locator(".votes .bar")).to_have_count(0)
+    press("r")
+    expect(one.page.get_by_role("status", name="Answer")).to_contain_text("Talk to your neighbour")
+    press("v")
+    one.option("To “street”").click()
+    one.option("To “animal”").click()  # a change of mind
+    two.option("To “animal”").click()
+    expect(strip.get_by_role("status")).to_have_text("2 have voted")
+    press("v")
+    expect(strip.get_by_role("status")).to_have_text("100 % are right: show the answer.")
+    press("t")
+    for votes in (host.lesson.locator(".votes"), one.page.locator(".votes")):
+        expect(votes).to_have_text(["10", "12", "00", "00"])
+    press("s")
+    for lit in (host.lit, one.page.locator(".option", has_text="✓ right: measured just now")):
+        expect(lit).to_contain_text("To “animal”")
+    expect(one.page.locator(".veil")).to_have_count(0)
+    assert small_targets(one.page) == []
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    press("x")
+    expect(one.option("To “cat”")).to_be_enabled()
+    host.wait_for_query(learn="it.1.2")
+    expect(two.page.locator(".veil")).to_be_visible()
+    press("v")
+    for key, then in (("s", "answer"), ("q", "end the question"), ("g", "ask …")):
+        strip.get_by_role("button", name=then).wait_for()
+        press(key)
+    one.page.get_by_role("link", name="go on alone").click()
+    expect(one.on(Beside).lesson).to_contain_text("To “cat”")
+    expect(strip).to_contain_text("gather")
+    press("g")
+    one.page.wait_for_url(lambda url: urlsplit(url).path == "/room")
+    expect(one.view).to_be_visible()
+
+    strip.get_by_role("button", name="ask …").click()
+    strip.get_by_role("button", name="a sentence of each").click()
+    two.page.get_by_label("Your sentence").fill("The cat was hungry, so it ate <b>me</b>")
+    two.page.get_by_role("button", name="send it").click()
+    expect(strip.get_by_role("region", name="Sentences").locator(".point")).to_have_count(1)
+    press("y")
+    one.page.locator(".point").click()
+    expect(one.page.get_by_role("region", name="Sentences")).to_contain_text("so it ate <b>me</b>")
+
+    press("k")
+    counts = strip.get_by_role("link", name="counts, CSV").get_attribute("href") or ""
+    assert counts.count("To%20%E2%80%9Canimal%E2%80%9D%22%2C%221%22%2C%222%22") == 1
+    strip.get_by_role("button", name="delete now").click()
+    expect(strip).to_be_hidden()
+    expect(one.page.get_by_role("alert")).to_contain_text("room")
+    expect(two.page.get_by_label("Code")).to_be_visible()
