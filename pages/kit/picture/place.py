@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from .limits import LONGEST_LOOK
 
 DEFAULT_AT = "3.1"
-_PLACES = r"\d{1,3}(-\d{1,3})*"
+_PLACES = r"\d{1,4}(-\d{1,4})*"
 SCALES = ("root", "linear", "own")
 _DRAWN = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
 MEANS = ("mean", "meanall", "meanseen")  # of a layer's heads, of all layers', of those in sight
