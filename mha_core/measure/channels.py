@@ -83,7 +83,7 @@ def channels(
     h, i, j = scores.shape
     if head not in range(h) or row not in range(i) or key not in range(j):
         raise SizeError(f"head={head}, row={row}, key={key}: there are {h} heads, {i} queries and {j} keys")
-    own, other, score = q[head, row].double().cpu(), k[head, key].double().cpu(), float(scores[head, row, key])
+    own, other, score = q[head, row].cpu().double(), k[head, key].cpu().double(), float(scores[head, row, key])
     scale = 1 / math.sqrt(len(own))
     bias = score * temperature - float(torch.dot(own, other)) * scale if biased else 0.0
     return Channels(own, other, scale, bias, temperature, score)
@@ -96,8 +96,8 @@ def channels_of_call(call: Call, head: int, row: int, key: int, *, temperature: 
     a pair that the mask forbids the score is what the channels make.
     """
     q, k, scores = (call.parts[name][0] for name in ("q", "k", "scores"))
-    own = q[head, row].double().cpu()
-    other = k[head * len(k) // len(q), key].double().cpu()
+    own = q[head, row].cpu().double()
+    other = k[head * len(k) // len(q), key].cpu().double()
     scale, score = float(call.parts["scaling"]), float(scores[head, row, key])
     found = Channels(own, other, scale, 0.0, temperature, score)
     if score <= torch.finfo(scores.dtype).min / 2:

@@ -63,7 +63,7 @@ def flow(mixing: Tensor, row: int, key: int | None = None, most: int = 240) -> F
     start = torch.nn.functional.one_hot(torch.tensor(row), n).double()
     masses, strongest, back, found, count = [start], start, list[Tensor](), list[Line](), 0
     for level in range(layers, 0, -1):
-        layer = mixing[level - 1].double()
+        layer = mixing[level - 1].cpu().double()
         flows = masses[-1][:, None] * layer
         count += int((flows > 0).sum())
         found += _lines(flows, level, most)

@@ -80,7 +80,7 @@ def vector_changes(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         SizeError: two shapes.
     """
     _same_shape(a, b)
-    a, b = a.detach().double(), b.detach().double()
+    a, b = a.detach().cpu().double(), b.detach().cpu().double()
     changes = (b - a).abs().amax(dim=-1)
     cosines = torch.nn.functional.cosine_similarity(a, b, dim=-1)
     return torch.where(changes == 0, torch.ones_like(cosines), cosines), changes

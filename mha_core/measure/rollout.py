@@ -22,7 +22,7 @@ def with_residual(weights: Tensor) -> Tensor:
     """
     if weights.dim() < 2 or weights.shape[-1] != weights.shape[-2]:
         raise SizeError(f"maps {tuple(weights.shape)}: only where rows and columns are the same tokens can one go on")
-    whole = weights.detach().double() + torch.eye(weights.shape[-1], dtype=torch.float64, device=weights.device)
+    whole = weights.detach().cpu().double() + torch.eye(weights.shape[-1], dtype=torch.float64)
     return whole / whole.sum(dim=-1, keepdim=True)
 
 
@@ -40,8 +40,8 @@ def rollout(weights: Tensor) -> Tensor:
     """
     if weights.dim() not in (3, 4):
         raise SizeError(f"weights {tuple(weights.shape)}: need (layers, h, i, i) or (layers, i, i)")
-    layers = with_residual(weights.double().mean(dim=1) if weights.dim() == 4 else weights)
-    made = [torch.eye(weights.shape[-1], dtype=torch.float64, device=weights.device)]
+    layers = with_residual(weights.detach().cpu().double().mean(dim=1) if weights.dim() == 4 else weights)
+    made = [torch.eye(weights.shape[-1], dtype=torch.float64)]
     for layer in layers:
         made.append(layer @ made[-1])
     return torch.stack(made)

@@ -58,9 +58,9 @@ def norm_shares(weights: Tensor, values: Tensor) -> Tensor:
     if weights.dim() != 3 or values.dim() != 3 or weights.shape[::2] != values.shape[:2]:
         raise SizeError(f"weights {tuple(weights.shape)}, values {tuple(values.shape)}: need (h, i, j) and (h, j, c)")
     # ‖Σ α f‖² = Σ α α′ ⟨f, f′⟩: of a key the heads' products alone are needed, not a vector for every pair of tokens
-    by_key = values.detach().double().transpose(0, 1)
+    by_key = values.detach().cpu().double().transpose(0, 1)
     products = by_key @ by_key.mT  # (j, h, h)
-    looks = weights.detach().double().permute(2, 1, 0)  # (j, i, h)
+    looks = weights.detach().cpu().double().permute(2, 1, 0)  # (j, i, h)
     norms = ((looks @ products) * looks).sum(dim=-1).clamp(min=0).sqrt().T
     sums = norms.sum(dim=-1, keepdim=True)
     return torch.where(sums > 0, norms / sums, 0.0)
