@@ -222,7 +222,7 @@ def test_shapes_gives_the_step_in_sight_and_all_steps(model: Model) -> None:
         assert arrays[step].shape == next(one.shape for one in run.steps if one.name == step)
 
 
-@pytest.mark.parametrize(("route", "link"), [("explore.csv", {"s": "x" * 2001}), ("shapes.npz", {"s": "x" * 2001})])
+@pytest.mark.parametrize(("route", "link"), [("explore.csv", {"s": "x" * 12_001}), ("shapes.npz", {"s": "x" * 12_001})])
 def test_what_cannot_be_shown_is_a_sentence_and_no_file(route: str, link: dict[str, str]) -> None:
     with pytest.raises(HeadlightError):
         made(route, **link)

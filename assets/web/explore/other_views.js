@@ -43,7 +43,7 @@ export class OtherViews {
     this.wire = new Wire(hears, view.here.signal);
     this.toggles = this.all.map((one) => button(one.title, () => this.toggle(one), { class: "toggle" }));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
-    this.refusal = h("p", { class: "notices", role: "status" });
+    this.refusal = h("p", { class: "label refusal", role: "status" });
     this.room = div("room-of-view");
     this.element = h("section", { class: "other-views", "aria-label": "Other views of this run" });
     this.element.append(this.row, this.refusal, this.room);
