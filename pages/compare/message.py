@@ -14,7 +14,7 @@ from pages.kit.picture import abilities, fitting, means, models, next_token, pic
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
-from pages.kit.picture.mask_codec import allowed, forbidden, of_head
+from pages.kit.picture.mask_codec import of_head
 from pages.kit.picture.next_token import NextToken
 from pages.kit.picture.place import At
 from pages.kit.picture.query import WRITTEN
@@ -193,19 +193,18 @@ def _header(shown: Pair, at: At) -> _OfBoth:
 def _side(shown: Pair, side: int, title: str) -> CompareSide:
     picture, at = (shown.left, shown.right)[side], shown.places[side]
     settings, model, by_words = picture.settings, picture.model, shown.words is not None
-    is_mean = means.heads_of(shown.look, at, *picture.run.weights.shape[:2]) is not None
-    (layers, heads, n, keys), own = picture.run.weights.shape, model.sizes.n_heads
+    layers, heads, n, keys = picture.run.weights.shape
     rows = None if by_words else pairs.in_head(picture, at.layer, at.head)
-    cells = forbidden(settings.mask, settings.painted, n, own, model.own_mask, keys)
+    cells = settings.forbidden_cells(model, n, keys)
     if by_words or shown.is_of_two_models:
-        allow = of_head(allowed(settings.mask, settings.painted, n, own, model.own_mask, keys), at.head)
+        allow = of_head(settings.allowed_cells(model, n, keys), at.head)
         cells = [write_cells(~pairs.allowed(shown, allow, side))]
     return {
         "tokens": shown.of_sides[side],
         "columns": picture.run.columns,
         "ends": (0, 0) if by_words else picture.run.ends,
         "title": title,
-        "story": "" if by_words or is_mean else pairs.story(picture, at.layer, at.head),
+        "story": "" if by_words or shown.look.mean else pairs.story(picture, at.layer, at.head),
         "repeated": list(rows.places) if rows else [],
         "label": f"{words.label(settings, model)}, {model.origin} weights",
         "fitness": pairs.fitness(picture),
@@ -221,14 +220,15 @@ def _side(shown: Pair, side: int, title: str) -> CompareSide:
 
 def _mean(shown: Pair) -> str:
     """Over which heads the maps are the mean, "" of one head."""
-    counts = []
-    for side, at in zip((shown.left, shown.right), shown.places, strict=True):
-        heads = means.heads_of(shown.look, at, *side.run.weights.shape[:2])
-        if heads is None:
-            return ""
-        counts.append(len(heads))
-    told = " and ".join(map(str, dict.fromkeys(counts)))
-    return f"The mean over {told} heads of {'a layer' if 'mean' in shown.look.switches else 'each model'}."
+    if not shown.look.mean:
+        return ""
+    of_each = [
+        means.heads_of(shown.look, at, *side.run.weights.shape[:2]) or []
+        for side, at in zip((shown.left, shown.right), shown.places, strict=True)
+    ]
+    counts = " and ".join(map(str, dict.fromkeys(map(len, of_each))))
+    whose = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in sight"}[shown.look.mean]
+    return f"The mean over {counts} heads {whose}."
 
 
 def _notices(shown: Pair) -> list[str]:

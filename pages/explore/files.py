@@ -13,6 +13,7 @@ from pages.kit.picture.sharing import shared
 from pages.kit.picture.take_along import of_link
 
 from . import first_row, heads_overview
+from .other_views import parse_view
 
 KEPT_BYTES = 8 * 2**20  # of pages that were made last
 
@@ -21,7 +22,7 @@ def tables(raw: bytes) -> list[Table]:
     """The map in focus, and where they are shown the measures of all heads. Raises a HeadlightError."""
     sides, at = of_link(raw)
     run = pictures.picture(sides["run"]).run
-    name, _, state = str(Query(raw)["view"]).partition(".")
+    name, state = parse_view(Query(raw)["view"])
     measures = [heads_overview.table(sides["run"], state)] if name == "heads" else []
     return [map_of(f"layer {at.layer} head {at.head}: query / key", run, at.layer, at.head), *measures]
 
