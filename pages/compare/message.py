@@ -14,7 +14,7 @@ from pages.kit.picture import abilities, fitting, means, models, next_token, pic
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
-from pages.kit.picture.mask_codec import allowed, forbidden, of_head
+from pages.kit.picture.mask_codec import allowed, forbidden
 from pages.kit.picture.next_token import NextToken
 from pages.kit.picture.place import At
 from pages.kit.picture.query import WRITTEN
@@ -146,7 +146,8 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     offered = tries.tries(query.name, shown.left.model)
     _ = query["shuffle"]  # which changes nothing here; what cannot be used of it is said
     sides = {"on the left": shown.left, "on the right": shown.right}
-    at, digest = query.place(shown.of_sides[0]), f"{left.digest}-{right.digest}"
+    at = query.place(shown.of_sides[0], shown.left.run.columns)
+    digest = f"{left.digest}-{right.digest}"
     notices = [*of_the_left, *side.told, *_notices(shown)]
     header: ComparePicture = {
         **_header(shown, at),
@@ -193,19 +194,19 @@ def _header(shown: Pair, at: At) -> _OfBoth:
 def _side(shown: Pair, side: int, title: str) -> CompareSide:
     picture, at = (shown.left, shown.right)[side], shown.places[side]
     settings, model, by_words = picture.settings, picture.model, shown.words is not None
-    is_mean = means.heads_of(shown.look, at, *picture.run.weights.shape[:2]) is not None
+    of_mean = means.heads_of(shown.look, at, *picture.run.weights.shape[:2])
     (layers, heads, n, keys), own = picture.run.weights.shape, model.sizes.n_heads
     rows = None if by_words else pairs.in_head(picture, at.layer, at.head)
     cells = forbidden(settings.mask, settings.painted, n, own, model.own_mask, keys)
-    if by_words or shown.is_of_two_models:
-        allow = of_head(allowed(settings.mask, settings.painted, n, own, model.own_mask, keys), at.head)
+    if by_words or shown.is_of_two_models or of_mean is not None:
+        allow = means.allowed(allowed(settings.mask, settings.painted, n, own, model.own_mask, keys), at.head, of_mean)
         cells = [write_cells(~pairs.allowed(shown, allow, side))]
     return {
         "tokens": shown.of_sides[side],
         "columns": picture.run.columns,
         "ends": (0, 0) if by_words else picture.run.ends,
         "title": title,
-        "story": "" if by_words or is_mean else pairs.story(picture, at.layer, at.head),
+        "story": "" if by_words or of_mean is not None else pairs.story(picture, at.layer, at.head),
         "repeated": list(rows.places) if rows else [],
         "label": f"{words.label(settings, model)}, {model.origin} weights",
         "fitness": pairs.fitness(picture),
@@ -228,7 +229,8 @@ def _mean(shown: Pair) -> str:
             return ""
         counts.append(len(heads))
     told = " and ".join(map(str, dict.fromkeys(counts)))
-    return f"The mean over {told} heads of {'a layer' if 'mean' in shown.look.switches else 'each model'}."
+    what = "head" if set(counts) == {1} else "heads"
+    return f"The mean over {told} {what} of {'a layer' if 'mean' in shown.look.switches else 'each model'}."
 
 
 def _notices(shown: Pair) -> list[str]:

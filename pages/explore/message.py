@@ -180,8 +180,7 @@ class Request:
             return forbidden(picture.settings, n, keys)
         settings, model = picture.settings, picture.model
         allow = mask_codec.allowed(settings.mask, settings.painted, n, model.sizes.n_heads, model.own_mask, keys)
-        if allow.dim() == 3:
-            allow = allow[[self.at.head] if self.heads is None else [head for _, head in self.heads]].any(dim=0)
+        allow = means.allowed(allow, self.at.head, self.heads)
         return [write_cells(~(allow if self.reading is None else self.reading.allowed(allow)))]
 
     def _effect(self) -> EffectHere | None:
@@ -343,7 +342,7 @@ def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
         pinned = pictures.pinned(settings, at.layer, at.head)
     except HeadlightError:
         return None
-    return pinned, at.on(pinned.tokens, goes_on=models.goes_on(settings.model))
+    return pinned, at.on(pinned.tokens, pinned.columns, goes_on=models.goes_on(settings.model))
 
 
 def forbidden(settings: Settings, tokens: int, keys: int) -> list[str]:
@@ -357,7 +356,8 @@ def _request(raw: bytes) -> Request:
     settings, left_out = query.within()
     untouched, picture = pictures.both(settings.untouched, settings)
     before = untouched if settings != settings.untouched else None
-    at = first_row.on(query.place(picture.run.tokens), query.at, untouched)
+    place = query.place(picture.run.tokens, picture.run.columns)
+    at = first_row.on(place, query.at, untouched)
     pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.leave_out("pin")

@@ -45,6 +45,7 @@ const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
   "Keyboard: arrows move between heads and cells, Enter enlarges or picks, s shows one head alone, h hides it, o switches it off in the model.",
 ].join(" ");
+const WHOLE = /** @type {[number, number]} */ ([0, 0]); // no token is left out at either end
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
 const STYLES = [viewCss, choicesCss, exploreCss, nextCss, barCss, stageCss];
@@ -68,7 +69,7 @@ export class Explore extends PlaceView {
       refuse: (sentence) => this.compare(sentence),
     };
     this.proof = new Wire(proved, this.here.signal);
-    this.cut = /** @type {[number, number]} */ ([0, 0]); // tokens left out at both ends
+    this.cut = WHOLE; // tokens left out at both ends
     this.matching = false; // maps and picture are of one sentence and setting
     this.underWay = new UnderWay(this, PLACE);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
@@ -328,7 +329,7 @@ export class Explore extends PlaceView {
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.keepWithin(maps.n, maps.keys.length);
-    this.cut = specials(maps, look);
+    this.cut = picture.tile ? WHOLE : specials(maps, look);
     this.matching = picture.digest === maps.digest;
     const fits = this.matching && isOf(picture, at, look);
     this.sight = this.reading.sight(fits);

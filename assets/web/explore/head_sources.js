@@ -52,8 +52,9 @@ export class HeadSources {
 
   /** @param {string} on */
   press(on) {
-    if (on === OWN) this.file.click();
-    else this.choose(on);
+    if (on === OWN) return this.file.click();
+    this.refusal = ""; // it was of another
+    return this.choose(on);
   }
 
   async read() {
