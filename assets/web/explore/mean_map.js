@@ -59,7 +59,7 @@ export class MeanMap {
 
   draw() {
     this.choice.draw();
-    this.tile.hidden = this.view.look.all || this.view.maps.heads < 2;
+    this.tile.hidden = !this.view.look.all || this.view.maps.heads < 2; // of one layer it is in the menu of the map
     setAttribute(this.tile, "aria-pressed", String(meanOf(this.view.look) === "mean"));
   }
 }
