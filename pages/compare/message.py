@@ -14,7 +14,6 @@ from pages.kit.picture import abilities, fitting, means, models, next_token, pic
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
-from pages.kit.picture.mask_codec import of_head
 from pages.kit.picture.next_token import NextToken
 from pages.kit.picture.place import At
 from pages.kit.picture.query import WRITTEN
@@ -146,7 +145,8 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     offered = tries.tries(query.name, shown.left.model)
     _ = query["shuffle"]  # which changes nothing here; what cannot be used of it is said
     sides = {"on the left": shown.left, "on the right": shown.right}
-    at, digest = query.place(shown.of_sides[0]), f"{left.digest}-{right.digest}"
+    at = query.place(shown.of_sides[0], shown.left.run.columns)
+    digest = f"{left.digest}-{right.digest}"
     notices = [*of_the_left, *side.told, *_notices(shown)]
     header: ComparePicture = {
         **_header(shown, at),
@@ -193,18 +193,19 @@ def _header(shown: Pair, at: At) -> _OfBoth:
 def _side(shown: Pair, side: int, title: str) -> CompareSide:
     picture, at = (shown.left, shown.right)[side], shown.places[side]
     settings, model, by_words = picture.settings, picture.model, shown.words is not None
+    of_mean = means.heads_of(shown.look, at, *picture.run.weights.shape[:2])
     layers, heads, n, keys = picture.run.weights.shape
     rows = None if by_words else pairs.in_head(picture, at.layer, at.head)
     cells = settings.forbidden_cells(model, n, keys)
-    if by_words or shown.is_of_two_models:
-        allow = of_head(settings.allowed_cells(model, n, keys), at.head)
+    if by_words or shown.is_of_two_models or of_mean is not None:
+        allow = means.allowed(settings.allowed_cells(model, n, keys), at.head, of_mean)
         cells = [write_cells(~pairs.allowed(shown, allow, side))]
     return {
         "tokens": shown.of_sides[side],
         "columns": picture.run.columns,
         "ends": (0, 0) if by_words else picture.run.ends,
         "title": title,
-        "story": "" if by_words or shown.look.mean else pairs.story(picture, at.layer, at.head),
+        "story": "" if by_words or of_mean is not None else pairs.story(picture, at.layer, at.head),
         "repeated": list(rows.places) if rows else [],
         "label": f"{words.label(settings, model)}, {model.origin} weights",
         "fitness": pairs.fitness(picture),
@@ -220,15 +221,15 @@ def _side(shown: Pair, side: int, title: str) -> CompareSide:
 
 def _mean(shown: Pair) -> str:
     """Over which heads the maps are the mean, "" of one head."""
-    if not shown.look.mean:
-        return ""
-    of_each = [
-        means.heads_of(shown.look, at, *side.run.weights.shape[:2]) or []
-        for side, at in zip((shown.left, shown.right), shown.places, strict=True)
-    ]
-    counts = " and ".join(map(str, dict.fromkeys(map(len, of_each))))
+    counts = []
+    for side, at in zip((shown.left, shown.right), shown.places, strict=True):
+        heads = means.heads_of(shown.look, at, *side.run.weights.shape[:2])
+        if heads is None:
+            return ""
+        counts.append(len(heads))
+    told = " and ".join(map(str, dict.fromkeys(counts)))
     whose = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in sight"}[shown.look.mean]
-    return f"The mean over {counts} heads {whose}."
+    return f"The mean over {told} {'head' if set(counts) == {1} else 'heads'} {whose}."
 
 
 def _notices(shown: Pair) -> list[str]:

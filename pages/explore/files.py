@@ -4,15 +4,16 @@ from cachetools import LRUCache
 
 from mha_core.show import standalone
 from mha_core.show.html import check_size
-from pages.kit.draw.tables import Table, map_of, npz_of
-from pages.kit.picture import models, pictures, words
+from pages.kit.draw import numbers
+from pages.kit.draw.tables import Table, npz_of
+from pages.kit.picture import means, models, pictures, words
+from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.place import At
-from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared
 from pages.kit.picture.take_along import of_link
 
-from . import first_row, heads_overview
+from . import first_row, heads_overview, reading
 from .other_views import parse_view
 
 KEPT_BYTES = 8 * 2**20  # of pages that were made last
@@ -20,11 +21,25 @@ KEPT_BYTES = 8 * 2**20  # of pages that were made last
 
 def tables(raw: bytes) -> list[Table]:
     """The map in focus, and where they are shown the measures of all heads. Raises a HeadlightError."""
-    sides, at = of_link(raw)
-    run = pictures.picture(sides["run"]).run
-    name, state = parse_view(Query(raw)["view"])
-    measures = [heads_overview.table(sides["run"], state)] if name == "heads" else []
-    return [map_of(f"layer {at.layer} head {at.head}: query / key", run, at.layer, at.head), *measures]
+    query = LinkQuery(raw)
+    settings, _ = query.within()
+    name, state = parse_view(query["view"])
+    measures = [heads_overview.table(settings, state)] if name == "heads" else []
+    return [_map(query, settings), *measures]
+
+
+def _map(query: LinkQuery, settings: Settings) -> Table:
+    """The map in focus as it stands on the page: a head's or a mean, of tokens or words."""
+    picture, at, look = pictures.picture(settings), query.at, query.look
+    weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.columns
+    heads, read = means.heads_of(look, at, *query.sizes), reading.reading_of(picture, look)
+    name = f"layer {at.layer} head {at.head}" if heads is None else f"mean of {numbers.count(len(heads), 'head')}"
+    values = weights[at.layer, at.head] if heads is None else means.mean_of(weights, heads)
+    if read is not None:
+        told = read.in_words(values)
+        rows, columns, values = told["rows"] or rows, told["columns"] or columns, read.of(values)
+        name += ", rows sum to 1 without what is not shown" if any(read.hidden) else ""
+    return Table(f"{name}: query / key", rows, columns or rows, values)
 
 
 def npz(raw: bytes) -> bytes:

@@ -179,9 +179,7 @@ class Request:
         n, keys = picture.run.weights.shape[2:]
         if self.heads is None and self.reading is None:
             return picture.settings.forbidden_cells(picture.model, n, keys)
-        allow = picture.settings.allowed_cells(picture.model, n, keys)
-        if allow.dim() == 3:
-            allow = allow[[self.at.head] if self.heads is None else [head for _, head in self.heads]].any(dim=0)
+        allow = means.allowed(picture.settings.allowed_cells(picture.model, n, keys), self.at.head, self.heads)
         return [write_cells(~(allow if self.reading is None else self.reading.allowed(allow)))]
 
     def _effect(self) -> EffectHere | None:
@@ -344,7 +342,7 @@ def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
         pinned = pictures.pinned(settings, at.layer, at.head)
     except HeadlightError:
         return None
-    return pinned, at.on(pinned.tokens, goes_on=models.goes_on(settings.model))
+    return pinned, at.on(pinned.tokens, pinned.columns, goes_on=models.goes_on(settings.model))
 
 
 def _request(raw: bytes) -> Request:
@@ -352,7 +350,8 @@ def _request(raw: bytes) -> Request:
     settings, left_out = query.within()
     untouched, picture = pictures.both(settings.untouched, settings)
     before = untouched if settings != settings.untouched else None
-    at = first_row.on(query.place(picture.run.tokens), query.at, untouched)
+    place = query.place(picture.run.tokens, picture.run.columns)
+    at = first_row.on(place, query.at, untouched)
     pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.leave_out("pin")

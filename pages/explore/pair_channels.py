@@ -7,12 +7,13 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core import Model, Step
+from mha_core.errors import Unsupported
 from mha_core.measure.channels import Channels, channels, channels_of_call
 from mha_core.pretrained.foreign import ForeignModel
 from mha_core.pretrained.seam import Call
 from pages.kit.draw import numbers
 from pages.kit.draw.packing import pack_focus
-from pages.kit.picture import models, pictures, traces, words
+from pages.kit.picture import abilities, models, pictures, traces, words
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
@@ -65,7 +66,7 @@ def answer(query: LinkQuery) -> bytes:
     """The pair that a link looks at; without a key the one that its row looks at most. Raises a HeadlightError."""
     settings, _ = query.within()
     layer = layer_of(settings, query.at.layer)
-    at = query.place(layer.tokens)
+    at = query.place(layer.tokens, layer.keys)
     weights = layer.weights[at.head]
     row = min(at.row or 0, len(weights) - 1)
     key = int(weights[row].argmax()) if at.key is None else min(at.key, weights.shape[1] - 1)
@@ -95,6 +96,8 @@ def layer_of(settings: Settings, layer: int) -> Layer:
     model = pictures.model_of(settings)
     if isinstance(model, ForeignModel):
         return _called(settings, layer)
+    if "steps" not in model.can:
+        raise Unsupported(abilities.reason(model, "steps"))
     traced = traces.traced(settings, layer, "fused")
     weights = next(step.value for step in traced.steps if step.name == "weights")[0]
     keys = pictures.tokens(settings) if model.group == "cross" else traced.tokens

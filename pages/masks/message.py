@@ -128,7 +128,7 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     recordings.refuse(query.model)
     settings, left_out = query.within()
     unmasked, picture = pictures.both(before(settings), settings)
-    at = query.place(picture.run.tokens)
+    at = query.place(picture.run.tokens, picture.run.columns)
     for key in KEYS:
         query[key]  # what cannot be used is said, in use or not
     runs = [unmasked.run, picture.run]

@@ -217,6 +217,13 @@ def test_a_translator_s_groups_and_a_model_of_pictures() -> None:
         assert off["label"].startswith("1 head off")
         pair, _ = picture_of("pair", model=f"dates-sinusoidal-1~{group}")
         assert pair["notices"] == said["notices"]
+        for route in ("maps", "pair", "masked"):
+            placed = {
+                key: picture_of(route, model=f"dates-sinusoidal-1~{group}", at=f"0.0.1.{key}")[0]
+                for key in (columns - 1, columns)
+            }
+            assert [of["key"] for of in placed.values()] == [columns - 1, None], "a key is one of the columns"
+            assert [of["unusable"] for of in placed.values()] == [{}, {"at": ["0.0"]}]
         assert pair["contrast"] == f"One thing differs: {'positions' if group != 'cross' else 'temperature'}."
         assert said["pieces"] == ["[START] marks the start."] * (group == "cross") or group != "cross"
     with pytest.raises(Refused, match="reads pictures, not sentences"):

@@ -25,6 +25,7 @@ from pages.kit.draw.pages import PAGES
 from pages.kit.lessons.course import course
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture import pictures, sharing
+from pages.kit.picture.limits import LONGEST_TEXT
 from pages.kit.picture.models import SMOLLM2
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
@@ -62,6 +63,13 @@ def test_explores_files_are_of_the_links_picture(model: Model) -> None:
     assert head[0] == "layer 2 head 5: query / key"
     assert [text.removeprefix("'") for text in head[1:]] == run.tokens
     assert np.array_equal(np.array([row[1:] for row in rows], np.float32), run.weights[2, 5].numpy())
+    head, *rows = rows_of("explore.csv", **link, look="mean")
+    assert head[0] == "mean of 12 heads: query / key"
+    assert np.array_equal(np.array([row[1:] for row in rows], np.float32), run.weights[2].mean(dim=0).numpy())
+    head, *rows = rows_of("explore.csv", s="unbelievable", look="words_nospecials_renorm")
+    assert head[0] == "layer 3 head 1, rows sum to 1 without what is not shown: query / key"
+    assert head[1:] == ["[CLS]", "unbelievable", "[SEP]"]
+    assert [list(map(float, row[1:])) for row in rows] == [[0, 1, 0]] * 3
     arrays = arrays_of("explore.npz", **link)
     assert np.array_equal(arrays["weights"], run.weights.numpy())
     assert arrays["tokens"].tolist() == run.tokens
@@ -222,10 +230,10 @@ def test_shapes_gives_the_step_in_sight_and_all_steps(model: Model) -> None:
         assert arrays[step].shape == next(one.shape for one in run.steps if one.name == step)
 
 
-@pytest.mark.parametrize(("route", "link"), [("explore.csv", {"s": "x" * 12_001}), ("shapes.npz", {"s": "x" * 12_001})])
-def test_what_cannot_be_shown_is_a_sentence_and_no_file(route: str, link: dict[str, str]) -> None:
+@pytest.mark.parametrize("route", ["explore.csv", "shapes.npz"])
+def test_what_cannot_be_shown_is_a_sentence_and_no_file(route: str) -> None:
     with pytest.raises(HeadlightError):
-        made(route, **link)
+        made(route, s="x" * (LONGEST_TEXT + 1))
 
 
 def handout(**asked: str) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:

@@ -94,6 +94,6 @@ def test_a_picture_of_all_maps_is_of_at_most_512_tokens(shipped: Path, monkeypat
     monkeypatch.setattr(settings, "MOST_TOKENS", 3)
     with pytest.raises(ValueError, match="can read 3"):
         answer("maps", b"s=one+two+three")
-    with pytest.raises(Refused, match=r"has 3 tokens; this page shows 2\. Remove about 1 word") as refused:
+    with pytest.raises(Refused, match=r"has 3 tokens; here it may have 2\. Remove about 1 word") as refused:
         LinkQuery(f"s=one+two+three&model={NAME}".encode()).within(most=2)
     assert (refused.value.key, refused.value.fits) == ("s", len("one two"))

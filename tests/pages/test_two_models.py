@@ -52,6 +52,14 @@ def test_the_right_models_own_controls_and_place() -> None:
     assert header["defaults"]["pos2"] == "as trained"
 
 
+def test_a_mean_may_look_where_one_of_its_heads_may() -> None:
+    painted = {"mask": "painted", "on": "none", "p": "6.3rFB"}  # in one head alone
+    header, _ = asked(s="a b c d", **painted, mask2="none", look="mean")
+    one, _ = asked(s="a b c d", **painted, mask2="none")
+    assert len(one["sides"][0]["forbidden"]) == 12
+    assert [side["forbidden"] for side in header["sides"]] == [[""], [""]]
+
+
 def test_words_of_two_sentences_are_compared_by_their_places_where_they_are_as_many() -> None:
     header, _ = asked(**BOTH, s2="Incredibly, she didn't stop")
     assert header["fits"]

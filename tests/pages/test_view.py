@@ -34,6 +34,9 @@ def test_a_place_fits_a_sentence_that_has_its_row_and_key() -> None:
     tokens = ["[CLS]", "it", "[SEP]"]
     assert [At(3, 1, row).fits(tokens) for row in (None, 0, 2, 3)] == [True, True, True, False]
     assert [At(3, 1, 0, key).fits(tokens) for key in (2, 3)] == [True, False]
+    columns = ["v", "w", "x", "y"]
+    assert [At(3, 1, 0, key).fits(tokens, columns) for key in (3, 4)] == [True, False]
+    assert [At(3, 1, 0, key).on(tokens, columns).key for key in (3, 4)] == [3, None]
 
 
 @given(looks)

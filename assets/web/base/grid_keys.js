@@ -1,6 +1,7 @@
 // The keyboard on grids: one cell of a canvas that can have the focus, and where the keys lead from it.
 
 import { h, setAttribute } from "./dom.js";
+import { keep, kept } from "./kept.js";
 
 /** @typedef {[number, number]} Place row and column */
 
@@ -11,8 +12,20 @@ export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1],
 export const isShortcut = (event) =>
   event.metaKey || ((event.ctrlKey || event.altKey) && !event.getModifierState("AltGraph"));
 
-/** A key that somebody types into a field. @param {Event} event */
+const LETTERS = "headlight-letters"; // kept where a visitor has switched them off
+
+/** Single letters and signs are keys of the page. */
+export const lettersAct = () => kept("localStorage", LETTERS) !== false;
+
+/** They are none from now on, or they are again. */
+export const switchLetters = () => keep("localStorage", LETTERS, lettersAct() ? false : null);
+
+/** A key that is no wish of the page: typed into a field, or a letter or sign where these are switched off.
+ * @param {KeyboardEvent} event
+ */
 export function isTyped(event) {
+  const isLetter = [...(event.key ?? "")].length === 1 && event.key !== " ";
+  if (isLetter && !lettersAct()) return true;
   const [target] = event.composedPath();
   return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
 }

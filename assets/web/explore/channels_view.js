@@ -67,7 +67,7 @@ export class ChannelsView {
   /** @param {Inks} inks */
   draw(inks) {
     const { answer, state, grid, table } = this;
-    this.order.press(state);
+    this.order.press(state === SORTED ? SORTED : "");
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
     fill(this.said, answer.said, "p", setText);

@@ -35,7 +35,9 @@ import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import exploreCss from "./explore.css" with { type: "css" };
+import listingCss from "../picture/listing.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
+import otherCss from "./other_views.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
@@ -45,9 +47,10 @@ const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
   "Keyboard: arrows move between heads and cells, Enter enlarges or picks, s shows one head alone, h hides it, o switches it off in the model.",
 ].join(" ");
+const WHOLE = /** @type {[number, number]} */ ([0, 0]); // no token is left out at either end
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
-const STYLES = [viewCss, choicesCss, exploreCss, nextCss, barCss, stageCss];
+const STYLES = [viewCss, choicesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
 
 /** @extends {PlaceView<Picture>} */
 export class Explore extends PlaceView {
@@ -68,7 +71,7 @@ export class Explore extends PlaceView {
       refuse: (sentence) => this.compare(sentence),
     };
     this.proof = new Wire(proved, this.here.signal);
-    this.cut = /** @type {[number, number]} */ ([0, 0]); // tokens left out at both ends
+    this.cut = WHOLE; // tokens left out at both ends
     this.matching = false; // maps and picture are of one sentence and setting
     this.underWay = new UnderWay(this, PLACE);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
@@ -328,7 +331,7 @@ export class Explore extends PlaceView {
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.keepWithin(maps.n, maps.keys.length);
-    this.cut = specials(maps, look);
+    this.cut = picture.tile ? WHOLE : specials(maps, look);
     this.matching = picture.digest === maps.digest;
     const fits = this.matching && isOf(picture, at, look);
     this.sight = this.reading.sight(fits);

@@ -118,7 +118,7 @@ export class ExploreBar {
     this.drawLayers(shownAll);
     this.scales.press(look.scale);
     setAttribute(this.specials, "aria-pressed", String(!look.nospecials));
-    this.specials.hidden = !hasSpecials(view.maps);
+    this.specials.hidden = !hasSpecials(view.maps) || picture.tile > 0;
     this.drawSort();
     const id = `${at.layer}.${at.head}`;
     setAttribute(this.solo, "aria-pressed", String(look.solo === id));

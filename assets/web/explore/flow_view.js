@@ -74,13 +74,18 @@ export class FlowView {
     const { answer, view } = this;
     if (!answer) return;
     const level = answer.layers - row;
-    view.go(level ? { layer: level - 1, row: token, key: null } : { row: answer.row, key: token });
+    if (level) {
+      view.place({ layer: level - 1 });
+      return view.focus.pickRow(token);
+    }
+    view.look.keys = [];
+    return view.go({ row: answer.row, key: token });
   }
 
   /** @param {Inks} inks */
   draw(inks) {
     const { answer, state, grid, view } = this;
-    this.measure.press(state);
+    this.measure.press(state === NORM ? NORM : "");
     const [, norm] = this.measure.buttons;
     norm.disabled = Boolean(answer?.noNorm);
     if (answer?.noNorm) setAttribute(norm, "title", answer.noNorm);

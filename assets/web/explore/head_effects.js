@@ -39,7 +39,7 @@ export class HeadEffects {
   take(bytes) {
     /** @type {import("../base/messages.js").HeadCosines} */
     const { cosines } = JSON.parse(new TextDecoder().decode(bytes));
-    this.values = Float32Array.from(cosines.flat(), (cosine) => 1 - cosine);
+    this.values = Float32Array.from(cosines.flat(), (cosine) => Math.max(0, 1 - cosine)); // below 0 is rounding
     this.of = this.asked;
     this.end("");
     this.come();

@@ -120,7 +120,7 @@ export class Pool {
     }
   }
 
-  /** The same measures over all texts until now. @param {Measure[]} measures @returns {Measure[]} */
+  /** The same measures over all texts until now. @param {Omit<Measure, "values">[]} measures @returns {Measure[]} */
   of(measures) {
     return measures.map((one) => {
       const had = this.#sums.get(one.name);

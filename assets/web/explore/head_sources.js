@@ -60,10 +60,10 @@ export class HeadSources {
 
   /** @param {string} on */
   press(on) {
-    this.refusal = "";
+    if (on === OWN) return this.file.click();
+    this.refusal = ""; // it was of another
     this.ours.stop(); // asked for again, if it was refused
-    if (on === OWN) this.file.click();
-    else this.choose(on);
+    return this.choose(on);
   }
 
   async read() {

@@ -126,8 +126,8 @@ export class HeadsView {
 
   /** @returns {Measure[]} */
   get measures() {
-    const { effects, sources, ofText } = this;
-    if (sources.isCollection) return sources.texts.measures(ofText);
+    const { effects, sources, ofText, header } = this;
+    if (sources.isCollection) return sources.texts.measures(header?.measures ?? []);
     const values = sources.on ? null : effects.now;
     return values ? ofText.map((one) => (one.name === EFFECT ? { ...one, values } : one)) : ofText;
   }
@@ -150,7 +150,14 @@ export class HeadsView {
     this.plot.draw(columns, inks);
     this.names.draw(columns, header.names);
     this.table.draw(columns);
-    const without = measures.filter(({ values, missing }) => !values && missing);
-    setText(this.without, without.map(({ title, missing }) => `No ${title}: ${missing.replace(/\.$/, "")}.`).join(" "));
+    setText(this.without, withoutOf(measures));
   }
+}
+
+/** Why some measures are not there, those with one reason together. @param {Measure[]} measures */
+function withoutOf(measures) {
+  const reasons = /** @type {Map<string, string[]>} */ (new Map());
+  for (const { title, values, missing } of measures)
+    if (!values && missing) reasons.set(missing, [...(reasons.get(missing) ?? []), title]);
+  return [...reasons].map(([why, titles]) => `No ${titles.join(", ")}: ${why.replace(/\.$/, "")}.`).join(" ");
 }

@@ -14,7 +14,7 @@ export class MaskedWord {
   /** @param {Explore} view */
   constructor(view) {
     this.view = view;
-    this.press = button("", () => this.ask(), { class: "toggle" });
+    this.press = button("", () => this.ask(), { class: "toggle", title: "of the whole word, all its pieces" });
     this.said = span("label");
     this.said.setAttribute("role", "status");
     this.refusal = { of: "", said: "" }; // the query that it is of
@@ -50,8 +50,8 @@ export class MaskedWord {
   }
 
   draw() {
-    const { maps, at } = this.view;
-    setText(this.press, `put a mask in place of ${quoted(maps.tokens[at.row])}`);
+    const { maps, sight } = this.view;
+    setText(this.press, `put a mask in place of ${quoted(sight.tokens[sight.row])}`);
     this.element.hidden = maps.columns !== null;
     setText(this.said, this.refusal.said && this.refusal.of === String(this.query) ? this.refusal.said : "");
   }

@@ -3,6 +3,7 @@
 import { button, setAttribute } from "../base/dom.js";
 import { choosesMean, meanOf } from "../link/look.js";
 import { meanChoice } from "../picture/mean_choice.js";
+import { many } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../wire/packets.js").Maps} Maps */
@@ -44,10 +45,10 @@ export class MeanMap {
   get place() {
     const { maps, at, look } = this.view;
     const mean = meanOf(look);
-    if (mean === "meanall") return `mean over the ${maps.layers * maps.heads} heads of all layers`;
+    if (mean === "meanall") return `mean over the ${many(maps.layers * maps.heads, "head")} of all layers`;
     if (mean === "meanseen")
       return look.all ? "mean over the heads in sight" : `layer ${at.layer}, mean over the heads in sight`;
-    return `layer ${at.layer}, ${mean ? `mean over ${maps.heads} heads` : `head ${at.head}`}`;
+    return `layer ${at.layer}, ${mean ? `mean over ${many(maps.heads, "head")}` : `head ${at.head}`}`;
   }
 
   /** What the map in focus is called. */

@@ -2,7 +2,7 @@
 
 import { changed } from "../link/changes.js";
 import { sortKey } from "../picture/heads_order.js";
-import { headName, writeAt } from "../link/look.js";
+import { headName, meanOf, writeAt } from "../link/look.js";
 
 /** @typedef {import("../link/changes.js").Controls} Controls */
 /** @typedef {import("./explore.js").Explore} Explore */
@@ -61,6 +61,7 @@ export class ModelChanges {
   set sentence({ text, rowChosen, ...at }) {
     const { view } = this;
     view.text = text;
+    view.look.keys = []; // of the tokens before
     view.place(at);
     view.rowChosen = rowChosen;
   }
@@ -100,6 +101,8 @@ export class ModelChanges {
     for (const [key, value] of Object.entries({ ...controls, pos: controls.pos ?? "as trained" }))
       if (value !== null) link.append(`${key}2`, value);
     for (const id of view.off) link.append("off2", headName(id));
+    const mean = meanOf(view.look);
+    if (mean && mean !== "meanseen") link.set("look", mean); // which Compare has too
     return `./compare?${link}`;
   }
 

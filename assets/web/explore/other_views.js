@@ -65,6 +65,7 @@ export class OtherViews {
   /** Another state of a view. @param {OtherView} one @param {string} state */
   change(one, state) {
     one.state = state;
+    setText(this.refusal, ""); // it was of the state before
     this.view.chose();
   }
 

@@ -17,6 +17,7 @@ const WORDS = "the weights on the pieces of a word are added up, its rows averag
 const RENORM = "each row is divided by what is shown of it";
 const SEVERAL = "a press on a cell adds its key to those that are chosen; so do Shift and a click, and Shift and Enter";
 const ALL = "Nothing would be left, so every token is shown.";
+const LONG = "of so long a text every token is shown";
 const toggle = { class: "toggle" };
 
 export class ReadingAids {
@@ -60,8 +61,8 @@ export class ReadingAids {
     const tokens = words?.rows ?? maps.tokens;
     const keys = maps.columns ? (words?.columns ?? maps.keys) : tokens;
     const weights = fits ? picture.weights : null;
-    const [first, last] = specials({ tokens, ends: maps.ends, columns: maps.columns }, look);
-    const isRead = words !== null || (look.renorm && first + last > 0 && !picture.tile);
+    const [first, last] = picture.tile ? [0, 0] : specials({ tokens, ends: maps.ends, columns: maps.columns }, look);
+    const isRead = words !== null || (look.renorm && first + last > 0);
     const own = isRead ? null : mean.map;
     const bytes = () => (weights ? picture.bytes() : new Uint8Array(tokens.length * keys.length));
     return {
@@ -96,6 +97,7 @@ export class ReadingAids {
   /** How it is read, and what of the row in focus is not shown. */
   get said() {
     const { picture, sight, look, maps } = this.view;
+    if (picture.tile) return "";
     const [front, back] = look.nospecials ? maps.ends : [0, 0];
     const isAll = !sight.first && !sight.last && !maps.columns && (front || back || look.nofirst);
     return [look.words && picture.reading?.said, isAll && ALL, this.leftOut].filter(Boolean).join(" ");
@@ -124,11 +126,14 @@ export class ReadingAids {
   }
 
   draw() {
-    const { look, maps, sight } = this.view;
+    const { look, maps, sight, picture } = this.view;
+    const isLong = picture.tile > 0;
     setAttribute(this.more, "aria-pressed", String(this.adds));
     setAttribute(this.words, "aria-pressed", String(look.words));
+    this.words.disabled = isLong;
+    setAttribute(this.words, "title", isLong ? LONG : WORDS);
     setAttribute(this.first, "aria-pressed", String(!look.nofirst));
-    this.first.hidden = maps.ends[0] > 0 || maps.columns !== null;
+    this.first.hidden = maps.ends[0] > 0 || maps.columns !== null || isLong;
     setAttribute(this.renorm, "aria-pressed", String(look.renorm));
     this.renorm.disabled = !look.renorm && !sight.first && !sight.last;
     setAttribute(this.renorm, "title", this.renorm.disabled ? "leave out tokens first: every row sums to 1" : RENORM);

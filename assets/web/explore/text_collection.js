@@ -112,7 +112,7 @@ export class CollectionRun {
     return Boolean(this.collection && this.at < this.collection.sentences.length);
   }
 
-  /** What was measured until now; the same as long as nothing new has come. @param {Measure[]} measures */
+  /** What was measured until now; the same as long as nothing new has come. @param {Omit<Measure, "values">[]} measures */
   measures(measures) {
     if (this.made.texts !== this.pool.texts || this.made.pool !== this.pool || !this.made.of.length)
       this.made = { pool: this.pool, texts: this.pool.texts, of: this.pool.of(measures) };

@@ -3,6 +3,7 @@
 
 import { makeOpener, makeSheet } from "./control_sheet.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
+import { lettersAct, switchLetters } from "../base/grid_keys.js";
 import { addressOf, PAGES, pageNow } from "../base/page_list.js";
 import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
@@ -61,6 +62,20 @@ const makeSkip = () =>
     },
     "Skip to main content",
   );
+
+/** The second: whoever speaks to the page, or hits keys by chance, switches the keys of one letter off (WCAG 2.1.4). */
+function makeLetters() {
+  const name = () => `Keys of one letter: ${lettersAct() ? "on" : "off"}`;
+  const act = () => {
+    switchLetters();
+    setText(press, name());
+  };
+  const press = button(name(), act, {
+    class: "skip",
+    title: "P, N, B, those of the projector, of lessons and of rooms",
+  });
+  return press;
+}
 
 /** Arrows walk along the pages of a group, and open it; on a phone along those of all. @param {KeyboardEvent} event */
 function walk(event) {
@@ -129,6 +144,7 @@ function make() {
     "header",
     { id: ID },
     makeSkip(),
+    makeLetters(),
     home,
     menu,
     h("nav", { "aria-label": "Pages" }, ...groups),

@@ -63,15 +63,20 @@ export class WeightsPanels {
   draw(picture, { row, key }, weights, asTable, theme, colours, roomFor) {
     const { tokens, layer, head, look } = picture;
     const keys = picture.columns ?? tokens;
+    const isMean = meanOf(parseLook(look)) !== "";
     setText(this.without, picture.without);
     setText(this.elements[0].querySelector("h2"), picture.cards.length ? "Weights before" : "Weights");
     setText(this.sums, picture.sums);
     this.maps.forEach((own, at) => {
       const map = { size: tokens.length, bytes: weights[at].bytes };
-      const of = meanOf(parseLook(look)) ? "Mean over heads" : `Layer ${layer} head ${head}`;
+      const of = isMean ? "Mean over heads" : `Layer ${layer} head ${head}`;
       const name = `${of}, weights ${at ? "after" : "before"}`;
-      const forbidden = forbids(at ? picture.forbidden : picture.forbiddenBefore, head, tokens.length, keys.length);
-      const shown = wholeMap(tokens, weights[at].weights, { keys, map, name, row, key, theme, forbids: forbidden });
+      const forbidden = at ? picture.forbidden : picture.forbiddenBefore;
+      const each = (isMean ? [...forbidden.keys()] : [head]).map((own) =>
+        forbids(forbidden, own, tokens.length, keys.length),
+      );
+      const isBlocked = (/** @type {number} */ i, /** @type {number} */ j) => each.every((blocks) => blocks(i, j));
+      const shown = wholeMap(tokens, weights[at].weights, { keys, map, name, row, key, theme, forbids: isBlocked });
       own.draw(shown, asTable, colours, roomFor(own.map));
       setText(this.laws[at], [LAW, SIGMA][at] + own.map.omits);
     });

@@ -189,12 +189,12 @@ class LinkQuery(Query):
         """The place looked at; the first one where the model has no such head."""
         return self._usable("at", lambda: super(LinkQuery, self).at, At.of(self.default("at")))
 
-    def place(self, tokens: Sequence[str]) -> At:
-        """The same on a sentence, whose row and key it must have."""
+    def place(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> At:
+        """The same on a sentence, which must have row and key; `columns`: what has the key, where that is another."""
         at = self.at
-        if not at.fits(tokens):
+        if not at.fits(tokens, columns):
             self.leave_out("at", usable=[f"{at.layer}.{at.head}"])
-        return at.on(tokens, goes_on=models.goes_on(self.name))
+        return at.on(tokens, columns, goes_on=models.goes_on(self.name))
 
     @property
     def look(self) -> Look:
@@ -251,7 +251,7 @@ class LinkQuery(Query):
 
 
 def _who_reads(model: Model, limit: int) -> str:
-    return "this page shows" if limit < model.sizes.max_len else "the model can read"
+    return "here it may have" if limit < model.sizes.max_len else "the model can read"
 
 
 def answer_of(

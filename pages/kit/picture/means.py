@@ -26,6 +26,12 @@ def heads_of(look: Look, at: At, layers: int, heads: int) -> list[tuple[int, int
     return [pair for pair in (whole if "all" in look.switches else own) if pair not in look.hidden] or own
 
 
+def allowed(allow: Tensor, head: int, heads: Heads | None) -> Tensor:
+    """The cells (i, j) where the map in focus may have a weight, out of a mask for all heads or one a head: of a mean
+    where any of its heads may look."""
+    return allow if allow.dim() == 2 else allow[[head] if heads is None else [own for _, own in heads]].any(dim=0)
+
+
 def mean_of(weights: Tensor, heads: Heads) -> Tensor:
     """The mean (i, j) of these of the maps (layers, h, i, j)."""
     layers = {layer for layer, _ in heads}

@@ -39,11 +39,12 @@ class At:
         """What a usable text says."""
         return cls(*(int(number) for number in text.split(".")))
 
-    def fits(self, tokens: Sequence[str]) -> bool:
-        """True when the sentence has this row and key."""
-        return all(place is None or place < len(tokens) for place in (self.row, self.key))
+    def fits(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> bool:
+        """True when the sentence has this row and key; `columns`: what has the key, where that is another."""
+        sides = ((self.row, tokens), (self.key, tokens if columns is None else columns))
+        return all(place is None or place < len(side) for place, side in sides)
 
-    def on(self, tokens: Sequence[str], *, goes_on: bool = False) -> At:
+    def on(self, tokens: Sequence[str], columns: Sequence[str] | None = None, *, goes_on: bool = False) -> At:
         """The same on a sentence: a row or key that it does not have is dropped, and a missing row is chosen.
 
         Chosen is the first "it", whose referent is the classic question; otherwise the first word, and of a text
@@ -51,7 +52,7 @@ class At:
         """
         n = len(tokens)
         if self.row is not None and self.row < n:
-            return self if self.key is None or self.key < n else replace(self, key=None)
+            return self if self.fits(tokens, columns) else replace(self, key=None)
         row = n - 1 if goes_on else tokens.index("it") if "it" in tokens else min(1, n - 1)
         return replace(self, row=row, key=None)
 

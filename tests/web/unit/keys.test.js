@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isShortcut } from "../../../assets/web/base/grid_keys.js";
+import { isShortcut, isTyped, lettersAct, switchLetters } from "../../../assets/web/base/grid_keys.js";
 import { wishOf as ofLesson } from "../../../assets/web/lessons/lesson_keys.js";
 import { stepped, wishOf as ofBar } from "../../../assets/web/picture/projector_bar.js";
 
@@ -37,6 +37,25 @@ test("no key is the bar's and a lesson's", () => {
     assert.notEqual(ofLesson(pressed(key), letters), null, key);
     assert.equal(ofBar(key), null, key);
   }
+});
+
+test("single letters and signs are keys until they are switched off", () => {
+  const items = /** @type {Map<string, string>} */ (new Map());
+  const localStorage = {
+    getItem: (/** @type {string} */ key) => items.get(key) ?? null,
+    setItem: (/** @type {string} */ key, /** @type {string} */ value) => items.set(key, value),
+    removeItem: (/** @type {string} */ key) => items.delete(key),
+  };
+  Object.defineProperty(globalThis, "localStorage", { configurable: true, value: localStorage });
+  const keys = ["p", "N", "7", ".", "?", "é", " ", "Escape", "ArrowLeft", "PageDown"];
+  const typed = () => keys.filter((key) => isTyped(pressed(key)));
+  assert.deepEqual([lettersAct(), typed()], [true, []]);
+  switchLetters();
+  assert.deepEqual([lettersAct(), typed()], [false, ["p", "N", "7", ".", "?", "é"]]);
+  assert.equal(ofLesson(pressed("n"), []), null);
+  assert.notEqual(ofLesson(pressed("PageDown"), []), null);
+  switchLetters();
+  assert.deepEqual([lettersAct(), typed(), items.size], [true, [], 0]);
 });
 
 test("what AltGr writes is no shortcut", () => {
