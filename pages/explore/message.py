@@ -1,7 +1,7 @@
 """What the map view is told of a picture, by the wire: the answer to a link."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -32,6 +32,7 @@ from . import (
     pair_channels,
     pins,
     reading,
+    token_notes,
 )
 from . import masked_word as masked_words
 from .effect import ChangeEffect, effect
@@ -141,7 +142,7 @@ class Request:
             "kinds": self._kinds(),
             "effect": self._effect(),
             "before": self._before(),
-            "pieces": pieces(picture),
+            "pieces": token_notes.in_words(picture),
             "kv": picture.run.kv_heads,
             **self.goes_on,
             "pinTail": pins.pin_tail(settings),
@@ -286,7 +287,7 @@ def _long(raw: bytes, *, with_maps: bool = True) -> bytes:
         "kinds": [[] for _ in run.weights],
         "effect": None,
         "before": None,
-        "pieces": pieces(picture),
+        "pieces": token_notes.in_words(picture),
         "kv": run.kv_heads,
         **goes_on.of_long(picture, query),
         "pinTail": "",
@@ -362,38 +363,6 @@ def _request(raw: bytes) -> Request:
     heads = means.heads_of(look, at, *query.sizes)
     continued, read = goes_on.continuation(picture, query, look.switches), reading.reading_of(picture, look)
     return Request(query, picture, at, pinned, notices, effect(picture), before, continued, look, heads, read)
-
-
-def pieces(picture: Picture) -> list[str]:
-    """What must be explained of the tokens: special ones, pieces of words, bytes, and words that are unknown."""
-    tokens = picture.run.tokens
-    told, n = list[str](), len(tokens)
-    unknown = tokens.count("[UNK]")
-    if picture.settings.model == models.MINILM and 2 * _foreign(tokens) > n - sum(picture.run.ends):
-        other = (
-            " SmolLM2 reads other languages byte by byte: choose it above." if models.is_there(models.SMOLLM2) else ""
-        )
-        told.append(f"This model reads English. To it, all unknown words are the same word, [UNK].{other}")
-    elif unknown:
-        told.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")
-    if mask := masked_words.in_words(picture.model, tokens):
-        told.append(mask)
-    if piece := next((token for token in tokens if token.startswith("##")), ""):
-        told.append(f"Rare words are split: “{piece}” continues the piece before it.")
-    if any(token.startswith("<0x") for token in tokens):
-        told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
-    first, last = picture.run.ends
-    if marks := list(dict.fromkeys([*tokens[:first], *tokens[n - last :]])):
-        where = " and ".join(["the start"] * (first > 0) + ["the end"] * (last > 0))
-        mark = "mark" if len(marks) > 1 else "marks"
-        sinks = " Many heads put much of their weight there." if picture.model.group != "cross" else ""
-        told.append(f"{' and '.join(marks)} {mark} {where}.{sinks}")
-    return told
-
-
-def _foreign(tokens: Sequence[str]) -> int:
-    """How many tokens are unknown, or in letters that are not Latin."""
-    return sum(token == "[UNK]" or token.lstrip("#")[:1] > "ɏ" for token in tokens)
 
 
 def _whose(pinned: Settings, shown: Settings) -> str:

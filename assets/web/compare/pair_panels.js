@@ -160,6 +160,7 @@ export class PairPanels {
     const { layer, head } = picture.sides[n] ?? picture;
     const mean = meanOf(parseLook(picture.look));
     if (mean === "meanall") return "mean over all heads";
+    if (mean === "meanseen") return "mean over the heads in sight";
     if (n === DIFFERENCE && picture.isOfTwo && !mean)
       return picture.sides.map((own) => `L${own.layer} H${own.head}`).join(", ");
     return `layer ${layer} · ${mean ? "mean over its heads" : `head ${head}`}`;

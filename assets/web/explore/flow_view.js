@@ -17,7 +17,7 @@ const NORM = "norm"; // as the link says it
 const [ROLLOUT, BY_NORM] = ["rollout", "attention × value norm"];
 const MOST_ROWS = 20; // tokens of the table
 const HIGH = 460; // pixels, where there are few layers
-const LEGEND = "thickness: the share; straight up: what a token keeps; amber: the strongest path";
+const LEGEND = "thickness: the share; straight up: what a token keeps; orange: the strongest path";
 
 export class FlowView {
   name = "flow";

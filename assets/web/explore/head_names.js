@@ -37,7 +37,7 @@ export class HeadNames {
       const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
       setText(press, this.of.nameOf(at));
       press.onclick = () => this.of.open(at);
-      setText(said, `is most of all ${title} (${who}): ${digits(value)}`);
+      setText(said, `comes nearest to ${title} (${who}): ${digits(value)}`);
     });
     this.drawAlike(nearestHeads(columns, this.of.head, ALIKE));
   }

@@ -60,7 +60,6 @@ def second(step: LessonStep) -> LessonStep | None:
 
 
 def _said_again(step: LessonStep, words: Mapping[str, str]) -> LessonStep:
-
     def ruled(rule: Rule) -> Rule:
         text = _said(rule.text, words)
         return Rule(text, parse(text, LONGEST_WHOLE))

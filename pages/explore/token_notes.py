@@ -1,0 +1,39 @@
+"""What must be explained of the tokens of a sentence."""
+
+from collections.abc import Sequence
+
+from pages.kit.picture import models
+from pages.kit.picture.pictures import Picture
+
+from . import masked_word
+
+
+def in_words(picture: Picture) -> list[str]:
+    """A sentence each on words that are unknown, masks, pieces of words, bytes, and the model's own tokens."""
+    tokens = picture.run.tokens
+    told, n = list[str](), len(tokens)
+    unknown = tokens.count("[UNK]")
+    if picture.settings.model == models.MINILM and 2 * _foreign(tokens) > n - sum(picture.run.ends):
+        told.append("This model reads English. To it, all unknown words are the same word, [UNK].")
+        if models.is_there(models.SMOLLM2):
+            told[-1] += " SmolLM2 reads other languages byte by byte: choose it above."
+    elif unknown:
+        told.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")
+    if mask := masked_word.in_words(picture.model, tokens):
+        told.append(mask)
+    if piece := next((token for token in tokens if token.startswith("##")), ""):
+        told.append(f"Rare words are split: “{piece}” continues the piece before it.")
+    if any(token.startswith("<0x") for token in tokens):
+        told.append("A character that the model does not know whole is read byte by byte, as <0xF0>.")
+    first, last = picture.run.ends
+    if marks := list(dict.fromkeys([*tokens[:first], *tokens[n - last :]])):
+        where = " and ".join(["the start"] * (first > 0) + ["the end"] * (last > 0))
+        mark = "mark" if len(marks) > 1 else "marks"
+        sinks = " Many heads put much of their weight there." if picture.model.group != "cross" else ""
+        told.append(f"{' and '.join(marks)} {mark} {where}.{sinks}")
+    return told
+
+
+def _foreign(tokens: Sequence[str]) -> int:
+    """How many tokens are unknown, or in letters that are not Latin."""
+    return sum(token == "[UNK]" or token.lstrip("#")[:1] > "ɏ" for token in tokens)
