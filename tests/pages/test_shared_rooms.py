@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.kit.rooms import rooms
+from pages.kit.rooms import place, rooms
 from pages.kit.rooms.routes import RoomRoutes
 from pages.kit.rooms.shared import Shared
 from pages.kit.rooms.store import Away, Full
@@ -130,3 +130,10 @@ def test_a_phone_is_one_voter_on_any_server(valkey: Valkey | None) -> None:
             await store.close()
 
     run(main())
+
+
+@pytest.mark.parametrize("named", ["nowhere", "http://rooms:6379", "valkey://rooms:99999/0"])
+def test_an_address_that_can_be_none_is_refused_at_the_start(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(place.VARIABLE, named)
+    with pytest.raises(ValueError, match=r"HEADLIGHT_ROOMS: .* as valkey://HOST:6379/0"):
+        place.of_environment()

@@ -21,16 +21,24 @@ export class AskCard {
       "aria-label": "Answers",
     });
     this.size = /** @type {[number, number]} */ ([0, 0]);
-    this.cell = button("which cell of this map?", () =>
-      ask({ ...OWN, kind: "cell", text: this.text.value.trim() || CELL, size: this.size }),
-    );
+    this.cell = button("which cell of this map?", () => {
+      ask({ ...OWN, kind: "cell", text: this.text.value.trim() || CELL, size: this.size });
+      this.clear();
+    });
     this.sentences = button("a sentence of each", askSentences);
     const own = button("ask the class", () => {
       const options = this.options;
-      if (this.text.value.trim() && options.length > 1) ask({ ...OWN, text: this.text.value.trim(), options });
+      if (!this.text.value.trim() || options.length < 2) return;
+      ask({ ...OWN, text: this.text.value.trim(), options });
+      this.clear();
     });
     this.element = div("ask-card", h("h2", {}, "A question of your own"), this.text, this.lines, own);
     this.element.append(div("ways", this.cell, this.sentences));
+  }
+
+  /** What was asked is not asked again by what is pressed next. */
+  clear() {
+    this.text.value = this.lines.value = "";
   }
 
   get options() {

@@ -85,9 +85,9 @@ class Phone {
       this.door.element,
       large,
       elsewhere,
-      place,
       this.points.element,
       this.form,
+      place,
       this.panel.element,
     );
     page.className = theme;
@@ -234,7 +234,8 @@ class Phone {
     setText(p.code, now.code);
     setText(p.people, isProjector ? `${now.joined} in` : "");
     setAttribute(p.alone, "href", `./${path}?${query}`);
-    document.documentElement.classList.toggle("learning", place !== null);
+    const asks = place !== null && (now.question !== null || now.write === "off"); // sentences need the room
+    document.documentElement.classList.toggle("learning", asks);
     const hidden = now.question?.kind === "cell" ? [{ part: "map", words: [] }] : (place?.step.curtain ?? []);
     drawCurtain(isOpen ? [] : hidden, false, place?.step.picture || USUAL[path] || "");
     setDots(this.dotsOf(now));
@@ -244,7 +245,7 @@ class Phone {
     this.form.hidden = isProjector || now.write !== "asked";
     setText(this.form.querySelector(".name"), text.own);
     setText(p.send, text.send);
-    if (place) this.drawQuestion(now, place, isOpen, text);
+    if (asks) this.drawQuestion(now, place, isOpen, text);
   }
 
   /** What was chosen on the map: by all, once the host shows it; until then this phone's own. @param {State} now */

@@ -32,7 +32,10 @@ export class Points {
     this.rest = h("p", { class: "rest" });
     this.ways = ways.map(([name, act]) => button(name, () => this.open && act(this.open)));
     this.element = h("section", { class: "points", "aria-label": "Sentences", hidden: "" });
-    this.element.append(this.measure, this.line, div("opened", this.text, ...this.ways), this.rest);
+    const step = (/** @type {string} */ text, /** @type {string} */ name, /** @type {1 | -1} */ way) =>
+      button(text, () => this.step(way), { "aria-label": name });
+    const [back, next] = [step("←", "the point before", -1), step("→", "the next point", 1)]; // a finger hits no point
+    this.element.append(this.measure, this.line, div("opened", back, next, this.text, ...this.ways), this.rest);
   }
 
   /** The sentence that is open. */
@@ -67,6 +70,12 @@ export class Points {
     [...this.line.children].forEach((place, at) => {
       setAttribute(place, "aria-pressed", String(this.shown[at].sentence.number === this.chosen));
     });
+  }
+
+  /** Opens the point beside the open one, from the smallest on. @param {1 | -1} way */
+  step(way) {
+    const at = this.shown.findIndex(({ sentence }) => sentence.number === this.chosen);
+    if (this.shown.length) this.choose((Math.max(at, way < 0 ? 0 : -1) + way + this.shown.length) % this.shown.length);
   }
 
   /** @param {number} at */
