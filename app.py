@@ -22,6 +22,7 @@ from streamlit import net_util
 
 from pages.kit.draw import web
 from pages.kit.rooms import page as room
+from pages.kit.rooms import place
 from pages.kit.server import logs, memory, readiness
 from pages.kit.server.gates import HostGate, RouteGate, UploadGate
 from pages.kit.server.headers import SecurityHeaders
@@ -45,6 +46,11 @@ sys.setswitchinterval(SWITCH_SECONDS)
 # `--logger.level=debug` shows everything
 if st.get_option("logger.level") != "debug":
     logs.keep_short()
+
+try:
+    STORE = place.of_environment()
+except ValueError as error:
+    sys.exit(f"headlight: {error}.")
 
 # On an unknown Origin Streamlit asks a host outside for this machine's address. Nothing leaves this machine.
 net_util.get_external_ip = lambda: None
@@ -88,10 +94,9 @@ def machine() -> ASGIApp:
 
 def rooms() -> ASGIApp:
     """The rooms of a class."""
-    from pages.kit.rooms.place import of_environment
     from pages.kit.rooms.routes import RoomRoutes
 
-    return RoomRoutes(of_environment())
+    return RoomRoutes(STORE)
 
 
 def own_files() -> ASGIApp:

@@ -20,7 +20,7 @@ def _previous(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
 
 
 def _next(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    """The token just behind; a causal map has nothing there."""
+    """The token just after; a causal map has nothing there."""
     return j == i + 1
 
 

@@ -114,7 +114,10 @@ def value_share(weights: Tensor, lengths: Tensor) -> Tensor:
         raise SizeError(f"weights {tuple(weights.shape)}, lengths {tuple(lengths.shape)}: need (layers, h, i, j) and j")
 
     pairs = zip(weights.detach(), lengths, strict=True)
-    handed = torch.stack([(maps.float() @ own.float()[..., None])[..., 0] for maps, own in pairs])  # (layers, h, i)
+    # (layers, h, i)
+    handed = torch.stack(
+        [(maps.float() @ own.to(maps.device, torch.float32)[..., None])[..., 0] for maps, own in pairs]
+    )
     sums = handed.sum(dim=1, keepdim=True)
     return torch.where(sums > 0, handed / sums, 0.0).mean(dim=-1).cpu()
 

@@ -11,6 +11,7 @@ from ..trace import Step
 from .measures import head_measures
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from pandas import DataFrame
     from torch import Tensor
 
@@ -31,11 +32,11 @@ def of_map(
         "query_token": [token for token in tokens for _ in range(j)],
         "key": torch.arange(j).repeat(i).numpy(),
         "key_token": [*looked_at] * i,
-        "weight": own.cpu().flatten().numpy(),
+        "weight": _numbers(own),
     }
     recorded = {step.name: step.value for step in steps if step.axes == "b h i j"}
     if "weights" in recorded and torch.equal(recorded["weights"][0].cpu(), weights[layer].cpu()):  # it is this layer
-        data["score"] = recorded["scores"][0, head].detach().cpu().flatten().numpy()
+        data["score"] = _numbers(recorded["scores"][0, head])
     return pd.DataFrame(data)
 
 
@@ -49,3 +50,9 @@ def of_heads(weights: Tensor, ids: list[int] | None, lengths: Tensor | None = No
     table.index = pd.MultiIndex.from_product([range(layers), range(heads)], names=["layer", "head"])
     table.attrs = {"rows": found.rows, "missing": found.missing}
     return table
+
+
+def _numbers(values: Tensor) -> NDArray[Any]:
+    """Of one axis; numpy has no bfloat16."""
+    flat = values.detach().cpu().flatten()
+    return (flat.float() if flat.dtype == torch.bfloat16 else flat).numpy()

@@ -173,9 +173,15 @@ class ForeignModel(Model):
         """
         if trace_layer is not None or implementation is not None:
             raise self.cannot("steps")
-        how: dict[str, Any] = {"mask": mask, "position": position, "heads_off": heads_off}
-        how |= {"temperature": temperature, "values_off": values_off}
-        rows, whole, asked = self._asked(text, target, **how)
+        rows, whole, asked = self._asked(
+            text,
+            target,
+            mask=mask,
+            position=position,
+            heads_off=heads_off,
+            temperature=temperature,
+            values_off=values_off,
+        )
         return runs(self, [rows], whole, replace(asked, all_logits=all_logits))[0]
 
     def call_of_layer(

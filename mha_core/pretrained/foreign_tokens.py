@@ -51,7 +51,7 @@ class Tokens:
 
     def read(self, ids: Sequence[int]) -> list[str]:
         """The tokens of a text as a person reads them there: see `byte_level.in_text`."""
-        labels = [token if (token := self.id_to_token(number)) else f"<{number}>" for number in ids]
+        labels = [self.id_to_token(number) or f"<{number}>" for number in ids]
         if not self.spelling:
             return labels
         return list(map(byte_level.in_text, labels, ["", *labels]))

@@ -161,11 +161,11 @@ def _page(said: StandaloneRun, run: str) -> str:
 @cache
 def _code() -> str:
     """The view with its style sheets, which it puts into the page itself."""
-    return _packed(script("standalone/standalone.js").encode())
+    return _packed(script("standalone/standalone.js").encode(), level=9)
 
 
-def _packed(content: bytes) -> str:
-    return base64.b64encode(zlib.compress(content, LEVEL)).decode("ascii")
+def _packed(content: bytes, level: int = LEVEL) -> str:
+    return base64.b64encode(zlib.compress(content, level)).decode("ascii")
 
 
 def _sentence(run: Run) -> str:

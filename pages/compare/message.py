@@ -14,7 +14,6 @@ from pages.kit.picture import abilities, fitting, means, models, next_token, pic
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
-from pages.kit.picture.mask_codec import allowed, forbidden
 from pages.kit.picture.next_token import NextToken
 from pages.kit.picture.place import At
 from pages.kit.picture.query import WRITTEN
@@ -195,11 +194,11 @@ def _side(shown: Pair, side: int, title: str) -> CompareSide:
     picture, at = (shown.left, shown.right)[side], shown.places[side]
     settings, model, by_words = picture.settings, picture.model, shown.words is not None
     of_mean = means.heads_of(shown.look, at, *picture.run.weights.shape[:2])
-    (layers, heads, n, keys), own = picture.run.weights.shape, model.sizes.n_heads
+    layers, heads, n, keys = picture.run.weights.shape
     rows = None if by_words else pairs.in_head(picture, at.layer, at.head)
-    cells = forbidden(settings.mask, settings.painted, n, own, model.own_mask, keys)
+    cells = settings.forbidden_cells(model, n, keys)
     if by_words or shown.is_of_two_models or of_mean is not None:
-        allow = means.allowed(allowed(settings.mask, settings.painted, n, own, model.own_mask, keys), at.head, of_mean)
+        allow = means.allowed(settings.allowed_cells(model, n, keys), at.head, of_mean)
         cells = [write_cells(~pairs.allowed(shown, allow, side))]
     return {
         "tokens": shown.of_sides[side],
@@ -229,8 +228,8 @@ def _mean(shown: Pair) -> str:
             return ""
         counts.append(len(heads))
     told = " and ".join(map(str, dict.fromkeys(counts)))
-    what = "head" if set(counts) == {1} else "heads"
-    return f"The mean over {told} {what} of {'a layer' if 'mean' in shown.look.switches else 'each model'}."
+    whose = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in sight"}[shown.look.mean]
+    return f"The mean over {told} {'head' if set(counts) == {1} else 'heads'} {whose}."
 
 
 def _notices(shown: Pair) -> list[str]:

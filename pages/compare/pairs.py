@@ -17,7 +17,7 @@ from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
 from pages.kit.picture import abilities, means, models, next_token, words
 from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import MEANS, At, Look, head_name
+from pages.kit.picture.place import At, Look, head_name
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 from pages.kit.picture.words import Figure
@@ -157,7 +157,7 @@ def _of_two_models(pair: Pair) -> str:
         return "Both models cut the text into the same tokens, so the maps are compared token by token."
     lost = [1 - float(side.sum(dim=-1).mean()) for side in pair.maps]
     own = [
-        f"on the {name} {100 * share:.0f} % of a row on average goes to the model’s own tokens, which are left out"
+        f"on the {name} {numbers.percent(share)} of a row on average goes to the model’s own tokens, which are left out"
         for name, share in zip(("left", "right"), lost, strict=True)
         if share > SAME
     ]
@@ -202,7 +202,7 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
     if not pair.fits and not pair.is_of_one_text:
         return []
-    what = "this mean over heads" if set(MEANS) & pair.look.switches else "this head"
+    what = "this mean over heads" if pair.look.mean else "this head"
     finds = pair.is_of_one_text and max(map(measures.previous_token_weight, pair.maps)) >= FINDS_PREVIOUS
     if finds or not pair.fits:
         found = _figure(_on_previous(pair), f"mean weight of {what} on the previous token: {in_words}")

@@ -14,6 +14,7 @@ from pages.kit.picture.sharing import shared
 from pages.kit.picture.take_along import of_link
 
 from . import first_row, heads_overview, reading
+from .other_views import parse_view
 
 KEPT_BYTES = 8 * 2**20  # of pages that were made last
 
@@ -22,7 +23,7 @@ def tables(raw: bytes) -> list[Table]:
     """The map in focus, and where they are shown the measures of all heads. Raises a HeadlightError."""
     query = LinkQuery(raw)
     settings, _ = query.within()
-    name, _, state = query["view"].partition(".")
+    name, state = parse_view(query["view"])
     measures = [heads_overview.table(settings, state)] if name == "heads" else []
     return [_map(query, settings), *measures]
 

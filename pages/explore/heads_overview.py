@@ -37,7 +37,7 @@ class _Named(NamedTuple):
 
 MEASURES = {
     "previous": _Named("previous token", "weight", "average weight on the token just before"),
-    "next": _Named("next token", "weight", "average weight on the token just behind"),
+    "next": _Named("next token", "weight", "average weight on the token just after"),
     "itself": _Named("itself", "weight", "average weight on the token itself, without the first row"),
     "first": _Named("first token", "weight", "average weight on the first token, of all others"),
     "same": _Named("same token", "weight", "average weight on earlier same tokens, of rows that have one"),
@@ -75,10 +75,14 @@ class HeadsOverview(TypedDict):
     names: list[tuple[str, str, str]]  # measure, what heads are called that have much of it, who named them
 
 
-def answer(query: LinkQuery) -> bytes:
-    """All heads on the sentence of a query, or on random tokens, said twice. Raises a HeadlightError."""
+def answer(query: LinkQuery, state: str) -> bytes:
+    """All heads on the sentence of a query, or on random tokens, said twice. Raises a HeadlightError.
+
+    Args:
+        state: of the view; it says whether it is of random tokens.
+    """
     settings, _ = query.within()
-    tokens, found = _on(settings, random="random" in query.look.switches)
+    tokens, found = _on(settings, state)
     missing = {**found.missing, EFFECT: _no_effect(query.model)}
     measures: list[HeadMeasure] = []
     for name, (title, unit, says) in MEASURES.items():
@@ -90,16 +94,17 @@ def answer(query: LinkQuery) -> bytes:
 
 
 def table(settings: Settings, state: str) -> Table:
-    """The same for a file: a row a head. `state` of the view says whether it is of random tokens."""
-    _, found = _on(settings, random="random" in state.split("."))
+    """The same for a file: a row a head."""
+    _, found = _on(settings, state)
     layers, heads = next(iter(found.values.values())).shape
     rows = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
     columns = [f"{MEASURES[name].title} ({MEASURES[name].unit})" for name in found.values]
     return Table("head", rows, columns, torch.stack([own.flatten() for own in found.values.values()], dim=1))
 
 
-def _on(settings: Settings, *, random: bool) -> tuple[int, HeadMeasures]:
+def _on(settings: Settings, state: str) -> tuple[int, HeadMeasures]:
     """Of the sentence, or of random tokens in its place."""
+    random = "random" in state.split(".")
     return _measured(replace(settings, text="", painted="") if random else settings, random)
 
 

@@ -6,7 +6,7 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from mha_core.heads import kinds as cells_of
+from mha_core.heads.kinds import cells, score
 from pages.kit.picture import pictures
 from pages.kit.picture.limits import MOST_OF_IT, STRONG
 from pages.kit.picture.pictures import Picture
@@ -96,7 +96,7 @@ def _after_the_same(tokens: Sequence[str], weights: Tensor) -> Tensor | None:
     """The scores of induction heads, (layers, h), in a model that reads to the right alone; None without a repeat."""
     if weights[0].triu(1).any():  # it looks ahead; of one layer, as all have the same mask
         return None
-    scores = cells_of.score(weights, cells_of.cells("induction", [tokens.index(token) for token in tokens]))
+    scores = score(weights, cells("induction", [tokens.index(token) for token in tokens]))
     return None if scores.isnan().any() else scores
 
 

@@ -137,41 +137,35 @@ def _made_of(tokens: list[str], found: Flow, row: int) -> str:
     inputs = found.masses[0]
     places = [place for place in inputs.argsort(descending=True, stable=True).tolist() if inputs[place] > 0]
     named = places[:NAMED] if row in places[:NAMED] else [*places[: NAMED - 1], row]
-    parts = [f"{'itself' if one == row else f'“{tokens[one]}”'} {_percent(float(inputs[one]))}" for one in named]
+    parts = [f"{'itself' if one == row else f'“{tokens[one]}”'} {numbers.percent(float(inputs[one]))}" for one in named]
     rest = f" and {numbers.count(len(places) - len(named), 'other')}" if len(places) > len(named) else ""
     layers = numbers.count(len(found.masses) - 1, "layer")
-    return f"Behind {layers} “{tokens[row]}” is made of {', '.join(parts)}{rest}."
+    return f"After {layers} “{tokens[row]}” is made of {', '.join(parts)}{rest}."
 
 
 def _path_in_words(tokens: list[str], found: Flow) -> str:
-    """Where the strongest way moves, and how much of its end's share comes that way."""
+    """Where the strongest path moves, and how much of its end's share comes along it."""
     path = found.path
     if not path:
-        return "No way leads to the key that was chosen: nothing of it arrives."
+        return "No path leads to the key that was chosen: nothing of it arrives."
     moves = [
         f"layer {layer}: “{tokens[above]}” ← “{tokens[below]}”"
         for layer, (below, above) in enumerate(pairwise(path))
         if below != above
     ]
-    end, of_all = f"“{tokens[path[0]]}”", _percent(float(found.masses[0][path[0]]))
+    end, of_all = f"“{tokens[path[0]]}”", numbers.percent(float(found.masses[0][path[0]]))
     if not moves:
-        return f"The strongest way from {end} stays with it through all layers."
-    return f"The strongest way from {end} moves in {', '.join(moves)}; {_percent(found.along)} of the {of_all} come so."
+        return f"The strongest path from {end} stays with it through all layers."
+    along = f"{numbers.percent(found.along)} of the {of_all} comes along it"
+    return f"The strongest path from {end} moves in {', '.join(moves)}; {along}."
 
 
 def _left_out(found: Flow, token: str) -> str:
     drawn = len(found.lines)
     if drawn == found.in_all:
         return f"All {drawn:,} lines are drawn."
-    share = _percent(sum(line.share for line in found.lines) / (len(found.masses) - 1))
+    share = numbers.percent(sum(line.share for line in found.lines) / (len(found.masses) - 1))
     return (
         f"The {drawn:,} strongest of {found.in_all:,} lines are drawn, {share} of what flows. "
-        f"Each of the others carries at most {_percent(found.lines[-1].share)} of “{token}”."
+        f"Each of the others carries at most {numbers.percent(found.lines[-1].share)} of “{token}”."
     )
-
-
-def _percent(share: float) -> str:
-    """As `percent` of assets/web/base/words.js, which writes the other numbers of this view."""
-    if round(100 * share) or not share:
-        return f"{100 * share:.0f} %"
-    return "less than 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"

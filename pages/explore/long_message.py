@@ -118,9 +118,7 @@ def figures(picture: LongPicture) -> list[words.Figure]:
 
 def _allowed(settings: Settings, head: int) -> Tensor:
     model = pictures.model_of(settings)
-    n = len(model.tokenize(settings.text)[1])
-    allow = mask_codec.allowed(settings.mask, settings.painted, n, model.sizes.n_heads, model.own_mask)
-    return mask_codec.of_head(allow, head)
+    return mask_codec.of_head(settings.allowed_cells(model, len(model.tokenize(settings.text)[1])), head)
 
 
 def _piece(raw: bytes, key: str) -> str:

@@ -84,7 +84,7 @@ def is_long(settings: Settings) -> bool:
     return goes_by_layer(model) and len(model.tokenize(settings.text)[1]) > MOST_TOKENS
 
 
-@shared(LRUCache(LONG_BYTES, lambda picture: picture.nbytes), lambda settings: settings)
+@shared(LRUCache(LONG_BYTES, lambda picture: picture.nbytes))
 def _begun(settings: Settings) -> LongPicture:
     model = pictures.model_of(settings)
     picture = LongPicture(settings, model, LayerPass(model, settings.text, **settings.switches(model)))

@@ -11,7 +11,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from mha_core.show.cells import write_cells
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
-from pages.kit.picture import fitting, mask_codec, means, models, pictures, value_lengths, words
+from pages.kit.picture import fitting, means, models, pictures, value_lengths, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from pages.kit.picture.pictures import Picture, Pinned
@@ -39,12 +39,12 @@ from .goes_on import GoesOn
 from .kinds import Kind
 from .long_message import tile
 from .masked_word import MaskedWord
+from .other_views import parse_view
 from .reading import Reading, ReadMap
 
 __all__ = ["compared", "first", "focus", "maps", "part", "tile"]
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
-VIEWS = ("heads", "flow", "channels")  # other views of a run, as `view` names them: assets/web/explore/other_views.js
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
 
 
@@ -177,10 +177,8 @@ class Request:
     def _forbidden(self, picture: Picture) -> list[str]:
         n, keys = picture.run.weights.shape[2:]
         if self.heads is None and self.reading is None:
-            return forbidden(picture.settings, n, keys)
-        settings, model = picture.settings, picture.model
-        allow = mask_codec.allowed(settings.mask, settings.painted, n, model.sizes.n_heads, model.own_mask, keys)
-        allow = means.allowed(allow, self.at.head, self.heads)
+            return picture.settings.forbidden_cells(picture.model, n, keys)
+        allow = means.allowed(picture.settings.allowed_cells(picture.model, n, keys), self.at.head, self.heads)
         return [write_cells(~(allow if self.reading is None else self.reading.allowed(allow)))]
 
     def _effect(self) -> EffectHere | None:
@@ -208,7 +206,7 @@ class Request:
             "ends": other.model.ends,
             "at": str(where),
             "label": words.label(other.settings, other.model) + _whose(other.settings, self.picture.settings),
-            "forbidden": forbidden(other.settings, *other.weights.shape),
+            "forbidden": other.settings.forbidden_cells(other.model, *other.weights.shape),
         }
 
     def _pinned_map(self) -> list[Tensor]:
@@ -307,7 +305,8 @@ def compared(raw: bytes) -> bytes:
 
 def overview(raw: bytes) -> bytes:
     """All heads of the run of a query by every measure. Raises a HeadlightError."""
-    return pack_parts(heads_overview.answer(LinkQuery(raw)))
+    query = LinkQuery(raw)
+    return pack_parts(heads_overview.answer(query, parse_view(query["view"])[1]))
 
 
 def sentences(raw: bytes) -> bytes:
@@ -318,7 +317,7 @@ def sentences(raw: bytes) -> bytes:
 def flow(raw: bytes) -> bytes:
     """Of which tokens the row of a query is made, layer by layer. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    return pack_parts(layer_flow.answer(query, query["view"].partition(".")[2]))
+    return pack_parts(layer_flow.answer(query, parse_view(query["view"])[1]))
 
 
 def channels(raw: bytes) -> bytes:
@@ -345,12 +344,6 @@ def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
     return pinned, at.on(pinned.tokens, pinned.columns, goes_on=models.goes_on(settings.model))
 
 
-def forbidden(settings: Settings, tokens: int, keys: int) -> list[str]:
-    """The cells that may not be looked at, those of the model's own mask among them."""
-    model = pictures.model_of(settings)
-    return mask_codec.forbidden(settings.mask, settings.painted, tokens, model.sizes.n_heads, model.own_mask, keys)
-
-
 def _request(raw: bytes) -> Request:
     query = LinkQuery(raw)
     settings, left_out = query.within()
@@ -361,7 +354,7 @@ def _request(raw: bytes) -> Request:
     pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.leave_out("pin")
-    if query["view"].partition(".")[0] not in ("", *VIEWS):
+    if query["view"] and not parse_view(query["view"])[0]:
         query.leave_out("view")
     of_runs = dict.fromkeys(said for one in (picture, before) if one for said in one.run.notices)
     notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]

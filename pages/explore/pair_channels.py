@@ -19,6 +19,7 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 
 MOST_OF_IT = 0.8  # of the size of all products
+NAMED = 6  # channels that the sentence names
 CALLED_BYTES = 48 * 2**20
 ROTATED = "q and k are as the product takes them, turned by their places (rotary positions), two channels together."
 
@@ -85,7 +86,7 @@ def answer(query: LinkQuery) -> bytes:
             _strongest_in_words(own),
             _weight_in_words(float(weights[row, key])),
         ],
-        "notes": [ROTATED] * ("rotate" in places) + _shared(layer),
+        "notes": [ROTATED] * ("rotate" in places) + _shared_keys(layer),
     }
     return pack_focus(header, own.q, own.k, own.products)
 
@@ -116,9 +117,9 @@ def _called(settings: Settings, layer: int) -> Layer:
 def _sum_in_words(own: Channels, pair: str, adds: str) -> str:
     """The sum, step by step, up to the score; `adds`: what has the bias."""
     d = len(own.q)
-    total, positive, negative = (numbers.number(value, 2) for value in (
-        float(own.products.sum()), own.positive, own.negative))  # fmt: skip
-    parts = [f"The {d} products of {pair} sum to {total}: +{positive.lstrip('−')} and {negative}."]
+    sums = float(own.products.sum()), own.positive, own.negative
+    total, positive, negative = (numbers.number(value, 2) for value in sums)
+    parts = [f"The {d} products of {pair} sum to {total}: +{positive} and {negative}."]
     usual = math.isclose(own.scale, 1 / math.sqrt(d))
     parts.append(f"{f'Divided by √{d}' if usual else f'Times {own.scale:.3g}'} that is {numbers.number(own.scaled, 2)}")
     if own.bias:
@@ -136,11 +137,11 @@ def _strongest_in_words(own: Channels) -> str:
     share = float(products.abs().sum() / own.products.abs().sum())
     sums = [f"+{numbers.number(float(products.clamp(min=0).sum()), 2)}"] if bool((products > 0).any()) else []
     sums += [numbers.number(float(products.clamp(max=0).sum()), 2)] if bool((products < 0).any()) else []
-    names = ", ".join(map(str, chosen[:6])) + (" …" if len(chosen) > 6 else "")
-    which = f"The strongest channel ({names}) makes" if len(chosen) == 1 else (
-        f"The {len(chosen)} strongest of {len(own.q)} channels ({names}) make"
-    )  # fmt: skip
-    return f"{which} {share:.0%} of the products’ size: {' and '.join(sums)}.".replace("%", " %")
+    names = ", ".join(map(str, chosen[:NAMED])) + (" …" if len(chosen) > NAMED else "")
+    which = f"The {len(chosen)} strongest of {len(own.q)} channels ({names}) make"
+    if len(chosen) == 1:
+        which = f"The strongest channel ({names}) makes"
+    return f"{which} {numbers.percent(share)} of the products’ size: {' and '.join(sums)}."
 
 
 def _weight_in_words(weight: float) -> str:
@@ -156,7 +157,7 @@ def _places(settings: Settings, model: Model) -> frozenset[str]:
     return words.places(settings.position, model)
 
 
-def _shared(layer: Layer) -> list[str]:
+def _shared_keys(layer: Layer) -> list[str]:
     """That heads share their keys, where they do."""
     many = len(layer.weights) // layer.kv_heads
     return [f"{many} heads that follow each other share one k."] if many > 1 else []

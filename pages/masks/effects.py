@@ -36,7 +36,7 @@ def empty_rows(settings: Settings, at: At) -> list[Block]:
     """Three ways to write a masked softmax, on this head's scores: they differ on empty rows. [] without one."""
     picture = pictures.picture(settings)
     n = len(picture.run.tokens)
-    allow = mask_codec.of_head(_allowed(picture), at.head)
+    allow = mask_codec.of_head(picture.settings.allowed_cells(picture.model, len(picture.run.tokens)), at.head)
     empty = [row for row in range(n) if not bool(allow[row].any())]
     if not empty:
         return []
@@ -80,16 +80,10 @@ def renormalised(settings: Settings, at: At) -> str:
 def _beyond_renormalising(masked: Picture, free: Picture, layer: int, head: int) -> float:
     """The largest difference of a head's masked weights to the free ones, blocked and each row divided again."""
     after, before = (picture.run.weights[layer, head] for picture in (masked, free))
-    left = before * mask_codec.of_head(_allowed(masked), head)
+    allow = masked.settings.allowed_cells(masked.model, len(masked.run.tokens))
+    left = before * mask_codec.of_head(allow, head)
     sums = left.sum(dim=-1, keepdim=True)
     return measures.largest_difference(after, left / sums.masked_fill(sums == 0, 1))
-
-
-def _allowed(picture: Picture) -> Tensor:
-    """The mask of a picture with the model's own, as `mask_codec.allowed`."""
-    settings, model = picture.settings, picture.model
-    n, heads = len(picture.run.tokens), model.sizes.n_heads
-    return mask_codec.allowed(settings.mask, settings.painted, n, heads, model.own_mask)
 
 
 def _three_outcomes(row: int, token: str, others: int, ways: Sequence[Tensor]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -73,7 +74,7 @@ def channels_and_flow_follow(explore: Explore) -> None:
     for step in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
         press(step)
     explore.wait_for_query(at="3.1.2.3", view="flow.norm")
-    expect(said).to_contain_text(f"strongest way from “{run.tokens[3]}”")
+    expect(said).to_contain_text(f"strongest path from “{run.tokens[3]}”")
     findings.look("flow", explore.view.locator(".other-views"))
     assert not findings.lines, "\n".join(findings.lines)
     explore.button("Flow").click()
@@ -107,6 +108,8 @@ def heads_are_opened_by_a_measure(explore: Explore) -> None:
     explore.wait_for_query(at=f"{layer + 1}.{head}.2.3")
     explore.button("Switch off each head alone").click()
     expect(view.get_by_label("Measure up")).to_have_value("effect")
+    explore.button("our sentences").click()
+    expect(said).to_contain_text(re.compile(r"[1-9]\d* sentences\."))
     chosen = view.locator(".head-sources input")
     chosen.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"\xff\xfe\xfd"})
     expect(said).to_contain_text("This file is no text in UTF-8.")
@@ -116,6 +119,8 @@ def heads_are_opened_by_a_measure(explore: Explore) -> None:
     findings = Findings(explore)
     findings.look("heads", view.locator(".other-views"))
     assert not findings.lines, "\n".join(findings.lines)
+    explore.button("our sentences").click()
+    expect(said).not_to_contain_text(re.compile(r"\b2 sentences\."))
     explore.button("All heads by a measure").click()
     explore.wait_for_query(view=None)
 

@@ -4,32 +4,16 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from pages.kit.lessons.course import course
 
 from .conftest import NewTab
 from .lessons_page import Beside
-from .measures import small_targets
-from .tab import Tab
+from .measures import small_targets, unreadable
+from .room_page import Phone
 
 IT = course().lessons["it"]
-
-
-class Phone(Tab):
-    """A phone, or a projector, in a room."""
-
-    PATH = "/room"
-    VIEW = ".stage .view"
-
-    def join(self, code: str) -> None:
-        self.page.goto(f"{self.url}{self.PATH}")
-        self.page.get_by_label("Code").fill(code.lower())
-        self.page.get_by_role("button", name="join").click()
-        expect(self.view).to_be_visible()
-
-    def option(self, text: str) -> Locator:
-        return self.page.get_by_role("button", name=text)
 
 
 def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> None:
@@ -48,8 +32,10 @@ def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> Non
     two.option("To “animal”").click()
     expect(strip.get_by_role("status")).to_have_text("2 have voted")
     expect(one.page.locator(".votes .bar")).to_have_count(0)
+    two.page.emulate_media(color_scheme="dark")
     two.page.reload()  # it is the same voter afterwards
     expect(two.option("To “animal”")).to_have_attribute("aria-pressed", "true")
+    assert unreadable(two.page, least=8) == []
     press("v")
     expect(strip.get_by_role("status")).to_have_text("50 % are right: let them discuss, then vote again.")
     expect(host.lesson.locator(".votes .bar")).to_have_count(0)
@@ -61,11 +47,11 @@ def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> Non
     two.option("To “animal”").click()
     expect(strip.get_by_role("status")).to_have_text("2 have voted")
     press("v")
-    expect(strip.get_by_role("status")).to_have_text("100 % are right: show the answer.")
-    press("t")
+    press("t")  # at once: it waits for what V does
     for votes in (host.lesson.locator(".votes"), one.page.locator(".votes")):
         expect(votes).to_have_text(["10", "12", "00", "00"])
     press("s")
+    assert unreadable(one.page, least=8) == []
     for lit in (host.lit, one.page.locator(".option", has_text="✓ right: measured just now")):
         expect(lit).to_contain_text("To “animal”")
     expect(one.page.locator(".veil")).to_have_count(0)

@@ -318,7 +318,7 @@ def test_what_cannot_be_used_is_said_and_leaves_the_address(shapes: Shapes) -> N
         "step", "f", "lesson", "vs", "drop", "at",
     }  # fmt: skip
     assert shapes.chosen()[1] == "q.transpose"
-    shapes.box.fill("x" * 2001)
+    shapes.box.fill("x" * 12_001)
     expect(shapes.view.locator(".notices")).to_contain_text("Below: the text before, “how are you”.")
     shapes.box.fill("how are we")
     shapes.shows("how are we")

@@ -125,6 +125,8 @@ def test_a_run_as_frames(tiny: Model) -> None:
     scores = torch.tensor(table["score"].to_numpy()).view(n, n)
     torch.testing.assert_close(scores.softmax(-1), run.weights[1, 0], atol=rounding.of_sums(n, n), rtol=0)
     assert "score" not in run.frame(0, 0), "another layer was traced"
+    half = replace(run, weights=run.weights.bfloat16(), steps=())
+    assert half.frame(1, 0)["weight"].tolist() == half.weights[1, 0].flatten().tolist(), "numpy has no bfloat16"
     with pytest.raises(SizeError, match="layer 2 head 0 is not there; there are 2 layers"):
         run.frame(2, 0)
     found = run.measures(handed_lengths(tiny, run))

@@ -74,7 +74,7 @@ def test_such_settings_have_a_label_and_a_link(model: Model) -> None:
     said = words.label(settings, model)
     assert said == "mask causal, “[CLS]” and “'” hidden from all others, without the value of “animal”"
     assert Settings("how are you").digest != Settings("how are you", values_off=(1,)).digest
-    for wrong in ("x", "-1", "1-", "1.2", "1234"):
+    for wrong in ("x", "-1", "1-", "1.2", "12345"):
         with pytest.raises(HeadlightError, match="“unheard” of a link has places of tokens"):
             Query(urlencode({"unheard": wrong}).encode()).settings()
 

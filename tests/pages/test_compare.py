@@ -165,7 +165,7 @@ def test_the_numbers_of_a_mask_that_cannot_be_used(side: str, text: str) -> None
     ("values", "key", "sentence"),
     [
         *[({key: text}, key, said) for key in ("s", "s2") for text, said in [
-            ("x" * 2001, "this one has 2,001"), ("it " * 600, "602 tokens"), ("x" * 4001, "4,000 or more")]],
+            ("x" * 12_001, "this one has 12,001"), ("it " * 600, "602 tokens"), ("x" * 24_001, "24,000 or more")]],
         *[({f"mask{side}": "combination", f"rule{side}": "causal &"}, f"rule{side}", "Not a valid rule")
           for side in ("", "2")],
         *[({f"mask{side}": "painted", f"on{side}": "no rule"}, f"on{side}", "Not a valid rule") for side in ("", "2")],

@@ -60,9 +60,9 @@ def test_the_flow_is_the_cores(state: str, model: Model) -> None:
     assert [tuple(line[:3]) for line in header["lines"][:5]] == [line[:3] for line in wanted.lines[:5]]
     assert not masses.reshape(7, n)[:, 5:].any(), "nothing comes from behind"
     made, way = header["said"]
-    assert made.startswith("Behind 6 layers “on” is made of “[CLS]”")
+    assert made.startswith("After 6 layers “on” is made of “[CLS]”")
     assert numbers_in(made)[1] == pytest.approx(100 * float(wanted.masses[0, 0]), abs=0.51)
-    assert way.startswith("The strongest way from “cat” moves in layer ")
+    assert way.startswith("The strongest path from “cat” moves in layer ")
     assert numbers_in(way)[-1] == pytest.approx(100 * float(wanted.masses[0, 2]), abs=0.51)
     assert header["left"] == f"All {len(header['lines'])} lines are drawn."
 
@@ -81,13 +81,13 @@ def test_what_there_is_to_follow() -> None:
     """One token, rows that look at nobody, a text that reaches nothing; and a long one draws no more lines."""
     one, masses = told("flow", s="step", model="words-2layers-1", at="0.0.0")
     assert masses.tolist() == [1, 1, 1]
-    assert one["said"][0] == f"Behind 2 layers “{one['tokens'][0]}” is made of itself 100 %."
+    assert one["said"][0] == f"After 2 layers “{one['tokens'][0]}” is made of itself 100 %."
     nobody, masses = told("flow", mask="combination", rule="!none", at="0.0.3")
     assert masses.reshape(7, -1)[:, 3].tolist() == [1] * 7
-    assert nobody["said"][1] == "The strongest way from “sat” stays with it through all layers."
+    assert nobody["said"][1] == "The strongest path from “sat” stays with it through all layers."
     unreached = told("flow", mask="causal", at="0.0.2.5")[0]
     assert unreached["path"] == []
-    assert unreached["said"][1].startswith("No way leads")
+    assert unreached["said"][1].startswith("No path leads")
     long, masses = told("flow", s="a cat " * 200, at="0.0.300")
     assert len(long["lines"]) == layer_flow.MOST_LINES
     drawn, in_all, share = numbers_in(long["left"].replace(",", ""))[:3]

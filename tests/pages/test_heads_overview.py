@@ -60,7 +60,7 @@ def test_what_is_changed_changes_them() -> None:
     header, values = overview(s=PRESETS[0], unheard="0")
     assert "value" not in values
     assert next(one["missing"] for one in header["measures"] if one["name"] == "value") == heads_overview.NO_VALUES
-    header, values = overview(s="you", mask="causal", look="random")
+    header, values = overview(s="you", mask="causal", view="heads.random")
     assert header["tokens"] == 50
     assert not values["next"].any()
 

@@ -211,8 +211,13 @@ def test_sentences_are_seen_without_their_owners_and_not_before_the_host_shows_t
     assert all(state["points"] == [(7, 0.5)] for state in states)
     assert [state["mine"]["sentence"] for state in states] == ["by a", "by b", "by c", ""]
     act(room, "write", state="asked")
+    assert rules.state_of(room, HOST)["points"] == [], "another measure, perhaps"
+    act(room, "measure", values=[[7, 0.75]])
+    rules.write(room, "a", "by a, anew", 9)
+    act(room, "measure", values=[[7, 0.5]])  # of what it was before
+    assert rules.state_of(room, HOST)["points"] == []
     rules.write(room, "b", "hidden ones stay so", 4)
-    assert rules.sentences(room, HOST)[-1]["hidden"]
+    assert [one["hidden"] for one in rules.sentences(room, HOST)] == [False, True, False]
     rules.write(room, "b", " ", 4)
     assert len(room.sentences) == 2
 

@@ -80,14 +80,17 @@ def test_a_model_that_is_not_there_and_one_that_is_the_left_one() -> None:
     assert refused.value.key == "s2"
 
 
-@pytest.mark.parametrize(("look", "count", "whose"), [("mean", 12, "a layer"), ("meanall", 72, "each model")])
+@pytest.mark.parametrize(
+    ("look", "count", "whose"),
+    [("mean", 12, "of a layer"), ("meanseen", 12, "in sight"), ("meanall", 72, "of each model")],
+)
 def test_the_mean_over_heads_on_both_sides(look: str, count: int, whose: str) -> None:
     header, floats = asked(s="how are you", look=look, at="2.1", pos2="as trained", mask2="causal")
     for shown, mask in zip(maps(header, floats), ("none", "causal"), strict=True):
         own = pictures.picture(Settings("how are you", mask)).run.weights
         assert torch.equal(torch.tensor(shown), own[2].mean(dim=0) if count == 12 else own.flatten(0, 1).mean(dim=0))
     assert "this mean over heads" in header["answers"][0]["label"]
-    assert header["mean"] == f"The mean over {count} heads of {whose}."
+    assert header["mean"] == f"The mean over {count} heads {whose}."
 
 
 def test_the_mean_over_heads_before_and_after_a_mask() -> None:

@@ -86,7 +86,7 @@ TAKEN = {
     ),
     "parts of the page": Taken(
         r"data-test(?:id|-\w+)|data-baseweb|data-stale|[#\"'.]st[A-Z][A-Za-z]+\b(?<!stActiveTheme)",
-        "house.css lesson.css bar.js dom.js way.js",
+        "house.css lesson.css room.css bar.js dom.js way.js",
         "Streamlit's own style knows no grid of ours: controls of form pages are laid out, and what scrolls is found",
     ),
 }

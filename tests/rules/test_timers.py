@@ -14,11 +14,11 @@ OF_VIEWS = {
     "shapes/steps.js": ["a key held down walks through the steps without a question for each", "play"],
 }
 OTHERS = {
+    "base/copy_button.js": ["“copied” goes"],
     "base/view_base.js": ["what is read aloud follows a pause", "a late drawing"],
     "explore/next_tokens.js": ["play"],
     "lessons/lesson.js": ["the verdict follows a pause"],
-    "rooms/room_line.js": ["an act that was not taken is sent again"],
-    "frame/share.js": ["“copied” goes"],
+    "wire/answered.js": ["what was not answered is asked again"],
     "frame/first.js": ["the early picture goes, if nothing replaces it", "a font that does not come", "after a frame"],
     "frame/boot.js": ["Streamlit’s files are let go, if nothing is drawn"],
     "files/take_along.js": ["a file that was handed over is forgotten"],

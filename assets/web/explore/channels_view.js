@@ -1,9 +1,10 @@
 // Channels: what every channel of the head adds to the score of the pair in focus.
 
 import { drawBars, layOutBars, orderOf, placeAt, runningSums } from "./channel_bars.js";
-import { div, fill, h, setText } from "../base/dom.js";
+import { div, fill, setText } from "../base/dom.js";
 import { DrawnGrid } from "./drawn_grid.js";
-import { listOf } from "../picture/table.js";
+import { FoldedTable } from "./folded_table.js";
+import { headName, writeAt } from "../link/look.js";
 import { unpackFloats } from "../wire/packets.js";
 import { choice, contentWidth } from "../base/view_base.js";
 import { signed } from "../base/words.js";
@@ -38,15 +39,7 @@ export class ChannelsView {
     this.notes = div("label");
     this.readout = div("readout");
     this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text) });
-    this.rows = h("tbody");
-    this.table = h("details", { ontoggle: () => view.redraw() }, h("summary", {}, "As a table"));
-    this.table.append(
-      h(
-        "div",
-        { class: "table", tabindex: "0", role: "region", "aria-label": "Channels as a table" },
-        listOf(COLUMNS, this.rows),
-      ),
-    );
+    this.table = new FoldedTable("Channels as a table", () => view.redraw());
     const legend = div("label", "up and orange: above 0, down and blue: below 0; full colour: the strongest");
     this.element = div(
       "channels-view",
@@ -54,9 +47,13 @@ export class ChannelsView {
       this.said,
       this.grid.element,
       div("under", legend, this.readout),
-      this.table,
+      this.table.element,
       this.notes,
     );
+  }
+
+  asked() {
+    return { at: writeAt(this.view.at, true) };
   }
 
   /** @param {Uint8Array[]} parts */
@@ -76,6 +73,7 @@ export class ChannelsView {
     fill(this.said, answer.said, "p", setText);
     fill(this.notes, answer.notes, "p", setText);
     const { q, k, products } = answer;
+    const head = headName(`${answer.layer}.${answer.head}`);
     const order = orderOf(products, state === SORTED);
     const sums = runningSums(products, order);
     const layout = layOutBars(answer, order, { width: contentWidth(this.element), height: HIGH });
@@ -86,7 +84,7 @@ export class ChannelsView {
     };
     grid.draw(
       {
-        name: `Channels of “${answer.query}” → “${answer.looked}”: q × k, and the sum so far`,
+        name: `Channels of ${head}, “${answer.query}” → “${answer.looked}”: q × k, and the sum so far`,
         size: [1, order.length],
         say: ([, place]) => say(place),
         boxOf: ([, place]) => ({
@@ -105,18 +103,11 @@ export class ChannelsView {
       [answer, state, inks.text],
       (context) => drawBars(context, layout, new Set(answer.strong), inks),
     );
-    if (table.open) this.fillTable(answer, order, sums);
-  }
-
-  /** @param {Answer} answer @param {number[]} order @param {number[]} sums */
-  fillTable({ q, k, products }, order, sums) {
-    const makeRow = () => h("tr", {}, h("th", { scope: "row" }), ...COLUMNS.slice(1).map(() => h("td")));
-    fill(this.rows, order, makeRow, (line, channel, place) => {
-      const written = [
-        String(channel),
-        ...[q[channel], k[channel], products[channel], sums[place]].map((one) => signed(one)),
-      ];
-      written.forEach((text, at) => setText(line.children[at], text));
+    if (!table.isOpen) return;
+    const rows = order.map((channel, place) => {
+      const values = [q[channel], k[channel], products[channel], sums[place]];
+      return [String(channel), ...values.map((value) => signed(value))];
     });
+    table.fill(COLUMNS, rows);
   }
 }

@@ -1,6 +1,6 @@
 // A drawing whose places are rows and columns: pointed at, pressed, and walked by the arrows from one of them.
 
-import { contextOf, h } from "../base/dom.js";
+import { areSame, contextOf, h } from "../base/dom.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
@@ -41,7 +41,7 @@ export class DrawnGrid {
     Object.assign(this, { grid, inks });
     this.active = nearest(this.active, [0, grid.size[0] - 1], [0, grid.size[1] - 1]);
     const made = [width, height, devicePixelRatio, document.fonts.status, ...from];
-    if (made.length !== this.drawn.length || made.some((one, at) => one !== this.drawn[at])) {
+    if (!areSame(made, this.drawn)) {
       this.drawn = made;
       Object.assign(this.element.style, { width: `${width}px`, height: `${height}px` });
       contextOf(this.over, width, height);

@@ -35,7 +35,9 @@ import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import exploreCss from "./explore.css" with { type: "css" };
+import listingCss from "../picture/listing.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
+import otherCss from "./other_views.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
@@ -48,7 +50,7 @@ const HELP = [
 const WHOLE = /** @type {[number, number]} */ ([0, 0]); // no token is left out at either end
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
-const STYLES = [viewCss, choicesCss, exploreCss, nextCss, barCss, stageCss];
+const STYLES = [viewCss, choicesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
 
 /** @extends {PlaceView<Picture>} */
 export class Explore extends PlaceView {

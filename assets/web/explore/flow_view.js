@@ -3,7 +3,8 @@
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "./drawn_grid.js";
 import { boxOfNode, drawFlow, layOutFlow, levelName, nodeAt } from "./flow_map.js";
-import { listOf } from "../picture/table.js";
+import { FoldedTable } from "./folded_table.js";
+import { writeAt } from "../link/look.js";
 import { unpackFloats } from "../wire/packets.js";
 import { choice, contentWidth } from "../base/view_base.js";
 import { percent, quoted, ranked } from "../base/words.js";
@@ -13,15 +14,15 @@ import { percent, quoted, ranked } from "../base/words.js";
 /** @typedef {import("../base/messages.js").FlowAnswer & {masses: Float32Array}} Answer */
 
 const NORM = "norm"; // as the link says it
+const [ROLLOUT, BY_NORM] = ["rollout", "attention × value norm"];
 const MOST_ROWS = 20; // tokens of the table
 const HIGH = 460; // pixels, where there are few layers
-const LEGEND = "thickness: the share; straight up: what a token keeps; the accent: the strongest way";
+const LEGEND = "thickness: the share; straight up: what a token keeps; amber: the strongest path";
 
 export class FlowView {
   name = "flow";
   title = "Flow";
   route = "flow";
-  ofTokens = true;
   state = "";
 
   /** @param {Explore} view */
@@ -31,8 +32,8 @@ export class FlowView {
     this.measure = choice(
       "What a line is",
       [
-        ["", "rollout", "the mean of the heads’ weights"],
-        [NORM, "attention × value norm", "how much the heads hand over"],
+        ["", ROLLOUT, "the mean of the heads’ weights"],
+        [NORM, BY_NORM, "how much the heads hand over"],
       ],
       (state) => view.others.change(this, state),
     );
@@ -40,15 +41,7 @@ export class FlowView {
     this.left = div("label");
     this.readout = div("readout");
     this.grid = new DrawnGrid({ pick: (at) => this.pick(at), hover: (text) => setText(this.readout, text) });
-    this.head = h("tr");
-    this.rows = h("tbody");
-    this.tabled = h("p", { class: "label" });
-    const table = listOf([], this.rows);
-    table.tHead?.replaceChildren(this.head);
-    this.table = h("details", { ontoggle: () => view.redraw() }, h("summary", {}, "As a table"), this.tabled);
-    this.table.append(
-      h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Flow as a table" }, table),
-    );
+    this.table = new FoldedTable("Flow as a table", () => view.redraw());
     this.notes = div("label");
     const more = h("a", { class: "page-link", href: "glossary" }, "What the words mean →");
     this.element = div(
@@ -58,10 +51,16 @@ export class FlowView {
       div("scrolls", this.grid.element),
       div("under", div("label", LEGEND), this.readout),
       this.left,
-      this.table,
+      this.table.element,
       this.notes,
       more,
     );
+  }
+
+  /** It is of all heads. */
+  asked() {
+    const { at, others } = this.view;
+    return { at: writeAt({ ...at, layer: 0, head: 0 }, true), view: others.text };
   }
 
   /** @param {Uint8Array[]} parts */
@@ -92,7 +91,7 @@ export class FlowView {
     if (answer?.noNorm) setAttribute(norm, "title", answer.noNorm);
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;
-    const { tokens, layers, masses, row } = answer;
+    const { tokens, layers, row } = answer;
     fill(this.said, answer.said, "p", setText);
     fill(this.notes, answer.assumes, "p", setText);
     setText(this.left, answer.left);
@@ -100,7 +99,7 @@ export class FlowView {
     const { layer } = view.at;
     grid.draw(
       {
-        name: `Flow into ${quoted(tokens[row])}: levels from the output down to the input, and tokens`,
+        name: `Flow into ${quoted(tokens[row])} by ${answer.norm ? BY_NORM : ROLLOUT}: levels from the output down to the input, and tokens`,
         size: [layers + 1, tokens.length],
         say: ([up, token]) => this.say(answer, layers - up, token),
         boxOf: ([up, token]) => boxOfNode(layout, [layers - up, token]),
@@ -114,14 +113,13 @@ export class FlowView {
       [answer, layer, inks.text],
       (context) => drawFlow(context, layout, answer, inks, layer),
     );
-    if (this.table.open) this.fillTable(answer);
-    else setText(this.tabled, masses.length ? "" : "…");
+    if (this.table.isOpen) this.fillTable(answer);
   }
 
   /** What a node says. @param {Answer} answer @param {number} level @param {number} token */
   say({ tokens, masses, row }, level, token) {
     const share = `${percent(masses[level * tokens.length + token])} of ${quoted(tokens[row])}`;
-    return `${quoted(tokens[token])}, ${level ? `behind layer ${level - 1}` : "input"}: ${share}`;
+    return `${quoted(tokens[token])}, ${level ? `after layer ${level - 1}` : "input"}: ${share}`;
   }
 
   /** @param {Answer} answer */
@@ -129,12 +127,11 @@ export class FlowView {
     const levels = [...Array(layers + 1).keys()];
     const listed = ranked(masses.subarray(0, tokens.length)).slice(0, MOST_ROWS);
     const rest = tokens.length > listed.length ? ` The ${listed.length} of which most comes, of ${tokens.length}.` : "";
-    setText(this.tabled, `How much of ${quoted(tokens[row])} passes a token at each level.${rest}`);
-    fill(this.head, ["token", ...levels.map(levelName)], () => h("th", { scope: "col" }), setText);
-    const makeRow = () => h("tr", {}, h("th", { scope: "row" }));
-    fill(this.rows, listed, makeRow, (line, [token]) => {
-      const written = levels.map((level) => percent(masses[level * tokens.length + token]));
-      fill(line, [`${token} ${tokens[token]}`, ...written], "td", setText);
+    const rows = listed.map(([token]) => {
+      const shares = levels.map((level) => percent(masses[level * tokens.length + token]));
+      return [`${token} ${tokens[token]}`, ...shares];
     });
+    const caption = `How much of ${quoted(tokens[row])} passes a token at each level.${rest}`;
+    this.table.fill(["token", ...levels.map(levelName)], rows, caption);
   }
 }

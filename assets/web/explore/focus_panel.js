@@ -59,7 +59,7 @@ export class FocusPanel {
     this.difference = new DifferenceOverlay(view, actions);
     large(this.difference.map);
     this.asLines = new Lines((row) => this.pick(row, null));
-    this.map.element.append(this.asLines.element);
+    this.map.element.append(this.asLines.element, this.long.bar);
     this.title = h("h2");
     this.label = span("label");
     this.why = span("why");

@@ -59,6 +59,7 @@ export class HeadPlot {
         setAttribute(option, "value", name);
       });
       select.value = this.shown[at].name;
+      setAttribute(select, "title", this.shown[at].says);
     });
     const { layers, heads } = view.maps;
     const layout = layOutScatter(x, y, { width: contentWidth(this.element), height: HIGH });

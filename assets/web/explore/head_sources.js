@@ -32,9 +32,17 @@ export class HeadSources {
     this.texts = new CollectionRun({ run, visit: () => view.visit, unpack, changed: () => view.redraw() }, signal);
     const sources = /** @type {[string, string, string?][]} */ ([
       ["", "this sentence"],
-      ["random", "random tokens, twice", "a text without any sense, said twice: what is known of its end was copied"],
+      [
+        "random",
+        "random tokens, twice",
+        "a text without meaning, twice: what a head knows of the second half it copied from the first",
+      ],
       ["ours", "our sentences", "from books in the public domain"],
-      [OWN, "a text file …", "one sentence a line; each is asked about as if you typed it, the file stays here"],
+      [
+        OWN,
+        "a text file …",
+        "one sentence a line; each is computed as if you had typed it, the file stays in this browser",
+      ],
     ]);
     this.file = h("input", { type: "file", accept: ".txt,text/plain", hidden: "", onchange: () => this.read() });
     this.choices = choice("Measured on", sources, (on) => this.press(on));
@@ -54,6 +62,7 @@ export class HeadSources {
   press(on) {
     if (on === OWN) return this.file.click();
     this.refusal = ""; // it was of another
+    this.ours.stop(); // asked for again, if it was refused
     return this.choose(on);
   }
 
@@ -69,6 +78,7 @@ export class HeadSources {
   begin(whose, found) {
     this.refusal = typeof found === "string" ? found : "";
     if (typeof found !== "string") {
+      this.ours.stop(); // asked for again, if others have taken their place
       this.held = whose;
       this.texts.begin(found);
     }

@@ -1,6 +1,6 @@
 // All heads as a table: sorted by the column that is pressed, filtered by what is typed; the name of a head opens it.
 
-import { button, div, h, setText, span } from "../base/dom.js";
+import { areSame, button, div, h, setText, span } from "../base/dom.js";
 import { digits, filterOf, HEAD, ordered } from "./head_measures.js";
 import { makeListing, updateListing } from "../picture/listing.js";
 import { many } from "../base/words.js";
@@ -51,7 +51,7 @@ export class HeadTable {
   draw(columns) {
     const { shown, head, count, heads } = this.of;
     const made = [...columns.map(({ values }) => values), shown.by, shown.up, head, this.filter, this.whole];
-    if (made.length === this.drawn.length && made.every((one, at) => one === this.drawn[at])) return;
+    if (areSame(made, this.drawn)) return;
     this.drawn = made;
     const keeps = filterOf(this.filter, columns, heads);
     setText(this.wrong, keeps ? "" : "Write L16, H0 or a measure: previous > 0.5, entropy < 1.");

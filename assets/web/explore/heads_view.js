@@ -19,7 +19,6 @@ const EFFECT = "effect"; // of switching a head off
 export class HeadsView {
   name = "heads";
   title = "All heads by a measure";
-  ofRun = true;
 
   /** @param {Explore} view */
   constructor(view) {
@@ -58,8 +57,8 @@ export class HeadsView {
     return this.sources.isCollection && this.header ? "" : "overview";
   }
 
-  get extra() {
-    return { look: this.sources.on === "random" ? "random" : null };
+  asked() {
+    return { view: this.sources.on === "random" ? `${this.name}.random` : null };
   }
 
   get shown() {
@@ -79,7 +78,6 @@ export class HeadsView {
   /** @param {Uint8Array[]} parts */
   take([message]) {
     this.ofText = this.unpack(message);
-    this.view.redraw();
   }
 
   close() {

@@ -12,6 +12,8 @@ import { Wire } from "../wire/wire.js";
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../picture/window.js").Window} Window */
 /** @typedef {import("../picture/map.js").MapPicture} MapPicture */
+/** @typedef {import("../picture/map.js").Room} Room */
+/** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {{header: import("../base/messages.js").Tile, floats: Float32Array}} Piece */
 
 const MOST_PIECES = 16; // 4 MiB
@@ -38,10 +40,7 @@ export class LongMap extends BigMap {
       refuse: (sentence) => setText(this.said, sentence),
     };
     this.wire = new Wire(hears, view.here.signal);
-    this.drawnWith =
-      /** @type {readonly [MapPicture, import("../base/colour.js").Inks, import("../picture/map.js").Room] | null} */ (
-        null
-      );
+    this.again = () => {}; // draws the map as it was drawn last, and nothing else of the page
     this.fingers = /** @type {Map<number, [number, number]>} */ (new Map());
     this.apart = 0; // of two fingers, in pixels, when the size was last changed
     this.from = /** @type {{x: number, y: number, window: Window} | null} */ (null); // where a drag began
@@ -76,11 +75,9 @@ export class LongMap extends BigMap {
     return this.view.maps.n;
   }
 
-  /** @param {MapPicture} shown the whole map, as a thumbnail @param {import("../base/colour.js").Inks} inks
-   * @param {import("../picture/map.js").Room} room
-   */
+  /** @param {MapPicture} shown the whole map, as a thumbnail @param {Inks} inks @param {Room} room */
   draw(shown, inks, room) {
-    this.drawnWith = /** @type {const} */ ([shown, inks, room]);
+    this.again = () => this.draw(shown, inks, room);
     this.place(shown);
     const { row, column, size } = this.window;
     const piece = this.pieces.get(this.question());
@@ -92,7 +89,10 @@ export class LongMap extends BigMap {
       tokens: shown.tokens.slice(row, row + size),
       keys: shown.keys.slice(column, column + size),
       row: shown.row - row < size ? shown.row - row : -1,
-      ...{ key, best: null, first: 0, last: 0 },
+      key,
+      best: null,
+      first: 0,
+      last: 0,
     };
     super.draw(part, inks, room);
     this.drawWhole(shown, inks);
@@ -140,10 +140,9 @@ export class LongMap extends BigMap {
   query() {
     const { view, window } = this;
     const { row, column, step } = pieceOf(window);
-    const query = view.query();
-    for (const key of [...query.keys()]) if (["pin", "look", "temp", "dice", "word"].includes(key)) query.delete(key);
+    const query = view.queryOfRun();
     put(query, "at", `${view.at.layer}.${view.at.head}`);
-    if (view.look.mean) put(query, "look", "mean");
+    put(query, "look", view.look.mean ? "mean" : null);
     put(query, "tile", `${row}.${column}.${step}`);
     return query;
   }
@@ -163,7 +162,7 @@ export class LongMap extends BigMap {
     this.again();
   }
 
-  /** Draws the whole, and where the window is. @param {MapPicture} shown @param {import("../base/colour.js").Inks} inks */
+  /** Draws the whole, and where the window is. @param {MapPicture} shown @param {Inks} inks */
   drawWhole({ map, theme, scale }, inks) {
     const { row, column, size } = this.window;
     const context = contextOf(this.whole, WHOLE, WHOLE);
@@ -171,11 +170,6 @@ export class LongMap extends BigMap {
     context.drawImage(picture(map, theme, scale), 0, 0, WHOLE, WHOLE);
     const scaled = (/** @type {number} */ cells) => (cells * WHOLE) / this.n;
     frame(context, scaled(column), scaled(row), Math.max(4, scaled(size)), Math.max(4, scaled(size)), inks.query);
-  }
-
-  /** Draws again, and nothing else of the page. */
-  again() {
-    if (this.drawnWith) this.draw(...this.drawnWith);
   }
 
   /** @param {Window} to */

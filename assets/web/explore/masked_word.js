@@ -8,6 +8,8 @@ import { quoted } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 
+const ROUTE = "masked_word";
+
 export class MaskedWord {
   /** @param {Explore} view */
   constructor(view) {
@@ -16,7 +18,10 @@ export class MaskedWord {
     this.said = span("label");
     this.said.setAttribute("role", "status");
     this.refusal = { of: "", said: "" }; // the query that it is of
-    const take = (/** @type {Uint8Array} */ bytes) => this.take(JSON.parse(new TextDecoder().decode(bytes)));
+    const take = (/** @type {Uint8Array} */ bytes, /** @type {string} */ question) => {
+      // nothing that was typed since is replaced
+      if (question === `${ROUTE}?${this.query}`) this.take(JSON.parse(new TextDecoder().decode(bytes)));
+    };
     const refuse = (/** @type {string} */ said) => {
       this.refusal = { of: String(this.query), said };
       view.redraw();
@@ -33,7 +38,7 @@ export class MaskedWord {
 
   ask() {
     this.wire.stop(); // the same may be asked again
-    this.wire.ask("masked_word", this.query, this.view.visit);
+    this.wire.ask(ROUTE, this.query, this.view.visit);
   }
 
   /** @param {import("../base/messages.js").MaskedWord} answer */

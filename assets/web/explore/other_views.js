@@ -6,7 +6,6 @@ import { button, div, h, setAttribute, setText } from "../base/dom.js";
 import { FlowView } from "./flow_view.js";
 import { HeadsView } from "./heads_view.js";
 import { put } from "../link/link.js";
-import { writeAt } from "../link/look.js";
 import { parts } from "../wire/packets.js";
 import { rove } from "../base/view_base.js";
 import { Wire } from "../wire/wire.js";
@@ -15,18 +14,14 @@ import { Wire } from "../wire/wire.js";
 /** @typedef {object} OtherView
  * @property {string} name in the link
  * @property {string} title of its toggle
- * @property {string} route that answers it, with the query of the run, the whole `at`, and `view`; "" = it asks by itself
- * @property {boolean} [ofRun] its answer depends on the run alone: neither `at` nor `view` is asked
- * @property {boolean} [ofTokens] its answer depends on row and key, and no head is asked
- * @property {import("../link/link.js").Values} [extra] what else of a link is asked
+ * @property {string} route that answers it; "" = it asks by itself
+ * @property {() => import("../link/link.js").Values} asked what is asked beside the query of the run
  * @property {HTMLElement} element
  * @property {string} state its own text in the link, as chosen measures
- * @property {(parts: Uint8Array[], query: URLSearchParams) => void} take
+ * @property {(parts: Uint8Array[]) => void} take
  * @property {(colours: import("../base/colour.js").Inks) => void} draw before its first answer too
  * @property {() => void} [close] gives up what it asks for by itself
  */
-
-const NO_HEAD = { layer: 0, head: 0 };
 
 export class OtherViews {
   /** @param {Explore} view */
@@ -37,13 +32,13 @@ export class OtherViews {
     this.all = [new HeadsView(view), new FlowView(view), new ChannelsView(view)];
     const hears = {
       take: (bytes, question) => this.take(bytes, question),
-      refuse: (sentence) => this.refuse(sentence),
+      refuse: (sentence) => setText(this.refusal, sentence), // what was seen before stays
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
     };
     this.wire = new Wire(hears, view.here.signal);
     this.toggles = this.all.map((one) => button(one.title, () => this.toggle(one), { class: "toggle" }));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
-    this.refusal = h("p", { class: "notices", role: "status" });
+    this.refusal = h("p", { class: "label refusal", role: "status" });
     this.room = div("room-of-view");
     this.element = h("section", { class: "other-views", "aria-label": "Other views of this run" });
     this.element.append(this.row, this.refusal, this.room);
@@ -80,20 +75,14 @@ export class OtherViews {
     this.open?.close?.();
     this.open = one;
     this.wire.stop();
-    this.refuse("");
+    setText(this.refusal, "");
   }
 
   /** @param {Uint8Array} bytes @param {string} question */
   take(bytes, question) {
-    const [route, query] = question.split("?");
-    if (route !== this.open?.route) return;
-    this.refuse("");
-    this.open.take(parts(bytes), new URLSearchParams(query));
-  }
-
-  /** What was seen before stays. @param {string} sentence */
-  refuse(sentence) {
-    setText(this.refusal, sentence);
+    if (question.split("?")[0] !== this.open?.route) return;
+    setText(this.refusal, "");
+    this.open.take(parts(bytes));
     this.view.redraw();
   }
 
@@ -101,9 +90,7 @@ export class OtherViews {
   ask(open) {
     if (!open.route) return this.wire.settle();
     const query = this.view.queryOfRun();
-    const at = writeAt({ ...this.view.at, ...(open.ofTokens && NO_HEAD) }, true);
-    const asked = { ...(open.ofRun ? {} : { at, view: this.text }), ...open.extra };
-    for (const [key, value] of Object.entries(asked)) put(query, key, value);
+    for (const [key, value] of Object.entries(open.asked())) put(query, key, value);
     query.sort();
     this.wire.ask(open.route, query, this.view.visit);
   }

@@ -1,5 +1,6 @@
 // Share, in the bar: the link to what is seen, what another machine needs to open it, what can be taken along, and how it was computed.
 
+import { makeCopy } from "../base/copy_button.js";
 import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
 import { read } from "../link/link.js";
 import { TakeAlong } from "../files/take_along.js";
@@ -10,7 +11,6 @@ import { openRoom, room } from "../rooms/room_line.js";
  */
 /** @typedef {{facts: string[], code: string}} About of each picture its facts, and the code of all */
 
-const SHOWN = 2000; // ms that a button says what it did
 const ONLY_HERE =
   "Only this machine can open the link. For a class, start Headlight with: make run ARGS=--server.address=0.0.0.0";
 const LOST = "The server cannot be reached; try again.";
@@ -27,22 +27,6 @@ async function fetched(route, query) {
   const answer = await fetch(urlOf(`api/${route}?${query}`)).catch(() => null);
   const text = answer ? await answer.text() : LOST;
   return { text, isThere: answer?.ok ?? false };
-}
-
-/** A button that copies a text. @param {string} name @param {() => string} text */
-function makeCopy(name, text) {
-  const press = /** @type {HTMLButtonElement} */ (button(name, copy, { "aria-live": "polite" }));
-  async function copy() {
-    try {
-      await navigator.clipboard.writeText(text());
-      setText(press, "copied");
-      press.disabled = true;
-      setTimeout(() => Object.assign(press, { textContent: name, disabled: false }), SHOWN);
-    } catch {
-      window.prompt("Copy this", text()); // without a secure context the clipboard is closed
-    }
-  }
-  return press;
 }
 
 class SharePanel {

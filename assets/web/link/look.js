@@ -9,7 +9,7 @@
 export const ASKED = ["all", "surprise", "random", "values"]; // that the server computes something for, beside the map
 
 /** @type {Mean[]} */
-export const MEANS = ["mean", "meanall", "meanseen"];
+const MEANS = ["mean", "meanall", "meanseen"];
 
 /** @type {Switch[]} */
 const DRAWN = ["nospecials", "all", "open", "table", "lines", "sort", "difference"];

@@ -19,6 +19,7 @@ import { gave, many, ranked } from "../base/words.js";
 import { WeightsPanels, heading } from "./weights_panels.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
+import listingCss from "../picture/listing.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
 import painterCss from "./painter.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
@@ -26,7 +27,7 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 
 const THREE = 900; // pixels of a view that has three maps in a row
 
-const STYLES = [viewCss, choicesCss, sheetCss, painterCss, barCss, stageCss];
+const STYLES = [viewCss, choicesCss, listingCss, sheetCss, painterCss, barCss, stageCss];
 
 export class Painter extends MaskView {
   /** @param {ShadowRoot} root */

@@ -1,7 +1,7 @@
 // The computed answer to what a class was asked, from the tensors of the picture that is shown.
 
-import { urlOf } from "../base/dom.js";
 import { number } from "../base/words.js";
+import { answered } from "../wire/answered.js";
 import { readMaps } from "./measure.js";
 import { readShown } from "./shown.js";
 import { LETTERS } from "./tally.js";
@@ -21,9 +21,12 @@ export async function answerTo({ kind, learn }, link) {
   const query = new URLSearchParams(readShown(link).query);
   if (learn) query.set("learn", learn);
   const route = { lesson: "lesson", cell: "maps" }[kind];
-  const answer = route ? await fetch(urlOf(`api/${route}?${query}`)).catch(() => null) : null;
-  if (answer?.status !== 200) return { right: [], text: "" };
-  if (kind === "cell") return { right: [], text: largest(...readMaps(new Uint8Array(await answer.arrayBuffer()))) };
-  const { picked, sentence, because } = /** @type {import("../base/messages.js").StepVerdict} */ (await answer.json());
+  const bytes = route ? await answered(`api/${route}?${query}`, {}, (answer) => answer.arrayBuffer()) : null;
+  if (!bytes) return { right: [], text: "" };
+  if (kind === "cell") return { right: [], text: largest(...readMaps(new Uint8Array(bytes))) };
+  const verdict = /** @type {import("../base/messages.js").StepVerdict} */ (
+    JSON.parse(new TextDecoder().decode(bytes))
+  );
+  const { picked, sentence, because } = verdict;
   return { right: picked ? [LETTERS.indexOf(picked)] : [], text: because || sentence };
 }

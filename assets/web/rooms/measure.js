@@ -1,7 +1,7 @@
 // One measure over the sentences of a class: what a head gives a word, or the first token, in each of them. It is read from the
 // weights that the server computes of the sentence, at the place where the host stands.
 
-import { urlOf } from "../base/dom.js";
+import { answered } from "../wire/answered.js";
 import { parts, unpackFloats, unpackMaps } from "../wire/packets.js";
 
 /** @typedef {import("./shown.js").Pair} Pair words: whose weight, on what; "" for every row, on the first token */
@@ -40,9 +40,12 @@ export async function measureNext(sentences, done, link, pair) {
     const query = new URLSearchParams(link);
     query.set("s", text);
     for (const key of ["learn", "pin"]) query.delete(key);
-    const answer = await fetch(urlOf(`api/maps?${query}`)).catch(() => null);
-    if (answer?.status !== 200) continue; // no model can read it
-    const measure = measured(...readMaps(new Uint8Array(await answer.arrayBuffer())), pair);
+    // asked until it is answered, and kept by no browser
+    const bytes = await answered(`api/maps?${query}`, { cache: "no-store" }, (answer) => answer.arrayBuffer(), {
+      times: Number.POSITIVE_INFINITY,
+    });
+    if (!bytes) continue; // no model can read it
+    const measure = measured(...readMaps(new Uint8Array(bytes)), pair);
     if (measure !== null) values.push([number, measure]);
   }
   return values;

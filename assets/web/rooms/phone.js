@@ -9,11 +9,12 @@ import { LessonPanel } from "../lessons/lesson_panel.js";
 import { say } from "../link/link.js";
 import { setDots } from "../picture/map_dots.js";
 import { answerTo } from "./answer.js";
+import { askStep, linkOfStep, secondOf } from "./ask.js";
 import { sayMeasure } from "./measure.js";
 import { Points } from "./points.js";
 import { makeDoor } from "./room_door.js";
-import { actsOf, wishOf } from "./room_keys.js";
-import { act, enter, leave, qrOf, room, sayLink, tell } from "./room_line.js";
+import { actsOf, Keys } from "./room_keys.js";
+import { act, doPlain, enter, leave, qrOf, room, sayLink, tell } from "./room_line.js";
 import { language, switchLanguage, words } from "./room_words.js";
 import { readShown } from "./shown.js";
 import { handsOf, LETTERS } from "./tally.js";
@@ -26,6 +27,7 @@ import { handsOf, LETTERS } from "./tally.js";
 
 /** What is shown of a page where no lesson says so. @type {Record<string, string>} */
 const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
+const EVER = /** @type {import("./room_keys.js").Act[]} */ (["gather", "code"]);
 const NO_LESSON = {
   id: "",
   title: "",
@@ -92,7 +94,11 @@ class Phone {
     for (const [key, colour] of Object.entries(colours)) page.style.setProperty(`--st-${key}`, colour);
     document.documentElement.classList.add("room-page");
     addEventListener("headlight-room", () => this.draw());
-    addEventListener("keydown", (event) => this.key(event));
+    const keys = new Keys(
+      () => this.acts,
+      (name) => this.do(name),
+    );
+    addEventListener("keydown", (event) => keys.take(event));
   }
 
   get isProjector() {
@@ -102,10 +108,10 @@ class Phone {
   /** The step of the course that the host shows or asks; a question of his own as if it were one.
    * @param {State} now @returns {Place | null}
    */
-  placeOf({ question, link }) {
+  placeOf(now) {
+    const { question, link } = now;
     const { path, query } = readShown(link);
-    const step = find(question?.learn || (new URLSearchParams(query).get("learn") ?? ""));
-    if (!question || question.kind === "lesson") return step;
+    if (!question || question.kind === "lesson") return question ? find(question.learn) : this.stepOf(now);
     const options = question.options.map((text, at) => ({ letter: LETTERS[at], text }));
     const asked = {
       path,
@@ -163,15 +169,38 @@ class Phone {
     setText(said, words().sent);
   }
 
-  /** On the projector the host's keys go on with what is asked. @param {KeyboardEvent} event */
-  key(event) {
-    if (!this.isProjector || !room.now) return;
-    const { phase, follows, question, link } = room.now;
-    const wish = wishOf(event, [...actsOf({ phase, step: false, second: false }), "gather", "code"]);
-    if (wish === "code") this.showCode(!this.showsCode);
-    else if (wish === "gather") act(follows ? "let_go" : "gather");
-    else if (wish === "answer" && question) answerTo(question, link).then((answer) => act("answer", { answer }));
-    else if (wish) act(wish);
+  /** The step of the course that the host's link shows. @param {State} now */
+  stepOf({ link }) {
+    return find(new URLSearchParams(readShown(link).query).get("learn") ?? "");
+  }
+
+  /** What the host may do by a key on the projector. */
+  get acts() {
+    const { now } = room;
+    if (!this.isProjector || !now) return [];
+    const place = this.stepOf(now);
+    const step = place !== null && !readShown(now.link).open;
+    const acts = actsOf({ phase: now.phase, write: now.write, step, second: secondOf(place) !== null });
+    return [...acts, ...EVER];
+  }
+
+  /** @param {import("./room_keys.js").Act} name @returns {unknown} a promise of when it is there */
+  do(name) {
+    const now = /** @type {State} */ (room.now);
+    const { question, link } = now;
+    const place = this.stepOf(now);
+    if (name === "code") return this.showCode(!this.showsCode);
+    if (name === "ask" && place) return askStep(place, link);
+    if (name === "second") return this.askSecond(secondOf(place));
+    if (name === "answer" && question) return answerTo(question, link).then((answer) => act("answer", { answer }));
+    return doPlain(name);
+  }
+
+  /** @param {Place | null} more */
+  async askSecond(more) {
+    if (!more) return;
+    const link = linkOfStep(more);
+    if (await act("show", { link })) await askStep(more, link);
   }
 
   /** @param {boolean} is */

@@ -2,20 +2,22 @@
 // alone, the way back. What is shown is the page's link, what is asked the lesson's step or the host's own question.
 
 import { button, div, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
+import { makeCopy } from "../base/copy_button.js";
 import { keep, kept } from "../base/kept.js";
 import { pageNow } from "../base/page_list.js";
 import { views } from "../base/view_base.js";
-import { addressOf, find, nameOf } from "../lessons/course.js";
+import { addressOf, askedFor, find, nameOf } from "../lessons/course.js";
 import { beside } from "../lessons/lesson.js";
 import { read } from "../link/link.js";
 import { go } from "../link/way.js";
 import { setDots } from "../picture/map_dots.js";
 import { answerTo } from "./answer.js";
+import { ask, askStep, secondOf } from "./ask.js";
 import { AskCard, VotesCard } from "./ask_card.js";
 import { measureNext, sayMeasure } from "./measure.js";
 import { Points } from "./points.js";
-import { ACTS, actsOf, wishOf } from "./room_keys.js";
-import { act, enter, erase, linkOf, qrOf, room, sayLink } from "./room_line.js";
+import { ACTS, actsOf, Keys } from "./room_keys.js";
+import { act, doPlain, enter, erase, linkOf, qrOf, room, sayLink } from "./room_line.js";
 import { words } from "./room_words.js";
 import { readShown, writeShown } from "./shown.js";
 import { csvOf, handsOf, hintOf, stepsOf } from "./tally.js";
@@ -50,8 +52,11 @@ class HostBar {
     this.right = { of: "", answer: /** @type {import("../base/messages.js").RoomAnswer} */ ({ right: [], text: "" }) };
     this.card = ""; // what lies over the page: "code", "ask", "keys" or nothing
     this.measured = /** @type {Set<number>} */ (new Set()); // the sentences that were
+    this.met = /** @type {string | null} */ (null); // the question that this page stands at
+    this.mayDo = ""; // the acts whose buttons are there
     const press = (/** @type {Act} */ name) => this.do(name);
     this.press = press;
+    this.keys = new Keys(() => (room.now ? [...this.acts, ...ALWAYS] : []), press);
     this.p = {
       code: keyed("code", press),
       people: span("people"),
@@ -60,7 +65,7 @@ class HostBar {
       gather: keyed("gather", press),
       ask: button("ask …", () => this.lay("ask"), { class: "quiet" }),
       keys: keyed("keys", press),
-      projector: h("a", { target: "_blank" }, "projector ↗"),
+      projector: button("projector ↗", () => window.open(linkOf(house.address, true), "_blank", "noopener")),
     };
     this.ask = new AskCard(
       (question) => this.begin(question),
@@ -83,14 +88,26 @@ class HostBar {
   }
 
   makeCode() {
-    const own = h("a", {}, "your own link");
     const counts = h("a", { download: "headlight-room.csv" }, "counts, CSV");
     const handout = h("a", { target: "_blank" }, "handout with the votes");
     const end = button("delete now", () => erase(), { title: "the room, its votes and its sentences" });
     const image = h("img", { alt: "QR code of the address", width: 260, height: 260 });
-    const note = h("p", { class: "small" }, "Whoever has ", own, " is the host: keep it for another window of yours.");
-    const element = div("code-card", span("large"), image, span("address"), note, div("ways", counts, handout, end));
-    return Object.assign(element, { image, own, counts, handout });
+    // neither stands in an address that a browser shows while the mouse is over it: the class may see this page
+    const own = makeCopy("copy your own link", () => linkOf(house.address, true));
+    const note = h(
+      "p",
+      { class: "small" },
+      "Whoever has your own link is the host: keep it for another window of yours.",
+    );
+    const element = div(
+      "code-card",
+      span("large"),
+      image,
+      span("address"),
+      note,
+      div("ways", own, counts, handout, end),
+    );
+    return Object.assign(element, { image, counts, handout });
   }
 
   makeKeys() {
@@ -121,56 +138,52 @@ class HostBar {
     const link = writeShown({ path: pageNow().path, query: String(read()), open: !step || beside.isOpen(), pair });
     if (link === this.told) return;
     this.told = link;
-    await act("show", { link });
-    const { phase, question } = /** @type {State} */ (room.now);
+    if (!(await act("show", { link })) && this.told === link) this.told = room.now?.link ?? ""; // told anew with what comes next
     // the lesson’s own way to the answer leads the room there too
-    if (step && beside.isOpen() && question?.learn === nameOf(step) && actsOf({ phase, ...NOT }).includes("answer"))
-      this.answer();
+    const question = room.now?.question;
+    if (step && beside.isOpen() && question?.learn === nameOf(step) && this.acts.includes("answer"))
+      await this.answer();
   }
 
   /** @param {Omit<import("../base/messages.js").RoomAsked, "id" | "link">} question */
   begin(question) {
     this.card = "";
-    act("ask", {
-      question: { ...question, id: crypto.getRandomValues(new Uint32Array(2)).join("-"), link: this.told },
-    });
+    return ask(question, this.told);
   }
 
-  /** @param {Act} name */
+  /** @param {Act} name @returns {unknown} a promise of when it is there */
   do(name) {
     const step = beside.askedNow();
-    if (name === "code" || name === "keys") this.lay(name);
-    else if (name === "gather") act(room.now?.follows ? "let_go" : "gather");
-    else if (name === "ask" && step) this.askStep(step);
-    else if (name === "second" && step) this.askSecond(step);
-    else if (name === "answer") this.answer();
-    else if (name === "show" || name === "over") act("write", { state: name === "show" ? "shown" : "off" });
-    else act(name);
+    if (name === "code" || name === "keys") return this.lay(name);
+    if (name === "ask" && step) return askStep(step, this.told);
+    if (name === "second") return this.askSecond(secondOf(step));
+    if (name === "answer") return this.answer();
+    return doPlain(name);
   }
 
-  /** @param {Place} place */
-  askStep(place) {
-    const { ask, options } = place.step;
-    const texts = options.map(({ text }) => text);
-    this.begin({ kind: "lesson", text: ask, options: texts, learn: nameOf(place), size: null, second: place.again });
-  }
-
-  /** The second question of the same idea: its picture behind the curtain, then the vote on it. @param {Place} place */
-  async askSecond(place) {
-    const more = find(`${nameOf(place)}.2`);
+  /** The second question of the same idea: its picture behind the curtain, then the vote on it. @param {Place | null} more */
+  async askSecond(more) {
     if (!more) return;
     go(addressOf(more));
     await this.show();
-    this.askStep(more);
+    await askStep(more, this.told);
+  }
+
+  /** Goes to the step that the projector's key asked. @param {State} now */
+  meet({ question }) {
+    const before = this.met;
+    this.met = question?.id ?? "";
+    const place = find(question?.learn ?? "");
+    if (before !== null && before !== this.met && place && nameOf(place) !== askedFor()) go(addressOf(place));
   }
 
   /** Opens the curtain, here and on the phones, with what the numbers say. */
   async answer() {
-    const { question } = /** @type {State} */ (room.now);
+    const question = room.now?.question;
     if (!question) return;
     const step = beside.askedNow();
     if (step && question.learn === nameOf(step)) beside.open();
-    act("answer", { answer: await answerTo(question, this.told) });
+    await act("answer", { answer: await answerTo(question, this.told) });
   }
 
   /** Asks a sentence of each, to be measured at the words in focus. */
@@ -200,20 +213,17 @@ class HostBar {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    if (!room.now) return;
-    const wish = wishOf(event, [...this.acts, ...ALWAYS]);
-    const closes = event.key === "Escape" && this.card !== "";
-    if (!wish && !closes) return;
+    const closes = room.now !== null && event.key === "Escape" && this.card !== "";
+    if (!closes && !this.keys.take(event)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    if (wish) this.do(wish);
-    else this.lay(this.card);
+    if (closes) this.lay(this.card);
   }
 
   get acts() {
     const step = beside.askedNow();
     const canAsk = step !== null && !beside.isOpen();
-    const second = Boolean(step?.step.second && !step.again);
+    const second = secondOf(step) !== null;
     const { phase = "idle", write } = room.now ?? {};
     return actsOf({ phase, write, step: canAsk, second });
   }
@@ -231,19 +241,21 @@ class HostBar {
   // ---- drawing
 
   draw() {
-    const { now } = room;
-    this.element.hidden = !now;
-    document.documentElement.classList.toggle("in-room", now !== null);
-    if (!now) return;
+    const { now, said } = room;
     const { p } = this;
+    this.element.hidden = !now && !said;
+    document.documentElement.classList.toggle("in-room", !this.element.hidden);
+    for (const part of /** @type {Iterable<HTMLElement>} */ (this.strip.children))
+      part.hidden = !now && part !== p.status;
+    this.over.hidden = true;
+    setText(p.status, said);
+    if (!now) return; // it is gone; why stays to be read
+    this.meet(now);
     setText(p.code.firstElementChild, now.code);
     setText(p.people, `${now.joined} in`);
     setText(p.gather.firstElementChild, now.follows ? "let go" : "gather");
-    setAttribute(p.projector, "href", linkOf(house.address, true));
-    setText(p.status, room.said || this.status(now));
-    const acts = this.acts;
-    p.acts.replaceChildren(...acts.map((name) => keyed(name, this.press)));
-    setAttribute(p.acts.firstElementChild ?? p.acts, "class", acts.length ? "strong" : "acts");
+    setText(p.status, said || this.status(now));
+    this.drawActs();
     p.ask.hidden = now.phase !== "idle";
     for (const [name, card] of Object.entries(this.cards)) card.hidden = this.card !== name;
     this.ask.draw(viewNow());
@@ -254,6 +266,16 @@ class HostBar {
     if (now.write !== "off") this.measure();
     this.over.hidden = [...this.over.children].every((card) => /** @type {HTMLElement} */ (card).hidden);
     document.documentElement.style.setProperty("--room", `${this.strip.offsetHeight}px`);
+  }
+
+  /** Buttons stay as long as they can be pressed: a press begins on one and ends on the same. */
+  drawActs() {
+    const { acts } = this;
+    if (this.mayDo === acts.join()) return;
+    this.mayDo = acts.join();
+    const place = this.p.acts;
+    place.replaceChildren(...acts.map((name) => keyed(name, this.press)));
+    setAttribute(place.firstElementChild ?? place, "class", acts.length ? "strong" : "acts");
   }
 
   /** How far a vote is, and when it is closed what the host alone is told. @param {State} now */
@@ -277,7 +299,6 @@ class HostBar {
     setText(code.children[0], room.now?.code ?? "");
     setAttribute(code.image, "src", qrOf(house.address));
     setText(code.children[2], sayLink(house.address));
-    setAttribute(code.own, "href", linkOf(house.address, true));
     setAttribute(code.counts, "href", `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(asked))}`);
     const lesson = beside.askedNow()?.lesson.id ?? "";
     code.handout.hidden = !lesson;
@@ -299,8 +320,6 @@ class HostBar {
     if (question && !isStep) this.votes.draw(question, seen);
   }
 }
-
-const NOT = { step: false, second: false };
 
 /** The way back of a phone that goes on alone. */
 class PhoneBar {

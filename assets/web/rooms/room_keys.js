@@ -47,8 +47,33 @@ export function actsOf({ phase, write = "off", step, second }) {
   return [...asked, ...(WRITTEN[write] ?? [])];
 }
 
-/** What a key asks for, among what may be done. @param {KeyboardEvent} event @param {Act[]} acts @returns {Act | null} */
-export function wishOf(event, acts) {
-  if (isShortcut(event) || isTyped(event) || event.repeat) return null;
-  return acts.find((act) => ACTS[act][0] === event.key.toUpperCase()) ?? null;
+const KEYS = new Set(Object.values(ACTS).map(([key]) => key));
+
+/** The host's keys, one after the other: what the next one may do shows when what the last one did is there. */
+export class Keys {
+  /** @param {() => Act[]} may what may be done now @param {(act: Act) => unknown} act does it; a promise of when it is there */
+  constructor(may, act) {
+    this.may = may;
+    this.act = act;
+    this.waiting = 0;
+    this.last = /** @type {Promise<unknown>} */ (Promise.resolve());
+  }
+
+  /** Takes a key, if it is one of the room's. @param {KeyboardEvent} event @returns {boolean} */
+  take(event) {
+    const key = event.key.toUpperCase();
+    if (isShortcut(event) || isTyped(event) || event.repeat || !KEYS.has(key)) return false;
+    const wish = () => this.may().find((act) => ACTS[act][0] === key);
+    if (!this.waiting && !wish()) return false;
+    this.waiting += 1;
+    this.last = Promise.allSettled([this.last])
+      .then(() => {
+        const act = wish();
+        return act && this.act(act);
+      })
+      .finally(() => {
+        this.waiting -= 1;
+      });
+    return true;
+  }
 }

@@ -3,14 +3,12 @@
 
 import { urlOf } from "../base/dom.js";
 import { keep, kept } from "../base/kept.js";
+import { answered, LOST, pause } from "../wire/answered.js";
 
 /** @typedef {import("../base/messages.js").RoomState} State */
 /** @typedef {import("../base/messages.js").RoomSentence} Sentence */
 
 const KEPT = "headlight-room"; // in this tab
-const LOST = "The server cannot be reached; try again.";
-const TIMES = 5; // that an act is sent until it is given up
-const EARLY = 5; // seconds until it is sent again, at the most
 
 export const room = {
   role: /** @type {"" | "phone" | "host"} */ (""),
@@ -28,21 +26,14 @@ function say(said) {
   changed();
 }
 
-/** Sends an act, again where the server asks for that; what it answers, or null with the reason said.
+/** Sends an act, again as it is if need be: none is done twice. What it answers, or null with the reason said.
  * @param {string} name @param {object} body @param {number} [times]
  */
-async function asked(name, body, times = TIMES) {
+async function asked(name, body, times) {
   const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  const answer = await fetch(urlOf(`api/room/${name}`), request).catch(() => null);
-  if (answer?.ok) return answer.json();
-  const isLater = !answer || [429, 503].includes(answer.status);
-  if (times <= 1 || !isLater) {
-    say(answer ? await answer.text() : LOST);
-    return null;
-  }
-  const seconds = Math.min(EARLY, Number(answer?.headers.get("Retry-After")) || 1);
-  await new Promise((done) => setTimeout(done, 1000 * seconds));
-  return asked(name, body, times - 1);
+  const told = await answered(`api/room/${name}`, request, (answer) => answer.json(), { tell: say, times });
+  if (told !== null && room.said) say("");
+  return told;
 }
 
 /** The address at which a phone joins; with the key, the host's own. @param {string} address of any page, for other machines
@@ -71,10 +62,13 @@ export function enter() {
   else if (was && !line.code) comeBack(was.role, was.code, was.secret);
 }
 
-/** @param {"phone" | "host"} role @param {string} code @param {string} secret */
+/** Back into a room, however long its server is away: what was counted under this secret would not be this tab's without it.
+ * @param {"phone" | "host"} role @param {string} code @param {string} secret
+ */
 async function comeBack(role, code, secret) {
   Object.assign(line, { code, secret });
-  const joined = await asked("join", { code, [role === "host" ? "key" : "token"]: secret });
+  const joined = await asked("join", { code, [role === "host" ? "key" : "token"]: secret }, Number.POSITIVE_INFINITY);
+  if (line.secret !== secret) return; // it was left meanwhile
   if (joined) take(role, code, role === "host" ? secret : joined.token, joined.listen);
   else leave(room.said);
 }
@@ -90,20 +84,48 @@ function take(role, code, secret, listen) {
   events.addEventListener("room", (event) => hear(told(event)));
   events.addEventListener("wait", (event) => say(told(event).told));
   events.addEventListener("gone", (event) => leave(told(event).told));
+  events.addEventListener("error", async () => {
+    say(LOST);
+    if (events.readyState !== EventSource.CLOSED) return; // the browser connects anew
+    await pause(1); // a proxy said that its server is away: then no browser does
+    if (line.events === events) comeBack(role, code, secret);
+  });
 }
 
 /** @param {State} now */
 async function hear(now) {
   Object.assign(room, { now, said: "" });
+  changed();
   const readable = JSON.stringify([now.write, now.written, now.points]);
-  if (now.written && readable !== line.read && (room.role === "host" || now.write === "shown")) {
-    line.read = readable;
-    const { code, listen } = line;
-    const answer = await fetch(urlOf(`api/room/sentences?${new URLSearchParams({ code, listen })}`)).catch(() => null);
-    if (answer?.ok) room.sentences = (await answer.json()).sentences;
-  }
+  if (!now.written || readable === line.read || (room.role === "phone" && now.write !== "shown")) return;
+  line.read = readable;
+  const { code, listen } = line;
+  const path = `api/room/sentences?${new URLSearchParams({ code, listen })}`;
+  const told = await answered(path, {}, (answer) => answer.json());
+  if (!told || line.read !== readable) return;
+  room.sentences = told.sentences;
   changed();
 }
+
+/** Opens the line anew: a phone that slept, or came into another network, may hold one that is dead. */
+const wake = () =>
+  line.events &&
+  !document.hidden &&
+  take(/** @type {"phone" | "host"} */ (room.role), line.code, line.secret, line.listen);
+addEventListener("online", wake);
+document.addEventListener("visibilitychange", wake);
+
+/** The state of a version, or a newer one, has come, or there is no room any more. @param {number} version @returns {Promise<void>} */
+const heard = (version) =>
+  new Promise((done) => {
+    const look = () => {
+      if (room.now && room.now.version < version) return;
+      removeEventListener("headlight-room", look);
+      done();
+    };
+    addEventListener("headlight-room", look);
+    look();
+  });
 
 /** Makes a room, whose host this tab is; whether it was made. */
 export async function openRoom() {
@@ -132,11 +154,21 @@ export function leave(why = "") {
 export const tell = async (name, body) =>
   (await asked(name, { code: line.code, token: line.secret, ...body })) !== null;
 
-/** Does something as the host; whether it was done. @param {string} act @param {object} [body] */
-export const act = async (act, body = {}) =>
-  (await asked("act", { code: line.code, key: line.secret, act, ...body })) !== null;
+/** Does something as the host; whether it was done, when it is there to be seen. @param {string} act @param {object} [body] */
+export async function act(act, body = {}) {
+  const done = await asked("act", { code: line.code, key: line.secret, act, ...body });
+  if (done) await heard(done.version);
+  return done !== null;
+}
+
+/** An act that names nothing. @param {string} name of its key */
+export function doPlain(name) {
+  if (name === "gather") return act(room.now?.follows ? "let_go" : "gather");
+  if (name === "show" || name === "over") return act("write", { state: name === "show" ? "shown" : "off" });
+  return act(name);
+}
 
 /** Deletes the room with all that is in it. */
 export async function erase() {
-  if (await asked("delete", { code: line.code, key: line.secret })) leave("The room is deleted.");
+  if (await asked("delete", { code: line.code, key: line.secret })) leave();
 }

@@ -21,6 +21,7 @@ import { ProjectorBar } from "../picture/projector_bar.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import stepsCss from "./steps.css" with { type: "css" };
+import listingCss from "../picture/listing.css" with { type: "css" };
 import sheetCss from "../sheets/sheet.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
@@ -41,7 +42,7 @@ const TABS = [
   [false, "steps"],
   [true, "what if …?"],
 ];
-const STYLES = [viewCss, choicesCss, stepsCss, sheetCss, barCss, stageCss];
+const STYLES = [viewCss, choicesCss, stepsCss, listingCss, sheetCss, barCss, stageCss];
 
 /** @extends {PlaceView<Picture>} */
 export class StepView extends PlaceView {

@@ -1,7 +1,7 @@
 // Why a step is there: one sentence each, with the sizes and numbers of the tensor that is shown. And which lesson shows
 // what happens without it.
 
-import { many as counted } from "../base/words.js";
+import { many } from "../base/words.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {import("./tensor.js").Trace} Trace */
@@ -9,7 +9,7 @@ import { many as counted } from "../base/words.js";
  * a step and the first that it was made from; sizes by letter; the rows of a head's matrix, and the matrix as words
  */
 
-const many = (/** @type {number} */ count) => count.toLocaleString("en");
+const whole = (/** @type {number} */ count) => count.toLocaleString("en");
 const WORDS = { q: "query", k: "key", v: "value" };
 
 /** Heads stand before the two axes that a matrix product works on. @param {Scene} scene */
@@ -24,7 +24,7 @@ function split({ step, one, trace, at, matrix }) {
     return `This order, ${step.letters.join(" ")}, needs no transpose: einsum names the axes that it multiplies, so heads may stand behind the tokens.`;
   if (step.onlyHead === null && trace.implementation === "naive")
     return `The paper’s own way: every head has its own matrices, so there is nothing to split. ${at("h")} results of ${matrix}.`;
-  return `matmul works on the last two axes. So the ${counted(at("h"), "head")} must stand before them, and each head sees its own ${matrix} matrix.`;
+  return `matmul works on the last two axes. So the ${many(at("h"), "head")} must stand before them, and each head sees its own ${matrix} matrix.`;
 }
 
 /** The place where a rotary encoding acts. @param {Tensor} step */
@@ -40,7 +40,7 @@ function view({ step, trace, one }) {
   const { heads, dHead } = trace;
   const size = step.count / step.sizes[0] / step.sizes[1];
   const own = step.sizes.length > 4 ? `3 × ${heads} × ${dHead}` : `${heads} × ${dHead}`;
-  return `A head is a part of the channels: ${many(size)} = ${own}. A head’s ${dHead} lie side by side (stride ${one.strides[one.strides.length - 1]}), so view reads the same memory in another shape.`;
+  return `A head is a part of the channels: ${whole(size)} = ${own}. A head’s ${dHead} lie side by side (stride ${one.strides[one.strides.length - 1]}), so view reads the same memory in another shape.`;
 }
 
 /** @param {Scene} scene */
@@ -76,13 +76,13 @@ const hiddenIn = new WeakMap();
 function masked({ step }) {
   const hidden = hiddenIn.get(step.memory) ?? step.memory.filter((value) => value === -Infinity).length;
   hiddenIn.set(step.memory, hidden);
-  return `${many(hidden)} of ${many(step.count)} scores are −∞ now: softmax makes a weight of 0 of each, so nothing is taken in from there.`;
+  return `${whole(hidden)} of ${whole(step.count)} scores are −∞ now: softmax makes a weight of 0 of each, so nothing is taken in from there.`;
 }
 
 /** What a mask leaves out. @param {Scene} scene */
 function allowed({ step }) {
   const closed = step.here ? step.memory.filter((value) => !value).length : 0;
-  return `True where a query may look: ${many(closed)} of ${many(step.count)} places are closed. Its last axis is 1, so it stretches over all heads: none has a mask of its own.`;
+  return `True where a query may look: ${whole(closed)} of ${whole(step.count)} places are closed. Its last axis is 1, so it stretches over all heads: none has a mask of its own.`;
 }
 
 /** @type {WeakMap<Float32Array, string>} what dropout did to a memory of weights */
@@ -110,7 +110,7 @@ function dropout({ step, one }) {
     const ends = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))].map((sum) =>
       sum.toFixed(2),
     );
-    return `${many(taken)} of the ${many(there)} weights above 0 are 0 now, drawn by chance, and the others grew by one factor: a row sums to 1 on average only, here to anything from ${ends[0]} to ${ends[1]}. In use, after training, nothing is dropped.`;
+    return `${whole(taken)} of the ${whole(there)} weights above 0 are 0 now, drawn by chance, and the others grew by one factor: a row sums to 1 on average only, here to anything from ${ends[0]} to ${ends[1]}. In use, after training, nothing is dropped.`;
   };
   const said = dropoutOf.get(step.memory) ?? words();
   dropoutOf.set(step.memory, said);
@@ -122,7 +122,7 @@ function copied({ step, one, trace }) {
   const { dHead } = trace;
   const apart = one.strides[one.axis("h")];
   if (apart === dHead || one.contiguous) return "It is in order already, so nothing has to be copied.";
-  return `From one head of a token to its next is a jump of ${many(apart)} places, not ${dHead}, and view cannot join what does not lie side by side. contiguous() copies it into order: now ${step.strides[step.axis("h")]}.`;
+  return `From one head of a token to its next is a jump of ${whole(apart)} places, not ${dHead}, and view cannot join what does not lie side by side. contiguous() copies it into order: now ${step.strides[step.axis("h")]}.`;
 }
 
 /** @type {Record<string, (scene: Scene) => string>} */
@@ -144,10 +144,10 @@ const WHY = {
   mixed: ({ trace }) =>
     `Each token takes in the values of the tokens that it looks at, by its row of ${trace.tokens.length} weights. Every head mixes its own ${trace.dHead} features.`,
   "mixed.transpose": ({ trace }) =>
-    `The way back: a token’s ${counted(trace.heads, "head")} must stand side by side, before its ${trace.dHead} features, to be read as one row.`,
+    `The way back: a token’s ${many(trace.heads, "head")} must stand side by side, before its ${trace.dHead} features, to be read as one row.`,
   "mixed.contiguous": copied,
   joined: ({ trace, at }) =>
-    `${counted(trace.heads, "head")} of ${trace.dHead} features are ${at("c")} channels again, one head behind the other: the size that the layer began with.`,
+    `${many(trace.heads, "head")} of ${trace.dHead} features are ${at("c")} channels again, one head behind the other: the size that the layer began with.`,
   out: ({ trace, step, one }) =>
     step.view && one
       ? "Batch first again, as it came in."

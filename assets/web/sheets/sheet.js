@@ -5,10 +5,11 @@ import { BlocksPanel } from "./blocks_panel.js";
 import { mount } from "../base/mount.js";
 import { View } from "../base/view_base.js";
 import viewCss from "../base/view.css" with { type: "css" };
+import listingCss from "../picture/listing.css" with { type: "css" };
 import sheetCss from "./sheet.css" with { type: "css" };
 
 // the colours, buttons and notices are those of the map view
-const STYLES = [viewCss, sheetCss];
+const STYLES = [viewCss, listingCss, sheetCss];
 
 /** @extends {View<import("../base/messages.js").SheetState & import("../base/view_base.js").Turns>} */
 export class Sheet extends View {

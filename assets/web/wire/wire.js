@@ -12,7 +12,7 @@ const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not 
 const MOST_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
 const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
-const TOO_LONG = `This is too long to be sent: a question may have ${LONGEST_QUERY.toLocaleString("en")} bytes. Shorten it.`;
+const TOO_LONG = `This is too long to send: ${LONGEST_QUERY.toLocaleString("en")} bytes may go at once. Shorten it.`;
 
 /** The key that takes most of a query. @param {URLSearchParams} query */
 const longestOf = (query) => [...query].reduce((one, other) => (other[1].length > one[1].length ? other : one))[0];

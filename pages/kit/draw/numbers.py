@@ -58,6 +58,13 @@ def weight(value: float, decimals: int = 2) -> str:
     return written if value == 0 or float(written) else share(value, 4)
 
 
+def percent(value: float) -> str:
+    """A share in a sentence, "64 %"; "0.1 %" where whole ones would say 0 of what is more."""
+    if round(100 * value) or not value:
+        return f"{100 * value:.0f} %"
+    return "less than 0.1 %" if value < 0.0005 else f"{100 * value:.1f} %"
+
+
 def in_a_cell(value: float) -> str:
     """A weight for a small cell: ".12", "1", "1.11" as dropout makes them, nothing for what would be ".00"."""
     written = f"{value:.2f}"

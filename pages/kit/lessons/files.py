@@ -10,7 +10,7 @@ from torch import Tensor
 from mha_core.errors import HeadlightError
 from pages.kit.draw import numbers, pages
 from pages.kit.draw.packing import pack_focus
-from pages.kit.picture import mask_codec, models, words
+from pages.kit.picture import models, words
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.query import Query
 from pages.kit.server.addresses import LONGEST_QR, for_class, qr_code
@@ -147,7 +147,7 @@ def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
 def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
     at = query.at.on(tokens, goes_on=models.goes_on(settings.model))
-    forbidden = mask_codec.forbidden(settings.mask, settings.painted, len(tokens), model.sizes.n_heads, model.own_mask)
+    forbidden = settings.forbidden_cells(model, len(tokens))
     label, row = words.label(settings, model), at.row or 0
     told = HandoutMap(tokens=tokens, layer=at.layer, head=at.head, row=row, label=label, forbidden=forbidden)
     return told, picture.run.weights[at.layer, at.head]

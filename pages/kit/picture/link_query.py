@@ -20,8 +20,8 @@ from .query import Query
 from .settings import Settings
 
 T = TypeVar("T")
-# What a person types: while such a text cannot be used, the view keeps the last one that could.
 SHARPER = 0.5  # the temperature of a right side of which nothing else can be changed
+# What a person types: while such a text cannot be used, the view keeps the last one that could.
 TYPED = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
 WRITTEN_FORMS = (
     "Write none, causal, window:3, prefix:2, sinks:1, dilated:3:2, documents:5 (a new document begins at token 5) "

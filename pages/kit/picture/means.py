@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from .place import MEANS, At, Look
+from .place import At, Look
 
 Heads = Sequence[tuple[int, int]]  # layer and head of each
 
@@ -15,13 +15,12 @@ def heads_of(look: Look, at: At, layers: int, heads: int) -> list[tuple[int, int
     Those of the layer, of all layers, or those in sight: of the layer, or with all of them in sight of all, without
     those that are hidden. Where none is in sight it is the layer's mean.
     """
-    kind = next((kind for kind in MEANS if kind in look.switches), None)
-    if kind is None:
+    if not look.mean:
         return None
     own = [(at.layer, head) for head in range(heads)]
     whole = [(layer, head) for layer in range(layers) for head in range(heads)]
-    if kind != "meanseen":
-        return own if kind == "mean" else whole
+    if look.mean != "meanseen":
+        return own if look.mean == "mean" else whole
     if look.solo:
         return [look.solo]
     return [pair for pair in (whole if "all" in look.switches else own) if pair not in look.hidden] or own

@@ -67,6 +67,11 @@ class Look:
     solo: tuple[int, int] | None = None
     keys: tuple[int, ...] = ()  # chosen beside the one of the place, sorted
 
+    @property
+    def mean(self) -> str:
+        """Which of `MEANS` stands in the place of one head's map, "" for none."""
+        return next((kind for kind in MEANS if kind in self.switches), "")
+
     def __str__(self) -> str:
         words = [] if self.scale == "root" else [self.scale]
         words += [switch for switch in _SWITCHES if switch in self.switches]

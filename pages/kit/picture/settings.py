@@ -66,6 +66,14 @@ class Settings:
             return self.mask
         return mask_codec.allowed(self.mask, self.painted, mask_codec.tokens_of(self.painted), model.sizes.n_heads)
 
+    def allowed_cells(self, model: Model, n: int, keys: int | None = None) -> Tensor:
+        """Which cells may be looked at by the mask and the model's own, as `mask_codec.allowed`; n tokens look."""
+        return mask_codec.allowed(self.mask, self.painted, n, model.sizes.n_heads, model.own_mask, keys)
+
+    def forbidden_cells(self, model: Model, n: int, keys: int | None = None) -> list[str]:
+        """The others, as `mask_codec.forbidden`."""
+        return mask_codec.forbidden(self.mask, self.painted, n, model.sizes.n_heads, model.own_mask, keys)
+
     def switches(self, model: Model) -> dict[str, Any]:
         """Mask, position, heads, temperature and values as keyword arguments of `Model.run` and `Model.run_batch`."""
         return {

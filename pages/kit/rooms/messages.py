@@ -125,7 +125,7 @@ class RoomState(TypedDict):
 
 
 class RoomSentence(TypedDict):
-    number: int  # by chance, and no part of its owner
+    number: int  # by chance, another one when it is written anew, and no part of its owner
     text: str
     value: NotRequired[float]  # once it is measured
     hidden: bool

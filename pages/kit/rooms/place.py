@@ -10,12 +10,17 @@ VARIABLE: Final = "HEADLIGHT_ROOMS"  # "" here, "off" nowhere, or valkey://HOST:
 
 
 def of_environment() -> Store | None:
-    """The store that the environment names; None where rooms are off."""
+    """The store that the environment names; None where rooms are off. Raises a ValueError for what names none."""
     named = os.environ.get(VARIABLE, "")
     if named == "off":
         return None
     if not named:
         return Memory()
-    from .shared import Shared
+    try:
+        from .shared import Shared
 
-    return Shared(named)
+        return Shared(named)
+    except ImportError:
+        raise ValueError(f"{VARIABLE}: the package valkey is missing") from None
+    except ValueError:
+        raise ValueError(f"{VARIABLE}: the rooms are off, or at an address as valkey://HOST:6379/0") from None

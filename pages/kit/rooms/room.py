@@ -152,7 +152,7 @@ def write(room: Room, name: str, text: object, number: int) -> bool:
     """Keeps the sentence of a phone in place of its earlier one, an empty one takes it back.
 
     Args:
-        number: by chance, for a sentence that is its phone's first one.
+        number: by chance; another one when it is written anew, so that nothing said of the earlier words counts.
     """
     _check_phone(room, name)
     if room.write != "asked":
@@ -163,10 +163,10 @@ def write(room: Room, name: str, text: object, number: int) -> bool:
     if before is not None and before.text == said:
         return False
     taken = {one.number for one in room.sentences.values()}
-    while before is None and number in taken:
+    while number in taken:
         number += 1
     # what the host has hidden does not come back by being written anew
-    room.sentences[name] = Sentence(before.number, said, hidden=before.hidden) if before else Sentence(number, said)
+    room.sentences[name] = Sentence(number, said, hidden=before is not None and before.hidden)
     return True
 
 
@@ -250,6 +250,9 @@ def _lock(room: Room, said: Mapping[str, Any]) -> None:
 def _write(room: Room, said: Mapping[str, Any]) -> None:
     if said.get("state") not in ("off", "asked", "shown"):
         raise Refusal("Sentences are off, asked or shown.")
+    if said["state"] == "asked" and room.write != "asked":  # perhaps with another measure
+        for sentence in room.sentences.values():
+            sentence.value = None
     room.write = said["state"]
 
 

@@ -18,7 +18,8 @@ from .room import Refusal, Room, listen_name
 from .store import Away, Full, Store
 
 NO_ROOM: Final = (
-    "There is no room of this code: it was mistyped, or the room was deleted, or nothing was done in it for 90 minutes."
+    "There is no room of this code: it was mistyped, or the room is gone: "
+    "deleted, 90 minutes without an act, or its server was started anew."
 )
 AWAY: Final = "The rooms cannot be reached for a moment; nothing that was counted is lost. It goes on by itself."
 TRIES: Final = 50  # a change of a room, while other replicas are quicker; one of them is each time

@@ -12,7 +12,13 @@ from .network import accepts_gzip
 
 KEPT = "public, max-age=31536000, immutable"
 # The machine's own list is not asked: on Windows it may call a script plain text, which no browser runs.
-TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "ipynb": "application/x-ipynb+json"}
+TYPES = {
+    "css": "text/css",
+    "html": "text/html",
+    "ipynb": "application/x-ipynb+json",
+    "js": "text/javascript",
+    "svg": "image/svg+xml",
+}
 
 
 class OwnFiles:

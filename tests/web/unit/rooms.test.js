@@ -4,11 +4,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const { csvOf, handsOf, hintOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
-const { ACTS, actsOf } = await import("../../../assets/web/rooms/room_keys.js");
+const { ACTS, actsOf, Keys } = await import("../../../assets/web/rooms/room_keys.js");
 const { placed } = await import("../../../assets/web/rooms/points.js");
-const { measured, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
+const { measured, measureNext, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
 const { readShown, writeShown } = await import("../../../assets/web/rooms/shown.js");
 const { largest } = await import("../../../assets/web/rooms/answer.js");
+
+const { answered, LOST } = await import("../../../assets/web/wire/answered.js");
+
+/** What a server says, one after the other; how often it was asked. @param {Response[]} answers */
+function serverOf(...answers) {
+  let asked = 0;
+  globalThis.fetch = async () => answers[asked++] ?? assert.fail("it was asked too often");
+  return () => asked;
+}
+const SOON = { "Retry-After": "0.001" };
+const broken = () =>
+  new Response(new ReadableStream({ start: (stream) => stream.error(new Error("died")) }), { headers: SOON });
 
 const PHASES = ["idle", "open", "closed", "discuss", "again", "closed_again", "tallies", "answer"];
 const tally = (...counts) => ({ voted: counts.reduce((sum, count) => sum + count, 0), counts, dots: [] });
@@ -35,6 +47,67 @@ test("no two acts that may be done at once have one key", () => {
     const keys = acts.map((act) => ACTS[act][0]);
     assert.equal(new Set(keys).size, keys.length, phase);
   }
+});
+
+test("a key that comes before its act can be done waits for what is under way", async () => {
+  globalThis.HTMLElement ??= /** @type {any} */ (class {});
+  const key = (/** @type {string} */ key) => /** @type {any} */ ({ key, composedPath: () => [null] });
+  const turn = () => new Promise(setImmediate);
+  let phase = "open";
+  let arrive = (/** @type {string} */ _) => {};
+  const done = /** @type {string[]} */ ([]);
+  const keys = new Keys(
+    () => actsOf({ phase, step: true, second: false }),
+    (act) => {
+      done.push(act);
+      return new Promise((resolve) => {
+        arrive = (now) => {
+          phase = now;
+          resolve(null);
+        };
+      });
+    },
+  );
+  assert.equal(keys.take(key("t")), false, "it is the page’s");
+  assert.deepEqual(
+    ["v", "t", "z"].map((one) => keys.take(key(one))),
+    [true, true, false],
+  );
+  await turn();
+  assert.deepEqual(done, ["close"]);
+  arrive("closed");
+  await turn();
+  assert.deepEqual(done, ["close", "tallies"]);
+  arrive("tallies");
+  await turn();
+  assert.equal(keys.take(key("t")), false);
+});
+
+test("an act is sent again where its answer breaks off, or a proxy says that nobody is there", async () => {
+  const said = /** @type {string[]} */ ([]);
+  const ways = { tell: (/** @type {string} */ why) => said.push(why), times: 4 };
+  const read = (/** @type {Response} */ answer) => answer.json();
+  const page = new Response("<html>", { status: 502, headers: { ...SOON, "Content-Type": "text/html" } });
+  const busy = new Response("Too much.", { status: 503, headers: SOON });
+  let asked = serverOf(broken(), page, busy, Response.json({ version: 7 }));
+  assert.deepEqual(await answered("api/room/act", {}, read, ways), { version: 7 });
+  assert.deepEqual([asked(), said], [4, [LOST, LOST, "Too much."]]);
+  asked = serverOf(new Response("Voting is closed.", { status: 409 }));
+  assert.equal(await answered("api/room/act", {}, read, ways), null);
+  assert.deepEqual([asked(), said.at(-1)], [1, "Voting is closed."]);
+  asked = serverOf(broken(), broken());
+  assert.equal(await answered("api/room/act", {}, read, { times: 2 }), null);
+  assert.equal(asked(), 2);
+});
+
+test("a sentence that a busy server did not measure is asked for again, one that no model reads is not", async () => {
+  const busy = () => new Response("busy", { status: 503, headers: SOON });
+  const asked = serverOf(busy(), busy(), new Response("Too long.", { status: 422 }));
+  const sentence = { number: 1, text: "it", hidden: false };
+  const done = /** @type {Set<number>} */ (new Set());
+  assert.deepEqual(await measureNext([sentence], done, "s=it", { row: "it", key: "" }), []);
+  assert.deepEqual(await measureNext([sentence], done, "s=it", { row: "it", key: "" }), []);
+  assert.equal(asked(), 3);
 });
 
 test("the host is told to let them discuss between 35 and 70 % of right answers", () => {

@@ -114,8 +114,7 @@ def _masked(query: Query, settings: Settings, way: str) -> tuple[Tensor, Tensor,
     """Weights (i, j) in one of `WAYS`, bool (i, j) of what may be looked at, and the tokens."""
     _check("way", way, WAYS)
     layer, head, model = recorded(settings, query.at.layer), query.at.head, query.model
-    n, heads = len(layer.tokens), model.sizes.n_heads
-    allow = mask_codec.of_head(mask_codec.allowed(settings.mask, settings.painted, n, heads, model.own_mask), head)
+    allow = mask_codec.of_head(settings.allowed_cells(model, len(layer.tokens)), head)
     three = by_hand.softmax_three_ways(layer.scores[head], allow)
     ways = dict(zip(("ours", "softmax", "-1e9"), three, strict=True))
     weights = _by_sdpa(layer.q[head], layer.k[head], allow) if way == "torch" else ways[way]
