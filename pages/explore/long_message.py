@@ -107,7 +107,7 @@ def notice(n: int) -> str:
     return (
         f"{numbers.count(n, 'token')} are shown one map at a time: the whole as the largest weight of each block, and "
         f"pieces of it exactly. Up to {MOST_TOKENS} tokens the change to the untouched model, kinds of heads, "
-        "pinned maps, joined words, lengths of values and means over more than a layer are shown too."
+        "pinned maps, joined words, lengths of values, means over more than a layer and other views are shown too."
     )
 
 

@@ -58,6 +58,8 @@ export class MeanMap {
   }
 
   draw() {
+    const isLong = this.view.picture.tile > 0; // of one layer at a time the maps are here
+    for (const press of this.choice.buttons.slice(2)) press.disabled = isLong;
     this.choice.draw();
     this.tile.hidden = !this.view.look.all || this.view.maps.heads < 2; // of one layer it is in the menu of the map
     setAttribute(this.tile, "aria-pressed", String(meanOf(this.view.look) === "mean"));

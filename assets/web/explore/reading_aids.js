@@ -105,10 +105,11 @@ export class ReadingAids {
 
   /** How much of the row in focus goes to what is not shown. */
   get leftOut() {
-    const { picture, sight, look } = this.view;
+    const { picture, sight, look, maps } = this.view;
     const { keys, row, first, last, weights } = sight;
     if ((!first && !last) || !weights) return "";
-    const hidden = [...keys.slice(0, first), ...keys.slice(keys.length - last)];
+    const front = keys.slice(0, first).map((key) => (maps.ends[0] ? key : quoted(key)));
+    const hidden = [...front, ...keys.slice(keys.length - last)];
     const names = [...new Set(hidden)].join(" and ");
     const which = `${names}, which ${hidden.length > 1 ? "are" : "is"} not shown`;
     if (row < first || row >= keys.length - last) return `Row ${quoted(sight.tokens[row])} itself is not shown.`;

@@ -38,7 +38,7 @@ export class ValueLengths {
     setAttribute(this.opener, "aria-pressed", String(look.values));
     const { steps } = picture.fixed;
     const isOther = view.mean.isOn || view.reading.isOn; // heads' values are different vectors, and so are those of pieces
-    this.opener.disabled = isOther || Boolean(steps);
+    this.opener.disabled = isOther || Boolean(steps) || picture.tile > 0;
     setAttribute(this.opener, "title", steps ?? HANDED);
     this.element.hidden = !look.values || isOther || !values;
     // what the row looks at stands in the table too, and how much is handed on is no longer told by weights alone

@@ -21,6 +21,8 @@ const IN_SIGHT = /** @type {[Mean, string, string]} */ ([
 /** @param {() => Look} look @param {(change: Partial<Look>) => void} change @param {boolean} [hides] heads can be hidden here */
 export function meanChoice(look, change, hides = false) {
   const options = hides ? [...OF, IN_SIGHT] : OF;
-  const { element, press } = choice("One head or a mean", options, (mean) => change(choosesMean(look(), mean)));
-  return { element, draw: () => press(meanOf(look())) };
+  const { element, buttons, press } = choice("One head or a mean", options, (mean) =>
+    change(choosesMean(look(), mean)),
+  );
+  return { element, buttons, draw: () => press(meanOf(look())) };
 }

@@ -40,7 +40,7 @@ class Figure(TypedDict):
 
 
 def sentence(error: Exception) -> str:
-    return f"{numbers.capital(str(error))}."
+    return f"{numbers.capital(str(error)).rstrip('.')}."
 
 
 def figures(picture: Picture) -> list[Figure]:
