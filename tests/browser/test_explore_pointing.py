@@ -63,7 +63,6 @@ def test_a_tapped_cell_says_its_number_at_the_finger(new_phone: NewTab) -> None:
         assert box
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 375
-    panel = explore.change("Take the order away")
-    panel.get_by_role("radio", name="none", exact=True).tap()  # where a mouse goes over the map, it reads for itself
+    explore.position("none")
     explore.shows(position="none")
     expect(bubble).to_have_text("it → animal 0.04")

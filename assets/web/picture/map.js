@@ -90,7 +90,7 @@ export class BigMap {
     this.isSteady = false; // what is drawn is drawn again only where something of it has changed
     this.drawn = /** @type {unknown[]} */ ([]); // what the drawing was made from
     this.element.onpointermove = (event) => this.point(this.cellAt(event));
-    this.element.onpointerleave = () => this.point(null);
+    this.element.onpointerleave = () => this.bubble.at || this.point(null); // what a finger tapped stays said
     this.element.onclick = (event) => {
       const at = this.cellAt(event);
       if (!at) return;
