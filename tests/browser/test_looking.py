@@ -91,7 +91,9 @@ def heads_are_opened_by_a_measure(explore: Explore) -> None:
     known = view.locator(".named-heads li").first
     previous, entropy = (table[name].to_numpy() for name in ("previous", "entropy"))
     (layer, head), most = divmod(int(previous.argmax()), run.weights.shape[1]), previous.max()
-    expect(known).to_have_text(f"L{layer} H{head}comes nearest to a previous-token head (Elhage et al. 2021): {most:.4f}")
+    expect(known).to_have_text(
+        f"L{layer} H{head}comes nearest to a previous-token head (Elhage et al. 2021): {most:.4f}"
+    )
     known.get_by_role("button").click()
     explore.wait_for_query(at=f"{layer}.{head}.2.3", view="heads")
     assert explore.badges() == largest(run, layer, head, 2)
