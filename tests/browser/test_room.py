@@ -28,9 +28,11 @@ def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> Non
     expect(strip).to_contain_text("2 in")
 
     press("v")
+    close = strip.get_by_role("button", name="close the vote").element_handle()
     one.option("To the word before it").click()
     two.option("To “animal”").click()
     expect(strip.get_by_role("status")).to_have_text("2 have voted")
+    assert close.evaluate("(button) => button.isConnected"), "a press that began before a vote ends on the same button"
     expect(one.page.locator(".votes .bar")).to_have_count(0)
     two.page.emulate_media(color_scheme="dark")
     two.page.reload()  # it is the same voter afterwards
@@ -75,6 +77,7 @@ def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> Non
 
     strip.get_by_role("button", name="ask …").click()
     strip.get_by_role("button", name="a sentence of each").click()
+    expect(two.page.get_by_label("Your sentence")).to_be_in_viewport()
     two.page.get_by_label("Your sentence").fill("The cat was hungry, so it ate <b>me</b>")
     two.page.get_by_role("button", name="send it").click()
     expect(strip.get_by_role("region", name="Sentences").locator(".point")).to_have_count(1)

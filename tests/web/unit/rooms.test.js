@@ -100,6 +100,54 @@ test("an act is sent again where its answer breaks off, or a proxy says that nob
   assert.equal(asked(), 2);
 });
 
+test("a tab keeps its secret while the server is away, and opens a stream anew that a proxy refused", async () => {
+  const kept = new Map([["headlight-room", JSON.stringify({ role: "phone", code: "ABCDEF", secret: "mine" })]]);
+  const streams = /** @type {any[]} */ ([]);
+  const page = new EventTarget();
+  const before = globalThis.setTimeout;
+  Object.assign(globalThis, {
+    addEventListener: page.addEventListener.bind(page),
+    dispatchEvent: page.dispatchEvent.bind(page),
+    document: Object.assign(new EventTarget(), { hidden: false }),
+    location: { hash: "" },
+    sessionStorage: {
+      getItem: (/** @type {string} */ key) => kept.get(key) ?? null,
+      setItem: (/** @type {string} */ key, /** @type {string} */ value) => kept.set(key, value),
+      removeItem: (/** @type {string} */ key) => kept.delete(key),
+    },
+    EventSource: class extends EventTarget {
+      static CLOSED = 2;
+      readyState = streams.push(this) && 1;
+      close() {
+        this.readyState = 2;
+      }
+    },
+    setTimeout: (/** @type {() => void} */ done) => setImmediate(done),
+  });
+  const rest = async () => {
+    for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+  };
+  try {
+    const { enter, room } = await import("../../../assets/web/rooms/room_line.js");
+    const away = () => new Response("<html>", { status: 502, headers: { "Content-Type": "text/html" } });
+    const joined = () => Response.json({ token: "mine", listen: "name" });
+    serverOf(...Array.from({ length: 8 }, away), joined(), away(), joined());
+    enter();
+    await rest();
+    assert.deepEqual([streams.length, room.role], [1, "phone"]);
+    streams[0].readyState = 2;
+    streams[0].dispatchEvent(new Event("error"));
+    assert.equal(room.said, LOST);
+    await rest();
+    assert.equal(streams.length, 2);
+    const gone = new MessageEvent("gone", { data: JSON.stringify({ told: "It is gone." }) });
+    streams[1].dispatchEvent(gone);
+    assert.deepEqual([room.said, kept.size, streams[1].readyState], ["It is gone.", 0, 2]);
+  } finally {
+    globalThis.setTimeout = before;
+  }
+});
+
 test("a sentence that a busy server did not measure is asked for again, one that no model reads is not", async () => {
   const busy = () => new Response("busy", { status: 503, headers: SOON });
   const asked = serverOf(busy(), busy(), new Response("Too long.", { status: 422 }));
