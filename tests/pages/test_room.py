@@ -222,7 +222,9 @@ def test_sentences_are_seen_without_their_owners_and_not_before_the_host_shows_t
     assert len(room.sentences) == 2
 
 
-@pytest.mark.parametrize("values", [None, {}, [[1]], [[1, "x"]], [[1, float("nan")]], [["1", 1]], [[1, 2, 3]]])
+@pytest.mark.parametrize(
+    "values", [None, {}, [[1]], [[1, "x"]], [[1, float("nan")]], [[1, 10**400]], [[1, True]], [["1", 1]], [[1, 2, 3]]]
+)
 def test_a_measure_is_a_number(values: Any) -> None:
     with pytest.raises(Refusal):
         act(opened(), "measure", values=values)

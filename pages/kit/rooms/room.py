@@ -7,7 +7,6 @@ held: a host and a phone are known by the names that `listen_name` makes of thei
 import hashlib
 import hmac
 import json
-import math
 import re
 import unicodedata
 from collections import Counter
@@ -25,6 +24,7 @@ LONGEST_SENTENCE: Final = 200  # characters, also of an option
 LONGEST_TEXT: Final = 2000  # of a question and of an answer
 LONGEST_LINK: Final = 6000
 MOST_TOKENS: Final = 2048  # rows or columns of a map
+LARGEST_VALUE: Final = 1e9  # of a measure
 GUESSED: Final = "Too many codes were tried from your network; try again in a minute."
 
 _LINK = re.compile(r"/(?:(?!/)[!-\[\]-~]*)?")  # of this server, with nothing that a browser reads as another one
@@ -427,5 +427,5 @@ def _is_whole(said: object, below: int) -> TypeGuard[int]:
 def _is_value(said: object) -> bool:
     match said:
         case [int(), int() | float() as value]:
-            return math.isfinite(value)
+            return not isinstance(value, bool) and -LARGEST_VALUE <= value <= LARGEST_VALUE
     return False
