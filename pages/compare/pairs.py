@@ -199,7 +199,7 @@ def marked(pair: Pair, at: At) -> tuple[int, int]:
 
 def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     """The figures that stand first: what the change does to this head, and to the whole sentence."""
-    in_words = " → ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
+    in_words = " → ".join(titles if pair.is_of_two_models else [f"{title[:1].lower()}{title[1:]}" for title in titles])
     if not pair.fits and not pair.is_of_one_text:
         return []
     what = "this mean over heads" if pair.look.mean else "this head"

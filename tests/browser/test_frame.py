@@ -79,7 +79,7 @@ def test_the_question_stands_where_it_will_stay(explore: Explore) -> None:
 def test_at_rest_explore_has_few_controls_the_link_is_copied_and_maps_line_up(explore: Explore) -> None:
     explore.open()
     controls = explore.view.evaluate(CONTROLS)
-    assert len(controls) <= 13, controls  # twelve, and the row of other views
+    assert len(controls) <= 12, controls
 
     explore.mask("causal")
     explore.shows(mask="causal")

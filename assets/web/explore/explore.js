@@ -104,6 +104,9 @@ export class Explore extends PlaceView {
     this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
     const { notices: said, status, pieces } = this.parts;
     const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
+    const unfold = () => (this.figures.element.hidden = !proof.open); // folded, what it can compare is no control
+    proof.addEventListener("toggle", unfold);
+    unfold();
     this.box.element.append(div("in-box", this.changes.undo, this.bar.tries.element));
     const undo = { act: () => this.model.undo(), isIdle: () => !this.model.past.length };
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);

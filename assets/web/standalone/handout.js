@@ -103,7 +103,7 @@ function votesOf({ options }, votes) {
 /** The votes of a room, step by step, which its host's page hands on behind the #. @returns {Record<string, number[][]>} */
 function handedOn() {
   try {
-    return JSON.parse(decodeURIComponent(location.hash.slice(1)));
+    return JSON.parse(decodeURIComponent(location.hash.slice(1))) ?? {};
   } catch {
     return {};
   }
