@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 from mha_core import Run
 from pages.kit.picture import models
@@ -63,11 +63,13 @@ class Explore(Tab):
             opener.click()
 
     def change(self, name: str) -> Locator:
-        """The panel of one of the things that can be changed, open."""
+        """The panel of one of the things that can be changed, open; until the next frame another may stand there."""
         tile = self.view.locator(".switch", has_text=name)
         if tile.get_attribute("aria-expanded") == "false":
             tile.click()
-        return self.view.locator(".settings")
+        panel = self.view.locator(".settings").and_(self.view.get_by_role("group", name=name, exact=True))
+        expect(panel).to_be_visible()
+        return panel
 
     def mask(self, name: str) -> None:
         self.change("Hide words").get_by_role("radio", name=name, exact=True).click()
