@@ -59,6 +59,7 @@ export class Painter extends MaskView {
       div("top", this.box.element, p.notices),
       div("strip", p.gallery, this.bar.projected),
       this.line.element,
+      this.bar.above,
       panel("who", null, [heading("The mask"), p.counted], room, legend()),
       this.bar.brushes,
       ...this.panels.elements,

@@ -1,4 +1,5 @@
-// What stands at the grids: the brushes under the mask, the place under the weights, and which picture is projected.
+// What stands at the grids: the tools above the mask, what else is painted with below it, the place under the weights,
+// and which picture is projected.
 
 import { button, div, setAttribute } from "../base/dom.js";
 import { GroupChoice } from "../picture/groups.js";
@@ -16,7 +17,7 @@ const TOOLS = [
   ["allow", "allow", "erase: what is touched is allowed"],
   ["row", "row", "flip whole rows"],
   ["column", "column", "flip whole columns"],
-  ["others", "column except the word itself", "hide this word from all others: flip all but its own row"],
+  ["others", "rest of column", "hide this word from all others: flip all but its own row"],
 ];
 /** @type {[Scope, string][]} */
 const SCOPES = [
@@ -60,7 +61,8 @@ export class PainterBar {
     this.touch = named("touch:", this.touches.element);
     this.larges = choice("What is projected", LARGE, (large) => view.set(view, { large }));
     const painting = group("Painting", this.undo, this.clear);
-    this.brushes = bar("brushes", this.tools.element, painting, this.scopes.element, this.empty, this.touch);
+    this.above = bar("tools", this.tools.element);
+    this.brushes = bar("brushes", painting, this.scopes.element, this.empty, this.touch);
     this.places = bar(
       "places",
       this.groups.element,
