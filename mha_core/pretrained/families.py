@@ -79,14 +79,6 @@ def _names(entry: Any) -> tuple[str, ...]:
     return () if entry is None else (entry,) if isinstance(entry, str) else tuple(entry)
 
 
-def known_types() -> list[str]:
-    """Every model_type of the installed transformers that has a class of ours to choose."""
-    offline.transformers()
-    from transformers.models.auto import modeling_auto
-
-    return sorted({one for table in (*HEADS, BASE) for one in getattr(modeling_auto, table)})
-
-
 def text_config(config: Any) -> Any:
     """The part of a description that speaks of the text."""
     try:
