@@ -23,9 +23,7 @@ SWITCHES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("switches", SWITCHES)
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
 @pytest.mark.parametrize("every", [1, 2])
-def test_it_gives_the_numbers_of_a_run_bit_by_bit(
-    kind: str, every: int, tiny: Model, switches: dict[str, Any]
-) -> None:
+def test_it_gives_the_numbers_of_a_run_bit_by_bit(kind: str, every: int, tiny: Model, switches: dict[str, Any]) -> None:
     model = tiny if kind == "encoder" else llama.model()
     text = "the cat sat on the mat" if kind == "encoder" else llama.text_of(llama.random_ids(20))
     run, one = model.run(text, **switches), LayerPass(model, text, every=every, **switches)

@@ -10,9 +10,10 @@ from typing import TypedDict
 import torch
 from torch import Tensor
 
-from mha_core.show.packing import as_bytes, headed, pack, pack_focus, pack_parts
+from mha_core.show.packing import Maps, as_bytes, headed, pack, pack_focus, pack_parts
 
 __all__ = [
+    "Maps",
     "Memory",
     "goes_whole",
     "in_memory",
@@ -72,7 +73,7 @@ def thumbnails(weights: Tensor) -> Tensor:
 def _largest(maps: Tensor, step: int) -> Tensor:
     """The largest of every `step` rows that follow each other: (…, i, j) -> (…, ceil(i / step), j)."""
     even = maps.shape[-2] - maps.shape[-2] % step
-    largest = maps[..., :even, :].unflatten(-2, (-1, step)).amax(-2)
+    largest = maps[..., :even, :].view(*maps.shape[:-2], -1, step, maps.shape[-1]).amax(-2)
     rest = maps[..., even:, :]
     return torch.cat((largest, rest.amax(-2, keepdim=True)), -2) if rest.shape[-2] else largest
 
