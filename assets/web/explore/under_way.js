@@ -61,7 +61,8 @@ export class UnderWay {
     if (isStopped) return `Stopped after ${done} of ${layers} layers of this text.`;
     const { layer } = view.at;
     const next = layer < done ? "The others follow" : `Layer ${layer} follows`;
-    return `${done} of ${layers} layers of this text are computed. ${next}, and what needs all of them.`;
+    const last = view.picture?.group === "decoder" ? ", then the likeliest next words" : "";
+    return `${done} of ${layers} layers of this text are computed. ${next}${last}.`;
   }
 
   /** Stops, or goes on. The text before stays where nothing of this one is in sight yet. */
