@@ -29,7 +29,7 @@ class LayerPass:
     Args:
         model: of this package's own stacks.
         text, switches: as in `Model.run`.
-        every: of so many states one is kept.
+        every: of so many states one is kept, and the one that entered the layer whose maps came last.
 
     Attributes:
         tokens, ids: as in `Run`.
@@ -50,6 +50,7 @@ class LayerPass:
         self.every = every
         self.done = 0
         self.hidden: dict[int, Tensor] = {}
+        self._latest: tuple[int, Tensor] | None = None  # a layer, and the state that enters it
         self.notices: tuple[str, ...] = model.notices
 
     def advance(self) -> Tensor:
@@ -101,10 +102,13 @@ class LayerPass:
 
     def _again(self, stack: Stack, layer: int) -> Tensor:
         """The maps of a layer, from the last state before it that is kept."""
-        first = layer - layer % self.every
-        x = self.hidden[first]
+        first, x = self._latest or (-1, self.hidden[0])
+        if first != layer:
+            first = layer - layer % self.every
+            x = self.hidden[first]
         for before in range(first, layer):
             x, _ = self._through(stack, before, x)
+        self._latest = layer, x
         return stack.block(layer).maps(x[None].to(stack.device), **self._switches(stack, layer))[0]
 
     def _switches(self, stack: Stack, layer: int) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import keep, shared, threads_for, turn
 from pages.kit.server.queue import QUEUE, Busy
 
-EVERY = 2  # of so many states one is kept: a layer costs one more on average than it would, a picture half the bytes
-LONG_BYTES = 306 * 2**20  # of states and thumbnails: four pictures of 2,048 tokens by SmolLM2 (76.2 MiB each)
+EVERY = 2  # of so many states one is kept: every other layer costs one more at first, a picture half the bytes
+LONG_BYTES = 324 * 2**20  # of states and thumbnails: four pictures of 2,048 tokens by SmolLM2 (80.8 MiB each)
 HEAD_BYTES = 64 * 2**20  # of single maps: one for each of these
 PORTION = 60_000_000  # weights that are computed until the next word of progress: two layers of 2,048 tokens
 GIVEN_UP = 30.0  # seconds in which nobody asks for a picture under way
@@ -69,7 +69,7 @@ class LongPicture:
     def nbytes(self) -> int:
         """Of all that is kept of the whole pass, from its beginning on."""
         sizes = self.model.sizes
-        states = len({*range(0, sizes.n_layers, EVERY), sizes.n_layers})
+        states = len({*range(0, sizes.n_layers, EVERY), sizes.n_layers}) + 1  # as of `LayerPass`
         of_state = len(self.layers.ids) * sizes.d_model * self.model.dtype.itemsize
         return states * of_state + models.heads(self.model) * THUMBNAIL**2
 
