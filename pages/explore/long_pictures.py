@@ -91,7 +91,7 @@ class LongPicture:
         )
 
 
-class _Passes(Cache[object, LongPicture]):
+class Passes(Cache[object, LongPicture]):
     """Passes by bytes. One that somebody waits for is not pushed out: two that do it to each other would never end."""
 
     def popitem(self) -> tuple[object, LongPicture]:
@@ -115,7 +115,7 @@ def is_long(settings: Settings) -> bool:
     return goes_by_layer(model) and len(model.tokenize(settings.text)[1]) > MOST_TOKENS
 
 
-@shared(_Passes(LONG_BYTES, lambda picture: picture.nbytes))
+@shared(Passes(LONG_BYTES, lambda picture: picture.nbytes))
 def begun(settings: Settings) -> LongPicture:
     """The picture as far as it is. Raises as `advanced`."""
     model = pictures.model_of(settings)

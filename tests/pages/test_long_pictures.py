@@ -76,7 +76,7 @@ def test_the_layer_in_sight_is_told_before_the_others_are_there(run: Run, monkey
 
 
 def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    passes = long_pictures._Passes(2, lambda picture: 1)
+    passes = long_pictures.Passes(2, lambda picture: 1)
     mine, yours, theirs = (copy(long_pictures.begun(Settings(TEXT, model=NAME, temperature=t))) for t in (1, 2, 3))
     passes["mine"], passes["yours"] = mine, yours
     with pytest.raises(Busy, match="others wait"):
