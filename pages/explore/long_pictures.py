@@ -22,7 +22,7 @@ from pages.kit.server.queue import QUEUE, Busy
 EVERY = 2  # of so many states one is kept: every other layer costs one more at first, a picture half the bytes
 LONG_BYTES = 324 * 2**20  # of states and thumbnails: four pictures of 2,048 tokens by SmolLM2 (80.8 MiB each)
 HEAD_BYTES = 64 * 2**20  # of single maps: one for each of these
-PORTION = 60_000_000  # weights that are computed until the next word of progress: two layers of 2,048 tokens
+PORTION = 30_000_000  # weights until the next answer, for which pieces wait: of SmolLM2 three layers of 1,024 tokens
 GIVEN_UP = 30.0  # seconds in which nobody asks for a picture under way
 
 Sight = tuple[int, int | None]  # layer and head of the map that is looked at; None = the mean of the layer's heads

@@ -62,6 +62,8 @@ def test_layer_after_layer_until_it_is_whole(run: Run) -> None:
     assert any("one map at a time" in said for said in focus["notices"])
     (_, other), *rest = map(unpacked, answers("focus", asked(at="0.1.5", part=2)))
     assert not rest, "the thumbnails are there"
+    picture = long_pictures.begun(Settings(TEXT, model=NAME, temperature=0.5))
+    assert sum(state.nbytes for state in picture.layers.hidden.values()) < picture.nbytes, "what the cache counts"
     assert np.array_equal(np.frombuffer(other, "<f4"), run.weights[0, 1, 5].numpy())
 
 
