@@ -16,7 +16,7 @@ from pages.kit.draw.packing import THUMBNAIL, thumbnails
 from pages.kit.picture import models, pictures
 from pages.kit.picture.limits import MOST_TOKENS
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import keep, shared, threads_for, turn
+from pages.kit.picture.sharing import keep, known, shared, threads_for, turn
 from pages.kit.server.queue import QUEUE, Busy
 
 EVERY = 2  # of so many states one is kept: every other layer costs one more at first, a picture half the bytes
@@ -95,11 +95,11 @@ class Passes(Cache[object, LongPicture]):
     """Passes by bytes. One that somebody waits for is not pushed out: two that do it to each other would never end."""
 
     def popitem(self) -> tuple[object, LongPicture]:
-        """The one that nobody asks for the longest. Raises Busy where all are under way."""
+        """The one that nobody asks for the longest. Where all are under way: ValueError, as of one that is too large."""
         now = QUEUE.clock()
         free = [key for key, one in self.items() if one.is_whole or one.asked < now - GIVEN_UP]
         if self and not free:
-            raise Busy("others wait for long texts; try again when theirs are there")
+            raise ValueError("somebody waits for each of them")
         oldest = min(free, key=lambda key: self[key].asked, default=None)
         return oldest, self.pop(oldest)
 
@@ -115,9 +115,17 @@ def is_long(settings: Settings) -> bool:
     return goes_by_layer(model) and len(model.tokenize(settings.text)[1]) > MOST_TOKENS
 
 
-@shared(Passes(LONG_BYTES, lambda picture: picture.nbytes))
 def begun(settings: Settings) -> LongPicture:
     """The picture as far as it is. Raises as `advanced`."""
+    picture = _begun(settings)
+    if known(_begun, settings) is not picture:
+        raise Busy("others wait for long texts; try again when theirs are there")
+    picture.asked = QUEUE.clock()
+    return picture
+
+
+@shared(Passes(LONG_BYTES, lambda picture: picture.nbytes))
+def _begun(settings: Settings) -> LongPicture:
     model = pictures.model_of(settings)
     picture = LongPicture(settings, model, LayerPass(model, settings.text, every=EVERY, **settings.switches(model)))
     picture.asked = QUEUE.clock()
@@ -144,10 +152,10 @@ def advanced(settings: Settings, wanted: int, sight: Sight | None = None) -> Lon
 
     Raises:
         HeadlightError: as `Model.run`, and where there is not the memory for it.
+        Busy: there is no room beside the texts that others wait for.
         Unwanted: nobody waits for it any more.
     """
     picture = begun(settings)
-    picture.asked = QUEUE.clock()
     with picture.lock:
         while picture.done < min(wanted, picture.model.sizes.n_layers):
             _advance(picture, sight)

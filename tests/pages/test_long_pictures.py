@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -78,18 +77,18 @@ def test_the_layer_in_sight_is_told_before_the_others_are_there(run: Run, monkey
 
 
 def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    passes = long_pictures.Passes(2, lambda picture: 1)
-    mine, yours, theirs = (copy(long_pictures.begun(Settings(TEXT, model=NAME, temperature=t))) for t in (1, 2, 3))
-    passes["mine"], passes["yours"] = mine, yours
+    monkeypatch.setattr(long_pictures.LongPicture, "nbytes", long_pictures.LONG_BYTES // 2)
+    mine, yours, theirs = (Settings(TEXT, model=NAME, temperature=t) for t in (1.0, 2.0, 3.0))
+    long_pictures.advanced(mine, 1)
+    long_pictures.advanced(yours, 1)
     with pytest.raises(Busy, match="others wait"):
-        passes["theirs"] = theirs
-    yours.small = [torch.empty(0)] * 2  # it is at its end
-    passes["theirs"] = theirs
-    assert set(passes) == {"mine", "theirs"}
-    mine.asked -= long_pictures.GIVEN_UP + 1
-    passes["yours"] = yours
-    assert set(passes) == {"theirs", "yours"}
-    passes.clear()
+        long_pictures.advanced(theirs, 1)
+    long_pictures.advanced(yours, 2)
+    assert long_pictures.advanced(theirs, 1).done == 1, "a whole one goes"
+    with pytest.raises(Busy):
+        long_pictures.begun(yours)
+    long_pictures.begun(mine).asked -= long_pictures.GIVEN_UP + 1
+    assert long_pictures.begun(yours).done == 0, "nobody waited for mine any more"
 
 
 def test_who_had_to_make_room_is_told_how_far_it_is_again(run: Run) -> None:
