@@ -95,7 +95,7 @@ class Passes(Cache[object, LongPicture]):
     """Passes by bytes. One that somebody waits for is not pushed out: two that do it to each other would never end."""
 
     def popitem(self) -> tuple[object, LongPicture]:
-        """The one that nobody asks for the longest. Where all are under way: ValueError, as of one that is too large."""
+        """The one that nobody asks for the longest. Where all are under way: ValueError, as of one too large."""
         now = QUEUE.clock()
         free = [key for key, one in self.items() if one.is_whole or one.asked < now - GIVEN_UP]
         if self and not free:

@@ -236,8 +236,8 @@ def _long(query: LinkQuery, settings: Settings, left_out: list[str], done: int, 
     is_mean = "mean" in query.look.switches
     layer = query.at.layer
     sight = layer, None if is_mean else query.at.head
-    if not with_maps and long_pictures.begun(settings).done <= layer:  # it had to make room for others
-        return _long(query, settings, left_out, 0)
+    there = long_pictures.begun(settings).done  # fewer, where it had to make room for others
+    done, with_maps = min(done, there), with_maps or there <= layer
     wanted = long_pictures.next_stop(settings, done, layer) if with_maps else layer + 1
     reached = long_pictures.advanced(settings, wanted, sight)
     maps = [long_message.packed(reached, done)] if with_maps else []

@@ -15,7 +15,7 @@ from mha_core.models.layer_pass import LayerPass
 from mha_core.pretrained import memory
 from pages.explore import long_message, long_pictures
 from pages.kit.draw.packing import thumbnails
-from pages.kit.picture import pictures, settings
+from pages.kit.picture import pictures, settings, sharing
 from pages.kit.picture.link_query import LinkQuery, Refused
 from pages.kit.picture.settings import Settings
 from pages.kit.server.queue import Busy
@@ -94,7 +94,9 @@ def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pyt
 def test_who_had_to_make_room_is_told_how_far_it_is_again(run: Run) -> None:
     nothing, before = answers("focus", asked(part=2))
     assert not nothing
-    assert unpacked(before)[0]["done"] == 1
+    assert (unpacked(before)[0]["first"], unpacked(before)[0]["done"]) == (0, 1)
+    sharing.forget()
+    assert answers("part", asked(part=2)) == [nothing, before]
 
 
 def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
