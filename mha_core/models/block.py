@@ -1,7 +1,7 @@
 """One block of a stack: attention, then a feed-forward network."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from torch import Tensor, nn
 
@@ -132,7 +132,7 @@ class AttentionBlock(nn.Module):
             switches: keyword arguments of `AttentionLayer.forward`.
         """
         attend = self.attention if attention is None else attention
-        query = x if self.norm_after else self.attention_norm(x)
+        query = self._query(x)
         key = query if memory is None else memory
         attended, weights = attend(query if rows is None else query[:, :rows], key, **switches)
         x = x[:, :rows] + attended if self.residual else attended
@@ -141,3 +141,12 @@ class AttentionBlock(nn.Module):
             fed = self.feed_forward(x)
             x = self.output_norm(x + fed if self.residual else fed)
         return x, weights
+
+    def maps(self, x: Tensor, **switches: Any) -> Tensor:
+        """x (b, i, c) -> weights (b, h, i, j) alone, as `forward` gives them: nothing is fed forward."""
+        query = self._query(x)
+        return cast(Tensor, self.attention(query, query, **switches)[1])
+
+    def _query(self, x: Tensor) -> Tensor:
+        """What attends, of what enters the block."""
+        return x if self.norm_after else cast(Tensor, self.attention_norm(x))

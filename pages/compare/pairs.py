@@ -12,7 +12,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import measures, reading
 from mha_core.measure.measures import Repeated
 from mha_core.models import changes
-from mha_core.models.words import Word, in_common, words_of
+from mha_core.models.words import Word, in_common
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
 from pages.kit.picture import abilities, means, models, next_token, words
@@ -78,12 +78,14 @@ class Pair:
     def words(self) -> tuple[list[Word], list[Word]] | None:
         """The words of each side in the place of its tokens, where two models cut their texts into different ones; None
         where tokens are compared, or where nobody can tell what stands where."""
-        sides = self.left, self.right
-        if self.left.run.tokens == self.right.run.tokens or not self.is_of_two_models:
+        runs = self.left.run, self.right.run
+        if runs[0].tokens == runs[1].tokens or not self.is_of_two_models or any(run.columns for run in runs):
             return None
         try:
-            left, right = (_words(side) for side in sides)
+            left, right = self.left.words(runs[0].tokens), self.right.words(runs[1].tokens)
         except HeadlightError:
+            return None
+        if left is None or right is None:
             return None
         if self.left.settings.text == self.right.settings.text:
             left, right = in_common(left, right), in_common(right, left)
@@ -163,13 +165,6 @@ def _of_two_models(pair: Pair) -> str:
     ]
     why = f": {' and '.join(own)}" if own else ""
     return f"The two models cut the text into different tokens, so the maps are compared word by word{why}."
-
-
-def _words(side: Picture) -> list[Word]:
-    """Raises an Unsupported where the rows are no text, or the tokenizer does not tell."""
-    if side.run.columns is not None or side.run.tokens != side.model.tokenize(side.settings.text)[0]:
-        raise HeadlightError("the rows are not the tokens of the text")
-    return words_of(side.model, side.settings.text)
 
 
 def _of_words(weights: Tensor, own: Sequence[Word]) -> Tensor:

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw import numbers
-from pages.kit.draw.packing import pack, pack_focus, pack_parts
+from pages.kit.draw.packing import Maps, pack, pack_focus
 from pages.kit.picture import mask_codec, pictures, words
 from pages.kit.picture.limits import MOST_TOKENS
 from pages.kit.picture.link_query import LinkQuery
@@ -18,14 +18,16 @@ from pages.kit.picture.settings import Settings
 
 from . import long_pictures
 from .long_pictures import LongPicture
+from .picture_fields import OfMaps
 
 TILE = 256  # cells of a piece, each way
 
 
-class UnderWay(TypedDict):
-    """The answer until all layers are done."""
+class LongMaps(Maps):
+    """The header of thumbnails of a layer after the other; none is whole."""
 
-    underWay: tuple[int, int]  # layers that are done, and all of them
+    first: int  # layer of which thumbnails follow
+    done: int  # layers that are there with these
 
 
 class Tile(TypedDict):
@@ -41,12 +43,6 @@ class Tile(TypedDict):
 def done(raw: bytes) -> int:
     """How many layers of its picture a query says are done. Raises a HeadlightError for what is no number."""
     return _number(_piece(raw, "part") or "0")
-
-
-def under_way(picture: LongPicture) -> bytes:
-    """How far a picture is."""
-    said: UnderWay = {"underWay": (picture.layers.done, picture.model.sizes.n_layers)}
-    return pack_parts(pack(said))
 
 
 def tile(raw: bytes) -> bytes:
@@ -79,27 +75,39 @@ def shown(picture: LongPicture) -> Picture:
     )
 
 
-def packed(picture: LongPicture, tokens: list[str], ends: tuple[int, int]) -> bytes:
-    """All maps as thumbnails, as `packing.pack_maps` has them; none is whole."""
-    small = torch.stack(picture.small)
-    layers, heads, rows = small.shape[:3]
-    header = {
-        "digest": picture.settings.digest, "tokens": tokens, "columns": None, "ends": ends, "layers": layers,
-        "heads": heads, "whole": [], "thumbnail": rows,
+def packed(picture: LongPicture, first: int) -> bytes:
+    """All maps of the layers from one on, as far as they are there, as thumbnails."""
+    small, sizes = picture.small[first:], picture.model.sizes
+    header: LongMaps = {
+        "digest": picture.settings.digest, "tokens": picture.layers.tokens, "columns": None, "ends": picture.model.ends,
+        "layers": sizes.n_layers, "heads": sizes.n_heads, "whole": [], "thumbnail": len(picture.small[0][0]),
+        "first": first, "done": first + len(small),
     }  # fmt: skip
-    return pack(header, small.numpy().tobytes())
+    return pack(header, *(maps.numpy().tobytes() for maps in small))
 
 
-def row_of(settings: Settings, layer: int, head: int | None, row: int) -> Tensor:
-    """A row of the map in focus, (1, j)."""
-    return long_pictures.head_map(settings, layer, head)[row : row + 1]
+def of_maps(picture: LongPicture, *, is_mean: bool, sent: int) -> OfMaps:
+    """What is told of its maps; `sent`: bytes of thumbnails."""
+    return {
+        "forbidden": [""], "mean": "" if is_mean else None, "reading": None, "values": None, "columns": "",
+        "figures": _figures(picture), "status": _status(picture, sent),
+        "kinds": [[] for _ in range(picture.model.sizes.n_layers)], "effect": None, "before": None, "pinTail": "",
+        "pin": None, "done": picture.done, "tile": TILE,
+    }  # fmt: skip
 
 
-def status(picture: LongPicture, sent: int) -> str:
-    """Device, time of the pass, bytes, tokens, and what is not shown of so long a text."""
-    n, most = len(picture.layers.ids), picture.model.sizes.max_len
-    took = f"{picture.model.device} · computed in {picture.seconds:.1f} s, one layer at a time"
-    return f"{took} · {sent / 1e6:.1f} MB of thumbnails · {n:,} of at most {most:,} tokens"
+def _status(picture: LongPicture, sent: int) -> str:
+    """Device, time of the pass, bytes, tokens."""
+    n, sizes = len(picture.layers.ids), picture.model.sizes
+    far = "" if picture.is_whole else f"{picture.done} of {sizes.n_layers} layers "
+    took = f"{picture.model.device} · {far}computed in {picture.seconds:.1f} s, one layer at a time"
+    return f"{took} · {sent / 1e6:.1f} MB of thumbnails · {n:,} of at most {sizes.max_len:,} tokens"
+
+
+def _figures(picture: LongPicture) -> list[words.Figure]:
+    which = "all maps" if picture.is_whole else f"the maps of the first {numbers.count(picture.done, 'layer')}"
+    label = f"the row sum farthest from 1, over all rows of {which}"
+    return [{"value": f"{picture.worst_row_sum:.6f}", "label": label}]
 
 
 def notice(n: int) -> str:
@@ -109,11 +117,6 @@ def notice(n: int) -> str:
         f"pieces of it exactly. Up to {MOST_TOKENS} tokens the change to the untouched model, kinds of heads, "
         "pinned maps, joined words, lengths of values, means over more than a layer and other views are shown too."
     )
-
-
-def figures(picture: LongPicture) -> list[words.Figure]:
-    label = "the row sum farthest from 1, over all rows of all maps"
-    return [{"value": f"{picture.worst_row_sum:.6f}", "label": label}]
 
 
 def _allowed(settings: Settings, head: int) -> Tensor:

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 
 import torch
-from cachetools import LRUCache
+from cachetools import Cache, LRUCache
 from torch import Tensor
 
 from mha_core import Model, Run
@@ -16,11 +16,16 @@ from pages.kit.draw.packing import THUMBNAIL, thumbnails
 from pages.kit.picture import models, pictures
 from pages.kit.picture.limits import MOST_TOKENS
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, threads_for, turn
+from pages.kit.picture.sharing import keep, known, shared, threads_for, turn
+from pages.kit.server.queue import QUEUE, Busy
 
-LONG_BYTES = 304 * 2**20  # of states and thumbnails: two pictures of 2,048 tokens by SmolLM2 (144 MiB each)
-HEAD_BYTES = 48 * 2**20  # of single maps: two of 2,048 tokens
-PORTION = 60_000_000  # weights that are computed until the next word of progress: two layers of 2,048 tokens
+EVERY = 2  # of so many states one is kept: every other layer costs one more at first, a picture half the bytes
+LONG_BYTES = 324 * 2**20  # of states and thumbnails: four pictures of 2,048 tokens by SmolLM2 (80.8 MiB each)
+HEAD_BYTES = 64 * 2**20  # of single maps: one for each of these
+PORTION = 30_000_000  # weights until the next answer, for which pieces wait: of SmolLM2 three layers of 1,024 tokens
+GIVEN_UP = 30.0  # seconds in which nobody asks for a picture under way
+
+Sight = tuple[int, int | None]  # layer and head of the map that is looked at; None = the mean of the layer's heads
 
 
 @dataclass
@@ -31,21 +36,30 @@ class LongPicture:
         settings: what was asked.
         layers: the pass, by layers.
         small: of each layer that is done its maps as thumbnails, uint8 (h, i, j).
+        logits: as in `Run`, at its end.
         seconds: time of the pass so far; threads: that it was given on a CPU.
         worst_row_sum: the row sum farthest from 1 so far.
+        asked: when somebody last asked for it.
     """
 
     settings: Settings
     model: Model
     layers: LayerPass
     small: list[Tensor] = field(default_factory=list)
+    logits: Tensor | None = None
     seconds: float = 0.0
     worst_row_sum: float = 1.0
+    asked: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
+    def done(self) -> int:
+        """How many layers are there."""
+        return len(self.small)
+
+    @property
     def is_whole(self) -> bool:
-        return self.layers.done == self.model.sizes.n_layers
+        return self.done == self.model.sizes.n_layers
 
     @property
     def threads(self) -> int:
@@ -53,29 +67,46 @@ class LongPicture:
 
     @property
     def nbytes(self) -> int:
-        """Of the whole pass, from its beginning on."""
+        """Of all that is kept of the whole pass, from its beginning on."""
         sizes = self.model.sizes
-        states = (sizes.n_layers + 1) * len(self.layers.ids) * sizes.d_model * self.model.dtype.itemsize
-        return states + models.heads(self.model) * THUMBNAIL**2
+        states = len({*range(0, sizes.n_layers, EVERY), sizes.n_layers}) + 1  # as of `LayerPass`
+        of_state = len(self.layers.ids) * sizes.d_model * self.model.dtype.itemsize
+        return states * of_state + models.heads(self.model) * THUMBNAIL**2
 
     def run(self) -> Run:
-        """What is known of the whole, its maps left out: `weights` is (layers, h, 0, 0)."""
+        """What is known of the whole; `weights` is (layers, h, 0, 0), `hidden` (layers + 1, 0, d_model)."""
         layers, sizes = self.layers, self.model.sizes
-        hidden = torch.stack(layers.hidden).cpu()
-        logits = layers.logits()
         return Run(
             tokens=layers.tokens,
             ids=layers.ids,
             weights=torch.empty(sizes.n_layers, sizes.n_heads, 0, 0),
-            hidden=hidden,
-            sentence=torch.nn.functional.normalize(hidden[-1].mean(dim=0), dim=0),
+            hidden=torch.empty(sizes.n_layers + 1, 0, sizes.d_model),
+            sentence=torch.empty(0),
             steps=(),
             device=self.model.device,
             notices=layers.notices,
-            logits=None if logits is None else logits.cpu(),
+            logits=self.logits,
             kv_heads=self.model.encoder.block(0).attention.n_kv_heads,
             ends=self.model.ends,
         )
+
+
+class Passes(Cache[object, LongPicture]):
+    """Passes by bytes. One that somebody waits for is not pushed out: two that do it to each other would never end."""
+
+    def popitem(self) -> tuple[object, LongPicture]:
+        """The one that nobody asks for the longest. Where all are under way: ValueError, as of one too large."""
+        now = QUEUE.clock()
+        free = [key for key, one in self.items() if one.is_whole or one.asked < now - GIVEN_UP]
+        if self and not free:
+            raise ValueError("somebody waits for each of them")
+        oldest = min(free, key=lambda key: self[key].asked, default=None)
+        return oldest, self.pop(oldest)
+
+
+def most_tokens(model: Model) -> int | None:
+    """As `LinkQuery.within` takes it: what goes by layer is bound by its model alone."""
+    return None if goes_by_layer(model) else MOST_TOKENS
 
 
 def is_long(settings: Settings) -> bool:
@@ -84,10 +115,20 @@ def is_long(settings: Settings) -> bool:
     return goes_by_layer(model) and len(model.tokenize(settings.text)[1]) > MOST_TOKENS
 
 
-@shared(LRUCache(LONG_BYTES, lambda picture: picture.nbytes))
+def begun(settings: Settings) -> LongPicture:
+    """The picture as far as it is. Raises as `advanced`."""
+    picture = _begun(settings)
+    if known(_begun, settings) is not picture:
+        raise Busy("others wait for long texts; try again when theirs are there")
+    picture.asked = QUEUE.clock()
+    return picture
+
+
+@shared(Passes(LONG_BYTES, lambda picture: picture.nbytes))
 def _begun(settings: Settings) -> LongPicture:
     model = pictures.model_of(settings)
-    picture = LongPicture(settings, model, LayerPass(model, settings.text, **settings.switches(model)))
+    picture = LongPicture(settings, model, LayerPass(model, settings.text, every=EVERY, **settings.switches(model)))
+    picture.asked = QUEUE.clock()
     n, size = len(picture.layers.ids), model.dtype.itemsize
     # three of a layer's maps are there at once: the scores, the weights, and what is made of them
     needed = picture.nbytes + 3 * model.sizes.n_heads * n * n * size
@@ -95,45 +136,58 @@ def _begun(settings: Settings) -> LongPicture:
     return picture
 
 
-def advanced(settings: Settings, done: int) -> LongPicture:
-    """The picture with a portion of layers computed beyond so many that are done already.
+def next_stop(settings: Settings, done: int, layer: int) -> int:
+    """How many layers the answer is of that follows the one of so many: a portion more, to the layer in sight at most.
+
+    Raises as `advanced`.
+    """
+    picture = begun(settings)
+    n, sizes = len(picture.layers.ids), picture.model.sizes
+    portion = max(1, PORTION // (sizes.n_heads * n * n))
+    return min(done + portion, layer + 1 if done <= layer else sizes.n_layers, sizes.n_layers)
+
+
+def advanced(settings: Settings, wanted: int, sight: Sight | None = None) -> LongPicture:
+    """The picture with so many layers, or more; `sight`: as of `Sight`, is kept on the way.
 
     Raises:
         HeadlightError: as `Model.run`, and where there is not the memory for it.
+        Busy: there is no room beside the texts that others wait for.
         Unwanted: nobody waits for it any more.
     """
-    picture = _begun(settings)
-    n, sizes = len(picture.layers.ids), picture.model.sizes
-    portion = max(1, PORTION // (sizes.n_heads * n * n))
-    wanted = min(sizes.n_layers, done + portion)
+    picture = begun(settings)
     with picture.lock:
-        while picture.layers.done < wanted:
-            _advance(picture)
+        while picture.done < min(wanted, picture.model.sizes.n_layers):
+            _advance(picture, sight)
     return picture
 
 
-def _advance(picture: LongPicture) -> None:
-    with turn(len(picture.layers.ids), models.heads(picture.model)):
+def _advance(picture: LongPicture, sight: Sight | None) -> None:
+    layers = picture.layers
+    with turn(len(layers.ids), models.heads(picture.model)):
         start = time.perf_counter()
-        maps = picture.layers.advance().cpu()
+        maps = layers.advance().cpu()
+        if layers.done == picture.model.sizes.n_layers:
+            logits = layers.logits()
+            picture.logits = None if logits is None else logits.cpu()
         picture.seconds += time.perf_counter() - start
+        if sight is not None and sight[0] == layers.done - 1:
+            keep(head_map, _of(maps, sight[1]), picture.settings, *sight)
         worst = measures.worst_row_sum(maps[None])
         picture.worst_row_sum = max(picture.worst_row_sum, worst, key=lambda one: abs(one - 1))
         picture.small.append((thumbnails(maps[None])[0] * 255).round_().to(torch.uint8))
 
 
-def whole(settings: Settings) -> LongPicture:
-    """The picture at its end. Raises as `advanced`."""
-    return advanced(settings, pictures.model_of(settings).sizes.n_layers)
-
-
 @shared(LRUCache(HEAD_BYTES, lambda one: one.nbytes))
 def head_map(settings: Settings, layer: int, head: int | None) -> Tensor:
-    """One head's map (i, j), computed from the state that enters its layer; None = the mean of the layer's heads.
+    """The map (i, j) in sight, as of `Sight`, computed from the state that is kept before its layer.
 
     Raises as `advanced`.
     """
-    picture = whole(settings)
+    picture = advanced(settings, layer + 1)
     with turn(len(picture.layers.ids), models.heads(picture.model)):
-        maps = picture.layers.maps(layer).cpu()
-        return maps.mean(0) if head is None else maps[head].clone()
+        return _of(picture.layers.maps(layer).cpu(), head)
+
+
+def _of(maps: Tensor, head: int | None) -> Tensor:
+    return maps.mean(0) if head is None else maps[head].clone()

@@ -1,9 +1,7 @@
 """What the map view is told of a picture, by the wire: the answer to a link."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict
 
 from torch import Tensor
 
@@ -13,11 +11,10 @@ from mha_core.show.cells import write_cells
 from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
 from pages.kit.picture import fitting, means, models, pictures, value_lengths, words
 from pages.kit.picture.fields import SIDE
-from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of
+from pages.kit.picture.link_query import LinkQuery, answer_of
 from pages.kit.picture.pictures import Picture, Pinned
 from pages.kit.picture.place import At, Look
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import Figure
 
 from . import (
     columns,
@@ -41,54 +38,13 @@ from .kinds import Kind
 from .long_message import tile
 from .masked_word import MaskedWord
 from .other_views import parse_view
-from .reading import Reading, ReadMap
+from .picture_fields import EffectHere, ExplorePicture, MapBefore, OfMaps, PinnedMap
+from .reading import Reading
 
 __all__ = ["compared", "first", "focus", "maps", "part", "tile"]
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
-
-
-class EffectHere(ChangeEffect):
-    here: float  # the largest change in the map in focus
-
-
-class MapBefore(TypedDict):
-    forbidden: list[str]
-    distances: list[float]
-
-
-class PinnedMap(TypedDict):
-    tokens: list[str]
-    columns: list[str] | None  # what they look at, where that is others than themselves
-    ends: tuple[int, int]
-    at: str
-    label: str
-    forbidden: list[str]
-
-
-class ExplorePicture(PictureAnswer, GoesOn):
-    compared: str  # what is known of the comparison with transformers
-    forbidden: list[str]  # cells as text, one for all heads or one a head
-    look: str  # how the map in focus is read, as in the link
-    mean: str | None  # what is said of the mean over the heads, where the map is that
-    reading: ReadMap | None  # what stands in it, where that is not every token
-    values: list[float] | None  # how long each value of the head is; None where it was not asked for
-    columns: str  # what is said of the columns that are taken out
-    label: str
-    origin: str
-    places: Mapping[str, str]  # preset -> the head that shows it, as `at` of a link
-    typed: str  # the sentence of the picture
-    figures: list[Figure]
-    status: str
-    kinds: list[list[Kind]]  # of each head of a layer its name, and the number that made it so; of layers in sight
-    effect: EffectHere | None  # of the changes
-    before: MapBefore | None  # the map before them
-    pieces: list[str]  # what must be explained of the tokens
-    kv: int  # key and value heads of a layer; query heads that follow each other share one
-    pinTail: str  # what the link says of this picture behind the head
-    pin: PinnedMap | None
-    tile: int  # cells of a piece, each way, of a map that does not come whole; the row in focus follows; 0 of others
 
 
 @dataclass(frozen=True)
@@ -123,30 +79,24 @@ class Request:
         return pack_focus(self.header(), *maps, *self._pinned_map())
 
     def header(self) -> ExplorePicture:
-        picture, settings, at = self.picture, self.picture.settings, self.at
+        return _header(self.query, self.picture, self.at, self.notices, self.goes_on, self._of_maps())
+
+    def _of_maps(self) -> OfMaps:
+        picture, settings = self.picture, self.picture.settings
         return {
-            **answer_of(self.query, KEYS, at, settings.digest, self.notices, s=settings.text),
-            "compared": words.compared(pictures.difference_to_transformers(settings, ask=False)),
             "forbidden": self._forbidden(picture),
-            "look": str(self.look),
             "mean": None if self.heads is None else mean_map.in_words(picture, self.heads),
             "reading": None if self.reading is None else self.reading.in_words(self._of_tokens(picture)),
             "values": self._value_lengths(),
             "columns": columns.in_words(picture),
-            "label": words.label(settings, picture.model),
-            "origin": picture.model.origin,
-            "places": models.places(settings.model),
-            "typed": settings.text,
             "figures": words.figures(picture),
             "status": words.status(picture, len(self.maps())),
             "kinds": self._kinds(),
             "effect": self._effect(),
             "before": self._before(),
-            "pieces": token_notes.in_words(picture),
-            "kv": picture.run.kv_heads,
-            **self.goes_on,
             "pinTail": pins.pin_tail(settings),
             "pin": self._pin(),
+            "done": len(picture.run.weights),
             "tile": 0,
         }
 
@@ -214,14 +164,34 @@ class Request:
         return [] if self.pinned is None else [self.pinned[0].weights]
 
 
+def _header(
+    query: LinkQuery, picture: Picture, at: At, notices: list[str], continued: GoesOn, of_maps: OfMaps
+) -> ExplorePicture:
+    settings = picture.settings
+    return {
+        **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text),
+        "compared": words.compared(pictures.difference_to_transformers(settings, ask=False)),
+        "look": str(query.look),
+        "label": words.label(settings, picture.model),
+        "origin": picture.model.origin,
+        "places": models.places(settings.model),
+        "typed": settings.text,
+        "pieces": token_notes.in_words(picture),
+        "kv": picture.run.kv_heads,
+        **continued,
+        **of_maps,
+    }
+
+
 def maps(raw: bytes) -> bytes:
-    """The answer to a query: state and maps in focus, then all maps; of a long text how far it is until they are there.
+    """The answer to a query: state and maps in focus, then all maps; of a long text see `_long`.
 
     Raises a HeadlightError.
     """
-    if of_long := _long(raw):
-        return of_long
-    shown = _request(raw)
+    query, settings, left_out = _read(raw)
+    if long_pictures.is_long(settings):
+        return _long(query, settings, left_out, long_message.done(raw))
+    shown = _request(query, settings, left_out)
     return pack_parts(shown.focus(), shown.maps())
 
 
@@ -232,11 +202,12 @@ def part(raw: bytes) -> bytes:
 
 def first(raw: bytes) -> bytes:
     """What a page begins with, kept small: of longer sentences the layer in sight. Raises a HeadlightError."""
-    settings, _ = LinkQuery(raw).within()
+    query = LinkQuery(raw)
+    settings, left_out = query.within()
     fitting.fits_at_first(pictures.tokens(settings))
     if not settings.text.strip():
         raise HeadlightError("an empty box keeps the picture before")
-    shown = _request(raw)
+    shown = _request(query, settings, left_out)
     if len(shown.picture.run.tokens) <= ALL_AT_FIRST:
         return pack_parts(shown.focus(), shown.maps())
     picture, layer = shown.picture, shown.at.layer
@@ -247,55 +218,43 @@ def first(raw: bytes) -> bytes:
 
 def focus(raw: bytes) -> bytes:
     """The answer to a query that asks for another head of the same picture. Raises a HeadlightError."""
-    return _long(raw, with_maps=False) or pack_parts(_request(raw).focus())
+    query, settings, left_out = _read(raw)
+    if long_pictures.is_long(settings):
+        return _long(query, settings, left_out, long_message.done(raw), with_maps=False)
+    return pack_parts(_request(query, settings, left_out).focus())
 
 
-def _long(raw: bytes, *, with_maps: bool = True) -> bytes:
-    """The answer to a query whose text is long, one portion beyond what `part` says is done; empty for any other."""
+def _read(raw: bytes) -> tuple[LinkQuery, Settings, list[str]]:
     query = LinkQuery(raw)
-    settings, left_out = query.within(most=None)
-    if not long_pictures.is_long(settings):
-        return b""
-    done = long_pictures.advanced(settings, long_message.done(raw))
-    if not done.is_whole:
-        return long_message.under_way(done)
-    picture = long_message.shown(done)
-    run = picture.run
-    at, wanted = query.place(run.tokens), query.look.switches
-    maps = long_message.packed(done, run.tokens, run.ends)
+    return query, *query.within(most=long_pictures.most_tokens(query.model))
+
+
+def _long(query: LinkQuery, settings: Settings, left_out: list[str], done: int, *, with_maps: bool = True) -> bytes:
+    """The answer to a query whose text is long and of which so many layers are there: the thumbnails that come next,
+    and before them state and row in focus once the layer in sight is there, nothing until then.
+    """
+    is_mean = "mean" in query.look.switches
+    layer = query.at.layer
+    sight = layer, None if is_mean else query.at.head
+    there = long_pictures.begun(settings).done  # fewer, where it had to make room for others
+    done, with_maps = min(done, there), with_maps or there <= layer
+    wanted = long_pictures.next_stop(settings, done, layer) if with_maps else layer + 1
+    reached = long_pictures.advanced(settings, wanted, sight)
+    maps = [long_message.packed(reached, done)] if with_maps else []
+    if layer >= reached.done:
+        return pack_parts(b"", *maps)
+    picture = long_message.shown(reached)
+    run, at = picture.run, query.place(picture.run.tokens)
     notices = [
         *left_out,
         *run.notices,
         long_message.notice(len(run.tokens)),
-        *models.unknown(done.model, settings.text),
+        *models.unknown(reached.model, settings.text),
     ]
-    header: ExplorePicture = {
-        **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text),
-        "compared": "",
-        "forbidden": [""],
-        "look": str(query.look),
-        "mean": "" if "mean" in wanted else None,
-        "reading": None,
-        "values": None,
-        "columns": "",
-        "label": words.label(settings, done.model),
-        "origin": done.model.origin,
-        "places": models.places(settings.model),
-        "typed": settings.text,
-        "figures": long_message.figures(done),
-        "status": long_message.status(done, len(maps)),
-        "kinds": [[] for _ in run.weights],
-        "effect": None,
-        "before": None,
-        "pieces": token_notes.in_words(picture),
-        "kv": run.kv_heads,
-        **goes_on.of_long(picture, query),
-        "pinTail": "",
-        "pin": None,
-        "tile": long_message.TILE,
-    }
-    row = long_message.row_of(settings, at.layer, None if "mean" in wanted else at.head, at.row or 0)
-    return pack_parts(pack_focus(header, row), *[maps] * with_maps)
+    of_maps = long_message.of_maps(reached, is_mean=is_mean, sent=sum(one.nbytes for one in reached.small))
+    header = _header(query, picture, at, notices, goes_on.of_long(picture, query), of_maps)
+    row = long_pictures.head_map(settings, *sight)[at.row or 0]
+    return pack_parts(pack_focus(header, row), *maps)
 
 
 def compared(raw: bytes) -> bytes:
@@ -345,9 +304,7 @@ def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
     return pinned, at.on(pinned.tokens, pinned.columns, goes_on=models.goes_on(settings.model))
 
 
-def _request(raw: bytes) -> Request:
-    query = LinkQuery(raw)
-    settings, left_out = query.within()
+def _request(query: LinkQuery, settings: Settings, left_out: list[str]) -> Request:
     untouched, picture = pictures.both(settings.untouched, settings)
     before = untouched if settings != settings.untouched else None
     place = query.place(picture.run.tokens, picture.run.columns)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypedDict
 
 from torch import Tensor
@@ -10,9 +9,9 @@ from torch import Tensor
 from mha_core import Run
 from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure import reading
-from mha_core.models.words import Word, words_of
+from mha_core.models.words import Word
 from pages.kit.picture import words
-from pages.kit.picture.pictures import NOBODY, Picture
+from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import Look
 
 RULE = (
@@ -84,34 +83,15 @@ class Reading:
         return None if found is None else [word.text.strip() or tokens[word.first] for word in found]
 
 
-@dataclass(frozen=True)
-class _Texts:
-    """The words at both sides of the maps of a run."""
-
-    picture: Picture
-
-    @cached_property
-    def of_text(self) -> list[Word]:
-        """Raises Unsupported where the tokenizer does not tell."""
-        return words_of(self.picture.model, self.picture.settings.text)
-
-    def of(self, tokens: Sequence[str]) -> list[Word] | None:
-        """Those of tokens that are the text's; None of others, as of a model's own answer."""
-        text = self.picture.model.tokenize(self.picture.settings.text)[0]
-        if list(tokens) == [*text, NOBODY]:
-            return [*self.of_text, Word("", len(self.picture.settings.text), len(text), len(text) + 1)]
-        return self.of_text if list(tokens) == text else None
-
-
 def reading_of(picture: Picture, look: Look) -> Reading | None:
     """How a link wants the map in focus to be read; None where it wants every token as it is."""
     hidden = hidden_ends(picture.run, look) if "renorm" in look.switches else (0, 0)
     if "words" not in look.switches:
         return Reading(picture.run, None, None, hidden, "") if any(hidden) else None
-    run, texts = picture.run, _Texts(picture)
+    run = picture.run
     try:
-        rows = texts.of(run.tokens)
-        columns = rows if run.columns is None else texts.of(run.columns)
+        rows = picture.words(run.tokens)
+        columns = rows if run.columns is None else picture.words(run.columns)
         if rows is None and columns is None:
             raise Unsupported("these tokens are not those of the sentence")
     except HeadlightError as error:

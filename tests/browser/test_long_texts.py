@@ -101,15 +101,36 @@ def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> 
     explore.view.locator(".whole-map").click(position={"x": 4, "y": 4})
     expect(part).to_contain_text("rows 0–")
 
+    sizes = {"tokens": [], "columns": None, "ends": [0, 0], "layers": 2, "heads": 2, "whole": [], "thumbnail": 0}
+
     def comes_in_parts(route: Route) -> None:
-        route.fulfill(body=pack_parts(pack({"underWay": [1, 2]})))
+        route.fulfill(body=pack_parts(b"", pack({"digest": "another", "first": 0, "done": 1, **sizes})))
 
     explore.page.route("**/api/maps?*", comes_in_parts)
     explore.page.route("**/api/part?*", lambda route: None)  # it takes long
     explore.retype(f"{text} it")
+    way = explore.view.locator(".under-way")
     expect(explore.view.get_by_role("progressbar", name="Layers computed")).to_be_visible()
-    expect(explore.view.locator(".under-way")).to_contain_text("1 of 2 layers")
+    expect(way).to_contain_text("1 of 2 layers of this text are computed. Layer 1 follows.")
     explore.page.unroute("**/api/maps?*")
-    explore.view.get_by_role("button", name="stop", exact=True).click()
+    explore.button("stop").click()
     expect(explore.view.locator(".notices")).to_contain_text("Stopped after 1 of 2 layers. Below: the text before")
-    expect(explore.view.locator(".under-way")).to_be_hidden()
+    expect(way).to_be_hidden()
+
+    explore.layer(0).click()
+    expect(explore.view.locator(".large h2")).to_contain_text(run.tokens[500])
+    explore.retype(f"{text} it was")
+    expect(way).to_contain_text("1 of 2 layers of this text are computed. The others follow.")
+    run = load_model(str(tmp_path / "run")).run(f"{text} it was")
+    expect(part).to_contain_text(f"of {len(run.tokens)}")
+    assert explore.badges() == largest(run, 0, 0, 500)
+    explore.layer(1).click()
+    expect(way).to_contain_text("Layer 1 follows.")
+    expect(explore.view.locator(".large h2")).to_have_text("Layer 1 is not computed yet")
+    expect(explore.tile(1, 0)).to_contain_text("not computed yet")
+    explore.button("stop").click()
+    expect(way).to_contain_text("Stopped after 1 of 2 layers of this text.")
+    explore.page.unroute("**/api/part?*")
+    explore.button("go on").click()
+    expect(way).to_be_hidden()
+    assert explore.badges() == largest(run, 1, 0, 500)

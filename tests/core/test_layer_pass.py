@@ -22,17 +22,21 @@ SWITCHES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("switches", SWITCHES)
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
-def test_it_gives_the_numbers_of_a_run_bit_by_bit(kind: str, tiny: Model, switches: dict[str, Any]) -> None:
+@pytest.mark.parametrize("every", [1, 2])
+def test_it_gives_the_numbers_of_a_run_bit_by_bit(kind: str, every: int, tiny: Model, switches: dict[str, Any]) -> None:
     model = tiny if kind == "encoder" else llama.model()
     text = "the cat sat on the mat" if kind == "encoder" else llama.text_of(llama.random_ids(20))
-    run, one = model.run(text, **switches), LayerPass(model, text, **switches)
+    run, one = model.run(text, **switches), LayerPass(model, text, every=every, **switches)
     with pytest.raises(SizeError, match="layer 0: 0 of"):
         one.maps(0)
     for layer, whole in enumerate(run.weights):
         assert one.done == layer
         assert torch.equal(one.advance(), whole)
     assert (one.tokens, one.ids) == (run.tokens, run.ids)
-    assert torch.equal(torch.stack(one.hidden), run.hidden)
+    n_layers = model.sizes.n_layers
+    assert list(one.hidden) == sorted({*range(0, n_layers, every), n_layers})
+    for layer, state in one.hidden.items():
+        assert torch.equal(state, run.hidden[layer])
     for layer, whole in enumerate(run.weights):
         assert torch.equal(one.maps(layer), whole), "again"
     logits = one.logits()

@@ -11,11 +11,14 @@ import torch
 
 from mha_core import Run
 from mha_core.errors import DeviceError
+from mha_core.models.layer_pass import LayerPass
 from mha_core.pretrained import memory
 from pages.explore import long_message, long_pictures
 from pages.kit.draw.packing import thumbnails
-from pages.kit.picture import pictures, settings
+from pages.kit.picture import pictures, settings, sharing
 from pages.kit.picture.link_query import LinkQuery, Refused
+from pages.kit.picture.settings import Settings
+from pages.kit.server.queue import Busy
 from pages.kit.wire import routes
 from pages.kit.wire.routes import answer
 
@@ -41,21 +44,59 @@ def asked(**more: object) -> str:
 
 
 def test_layer_after_layer_until_it_is_whole(run: Run) -> None:
-    ((under_way, _),) = map(unpacked, answers("maps", asked()))
-    assert under_way == {"underWay": [1, 2]}
+    expected = (thumbnails(run.weights) * 255).round().to(torch.uint8).numpy()
+    nothing, before = answers("maps", asked())
+    assert not nothing, "the layer in sight is not there"
+    maps, small = unpacked(before)
+    assert (maps["layers"], maps["first"], maps["done"]) == (2, 0, 1)
+    assert small == expected[0].tobytes()
     (focus, row), (maps, small) = map(unpacked, answers("part", asked(part=1)))
-    assert focus["tile"] == long_message.TILE
+    assert (focus["tile"], focus["done"]) == (long_message.TILE, 2)
     assert (focus["layer"], focus["head"], focus["row"]) == (1, 1, 3)
     assert np.array_equal(np.frombuffer(row, "<f4"), run.weights[1, 1, 3].numpy())
     assert [one["label"] for one in focus["next"]]
-    assert (maps["tokens"], maps["whole"]) == (run.tokens, [])
-    expected = thumbnails(run.weights)
+    assert (maps["tokens"], maps["whole"], maps["first"], maps["done"]) == (run.tokens, [], 1, 2)
     assert maps["thumbnail"] == expected.shape[-1]
-    assert small == (expected * 255).round().to(torch.uint8).numpy().tobytes()
+    assert small == expected[1].tobytes()
     assert any("one map at a time" in said for said in focus["notices"])
-    (_, other), *rest = map(unpacked, answers("focus", asked(at="0.1.5")))
+    (_, other), *rest = map(unpacked, answers("focus", asked(at="0.1.5", part=2)))
     assert not rest, "the thumbnails are there"
+    picture = long_pictures.begun(Settings(TEXT, model=NAME, temperature=0.5))
+    assert sum(state.nbytes for state in picture.layers.hidden.values()) < picture.nbytes, "what the cache counts"
     assert np.array_equal(np.frombuffer(other, "<f4"), run.weights[0, 1, 5].numpy())
+
+
+def test_the_layer_in_sight_is_told_before_the_others_are_there(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_pictures, "PORTION", 10**9)
+    (focus, row), (maps, _) = map(unpacked, answers("maps", asked(at="0.1.3")))
+    assert (focus["done"], focus["next"], maps["done"]) == (1, [], 1)
+    assert "1 of 2 layers" in focus["status"]
+    assert np.array_equal(np.frombuffer(row, "<f4"), run.weights[0, 1, 3].numpy())
+    monkeypatch.setattr(LayerPass, "maps", None)  # it is not computed again
+    assert answer("tile", asked(at="0.1", tile="0.0.1").encode())
+
+
+def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_pictures.LongPicture, "nbytes", long_pictures.LONG_BYTES // 2)
+    mine, yours, theirs = (Settings(TEXT, model=NAME, temperature=t) for t in (1.0, 2.0, 3.0))
+    long_pictures.advanced(mine, 1)
+    long_pictures.advanced(yours, 1)
+    with pytest.raises(Busy, match="others wait"):
+        long_pictures.advanced(theirs, 1)
+    long_pictures.advanced(yours, 2)
+    assert long_pictures.advanced(theirs, 1).done == 1, "a whole one goes"
+    with pytest.raises(Busy):
+        long_pictures.begun(yours)
+    long_pictures.begun(mine).asked -= long_pictures.GIVEN_UP + 1
+    assert long_pictures.begun(yours).done == 0, "nobody waited for mine any more"
+
+
+def test_who_had_to_make_room_is_told_how_far_it_is_again(run: Run) -> None:
+    nothing, before = answers("focus", asked(part=2))
+    assert not nothing
+    assert (unpacked(before)[0]["first"], unpacked(before)[0]["done"]) == (0, 1)
+    sharing.forget()
+    assert answers("part", asked(part=2)) == [nothing, before]
 
 
 def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:

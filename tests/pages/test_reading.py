@@ -113,7 +113,7 @@ def test_where_the_tokenizer_does_not_tell_a_sentence_says_so_and_the_map_stays(
     def untold(own: Model, text: str) -> list[Word]:
         raise Unsupported(f"the tokenizer of {own.name} does not say where a token stands in the text")
 
-    monkeypatch.setattr("pages.explore.reading.words_of", untold)
+    monkeypatch.setattr("pages.kit.picture.pictures.words_of", untold)
     header, shown = read(5, 5, s="it did not", look="words", at="3.1")
     assert header["reading"]["rows"] is None
     assert header["reading"]["said"].startswith(

@@ -20,7 +20,7 @@ import { ModelChanges } from "./model_changes.js";
 import { mount } from "../base/mount.js";
 import { NextTokens, SAMPLING } from "./next_tokens.js";
 import { OtherViews } from "./other_views.js";
-import { specials, unpackMaps } from "../wire/packets.js";
+import { parts, specials } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
@@ -132,7 +132,10 @@ export class Explore extends PlaceView {
   /** @param {Uint8Array} bytes @param {string} question */
   answered(bytes, question) {
     const query = new URLSearchParams(question.slice(question.indexOf("?") + 1));
-    if (!this.underWay.takes(bytes, query)) return super.answered(bytes, `?${without(query, "part")}`);
+    const [focus, maps] = parts(bytes);
+    if (focus.length) return super.answered(bytes, `?${without(query, "part")}`);
+    const coming = this.underWay.take(maps, query); // of a long text whose layer in sight is not there yet
+    if (this.maps?.digest === coming.digest) this.maps = coming;
     this.ask();
     this.redraw();
   }
@@ -176,11 +179,12 @@ export class Explore extends PlaceView {
    */
   receive([focus, maps], query) {
     this.picture = unpackPicture(focus);
-    if (this.picture.tile) this.look = ofOneMap(this.look);
+    const { tile, done, layers } = this.picture;
+    if (tile) this.look = ofOneMap(this.look);
     if (maps) {
-      this.maps = unpackMaps(maps);
+      this.maps = this.underWay.take(maps, query);
       this.same(query);
-    }
+    } else if (tile) this.underWay.comes(Math.min(done, this.underWay.done), layers, query);
     this.choosePlace(this.maps.n, this.maps.keys.length);
     if (this.chosenText === null) this.box.text = this.picture.typed;
     this.pinOf = query.get("pin") ?? "";
@@ -239,15 +243,26 @@ export class Explore extends PlaceView {
    */
   route(query) {
     const { maps, at, picture, look } = this;
-    if (this.underWay.continues(query)) return "part";
-    if (maps && picture.tile && this.mapsOf === without(query, ...PLACE)) {
-      const isHere = isOf(picture, at, look) && picture.row === at.row && picture.digest === maps.digest;
-      return isHere && this.next.isTold(query) ? "" : "focus";
-    }
+    const continues = this.underWay.continues(query);
+    const isOfLong = maps && picture.tile > 0 && this.mapsOf === without(query, ...PLACE);
+    if (continues || isOfLong) this.underWay.mark(query);
+    if (isOfLong && maps.isHere(at.layer) && !(this.isSeen && this.next.isTold(query))) return "focus";
+    if (continues || isOfLong) return continues ? "part" : "";
     if (!maps || this.mapsOf !== without(query, ...PLACE) || !maps.isWhole(at.layer)) return "maps";
     const fits = isOf(picture, at, look) && picture.digest === maps.digest && (!look.values || picture.values);
     const kinds = !look.all || picture.kinds.every(({ length }) => length);
     return fits && kinds && this.next.isTold(query) && this.pinOf === this.pin ? "" : "focus";
+  }
+
+  /** The numbers of the row in focus of a long text are here. */
+  get isSeen() {
+    const { picture, maps, at, look } = this;
+    return isOf(picture, at, look) && picture.row === at.row && picture.digest === maps.digest;
+  }
+
+  /** Of a long text its other layers may come later. */
+  get isLate() {
+    return super.isLate && !(this.underWay.of && this.waiting === "slow" && this.picture?.tile && this.isSeen);
   }
 
   // ---- what the visitor does

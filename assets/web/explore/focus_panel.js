@@ -211,6 +211,7 @@ export class FocusPanel {
     view.reading.draw();
     const { row } = this;
     if (row) this.drawWords(row);
+    else if (!maps.isHere(at.layer)) setText(this.title, `Layer ${at.layer} is not computed yet`);
   }
 
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */

@@ -133,8 +133,13 @@ export class LongMap extends BigMap {
   /** What the cells in sight are, where they are not the map's own. @param {Piece | undefined} piece */
   law(piece) {
     const step = stepOf(this.window.size);
+    if (!this.isComputed) return "; not computed yet";
     if (!piece) return "; a preview until this part has loaded";
     return step > 1 ? `; each cell is the largest of ${step} × ${step}` : "";
+  }
+
+  get isComputed() {
+    return this.view.maps.isHere(this.view.at.layer);
   }
 
   query() {
@@ -152,7 +157,7 @@ export class LongMap extends BigMap {
   }
 
   ask() {
-    if (this.view.matching) this.wire.ask("tile", this.query(), this.view.visit);
+    if (this.view.matching && this.isComputed) this.wire.ask("tile", this.query(), this.view.visit);
   }
 
   /** @param {Uint8Array} bytes @param {string} question */

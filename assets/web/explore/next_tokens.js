@@ -29,6 +29,7 @@ export class NextTokens {
     this.list = h("ol", { class: "next-list" });
     this.word = makeWord((word) => this.choose({ word: word || null }, true));
     this.draws = new Sampling(view, (change) => this.choose(change, true));
+    this.drawn = /** @type {unknown[]} */ ([]); // what was to be seen of the words
     this.isSaid = false; // that something is drawn or asked: then the fields are open
     this.one = button("add a word", () => this.writeNext(), {
       title: "writes the next token: n",
@@ -161,9 +162,12 @@ export class NextTokens {
 
   /** What is to be seen of each word of the sentence: who wrote it, and as a bar how little the model expected it. */
   drawLosses() {
-    const { picture, look, bar } = this.view;
+    const { picture, look, bar, maps } = this.view;
     const shown = look.surprise ? picture.surprise : null;
     const from = this.written[0]?.n ?? Number.POSITIVE_INFINITY;
+    const drawn = [shown, from, maps.tokens];
+    if (drawn.every((one, at) => one === this.drawn[at])) return; // of a long text it takes as long as all the rest
+    this.drawn = drawn;
     [...bar.chips.children].forEach((chip, at) => {
       const [loss, before] = shown?.[at] ?? [null, null];
       setAttribute(chip, "data-loss", loss === null ? null : loss.toFixed(1));

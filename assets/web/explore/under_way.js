@@ -1,12 +1,10 @@
-// A long text on its way through the model: how far it is, and the button that stops it.
+// A long text on its way through the model: the layers that are here, how far it is, and the button that stops it.
 
 import { button, div, h, setText, span } from "../base/dom.js";
 import { put, without } from "../link/link.js";
-import { parts, unpack } from "../wire/packets.js";
+import { mapsOf, unpack } from "../wire/packets.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
-
-const SHORT = 200; // bytes of an answer that says no more than that
 
 export class UnderWay {
   /** @param {Explore} view @param {string[]} others keys that make no other pass */
@@ -15,35 +13,66 @@ export class UnderWay {
     this.others = others;
     this.of = ""; // the query that is computed
     this.done = this.layers = 0;
+    this.isStopped = false;
+    this.digest = ""; // of the picture whose layers are here
+    this.body = new Uint8Array(); // their thumbnails
     this.bar = h("progress", { "aria-label": "Layers computed" });
     this.text = span("label");
-    this.stopper = button("stop", () => this.stop(), { class: "toggle" });
+    this.stopper = button("", () => this.toggle(), { class: "toggle" });
     this.element = div("under-way", this.bar, this.text, this.stopper);
   }
 
-  /** Asks for the next portion where this query is under way. @param {URLSearchParams} query */
+  /** True while layers of this query are to come, and wanted. @param {URLSearchParams} query */
   continues(query) {
-    if (!this.of || without(query, ...this.others) !== this.of) return false;
-    put(query, "part", String(this.done));
-    return true;
+    return this.of !== "" && !this.isStopped && without(query, ...this.others) === this.of;
   }
 
-  /** Takes an answer that says how far it is; tells whether this one did. @param {Uint8Array} bytes @param {URLSearchParams} query */
-  takes(bytes, query) {
-    const [first] = parts(bytes);
-    const said = first.length < SHORT ? unpack(first).header.underWay : null;
-    this.of = said ? without(query, ...this.others) : "";
-    [this.done, this.layers] = said ?? [0, 0];
-    return Boolean(said);
+  /** Says how far it is. @param {URLSearchParams} query */
+  mark(query) {
+    put(query, "part", String(this.done));
+  }
+
+  /** The maps that have come; of a long text those of its next layers, and the ones before.
+   * @param {Uint8Array} packed @param {URLSearchParams} query
+   */
+  take(packed, query) {
+    const { header, body } = unpack(packed);
+    const { digest, layers, heads, thumbnail, first, done } = header;
+    if (first === undefined) {
+      Object.assign(this, { of: "", digest: "" });
+      return mapsOf(header, body);
+    }
+    const each = heads * thumbnail ** 2;
+    if (this.digest !== digest) Object.assign(this, { digest, isStopped: false, body: new Uint8Array(layers * each) });
+    this.body.set(body, first * each);
+    this.comes(done, layers, query);
+    return mapsOf(header, this.body);
+  }
+
+  /** @param {number} done layers that are here @param {number} layers all of them @param {URLSearchParams} query */
+  comes(done, layers, query) {
+    Object.assign(this, { done, layers, of: done < layers ? without(query, ...this.others) : "" });
   }
 
   /** How far it is; empty where nothing is under way. */
   get said() {
-    return this.of ? `${this.done} of ${this.layers} layers of this text are computed.` : "";
+    const { of, done, layers, isStopped, view } = this;
+    if (!of) return "";
+    if (isStopped) return `Stopped after ${done} of ${layers} layers of this text.`;
+    const { layer } = view.at;
+    const next = layer < done ? "The others follow" : `Layer ${layer} follows`;
+    const last = view.picture?.group === "decoder" ? ", then the likeliest next words" : "";
+    return `${done} of ${layers} layers of this text are computed. ${next}${last}.`;
   }
 
-  stop() {
+  /** Stops, or goes on. The text before stays where nothing of this one is in sight yet. */
+  toggle() {
     const { view, done, layers } = this;
+    if (view.maps?.digest === this.digest) {
+      this.isStopped = !this.isStopped;
+      view.ask();
+      return view.redraw();
+    }
     view.wire.settle();
     view.refuse(`Stopped after ${done} of ${layers} layers.`, "s", 0);
   }
@@ -53,5 +82,6 @@ export class UnderWay {
     if (!this.of) return;
     Object.assign(this.bar, { max: this.layers, value: this.done });
     setText(this.text, this.said);
+    setText(this.stopper, this.isStopped ? "go on" : "stop");
   }
 }

@@ -142,7 +142,7 @@ export class HeadsGrid {
     setText(place, kind?.[0] ?? "");
     setAttribute(place, "title", kind ? ruleOf(...kind) : null);
     setAttribute(tile, "data-family", familyOf(kind) || null);
-    setText(tile.children[0].children[0], away ? "hidden" : "");
+    setText(tile.children[0].children[0], away ? "hidden" : this.maps.isHere(pair[0]) ? "" : "not computed yet");
     const click = off ? "is off in the model: switch on" : "is on: switch off in the model";
     setAttribute(lamp, "aria-pressed", String(!off));
     setAttribute(lamp, "aria-label", `${name} ${click}`);
@@ -199,7 +199,7 @@ export class HeadsGrid {
     const size = this.maps.n - first - last;
     context.imageSmoothingEnabled = false;
     this.shown.forEach((pair, index) => {
-      if (this.isAway(pair)) return;
+      if (this.isAway(pair) || !this.maps.isHere(pair[0])) return;
       const { x, y, width, height } = this.rects[index];
       context.globalAlpha = this.isFaded(pair) ? 0.12 : off.has(pair.join(".")) ? 0.3 : 1;
       context.drawImage(this.image(pair), x, y, width, height);

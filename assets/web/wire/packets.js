@@ -31,24 +31,28 @@ export function unpackFloats(bytes) {
 
 /** @typedef {ReturnType<typeof unpackMaps>} Maps */
 
-/** All maps of one picture: `map(layer, head)` is the whole map where it was sent, its thumbnail otherwise.
- * @param {Uint8Array} packed
- */
+/** All maps of one picture. @param {Uint8Array} packed */
 export function unpackMaps(packed) {
   const { header, body } = unpack(packed);
-  const { tokens, columns, layers, heads, whole, thumbnail } = /** @type {import("../base/messages.js").Maps} */ (
-    header
-  );
+  return mapsOf(header, body);
+}
+
+/** `map(layer, head)` is the whole map where it was sent, its thumbnail otherwise.
+ * @param {import("../base/messages.js").Maps & {done?: number}} header @param {Uint8Array} body
+ */
+export function mapsOf(header, body) {
+  const { tokens, columns, layers, heads, whole, thumbnail, done = layers } = header;
   const keys = columns ?? tokens;
   const n = tokens.length;
   const cells = n * keys.length;
   const small = whole.length * heads * cells;
   const smallCells = (body.length - small) / (layers * heads);
   return {
-    .../** @type {import("../base/messages.js").Maps} */ (header),
+    ...header,
     n,
     keys, // what is looked at: the tokens themselves, or the columns of a map onto others
     isWhole: (/** @type {number} */ layer) => whole.includes(layer),
+    isHere: (/** @type {number} */ layer) => layer < done, // of a long text one layer comes after the other
     /** @param {number} layer @param {number} head @returns {Bytes} */
     map(layer, head) {
       const place = whole.indexOf(layer);

@@ -10,9 +10,10 @@ from typing import TypedDict
 import torch
 from torch import Tensor
 
-from mha_core.show.packing import as_bytes, headed, pack, pack_focus, pack_parts
+from mha_core.show.packing import Maps, as_bytes, headed, pack, pack_focus, pack_parts
 
 __all__ = [
+    "Maps",
     "Memory",
     "goes_whole",
     "in_memory",
@@ -63,20 +64,17 @@ def thumbnails(weights: Tensor) -> Tensor:
     """The largest weight of each block of k × k cells, with the smallest k that leaves at most `THUMBNAIL` of either.
 
     (layers, h, i, j) -> (layers, h, ceil(i / k), ceil(j / k)); the last blocks are what is left. It is
-    `max_pool2d(k, ceil_mode=True)`, which takes three times as long.
+    `max_pool2d(k, ceil_mode=True)`, which takes many times as long: here the rows come first, which lie in memory.
     """
     step = -(-max(weights.shape[-2:]) // THUMBNAIL)
-    # layer by layer: what is written on the way then fits into the processor's cache
-    return torch.stack([_largest(_largest(layer, step).mT, step).mT for layer in weights])
+    return _largest(_largest(weights, step).mT, step).mT
 
 
 def _largest(maps: Tensor, step: int) -> Tensor:
-    """The largest of every `step` rows that follow each other: (h, i, j) -> (h, ceil(i / step), j)."""
+    """The largest of every `step` rows that follow each other: (…, i, j) -> (…, ceil(i / step), j)."""
     even = maps.shape[-2] - maps.shape[-2] % step
-    largest = maps[:, 0:even:step]
-    for at in range(1, step):
-        largest = torch.maximum(largest, maps[:, at:even:step])
-    rest = maps[:, even:]
+    largest = maps[..., :even, :].view(*maps.shape[:-2], -1, step, maps.shape[-1]).amax(-2)
+    rest = maps[..., even:, :]
     return torch.cat((largest, rest.amax(-2, keepdim=True)), -2) if rest.shape[-2] else largest
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from mha_core import device as devices
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
+from mha_core.models.words import Word, words_of
 from mha_core.pretrained import memory
 from pages.kit.draw.packing import goes_whole, pack_maps
 from pages.kit.server.queue import BOUNDS, QUEUE, Work
@@ -65,6 +66,18 @@ class Picture:
         own = self.run.sentence
         changed = self.settings != self.settings.untouched
         return measures.cosine(own, _untouched_sentence(self.settings) if changed else own)
+
+    def words(self, tokens: Sequence[str]) -> list[Word] | None:
+        """Those of tokens that are the text's; None of others, as of a model's own answer.
+
+        Raises Unsupported where the tokenizer does not tell.
+        """
+        text = self.settings.text
+        own = self.model.tokenize(text)[0]
+        if list(tokens) not in (own, [*own, NOBODY]):
+            return None
+        nobody = [Word("", len(text), at, at + 1) for at in range(len(own), len(tokens))]
+        return words_of(self.model, text) + nobody
 
     @property
     def nbytes(self) -> int:

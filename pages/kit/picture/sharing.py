@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, MutableMapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import cachetools
@@ -46,6 +46,13 @@ def known(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | No
     cached: Any = function
     with _looking:
         return cast("R | None", cached.cache.get(cached.cache_key(*args, **kwargs)))
+
+
+def keep(function: Callable[P, R], result: R, *args: P.args, **kwargs: P.kwargs) -> None:
+    """Keeps what a `shared` function would give for these arguments, where something else has made it."""
+    cached: Any = function
+    with _looking, suppress(ValueError):  # larger than the whole cache
+        cached.cache[cached.cache_key(*args, **kwargs)] = result
 
 
 def forget() -> None:

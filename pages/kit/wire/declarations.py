@@ -16,8 +16,9 @@ FILE = Path(__file__).parents[3] / "assets" / "web" / "base" / "messages.d.ts"
 MODULES = (
     "mha_core.show.packing", "mha_core.show.html", "pages.kit.draw.view", "pages.kit.draw.canvas",
     "pages.kit.draw.packing", "pages.kit.lessons.message", "pages.kit.lessons.files", "pages.explore.message",
-    "pages.explore.goes_on", "pages.explore.heads_overview", "pages.explore.layer_flow",
-    "pages.explore.long_message", "pages.explore.pair_channels", "pages.masks.message", "pages.compare.message",
+    "pages.explore.picture_fields", "pages.explore.goes_on", "pages.explore.heads_overview",
+    "pages.explore.layer_flow", "pages.explore.long_message", "pages.explore.pair_channels", "pages.masks.message",
+    "pages.compare.message",
     "pages.compare.orders", "pages.compare.each_head", "pages.shapes.message", "pages.train.film",
     "pages.positions.map_view", "pages.kit.rooms.messages",
 )  # fmt: skip

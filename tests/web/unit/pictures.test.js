@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { UnderWay } from "../../../assets/web/explore/under_way.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/file_name.js";
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
@@ -43,6 +44,32 @@ test("messages in a message", () => {
     both.map((part) => [...part]),
     [[...one], [...two]],
   );
+});
+
+test("the layers of a long text one after another", () => {
+  const way = Object.assign(Object.create(UnderWay.prototype), { others: ["at", "part"], digest: "", of: "" });
+  const of = (/** @type {string} */ text) => new URLSearchParams(text);
+  const come = (first, done, digest = "x") => {
+    const header = { ...MAPS, digest, layers: 3, whole: [], thumbnail: 2, first, done };
+    const body = Uint8Array.from({ length: 8 * (done - first) }, (_, at) => 10 * first + at);
+    return way.take(packed(header, body), of("s=a&at=1.0&part=1"));
+  };
+  assert.ok(!come(0, 1).isHere(1));
+  assert.ok(way.continues(of("s=a&at=2.1")) && !way.continues(of("s=b")));
+  const two = come(1, 2);
+  assert.deepEqual([two.isHere(1), two.isHere(2)], [true, false]);
+  assert.deepEqual([...two.map(0, 1).bytes, ...two.map(1, 0).bytes], [4, 5, 6, 7, 10, 11, 12, 13]);
+  assert.equal(way.done, 2);
+  way.isStopped = true;
+  assert.ok(!way.continues(of("s=a")));
+  come(0, 1, "another");
+  assert.ok(way.continues(of("s=a")), "it was another text that was stopped");
+  come(1, 3, "another");
+  assert.ok(!way.continues(of("s=a")), "all are here");
+  way.comes(1, 3, of("s=a"));
+  assert.ok(way.continues(of("s=a")), "the server had to make room for others");
+  way.take(packed(MAPS, CELLS), of("s=short"));
+  assert.equal(way.of, "");
 });
 
 test("floats", () => {
