@@ -66,8 +66,11 @@ class Findings:
     d_model: int
 
 
-def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None) -> Findings:
+def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -> Findings:
     """Runs the model on ids (1, i), and on a target (1, n) of another length where it has a decoder beside.
+
+    Args:
+        length: how many tokens the ids are, or the picture in their place.
 
     Raises:
         Unsupported: it has no maps of tokens on tokens, or they are no shares.
@@ -81,7 +84,7 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None) -> Findings:
     by_seam = bool(plain.calls)
     own = plain if by_seam else wrapped.answer(ids, wrapped.request(), target=target, attentions=True)
     calls = plain.calls if by_seam else [Call(group, maps, 0) for group, some in own.maps.items() for maps in some]
-    lengths = ids.shape[1], 0 if target is None else target.shape[1]
+    lengths = length, 0 if target is None else target.shape[1]
     sorted_calls = _by_group(calls, lengths, by_seam)
     name = wrapped.family.config.model_type
     if not sorted_calls:
@@ -98,8 +101,8 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None) -> Findings:
         if not moved:
             reasons["heads"] = "its output is the same with all heads off"
     reasons |= _positions(run, plain, acts)
-    if target is not None or not wrapped.takes("attention_mask"):
-        reasons["batch"] = NO_BATCH if target is not None else "it takes no padding"
+    if target is not None or wrapped.family.sees or not wrapped.takes("attention_mask"):
+        reasons["batch"] = NO_BATCH if target is not None else "it takes no padding; run one after the other"
     can = frozenset(("mask", "heads", "temperature", "values", "positions", "batch")) - reasons.keys()
     states = [some for some in plain.hidden.values() if some]
     if not states:

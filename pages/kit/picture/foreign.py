@@ -29,6 +29,7 @@ _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_la
 _HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
 NOT_HERE = "models of this machine’s own are opened only by whoever sits at it; choose another one"
 NO_FOLDER = "this folder is not known to this server any more: choose it again under “Another model”"
+SEES = "it reads pictures: load_model opens it in a notebook, this page shows sentences"
 NOT_CACHED = "is not in this machine’s cache of the Hugging Face hub: get it under “Another model”"
 
 _folders: dict[str, Path] = {}  # hash -> the folder, of those that somebody at this machine has opened
@@ -241,7 +242,8 @@ def _found(name: str, title: str, folder: Path) -> Found:
     try:
         config = folders.read_json(folder, folders.CONFIG)
         folders.refuse_code(config, folders.CONFIG)
-        families.family(config)
+        if families.family(config).sees:
+            return Found(name, title, "", SEES)
         size = folders.weights_of(folder).bytes
     except HeadlightError as error:
         return Found(name, title, "", str(error))
