@@ -20,6 +20,7 @@ from .seam import Call, mix
 from .wrapped import Answer, Wrapped
 
 BY_TRANSFORMERS = "{} hands its maps out, but computes them outside the place where they could be changed"
+READS_PICTURES = "this model reads pictures, no sentences"
 NO_STEPS = "its layers are computed by transformers, line by line there is no record of them"
 NO_BATCH = "an encoder-decoder is run one text at a time here"
 NO_PLACE = "its positions are not in a place of their own, from which they could be taken"
@@ -101,6 +102,8 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
         if not moved:
             reasons["heads"] = "its output is the same with all heads off"
     reasons |= _positions(run, plain, acts)
+    if wrapped.family.sees:
+        reasons["text"] = READS_PICTURES
     if target is not None or wrapped.family.sees or not wrapped.takes("attention_mask"):
         reasons["batch"] = NO_BATCH if target is not None else "it takes no padding; run one after the other"
     can = frozenset(("mask", "heads", "temperature", "values", "positions", "batch")) - reasons.keys()

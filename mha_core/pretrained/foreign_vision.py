@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from torch import Tensor
 
-from ..errors import SizeError
-from ..models.run import Run
+from ..errors import HeadlightError, SizeError
+from ..models.run import Patches, Run
 from .foreign import ForeignModel
 from .foreign_runs import Pass
 from .picture_file import Picture
 from .sight import Sight
+
+KEPT = 8  # pictures of the album, made as large as the model reads them
 
 
 class ForeignVision(ForeignModel):
     """A `ForeignModel` that reads pictures.
 
     Attributes:
-        sight: how it is shown one.
-        classes: what its logits are of, in their order; empty where it has none.
+        album: pictures that may be given by their names.
     """
+
+    def __init__(self, *args: Any, **about: Any) -> None:
+        super().__init__(*args, **about)
+        self.album: Mapping[str, Picture] = {}
+        self._named: Callable[[str], tuple[Tensor, Patches]] = lru_cache(KEPT)(
+            lambda name: self.sight.pixels(self.album[name])
+        )
 
     @property
     def sight(self) -> Sight:
@@ -38,11 +47,19 @@ class ForeignVision(ForeignModel):
         names = self.sight.names
         return list(names), list(range(len(names)))
 
-    def run(self, picture: Picture, /, **switches: Any) -> Run:  # type: ignore[override]  # it reads no text
+    def shown(self, picture: Picture | str) -> tuple[Tensor, Patches]:
+        """What the model reads of a picture, (1, 3, height, width), and what can be seen of it. Raises as `run`."""
+        if not isinstance(picture, str):
+            return self.sight.pixels(picture)
+        if not self.album:
+            raise HeadlightError("this model reads pictures: give it the bytes of one, its Path or a tensor, no str")
+        return self._named(picture)
+
+    def run(self, picture: Picture | str, /, **switches: Any) -> Run:  # type: ignore[override]  # it reads no text
         """Computes every map and hidden state of one picture.
 
         Args:
-            picture: PNG, JPEG or WebP by its bytes or its Path, or uint8 (height, width, 3).
+            picture: PNG, JPEG or WebP by its bytes or its Path, uint8 (height, width, 3), or a name in the album.
             switches: as in `Model.run`; a mask is of the tokens.
 
         Returns:
@@ -57,7 +74,7 @@ class ForeignVision(ForeignModel):
     def _asked(self, text: Any, target: Any, **switches: Any) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
         if target is not None:
             raise SizeError("a model that reads pictures takes no target")
-        pixels, patches = self.sight.pixels(text)
+        pixels, patches = self.shown(text)
         rows = self.coded("")
         asked = Pass(self.switches(len(rows[1]), None, **switches), (patches.own, 0), patches=patches)
         return rows, pixels.to(self.dtype), asked

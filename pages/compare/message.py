@@ -10,7 +10,7 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from mha_core.show.cells import write_cells
 from pages.kit.draw.packing import pack_focus, pack_parts
-from pages.kit.picture import abilities, fitting, means, models, next_token, pictures, recordings, words
+from pages.kit.picture import abilities, fitting, means, models, next_token, pictures, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
@@ -136,10 +136,10 @@ def each(raw: bytes) -> bytes:
 
 
 def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
-    recordings.refuse(query.model)
+    abilities.require_text(query.model)
     left, of_the_left = query.within()
     side = right_side.of(query, left)
-    recordings.refuse(side.query.model)
+    abilities.require_text(side.query.model)
     right = side.settings
     shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head, query.look, side.at)
     offered = tries.tries(query.name, shown.left.model)

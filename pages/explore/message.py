@@ -32,6 +32,7 @@ from . import (
     pair_channels,
     pins,
     reading,
+    seen_picture,
     token_notes,
 )
 from . import masked_word as masked_words
@@ -42,6 +43,7 @@ from .long_message import tile
 from .masked_word import MaskedWord
 from .other_views import parse_view
 from .reading import Reading, ReadMap
+from .seen_picture import SeenPatches
 
 __all__ = ["compared", "first", "focus", "maps", "part", "tile"]
 
@@ -85,6 +87,7 @@ class ExplorePicture(PictureAnswer, GoesOn):
     effect: EffectHere | None  # of the changes
     before: MapBefore | None  # the map before them
     pieces: list[str]  # what must be explained of the tokens
+    patches: SeenPatches | None  # None of a text
     kv: int  # key and value heads of a layer; query heads that follow each other share one
     pinTail: str  # what the link says of this picture behind the head
     pin: PinnedMap | None
@@ -143,6 +146,7 @@ class Request:
             "effect": self._effect(),
             "before": self._before(),
             "pieces": token_notes.in_words(picture),
+            "patches": seen_picture.patches(picture.run),
             "kv": picture.run.kv_heads,
             **self.goes_on,
             "pinTail": pins.pin_tail(settings),
@@ -288,6 +292,7 @@ def _long(raw: bytes, *, with_maps: bool = True) -> bytes:
         "effect": None,
         "before": None,
         "pieces": token_notes.in_words(picture),
+        "patches": None,
         "kv": run.kv_heads,
         **goes_on.of_long(picture, query),
         "pinTail": "",
@@ -330,6 +335,11 @@ def masked_word(raw: bytes) -> bytes:
     """The sentence with a mask token in the place of the word that holds the row, as JSON. Raises a HeadlightError."""
     answer: MaskedWord = masked_words.of_link(LinkQuery(raw))
     return json.dumps(answer).encode()
+
+
+def seen(raw: bytes) -> bytes:
+    """The picture of a query as its model sees it, a PNG file. Raises a HeadlightError."""
+    return seen_picture.png(LinkQuery(raw))
 
 
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:

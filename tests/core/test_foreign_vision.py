@@ -167,7 +167,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("many bytes", bytes(10 * 2**20 + 1), "has 10,485,761 bytes, at most 10,485,760 are read"),
     ("no file", Path("/nowhere/a.png"), "cannot read the picture: No such file"),
     ("a folder", Path("/"), "cannot read the picture"),
-    ("a sentence", "/etc/passwd", "a picture is bytes, a Path or a tensor, got str"),
+    ("a sentence", "/etc/passwd", "give it the bytes of one, its Path or a tensor, no str"),
     ("floats", torch.zeros(4, 4, 3), r"uint8 \(height, width, 3\), got torch.float32 \(4, 4, 3\)"),
     ("no pixel", torch.zeros(0, 4, 3, dtype=torch.uint8), "got torch.uint8"),
 ]

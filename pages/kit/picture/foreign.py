@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mha_core.errors import HeadlightError
-from mha_core.pretrained import families, folders, hub
+from mha_core.pretrained import families, folders, hub, sight
 from mha_core.training import saved
 from pages.kit.server import public
 
@@ -29,7 +30,6 @@ _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_la
 _HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
 NOT_HERE = "models of this machine’s own are opened only by whoever sits at it; choose another one"
 NO_FOLDER = "this folder is not known to this server any more: choose it again under “Another model”"
-SEES = "it reads pictures: load_model opens it in a notebook, this page shows sentences"
 NOT_CACHED = "is not in this machine’s cache of the Hugging Face hub: get it under “Another model”"
 
 _folders: dict[str, Path] = {}  # hash -> the folder, of those that somebody at this machine has opened
@@ -113,6 +113,19 @@ def folder_of(name: str) -> Path:
     if folder is None:  # it went this moment
         raise HeadlightError(NO_FOLDER)
     return folder
+
+
+def sees(name: str) -> bool:
+    """Tells whether a model reads pictures, from its description alone."""
+    folder = place(name)
+    return folder is not None and _sees(str(folder))
+
+
+@lru_cache(maxsize=64)
+def _sees(folder: str) -> bool:
+    with suppress(HeadlightError):
+        return folders.read_json(Path(folder), folders.CONFIG).get("model_type") in sight.KINDS
+    return False
 
 
 def revision_of(name: str) -> dict[str, str]:
@@ -242,8 +255,7 @@ def _found(name: str, title: str, folder: Path) -> Found:
     try:
         config = folders.read_json(folder, folders.CONFIG)
         folders.refuse_code(config, folders.CONFIG)
-        if families.family(config).sees:
-            return Found(name, title, "", SEES)
+        families.family(config)
         size = folders.weights_of(folder).bytes
     except HeadlightError as error:
         return Found(name, title, "", str(error))

@@ -10,7 +10,7 @@ from mha_core import device as devices
 from mha_core.errors import HeadlightError, TooLong, Unsupported
 from pages.kit.draw.numbers import count, cut
 
-from . import abilities, foreign, link_version, models, pictures, words
+from . import abilities, album, foreign, link_version, models, pictures, words
 from .fields import FIELDS, SIDE
 from .fitting import longest_fit, within
 from .limits import LONGEST_RULE, MOST_TOKENS
@@ -109,7 +109,8 @@ class LinkQuery(Query):
     def _no_text(self) -> str:
         """Why the sentence of the link is none that the model reads, where it reads a few alone."""
         said = [text for key, text in self.pairs if key == "s"]
-        return self.fixed.get("s", "") if said and said[0] not in models.presets(self.name) else ""
+        known = not said or said[0] in models.presets(self.name) or album.is_there(said[0])
+        return "" if known else self.fixed.get("s", "")
 
     def is_said(self, key: str) -> bool:
         """Tells whether the link says anything of a control of a side of a picture."""

@@ -57,7 +57,8 @@ def figures(picture: Picture) -> list[Figure]:
     if picture.settings.model != MINILM:
         first, *others = models.answer(model, picture.run) or [""]
         then = f"; then {', '.join(others)}" if others else ""
-        answer: Figure = {"value": first, "label": f"what the model says of this sentence, under these settings{then}"}
+        what = "sentence" if picture.run.patches is None else "picture"
+        answer: Figure = {"value": first, "label": f"what the model says of this {what}, under these settings{then}"}
         return [answer, *strip] if first else strip
     label = "largest difference from Hugging Face transformers (unmodified model, all maps and hidden states)"
     return [*strip, {"value": "", "label": label, "ask": "compare now"}]
