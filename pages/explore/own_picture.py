@@ -17,7 +17,7 @@ def show(view: View) -> None:
     """The control and the view, which is told the name of the picture that was brought."""
     with st.container(key="own_picture"):
         if st.session_state.get(SEES):
-            widgets.file(ASKS, ["png", "jpg", "jpeg", "webp"], "picture_file", album.MEGABYTES, _take)
+            widgets.file(ASKS, ["png", "jpg", "jpeg", "webp"], "picture_file", album.MEGABYTES, take)
             sentence = st.session_state.get(TOLD, "")
             canvas.sheet("picture_told", [sheet.notices([sentence] if sentence else [])])
     view.show({"own": visitor.picture()}, _hear)
@@ -27,7 +27,8 @@ def _hear(event: Event) -> None:
     st.session_state[SEES] = st.session_state.get(SEES) or event.get("sees") is True
 
 
-def _take(content: bytes | None) -> None:
+def take(content: bytes | None) -> None:
+    """Makes a file the visitor’s picture, or says why it cannot be; None: it was taken away."""
     st.session_state[TOLD] = ""
     if content is None:
         return

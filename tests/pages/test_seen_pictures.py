@@ -163,7 +163,7 @@ def test_a_bad_file_leaves_the_picture_before(monkeypatch: pytest.MonkeyPatch) -
     state: dict[str, Any] = {}
     monkeypatch.setattr("streamlit.session_state", state)
     monkeypatch.setattr("streamlit.runtime.exists", lambda: False)
-    own_picture._take(files.file())
+    own_picture.take(files.file())
     name = visitor.picture()
     assert album.is_there(name)
     assert state[own_picture.TOLD] == ""
@@ -173,12 +173,12 @@ def test_a_bad_file_leaves_the_picture_before(monkeypatch: pytest.MonkeyPatch) -
         (files.file()[:300], "is damaged"),
         (bytes(10 * 2**20 + 1), "bytes, at most"),
     ]:
-        own_picture._take(content)
+        own_picture.take(content)
         assert state[own_picture.TOLD].startswith("This file cannot be shown: ")
         assert said in state[own_picture.TOLD]
         assert state[own_picture.TOLD].endswith(". The picture before is still there.")
         assert visitor.picture() == name
-    own_picture._take(files.file("WEBP"))
+    own_picture.take(files.file("WEBP"))
     assert visitor.picture() != name
     assert not album.is_there(name), "a visitor has one picture"
     assert visitor.brought() == {}, "it is no data to train on"

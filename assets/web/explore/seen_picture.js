@@ -1,7 +1,7 @@
 // Of a model that reads pictures, in the place of the sentence: the picture as it sees it, over the patches the row in
 // focus, and which picture it is. A press on a patch, or on a token of none, chooses its row.
 
-import { div, h, setAttribute, urlOf } from "../base/dom.js";
+import { areSame, div, h, setAttribute, urlOf } from "../base/dom.js";
 import { put } from "../link/link.js";
 import { drawChoice, makeChoice } from "../sheets/patches.js";
 import { rowOf } from "../wire/packets.js";
@@ -20,7 +20,8 @@ export class SeenPicture {
   constructor(view) {
     this.view = view;
     this.own = /** @type {string | null} */ (null); // the name of the visitor's picture, once the script has said it
-    this.asked = false; // the script for that control
+    this.drawn = /** @type {unknown[]} */ ([]);
+    this.askedBy = ""; // the visit whose script was asked for that control
     this.names = h("div", { class: "presets", role: "group", "aria-label": "Pictures" });
     this.image = h("img", { alt: "" });
     this.choice = makeChoice(this.image);
@@ -44,7 +45,13 @@ export class SeenPicture {
   take(own) {
     const isNew = this.own !== null && own !== "" && own !== this.own;
     this.own = own;
-    if (isNew) this.view.type(own, true);
+    if (isNew) this.choose(own);
+  }
+
+  /** Another picture has the same patches: the row stays. @param {string} name */
+  choose(name) {
+    this.view.model.remember(true);
+    this.view.type(name);
   }
 
   draw() {
@@ -66,12 +73,14 @@ export class SeenPicture {
     this.askForFiles();
     const names = this.own ? [...presets, this.own] : presets;
     const texts = names.map((name) => (name === this.own ? OWN : name));
-    fillChoice(this.names, texts, names.indexOf(view.text), (which) => view.type(names[which], true));
+    fillChoice(this.names, texts, names.indexOf(view.text), (which) => this.choose(names[which]));
     const query = new URLSearchParams();
     for (const [key, value] of Object.entries({ model: view.modelName, dev: view.deviceName, s: typed }))
       put(query, key, value);
     setAttribute(this.image, "src", urlOf(`api/seen?${query}`));
-    if (!weights || !view.matching) return; // its numbers are on their way
+    // its numbers are on their way, or drawn already
+    if (!weights || !view.matching || areSame(this.drawn, [weights, at.row, texts.length])) return;
+    this.drawn = [weights, at.row, texts.length];
     const row = rowOf(weights, at.row, maps.n);
     const { own, columns: across } = patches;
     const name = texts[names.indexOf(typed)] ?? "Picture";
@@ -82,8 +91,9 @@ export class SeenPicture {
 
   /** The control for a file comes when a picture is first shown: no other page waits for it. */
   askForFiles() {
-    if (this.asked || !this.view.visit) return;
-    this.asked = true;
+    const { visit } = this.view;
+    if (!visit || visit === this.askedBy) return;
+    this.askedBy = visit;
     this.view.tell({ sees: true });
   }
 }
