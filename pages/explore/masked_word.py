@@ -5,7 +5,7 @@ from typing import TypedDict
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.models.words import mask_token, words_of
-from pages.kit.picture import abilities, models
+from pages.kit.picture import models
 from pages.kit.picture.link_query import LinkQuery
 
 
@@ -22,7 +22,6 @@ def of_link(query: LinkQuery) -> MaskedWord:
     """
     settings, _ = query.within()
     model, text = query.model, settings.text
-    abilities.require_text(model)
     token = mask_token(model)
     if not token:
         raise HeadlightError(why_none(query.name))

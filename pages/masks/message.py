@@ -10,7 +10,7 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import sheet
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.draw.sheet import Block
-from pages.kit.picture import abilities, fitting, mask_codec, means, models, pictures, rules, words
+from pages.kit.picture import fitting, mask_codec, means, models, pictures, recordings, rules, words
 from pages.kit.picture.fields import FIELDS, MASKS, SIDE
 from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
@@ -125,7 +125,7 @@ def outcomes(raw: bytes) -> bytes:
 def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     """As `masked`; `begins`: what is shown beside what the query says."""
     query = LinkQuery(b"&".join(part for part in (raw, urlencode(begins).encode()) if part))
-    abilities.require_text(query.model)
+    recordings.refuse(query.model)
     settings, left_out = query.within()
     unmasked, picture = pictures.both(before(settings), settings)
     at = query.place(picture.run.tokens, picture.run.columns)
@@ -135,7 +135,8 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     heads = means.heads_of(query.look, at, *query.sizes)
     weights = [run.weights[at.layer, at.head] if heads is None else means.mean_of(run.weights, heads) for run in runs]
     fixed = "mask" in query.fixed
-    notices = [*left_out, *(said for run in runs for said in run.notices), *([query.fixed["mask"]] if fixed else [])]
+    of_runs = [said for run in runs for said in run.notices]
+    notices = [*left_out, *of_runs, *words.of_patches(query.model), *([query.fixed["mask"]] if fixed else [])]
     header: Masks = {
         **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask),
         **_header(picture, at, query.look),

@@ -11,7 +11,7 @@ from mha_core.measure.agreement import BIASES
 from pages.kit.draw import sheet
 from pages.kit.draw.packing import Memory, in_memory, pack, pack_focus, pack_parts
 from pages.kit.draw.sheet import Block
-from pages.kit.picture import abilities, fitting, models, pictures, traces, words
+from pages.kit.picture import fitting, models, pictures, recordings, traces, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from pages.kit.picture.query import WRITTEN
@@ -131,7 +131,7 @@ def classes(raw: bytes) -> bytes:
 
 def _message(query: LinkQuery, most: int | None = None) -> bytes:
     """What is said, then the traces; of a trace of more than `most` bytes only the numbers in sight."""
-    abilities.require_text(query.model)
+    recordings.refuse(query.model)
     settings, left_out = query.within()
     check(query)
     names, instead, at = implementations(query["impl"], query["vs"]), random_layer.chosen(query), query.at

@@ -23,7 +23,6 @@ from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.snippet import snippet
 from pages.kit.server import public, store
 from pages.kit.wire import routes
-from pages.masks import message as masks
 from pages.shapes import message as shapes
 from tests import hub_cache
 from tests.core import pictures as files
@@ -52,10 +51,14 @@ def query(model: str, **more: Any) -> bytes:
     return urlencode({"model": model, **more}, doseq=True).encode()
 
 
+def header(packed: bytes) -> dict[str, Any]:
+    """Of a message, or of the first of those in it."""
+    said, body = unpacked(packed)
+    return header(body[: said["parts"][0]]) if "parts" in said else said
+
+
 def picture(model: str, **more: Any) -> dict[str, Any]:
-    header, body = unpacked(explore.maps(query(model, **more)))
-    said: dict[str, Any] = unpacked(body[: header["parts"][0]])[0]
-    return said
+    return header(explore.maps(query(model, **more)))
 
 
 def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
@@ -106,18 +109,31 @@ def test_a_sentence_is_no_picture(text: str) -> None:
     said = picture(VIT, s=text)
     assert (said["typed"], set(said["unusable"])) == (BALL, {"s"})
     assert said["told"][0].endswith("This model reads pictures, no sentences.")
-    with pytest.raises(HeadlightError, match="this picture is gone"):
+    with pytest.raises(HeadlightError, match="this model reads pictures, no sentences: choose one of ours"):
         album.ALBUM[text]
 
 
-@pytest.mark.parametrize("page", [compare.begun, masks.entered, shapes.steps])
-def test_pages_of_sentences_refuse_it_with_the_reason(page: Any) -> None:
-    with pytest.raises(HeadlightError, match="this model reads pictures, no sentences; the page Explore shows it"):
-        page(query(VIT))
+@pytest.mark.parametrize("route", ["pair", "masked"])
+def test_pages_of_sentences_show_its_maps_and_say_what_a_word_is(route: str) -> None:
+    said = header(routes.answer(route, query(VIT, t2=2, mask="causal")))
+    assert "This model reads pictures: where this page says word, it is a patch" in said["notices"][0]
+
+
+def test_what_of_such_a_page_needs_a_sentence_is_refused_with_the_reason() -> None:
+    with pytest.raises(HeadlightError, match="reads pictures, no sentences"):
+        compare.shuffled(query(VIT))
+    with pytest.raises(HeadlightError, match="one of these two models reads pictures, the other sentences"):
+        compare.pair(query(VIT, model2=models.MINILM))
+    with pytest.raises(HeadlightError, match="cannot give: its layers are computed by transformers"):
+        shapes.steps(query(VIT))
+    two = header(compare.pair(query(VIT, s2=DOT)))
+    assert (two["used"]["s"], two["used"]["s2"]) == (BALL, DOT)
+    assert set(two["tries"]) == {"sharper and blurrier", "two pictures"}
+    assert header(compare.pair(query(VIT, s2="a dog")))["told"][0].endswith("This model reads pictures, no sentences.")
 
 
 def test_aids_that_need_words_say_so() -> None:
-    with pytest.raises(HeadlightError, match="reads pictures, no sentences"):
+    with pytest.raises(HeadlightError, match="has no mask token"):
         explore.masked_word(query(VIT, at="0.0.3"))
     with pytest.raises(HeadlightError, match="reads pictures, no sentences"):
         explore.overview(query(VIT, view="heads.random"))

@@ -27,12 +27,6 @@ def reason(model: Model, ability: str) -> str:
     return f"{said[:1].upper()}{said[1:].rstrip('.')}."
 
 
-def require_text(model: Model) -> None:
-    """Raises Unsupported for what reads no text, on a page that is made of sentences."""
-    if "text" in model.reasons:
-        raise Unsupported(f"{model.reasons['text']}; the page Explore shows it")
-
-
 def require(model: Model, ability: str) -> None:
     """Raises Unsupported where the model lacks what a page is made of, and says with which one it goes."""
     if ability not in model.can:

@@ -16,6 +16,7 @@ from pages.kit.server import store
 PREFIX = "picture:"
 KIND = "picture"  # of data that a visit brings
 MEGABYTES = picture_file.MOST_BYTES // 2**20
+NO_PICTURE = "this model reads pictures, no sentences: choose one of ours, or open a file on the page Explore"
 GONE = "this picture is gone: open its file again, or choose one of ours"
 _NAME = re.compile(rf"{PREFIX}([\w-]{{22}})", re.ASCII)
 _SIDE = 224  # pixels
@@ -55,7 +56,9 @@ class _Album(Mapping[str, Picture]):
         if name in OURS:
             return OURS[name]()
         found = _NAME.fullmatch(name)
-        content = store.read("data", found[1]) if found else None
+        if found is None:
+            raise HeadlightError(NO_PICTURE)
+        content = store.read("data", found[1])
         if content is None:
             raise HeadlightError(GONE)
         return content

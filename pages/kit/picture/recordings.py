@@ -183,6 +183,12 @@ def opened(path: Path) -> str:
     return name
 
 
+def refuse(model: Model) -> None:
+    """Raises Unsupported for a recording, on a page that computes."""
+    if isinstance(model, RecordedModel):
+        raise Unsupported(f"{WHY}; the page Explore shows it")
+
+
 def title(name: str) -> str:
     """What it is called; "a recording" where it is gone."""
     return model(name).recording.title if is_there(name) else "a recording"

@@ -8,6 +8,7 @@ from mha_core import Model, positions
 from mha_core.models import changes
 from mha_core.models.model import EVERYTHING
 from mha_core.positions import Learned
+from mha_core.pretrained.foreign_vision import ForeignVision
 from pages.kit.draw import numbers
 
 from . import abilities, mask_codec, models, rules
@@ -89,6 +90,13 @@ def of_rows(model: Model) -> list[str]:
         return []
     looked_at = "; the columns are the sentence" if model.group == "cross" else ""
     return [f"The rows are the model’s own answer, its likeliest token each time{looked_at}."]
+
+
+def of_patches(model: Model) -> list[str]:
+    """What the words of a page on sentences mean for a model that reads pictures."""
+    if not isinstance(model, ForeignVision):
+        return []
+    return ["This model reads pictures: where this page says word, it is a patch, named by its row and column."]
 
 
 def label(settings: Settings, model: Model) -> str:
