@@ -15,6 +15,7 @@ from tests import hub_cache
 from tests.core import pictures
 from tests.hub_cache import name_of
 
+from .axe import Findings
 from .compare_page import Compare
 from .explore_page import Explore
 from .masks_page import Masks
@@ -146,6 +147,10 @@ def test_a_picture_and_its_patches(explore: Explore) -> None:
     cell = view.locator(".large .table tbody tr").nth(2).locator("td").nth(5)  # [REG1] → 0,0
     written = float(str(patches.nth(0).get_attribute("title")).removeprefix("row 0, column 0: "))
     assert abs(written - float(str(cell.text_content()))) <= 0.005
+    explore.button("map").click()
+    findings = Findings(explore)
+    findings.look("a picture")
+    assert not findings.lines, "\n".join(findings.lines)
     file = page.locator(".st-key-own_picture input[type=file]")
     file.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": pictures.file("JPEG")})
     own = view.get_by_role("button", name="your own picture")
