@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.core import tiny_models
+from tests.core import pictures, tiny_models
 from tests.core.test_seam import model_of
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -17,7 +17,10 @@ def fill(home: Path, *model_types: str) -> Path:
         folder = home / "hub" / f"models--tiny--{model_type}"
         snapshot = folder / "snapshots" / REVISION
         snapshot.mkdir(parents=True)
-        tiny_models.save(model_of(model_type), snapshot, ends=model_type in ENDED)
+        if model_type in pictures.HEADS:
+            pictures.save(model_type, snapshot)
+        else:
+            tiny_models.save(model_of(model_type), snapshot, ends=model_type in ENDED)
         (folder / "refs").mkdir()
         (folder / "refs" / "main").write_text(REVISION, "ascii")
     return home

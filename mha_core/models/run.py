@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Patches:
+    """A picture as a model sees it.
+
+    Attributes:
+        pixels: uint8 (height, width, 3), after it was made as large as the model reads it.
+        own: how many tokens of no patch come before those of the patches.
+        rows, columns: of patches.
+    """
+
+    pixels: Tensor
+    own: int
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True)
 class Run:
     """One sentence's way through a model. Tensors are detached, on the model's device and in its dtype.
 
@@ -40,6 +56,7 @@ class Run:
         nobody: (layers, h, i), the share of each row that goes to no token, so that the row sums to 1 with it; None
             where every row sums to 1 by itself.
         paths: of each layer the name of the module that computed its maps; empty for the models of this package.
+        patches: the picture that was read; None of a text.
     """
 
     tokens: list[str]
@@ -57,6 +74,7 @@ class Run:
     columns: list[str] | None = None
     nobody: Tensor | None = None
     paths: tuple[str, ...] = ()
+    patches: Patches | None = None
 
     def cpu(self) -> Run:
         """The same run with its tensors on the CPU; `device` still says where it was computed."""

@@ -50,9 +50,13 @@ def token_names(side: int, patch: int, registers: int) -> tuple[str, ...]:
     """
     if patch < 1 or side < 1 or side % patch:
         raise SizeError(f"a side of {side} pixels cannot be cut into patches of {patch}; choose a divisor of {side}")
-    across = range(side // patch)
-    names = [CLS, *(f"[REG{number}]" for number in range(registers))]
-    return (*names, *(f"{row},{column}" for row in across for column in across))
+    return names_of(side // patch, side // patch, (CLS,), registers)
+
+
+def names_of(rows: int, columns: int, own: tuple[str, ...], registers: int) -> tuple[str, ...]:
+    """The names of the tokens of a picture in so many rows and columns of patches, those of no patch first."""
+    names = [*own, *(f"[REG{number}]" for number in range(registers))]
+    return (*names, *(f"{row},{column}" for row in range(rows) for column in range(columns)))
 
 
 class VisionTransformer(Stack):

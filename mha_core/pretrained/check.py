@@ -20,6 +20,7 @@ from .seam import Call, mix
 from .wrapped import Answer, Wrapped
 
 BY_TRANSFORMERS = "{} hands its maps out, but computes them outside the place where they could be changed"
+READS_PICTURES = "this model reads pictures, no sentences"
 NO_STEPS = "its layers are computed by transformers, line by line there is no record of them"
 NO_BATCH = "an encoder-decoder is run one text at a time here"
 NO_PLACE = "its positions are not in a place of their own, from which they could be taken"
@@ -66,8 +67,11 @@ class Findings:
     d_model: int
 
 
-def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None) -> Findings:
+def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -> Findings:
     """Runs the model on ids (1, i), and on a target (1, n) of another length where it has a decoder beside.
+
+    Args:
+        length: how many tokens the ids are, or the picture in their place.
 
     Raises:
         Unsupported: it has no maps of tokens on tokens, or they are no shares.
@@ -81,7 +85,7 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None) -> Findings:
     by_seam = bool(plain.calls)
     own = plain if by_seam else wrapped.answer(ids, wrapped.request(), target=target, attentions=True)
     calls = plain.calls if by_seam else [Call(group, maps, 0) for group, some in own.maps.items() for maps in some]
-    lengths = ids.shape[1], 0 if target is None else target.shape[1]
+    lengths = length, 0 if target is None else target.shape[1]
     sorted_calls = _by_group(calls, lengths, by_seam)
     name = wrapped.family.config.model_type
     if not sorted_calls:
@@ -98,8 +102,10 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None) -> Findings:
         if not moved:
             reasons["heads"] = "its output is the same with all heads off"
     reasons |= _positions(run, plain, acts)
-    if target is not None or not wrapped.takes("attention_mask"):
-        reasons["batch"] = NO_BATCH if target is not None else "it takes no padding"
+    if wrapped.family.sees:
+        reasons["text"] = READS_PICTURES
+    if target is not None or wrapped.family.sees or not wrapped.takes("attention_mask"):
+        reasons["batch"] = NO_BATCH if target is not None else "it takes no padding; run one after the other"
     can = frozenset(("mask", "heads", "temperature", "values", "positions", "batch")) - reasons.keys()
     states = [some for some in plain.hidden.values() if some]
     if not states:

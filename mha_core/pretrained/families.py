@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Unsupported, WeightsFileError
-from . import offline
+from . import offline, sight
 
 # the heads whose classes may be chosen by a description, the first that has it; what they do
 HEADS = {
@@ -16,6 +16,7 @@ HEADS = {
     "MODEL_FOR_MASKED_LM_MAPPING_NAMES": "",
     "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES": "",
 }
+SEES = {"MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES": ""}  # of those that read pictures
 BASE = "MODEL_MAPPING_NAMES"
 
 
@@ -28,19 +29,22 @@ class Family:
         config: the description, an object of the library.
         writes: its logits are of the word that comes next.
         answers: an encoder and a decoder: it reads one text and writes another.
+        sees: it reads pictures.
     """
 
     kind: Any
     config: Any
     writes: bool
     answers: bool
+    sees: bool = False
 
 
 def family(description: Mapping[str, Any]) -> Family:
     """The class that a checked description asks for.
 
     Raises:
-        Unsupported: of another library, or it reads no text, or it is made for a device that has what this lacks.
+        Unsupported: of another library, or it reads neither text nor pictures as `sight` shows them, or it is made for
+            a device that has what this lacks.
         WeightsFileError: the class cannot be described so.
     """
     model_type = description.get("model_type")
@@ -52,7 +56,9 @@ def family(description: Mapping[str, Any]) -> Family:
     from transformers.models.auto import modeling_auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    tables = {name: getattr(modeling_auto, name).get(model_type) for name in (*HEADS, BASE)}
+    sees = model_type in sight.KINDS
+    heads = SEES if sees else HEADS
+    tables = {name: getattr(modeling_auto, name).get(model_type) for name in (*heads, BASE)}
     if model_type not in CONFIG_MAPPING or not any(tables.values()):
         raise Unsupported(
             f"model_type={model_type!r} is none that transformers {library.__version__} can read text with"
@@ -60,7 +66,7 @@ def family(description: Mapping[str, Any]) -> Family:
     asked = description.get("architectures")
     wanted = asked[0] if isinstance(asked, list) and asked else None
     name, does = next(
-        ((wanted, does) for head, does in HEADS.items() if wanted is not None and wanted in _names(tables[head])),
+        ((wanted, does) for head, does in heads.items() if wanted is not None and wanted in _names(tables[head])),
         (_names(tables[BASE])[0] if tables[BASE] else wanted, ""),
     )
     try:
@@ -68,11 +74,14 @@ def family(description: Mapping[str, Any]) -> Family:
     except Exception as error:  # each family checks its own
         raise WeightsFileError(f"config.json is no description of a {model_type}: {error}") from error
     kind = getattr(library, str(name), None)
-    if kind is None or getattr(kind, "main_input_name", "input_ids") != "input_ids":
-        reads = getattr(kind, "main_input_name", "something else")
-        raise Unsupported(f"{model_type} reads {reads}, not a text; only models that read tokens are run here")
+    reads = getattr(kind, "main_input_name", "something else")
+    if reads != ("pixel_values" if sees else "input_ids"):
+        raise Unsupported(
+            f"{model_type} reads {reads}, not a text; of those that read pictures these are run here: "
+            f"{', '.join(sight.KINDS)}; none that reads sounds"
+        )
     answers = does == "answers" or bool(getattr(config, "is_encoder_decoder", False))
-    return Family(kind, config, does == "writes" or does == "answers", answers)
+    return Family(kind, config, does == "writes" or does == "answers", answers, sees)
 
 
 def _names(entry: Any) -> tuple[str, ...]:

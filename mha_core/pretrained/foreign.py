@@ -27,6 +27,7 @@ from .foreign_growth import grow
 from .foreign_runs import Pass, call_of_layer, runs
 from .foreign_tokens import Tokens
 from .seam import Call
+from .sight import Sight
 from .wrapped import Wrapped
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ForeignModel(Model):
 
     Args:
         name: what it was loaded as.
-        tokens: its tokenizer.
+        tokens: its tokenizer, or what stands there.
         wrapped: on its device.
         findings: of the check.
         max_len: the most tokens of a text, special ones included.
@@ -56,7 +57,7 @@ class ForeignModel(Model):
     def __init__(
         self,
         name: str,
-        tokens: Tokens,
+        tokens: Tokens | Sight,
         wrapped: Wrapped,
         findings: Findings,
         *,
@@ -90,7 +91,7 @@ class ForeignModel(Model):
         self.group = group
         self.own_mask = known.own_mask
         self.sizes = BlockSizes(
-            vocabulary=self.wrapped.vocabulary,
+            vocabulary=self.wrapped.vocabulary or self._max_len,
             d_model=self.findings.d_model,
             n_heads=known.heads,
             n_layers=len(known.paths),

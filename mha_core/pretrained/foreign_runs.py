@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..models.inputs import no_mask
-from ..models.run import Run
+from ..models.run import Patches, Run
 from ..models.switches import RunSwitches
 from . import memory
 from .seam import Call
@@ -31,6 +31,7 @@ class Pass:
         keep: bool (b, i), False = padding.
         columns: the tokens that are looked at, where they are others than those that look.
         all_logits: of every position.
+        patches: the picture, where the model reads one.
         record: names of what is to be recorded beside the maps, see `seam.Call`.
     """
 
@@ -40,6 +41,7 @@ class Pass:
     keep: Tensor | None = None
     columns: list[str] | None = None
     all_logits: bool = False
+    patches: Patches | None = None
     record: frozenset[str] = frozenset()
 
 
@@ -112,7 +114,9 @@ def _run(
     m = n if asked.columns is None else len(asked.columns)
     weights = torch.stack([one[:, :n, :m] for one in maps])
     hidden = torch.stack([one[:n] for one in states])
-    writes = logits is not None and model.wrapped.family.writes and model.group != "encoder"
+    if logits is not None and asked.patches is None:
+        writes = model.wrapped.family.writes and model.group != "encoder"
+        logits = logits[:, 0 if asked.all_logits else n - 1 : n] if writes else None
     return Run(
         tokens=tokens,
         ids=ids,
@@ -122,13 +126,14 @@ def _run(
         steps=(),
         device=hidden.device,
         notices=model.notices,
-        logits=logits[row, 0 if asked.all_logits else n - 1 : n] if logits is not None and writes else None,
+        logits=None if logits is None else logits[row : row + 1] if asked.patches else logits[row],
         kv_heads=known.kv_heads,
         ends=asked.ends,
         changes=asked.switches.changes(tokens, row, asked.columns),
         columns=asked.columns,
         nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks else None,
         paths=known.paths if model.findings.by_seam else (),
+        patches=asked.patches,
     )
 
 

@@ -22,8 +22,9 @@ ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 REVISION = re.compile(r"[\w][\w./-]{0,199}")
 # what is brought of a model: descriptions, tokenizers and safetensors of its own folder
 WANTED = re.compile(
-    r"(model(-\d+-of-\d+)?\.safetensors(\.index\.json)?|(config|tokenizer|tokenizer_config|special_tokens_map|"
-    r"added_tokens|vocab)\.json|vocab\.txt|merges\.txt|\w+\.spm|(spiece|sentencepiece\.bpe|tokenizer|spm)\.model|README\.md)"
+    r"(model(-\d+-of-\d+)?\.safetensors(\.index\.json)?|(config|preprocessor_config|tokenizer|tokenizer_config|"
+    r"special_tokens_map|added_tokens|vocab)\.json|vocab\.txt|merges\.txt|\w+\.spm|"
+    r"(spiece|sentencepiece\.bpe|tokenizer|spm)\.model|README\.md)"
 )
 
 

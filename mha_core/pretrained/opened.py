@@ -14,13 +14,15 @@ import torch
 
 from ..device import is_out_of_memory
 from ..errors import DeviceError, HeadlightError, WeightsFileError
-from . import families, folders, foreign_tokens, foreign_weights, memory, offline
+from . import families, folders, foreign_tokens, foreign_weights, memory, offline, sight
 from .check import Findings, examine
 from .families import Family
 from .folders import Tensors
 from .foreign import MOST_TOKENS, ForeignModel
 from .foreign_tokens import Tokens
+from .foreign_vision import ForeignVision
 from .own_positions import OwnPosition
+from .sight import Sight
 from .wrapped import Wrapped
 
 PROBE = "the quick brown fox jumps over the lazy dog"
@@ -58,7 +60,7 @@ def open_folder(
     """
     family = families.family(describe(folder))
     weights = folders.weights_of(folder)
-    tokens = foreign_tokens.read(folder, family.config)
+    reads = (sight if family.sees else foreign_tokens).read(folder, family.config)
     needed = weights.parameters * dtype.itemsize
     smaller = "" if dtype.itemsize <= 2 else ", choose dtype=torch.bfloat16, which takes half of it,"
     memory.require(needed, f"{name} in {_short(dtype)}", f"close other programs{smaller} or choose a smaller model")
@@ -69,36 +71,45 @@ def open_folder(
         if not is_out_of_memory(error):
             raise
         raise DeviceError(f"{device} has no memory for {name}; choose device='cpu'") from error
-    ids, target = _probe(whole, tokens)
+    sees = isinstance(reads, Sight)
     try:
-        findings = examine(whole, ids, target)
+        findings = examine(whole, *_probe(whole, reads))
     except HeadlightError:
         raise
-    except Exception as error:  # what a family does with a text that it is not made for
-        raise WeightsFileError(f"{name} cannot be run on a text: {type(error).__name__}: {error!s:.300}") from error
+    except Exception as error:  # what a family does with something that it is not made for
+        what = "picture" if sees else "text"
+        raise WeightsFileError(f"{name} cannot be run on a {what}: {type(error).__name__}: {error!s:.300}") from error
     whole.position = OwnPosition(findings.acts)
     left_out = f"{findings.left_out} of its maps have another size than the others and are not shown."
-    return ForeignModel(
+    return (ForeignVision if sees else ForeignModel)(
         name,
-        tokens,
+        reads,
         whole,
         findings,
-        max_len=_max_len(whole),
+        max_len=reads.get_vocab_size() if sees else _max_len(whole),
         folder=folder,
-        facts=_facts(folder, name, family, weights, whole, findings) | (facts or {}),
+        facts=_facts(folder, name, family, weights, whole, findings)
+        | ({"pictures": reads.in_words()} if sees else {})
+        | (facts or {}),
         notices=(left_out,) if findings.left_out else (),
     )
 
 
-def _probe(whole: Wrapped, tokens: Tokens) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """A few ids to check it with, and for a decoder beside an encoder others, of another length."""
-    ids = [one for one in tokens.encode(PROBE).ids if one < whole.vocabulary][:MOST_PROBED]
+def _probe(whole: Wrapped, reads: Tokens | Sight) -> tuple[torch.Tensor, torch.Tensor | None, int]:
+    """A few ids to check it with, or a picture; for a decoder beside an encoder others, of another length; how many
+    tokens the first are.
+    """
+    if isinstance(reads, Sight):
+        dtype = next(whole.parameters()).dtype
+        reads.require_memory(whole.family.config, dtype)
+        return reads.noise().to(whole.device, dtype), None, reads.get_vocab_size()
+    ids = [one for one in reads.encode(PROBE).ids if one < whole.vocabulary][:MOST_PROBED]
     if len(ids) < 4:
         ids = [(7 * place + 5) % whole.vocabulary for place in range(8)]
     read = torch.tensor([ids], device=whole.device)
     if not whole.family.answers:
-        return read, None
-    return read, torch.tensor([[whole.start, *ids[: len(ids) - 3]]], device=whole.device)
+        return read, None, len(ids)
+    return read, torch.tensor([[whole.start, *ids[: len(ids) - 3]]], device=whole.device), len(ids)
 
 
 def _max_len(whole: Wrapped) -> int:

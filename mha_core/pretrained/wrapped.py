@@ -65,7 +65,9 @@ class Wrapped(nn.Module):
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens it has an embedding for."""
+        """How many tokens it has an embedding for; 0 of one that reads none."""
+        if self.family.sees:
+            return 0
         return int(self.module.get_input_embeddings().weight.shape[0])
 
     @property
@@ -111,14 +113,14 @@ class Wrapped(nn.Module):
         """One pass.
 
         Args:
-            ids: int64 (b, i).
+            ids: int64 (b, i), or the pixels of pictures.
             target: int64 (b, n), what the decoder of an encoder-decoder reads.
             keep: bool (b, i), False = padding.
             states: (b, i, c), of the encoder, when it need not run again.
             attentions: asks the model for its own maps too.
             past: a cache of the library, which is filled with the keys and values of these ids.
         """
-        given: dict[str, Any] = {"input_ids": ids}
+        given: dict[str, Any] = {self.module.main_input_name: ids}
         if keep is not None:
             given["attention_mask"] = keep.to(torch.int64)
         if past is not None:

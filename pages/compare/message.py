@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TypedDict
 from urllib.parse import urlencode
 
-from mha_core.errors import HeadlightError
+from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure import measures
+from mha_core.pretrained.foreign_vision import ForeignVision
 from mha_core.show.cells import write_cells
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.picture import abilities, fitting, means, models, next_token, pictures, recordings, words
@@ -30,6 +31,7 @@ SIDES = ("", "2")  # what the keys of each end with
 # of the link, that the view owns
 KEYS = ("s", "s2", *(f"{key}{side}" for side in SIDES for key in SIDE), "at", "look", "order", "shuffle", "word")
 KEYS += ("model", "dev", "model2", "at2")
+ONE_SEES = "one of these two models reads pictures, the other sentences; choose two that read the same"
 ONE_MODEL = "this is asked of one model; choose the same one on both sides"
 
 
@@ -111,6 +113,8 @@ def shuffled(raw: bytes) -> bytes:
     left, _ = query.within()
     if right_side.of(query, left).at:
         raise HeadlightError(ONE_MODEL)
+    if why := query.fixed.get("s"):
+        raise HeadlightError(why.rstrip("."))
     right, _ = fitting.within(replace(query.settings("2", left.text), text=left.text))
     order = query["order"]
     check_length(order)
@@ -140,6 +144,8 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     left, of_the_left = query.within()
     side = right_side.of(query, left)
     recordings.refuse(side.query.model)
+    if isinstance(query.model, ForeignVision) != isinstance(side.query.model, ForeignVision):
+        raise Unsupported(ONE_SEES)
     right = side.settings
     shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head, query.look, side.at)
     offered = tries.tries(query.name, shown.left.model)
@@ -147,7 +153,7 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     sides = {"on the left": shown.left, "on the right": shown.right}
     at = query.place(shown.of_sides[0], shown.left.run.columns)
     digest = f"{left.digest}-{right.digest}"
-    notices = [*of_the_left, *side.told, *_notices(shown)]
+    notices = [*of_the_left, *side.told, *words.of_patches(query.model), *_notices(shown)]
     header: ComparePicture = {
         **_header(shown, at),
         "begins": begins or {},

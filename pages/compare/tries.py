@@ -39,6 +39,6 @@ def tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
         if model.own_mask == "none" and not {"pos", "mask"} & set(fixed):
             offered[CAUSAL] = TRY[CAUSAL]
         if len(presets) > 1:
-            offered["two sentences"] = {"s2": presets[1], "pos2": "as trained"}
+            offered["two pictures" if "s" in fixed else "two sentences"] = {"s2": presets[1], "pos2": "as trained"}
     plain = {key: DEFAULTS[key] for key in _CHOSEN_BY_TRY} | own
     return {title: plain | values for title, values in offered.items()}

@@ -29,6 +29,7 @@ from . import (
     pair_channels,
     pins,
     reading,
+    seen_picture,
     token_notes,
 )
 from . import masked_word as masked_words
@@ -177,6 +178,7 @@ def _header(
         "places": models.places(settings.model),
         "typed": settings.text,
         "pieces": token_notes.in_words(picture),
+        "patches": seen_picture.patches(picture.run),
         "kv": picture.run.kv_heads,
         **continued,
         **of_maps,
@@ -289,6 +291,11 @@ def masked_word(raw: bytes) -> bytes:
     """The sentence with a mask token in the place of the word that holds the row, as JSON. Raises a HeadlightError."""
     answer: MaskedWord = masked_words.of_link(LinkQuery(raw))
     return json.dumps(answer).encode()
+
+
+def seen(raw: bytes) -> bytes:
+    """The picture of a query as its model sees it, a PNG file. Raises a HeadlightError."""
+    return seen_picture.png(LinkQuery(raw))
 
 
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:

@@ -10,6 +10,7 @@ from .effect import ChangeEffect
 from .goes_on import GoesOn
 from .kinds import Kind
 from .reading import ReadMap
+from .seen_picture import SeenPatches
 
 
 class EffectHere(ChangeEffect):
@@ -57,4 +58,5 @@ class ExplorePicture(PictureAnswer, GoesOn, OfMaps):
     places: Mapping[str, str]  # preset -> the head that shows it, as `at` of a link
     typed: str  # the sentence of the picture
     pieces: list[str]  # what must be explained of the tokens
+    patches: SeenPatches | None  # None of a text
     kv: int  # key and value heads of a layer; query heads that follow each other share one

@@ -11,6 +11,8 @@ from . import masked_word
 def in_words(picture: Picture) -> list[str]:
     """A sentence each on words that are unknown, masks, pieces of words, bytes, and the model's own tokens."""
     tokens = picture.run.tokens
+    if picture.run.patches is not None:
+        return [_of_patches(tokens[: picture.run.patches.own])]
     told, n = list[str](), len(tokens)
     unknown = tokens.count("[UNK]")
     if picture.settings.model == models.MINILM and 2 * _foreign(tokens) > n - sum(picture.run.ends):
@@ -32,6 +34,12 @@ def in_words(picture: Picture) -> list[str]:
         sinks = " Many heads put much of their weight there." if picture.model.group != "cross" else ""
         told.append(f"{' and '.join(marks)} {mark} {where}.{sinks}")
     return told
+
+
+def _of_patches(own: Sequence[str]) -> str:
+    """How the tokens of a picture are named."""
+    none = f"{', '.join(own)} {'stands' if len(own) == 1 else 'stand'} for no patch. " if own else ""
+    return f"{none}A patch is named by its row and column from the top left, counted from 0."
 
 
 def _foreign(tokens: Sequence[str]) -> int:

@@ -135,7 +135,8 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     heads = means.heads_of(query.look, at, *query.sizes)
     weights = [run.weights[at.layer, at.head] if heads is None else means.mean_of(run.weights, heads) for run in runs]
     fixed = "mask" in query.fixed
-    notices = [*left_out, *(said for run in runs for said in run.notices), *([query.fixed["mask"]] if fixed else [])]
+    of_runs = [said for run in runs for said in run.notices]
+    notices = [*left_out, *of_runs, *words.of_patches(query.model), *([query.fixed["mask"]] if fixed else [])]
     header: Masks = {
         **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask),
         **_header(picture, at, query.look),

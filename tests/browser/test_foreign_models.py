@@ -12,22 +12,25 @@ from playwright.sync_api import expect
 
 from pages.kit.picture import abilities
 from tests import hub_cache
+from tests.core import pictures
 from tests.hub_cache import name_of
 
+from .axe import Findings
 from .compare_page import Compare
 from .explore_page import Explore
 from .masks_page import Masks
 
 TEXT = "the quick brown fox sat on the mat"
+SEES = "dinov2_with_registers"
 ROWS = {"distilbert": 9, "gpt2": 8}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def cache(common_folder: Path) -> None:
-    """The cache of the hub that the server has, with three models in it."""
+    """The cache of the hub that the server has, with four models in it."""
     with FileLock(common_folder / "hf.lock"):
         if not (common_folder / "hf" / "hub").exists():
-            hub_cache.fill(common_folder / "hf", "distilbert", "gpt2", "t5")
+            hub_cache.fill(common_folder / "hf", "distilbert", "gpt2", "t5", SEES)
 
 
 def size_of(tab: Explore | Compare | Masks, panel: str) -> tuple[str | None, str | None]:
@@ -119,3 +122,47 @@ def test_another_model_is_chosen_and_a_bad_one_leaves_what_was_there(explore: Ex
     picker.select_option("minilm")
     explore.settled()
     assert explore.notices() == []
+
+
+def test_a_picture_and_its_patches(explore: Explore) -> None:
+    explore.open(model=name_of(SEES))
+    page, view = explore.page, explore.view
+    expect(view.get_by_role("heading", level=1)).to_have_text("Which patches does each patch look at?")
+    expect(page.locator(".question")).to_be_hidden()
+    expect(explore.box).to_be_hidden()
+    assert size_of(explore, ".large") == ("21", "21")
+    patches = view.get_by_role("group", name="a ball and a box: patches").get_by_role("button")
+    expect(patches).to_have_count(16)
+    expect(patches.nth(10)).to_have_attribute("aria-pressed", "true")
+    patches.nth(10).press("ArrowRight")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(patches.nth(7)).to_have_attribute("aria-pressed", "true")
+    expect(view.locator(".large h2")).to_contain_text("“1,3” puts")
+    patches.nth(2).click()
+    expect(view.locator(".large h2")).to_contain_text("“0,2” puts")
+    view.get_by_role("button", name="[REG1]").click()
+    expect(view.locator(".large h2")).to_contain_text("“[REG1]” puts")
+    explore.button("table").click()
+    cell = view.locator(".large .table tbody tr").nth(2).locator("td").nth(5)  # [REG1] → 0,0
+    written = float(str(patches.nth(0).get_attribute("title")).removeprefix("row 0, column 0: "))
+    assert abs(written - float(str(cell.text_content()))) <= 0.005
+    explore.button("map").click()
+    findings = Findings(explore)
+    findings.look("a picture")
+    assert not findings.lines, "\n".join(findings.lines)
+    file = page.locator(".st-key-own_picture input[type=file]")
+    file.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": pictures.file("JPEG")})
+    own = view.get_by_role("button", name="your own picture")
+    expect(own).to_have_attribute("aria-pressed", "true")
+    explore.settled()
+    expect(view.locator(".board img")).to_have_js_property("naturalWidth", 32)
+    file.set_input_files({"name": "b.png", "mimeType": "image/png", "buffer": pictures.png_of(10_000, 10_000)})
+    expect(page.locator(".st-key-own_picture")).to_contain_text("The picture before is still there.")
+    expect(own).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("combobox", name="Model", exact=True).select_option("minilm")
+    explore.settled()
+    assert explore.notices() == []
+    expect(explore.box).to_be_visible()
+    expect(page.locator(".question")).to_be_visible()
+    expect(file).to_be_hidden()

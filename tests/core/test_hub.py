@@ -118,7 +118,7 @@ def test_a_wrong_family_costs_no_more_than_its_description(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = shutil.copytree(folder, tmp_path / "m")
-    (place / "config.json").write_text(json.dumps({"model_type": "vit"}))
+    (place / "config.json").write_text(json.dumps({"model_type": "resnet"}))
     files = [
         SimpleNamespace(filename=file.name, file_size=file.stat().st_size, will_download=True, commit_hash=COMMIT)
         for file in sorted(place.iterdir(), reverse=True)
@@ -131,7 +131,7 @@ def test_a_wrong_family_costs_no_more_than_its_description(
         return str(place / file)
 
     monkeypatch.setattr(offline.hub(), "hf_hub_download", bring)
-    with pytest.raises(Unsupported, match="vit reads pixel_values, not a text"):
+    with pytest.raises(Unsupported, match="resnet reads pixel_values, not a text"):
         hub_child.get("a/b", None)
     assert brought == ["config.json"]
     (place / "config.json").write_text((folder / "config.json").read_text())

@@ -79,7 +79,9 @@ def test_its_own_weights_through_transformers_and_the_seam(model: Model) -> None
     wrapped = Wrapped(llama.eval().requires_grad_(False), Family(library.LlamaForCausalLM, config, True, False))
     tokens = cast(Tokens, model.tokenizer)
     ids = torch.tensor([model.tokenize(CAPITAL)[1]])
-    theirs = ForeignModel("smollm2", tokens, wrapped, examine(wrapped, ids, None), max_len=512, folder=None, facts={})
+    theirs = ForeignModel(
+        "smollm2", tokens, wrapped, examine(wrapped, ids, None, ids.shape[1]), max_len=512, folder=None, facts={}
+    )
     assert theirs.run(TIRED).paths[7] == "model.layers.7.self_attn"
     for switches in ({}, {"heads_off": COPYING}, {"mask": "window:8", "temperature": 1.5, "values_off": [2]}):
         one, other = model.run(DURSLEY, **switches), theirs.run(DURSLEY, **switches)

@@ -71,6 +71,7 @@ EVENTS: dict[str, Any] = {name: dict.fromkeys(NAMES, value) for name, value in V
 }
 # a page, the link it is opened with, and what on it sends events
 PLACES = [
+    ("explore", {"s": "how are you"}, "maps"),
     ("positions", {"s": "how are you"}, "portraits_head"),
     ("positions", {"s": "how are you"}, "encodings_view"),
     ("by-hand", {}, "hand"),

@@ -165,6 +165,7 @@ def test_the_fields_of_results() -> None:
         "columns",
         "nobody",
         "paths",
+        "patches",
     ]
     step = ["name", "expression", "of", "axes", "shape", "strides", "contiguous", "is_view", "value", "code", "line"]
     assert fields(Step) == step

@@ -24,7 +24,7 @@ CORE_ROOMS = [
 ]  # fmt: skip
 KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "rooms", "jobs", "frame"]
 INSIDE_FUNCTIONS = {
-    "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "pandas", "tqdm", "ray",
+    "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "pandas", "tqdm", "ray", "PIL",
 }  # fmt: skip
 # What computes knows no page: in these rooms, these files alone know Streamlit.
 KNOW_STREAMLIT = {

@@ -77,22 +77,22 @@ export const quoted = (token) => (token === NOBODY ? token : `“${token}”`);
 /** One line each on what the row in focus makes of query, key and value.
  * @param {string[]} tokens @param {Float32Array} weights of the row @param {string[]} [keys] that it looks at
  */
-export function story(tokens, row, weights, keys = tokens) {
+export function story(tokens, row, weights, keys = tokens, what = "word") {
   const own = quoted(tokens[row]);
   const [[best, weight]] = ranked(weights);
   const winner = quoted(keys[best]);
-  const query = `what ${own} looks for. Its row shows how well each word fits.`;
+  const query = `what ${own} looks for. Its row shows how well each ${what} fits.`;
   if (weight === 0)
-    return [query, "what each word offers: here none may be looked at.", "what is passed on: here nothing."];
+    return [query, `what each ${what} offers: here none may be looked at.`, "what is passed on: here nothing."];
   if (keys[best] === NOBODY)
     return [
       query,
-      `what each word offers: ${NOBODY} fits it well.`,
-      `what is passed on: the words’ values, ${percent(1 - weight)} in all.`,
+      `what each ${what} offers: ${NOBODY} fits it well.`,
+      `what is passed on: the ${what}s’ values, ${percent(1 - weight)} in all.`,
     ];
   return [
     query,
-    `what each word offers: ${winner} fits this query best.`,
+    `what each ${what} offers: ${winner} fits this query best.`,
     `what ${winner} passes on. Its weight in this row is ${percent(weight)}.`,
   ];
 }

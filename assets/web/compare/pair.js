@@ -270,9 +270,15 @@ export class PairView extends PlaceView {
     if (!this.visit || !this.picture) return;
     const isNow = !this.waiting && !this.pause && !this.route(this.query());
     if (isNow && this.parts.more.open) this.aside.ask("asides", new URLSearchParams(this.ofAsides), this.visit);
-    const { columns, fixed, isOfTwo } = this.picture;
-    if (!columns && !isOfTwo) this.shuffle.ask(isNow); // a text that is written has no order of one's own
+    const { fixed } = this.picture;
+    if (this.hasOrders) this.shuffle.ask(isNow);
     if (!("steps" in fixed)) this.each.ask(isNow); // else a pass a head, each as long as the first
+  }
+
+  /** A text that the model writes, two models, and pictures have no order of one's own. */
+  get hasOrders() {
+    const { columns, fixed, isOfTwo } = this.picture;
+    return columns === null && !isOfTwo && !("s" in fixed);
   }
 
   /** What the asides are asked with. */
@@ -388,6 +394,7 @@ export class PairView extends PlaceView {
     const { layer, head } = picture;
     const n = picture.sides[0].tokens.length;
     fillNotices(p.notices, this.notices);
+    for (const box of this.boxes) box.input.readOnly = "s" in picture.fixed;
     if (this.waiting && at.row >= n) return; // the longer sentence that has this row is on its way
     this.keepWithin(n, keysOf(picture.sides[0]).length);
     if (isDrawn() && this.front === 2) this.front = 1; // left from an earlier step of the lesson, which asked of something else
@@ -408,7 +415,7 @@ export class PairView extends PlaceView {
     this.vectors.draw();
     this.figures.draw(picture.figures);
     fillNotices(p.asides, this.asides.of === this.ofAsides ? this.asides.said : []);
-    this.shuffle.element.hidden = picture.columns !== null || picture.isOfTwo;
+    this.shuffle.element.hidden = !this.hasOrders;
     this.each.element.hidden = "steps" in picture.fixed;
     this.shuffle.draw();
     this.each.draw();

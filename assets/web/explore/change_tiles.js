@@ -65,11 +65,21 @@ export class ChangeTiles extends ControlChips {
     return h("p", { class: "label" }, "Paint a mask cell by cell, or join several, on ", link, ".");
   }
 
+  /** What is looked at. */
+  get what() {
+    return this.view.picture.patches ? "patches" : "words";
+  }
+
+  draw(inks) {
+    this.names = { ...NAMES, mask: `Hide ${this.what}` };
+    super.draw(inks);
+  }
+
   said() {
     const { maps, off } = this.view;
     const said = super.said();
     const total = maps.layers * maps.heads;
-    const mask = this.value("mask") === "none" ? "all words see all words" : said.mask;
+    const mask = this.value("mask") === "none" ? `all ${this.what} see all ${this.what}` : said.mask;
     return { ...said, mask, off: `${total - off.size} of ${total} on` };
   }
 

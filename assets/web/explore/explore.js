@@ -25,6 +25,7 @@ import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
 import { RecordedSteps } from "./recorded_steps.js";
+import { SeenPicture } from "./seen_picture.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
@@ -38,6 +39,7 @@ import exploreCss from "./explore.css" with { type: "css" };
 import listingCss from "../picture/listing.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
 import otherCss from "./other_views.css" with { type: "css" };
+import patchesCss from "../sheets/patches.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
@@ -50,7 +52,7 @@ const HELP = [
 const WHOLE = /** @type {[number, number]} */ ([0, 0]); // no token is left out at either end
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
-const STYLES = [viewCss, choicesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
+const STYLES = [viewCss, choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
 
 /** @extends {PlaceView<Picture>} */
 export class Explore extends PlaceView {
@@ -86,6 +88,7 @@ export class Explore extends PlaceView {
     this.tiles = new ChangeTiles(this);
     this.steps = new FirstSteps(this);
     this.recorded = new RecordedSteps(this);
+    this.seen = new SeenPicture(this);
     this.next = new NextTokens(this);
     this.focus = new FocusPanel(this);
     this.pinned = new PinnedPanel(this);
@@ -114,7 +117,7 @@ export class Explore extends PlaceView {
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.mean.tile, this.shared);
     this.show(
-      div("top", this.box.element, this.recorded.element, said, this.cutText, this.underWay.element),
+      div("top", this.box.element, this.seen.element, this.recorded.element, said, this.cutText, this.underWay.element),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
       div("try-and-change", this.tiles.chips, this.tiles.panel, this.steps.element),
@@ -128,6 +131,13 @@ export class Explore extends PlaceView {
   }
 
   // ---- what comes in
+
+  /** @param {import("../base/messages.js").Turns & {own: string}} message own: the name of the visitor's picture */
+  take(message) {
+    this.heard = message.heard;
+    super.take(message);
+    this.seen.take(message.own);
+  }
 
   /** @param {Uint8Array} bytes @param {string} question */
   answered(bytes, question) {
@@ -394,6 +404,7 @@ export class Explore extends PlaceView {
     this.tiles.draw(colours);
     this.steps.draw();
     this.recorded.draw();
+    this.seen.draw();
     this.next.draw();
     this.drawFigures();
     setText(this.parts.pieces, picture.pieces.join(" "));

@@ -284,7 +284,9 @@ export class FocusPanel {
     fillLooks(this.list, keys, best);
     this.view.values.draw(row);
     setText(this.sum, [picture.mean, reading.said].filter(Boolean).join(" "));
-    story(tokens, sight.row, row, keys).forEach((line, index) => setText(this.lines[index], line));
+    story(tokens, sight.row, row, keys, picture.patches ? "token" : "word").forEach((line, index) =>
+      setText(this.lines[index], line),
+    );
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";

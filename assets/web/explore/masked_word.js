@@ -50,9 +50,10 @@ export class MaskedWord {
   }
 
   draw() {
-    const { maps, sight, rowChosen } = this.view;
+    const { maps, sight, rowChosen, picture } = this.view;
     setText(this.press, `put a mask in place of ${quoted(sight.tokens[sight.row])}`);
-    this.element.hidden = maps.columns !== null || !rowChosen; // of a word that was chosen, not of the page’s first
+    const isOfText = maps.columns === null && !picture.patches;
+    this.element.hidden = !isOfText || !rowChosen; // of a word that was chosen, not of the page’s first
     setText(this.said, this.refusal.said && this.refusal.of === String(this.query) ? this.refusal.said : "");
   }
 }

@@ -20,8 +20,8 @@ export class RecordedSteps {
   /** What computes is not offered, and the box says the step alone. */
   draw() {
     const { picture, text, box, bar } = this.view;
-    const { presets, fixed } = picture;
-    const why = fixed.s ?? "";
+    const { presets, fixed, patches } = picture;
+    const why = patches ? "" : (fixed.s ?? "");
     this.element.hidden = !why;
     setText(this.why, why);
     box.input.readOnly = Boolean(why);

@@ -84,7 +84,11 @@ export class OtherModels {
         "A run of Headlight as a zip file, or a recording: “Open a saved run or a recording” on the Train page.",
       ),
       h("h3", {}, "In Python"),
-      h("p", {}, "load_model opens the folder of any text model of transformers; watch reads any module of torch."),
+      h(
+        "p",
+        {},
+        "load_model opens the folder of any text model of transformers, and of most vision transformers; watch reads any module of torch.",
+      ),
       h("pre", {}, OWN_CODE),
     );
     this.element.addEventListener("close", () => this.under?.abort());

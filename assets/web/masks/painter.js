@@ -140,6 +140,7 @@ export class Painter extends MaskView {
     this.keepWithin(n, (picture.columns ?? picture.tokens).length);
     this.load();
     this.box.text = this.text;
+    this.box.input.readOnly = "s" in picture.fixed;
     mask.head = at.head;
     const projecting = this.foot.isOn;
     this.kinds({

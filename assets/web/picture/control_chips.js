@@ -98,6 +98,7 @@ export class ControlChips extends Choices {
     const said = this.said();
     for (const opener of this.openers) {
       const key = /** @type {string} */ (opener.dataset.key);
+      setText(opener.children[1], this.names[key]);
       setText(opener.children[2], said[key]);
       setAttribute(opener, "aria-label", `${this.names[key]}${this.ending}: ${said[key]}`);
       setAttribute(opener, "aria-expanded", String(key === open));

@@ -9,6 +9,10 @@ const HOW =
   "Press a patch, or a token of none, for its row. Colour: √ of the weight, the strongest of the row full; dashed: the shape.";
 
 /** @typedef {{name: string, across: number, pixels: number[], tokens: string[], weights: number[][], inside: number[]}} Patches */
+/** What a row is drawn from: `weights` are those of the row that is chosen, `own` how many tokens are of no patch.
+ * `most`: the weight from which on a token has the full colour.
+ * @typedef {{name: string, own: number, across: number, tokens: string[], row: number, weights: ArrayLike<number>, most: number, inside: number[]}} Row
+ */
 
 const placeOf = (/** @type {string} */ token) => token.replace(/^(\d+),(\d+)$/, "row $1, column $2");
 
@@ -26,18 +30,59 @@ export function told({ tokens, weights, inside, across }, row) {
   return `${placeOf(tokens[row])} looks most at ${placeOf(tokens[best])}: ${number(seen[best])}.${shape}`;
 }
 
-function makePatches() {
-  const canvas = h("canvas", { "aria-hidden": "true" });
-  const picture = div("picture", canvas, h("div", { class: "grid", role: "group" }));
-  return h(
+/** A picture under its patches, and the tokens of no patch beside it. @param {Element} image */
+export const makeChoice = (image) =>
+  div(
+    "choice",
+    div("picture", image, h("div", { class: "grid", role: "group" })),
+    h("div", { class: "own", role: "group" }),
+  );
+
+/** @param {Element} choice of `makeChoice` @param {Row} row @param {(token: number) => void} choose */
+export function drawChoice({ children: [picture, own] }, row, choose) {
+  const { name, across, tokens, weights, most, inside } = row;
+  const grid = /** @type {HTMLElement} */ (picture.lastElementChild);
+  const count = tokens.length - row.own;
+  /** @type {HTMLElement} */ (picture).style.setProperty("--across", String(across));
+  /** @type {HTMLElement} */ (picture).style.setProperty("--down", String(count / across));
+  setAttribute(grid, "aria-label", `${name}: patches`);
+  setAttribute(own, "aria-label", `${name}: tokens of no patch`);
+  const fillToken = (one, token, at) => {
+    const weight = weights[at];
+    one.onclick = () => choose(at);
+    one.style.setProperty("--share", `${100 * Math.sqrt(Math.min(1, weight / most))}%`);
+    setAttribute(one, "aria-pressed", String(at === row.row));
+    setAttribute(one, "aria-label", `${placeOf(token)}: ${number(weight)}`);
+    setAttribute(one, "title", `${placeOf(token)}: ${number(weight)}`);
+  };
+  const make = () => button("", () => {});
+  fill(own, tokens.slice(0, row.own), make, (one, token, at) => {
+    setText(one, `${token} ${number(weights[at])}`);
+    fillToken(one, token, at);
+  });
+  fill(grid, tokens.slice(row.own), make, (one, token, at) => {
+    setAttribute(one, "class", inside.includes(at) ? "inside" : null);
+    fillToken(one, token, row.own + at);
+  });
+  for (const group of [own, grid]) rove(/** @type {HTMLElement} */ (group));
+  grid.onkeydown = (event) => {
+    const to = walkedTiles(event, [...grid.children].indexOf(/** @type {Element} */ (event.target)), count, across);
+    if (to === null) return;
+    event.preventDefault();
+    /** @type {HTMLElement} */ (grid.children[to]).focus();
+    for (const one of grid.children) setAttribute(one, "tabindex", one === grid.children[to] ? "0" : "-1");
+  };
+}
+
+const makePatches = () =>
+  h(
     "section",
     { class: "patches" },
     h("h3"),
-    div("choice", picture, h("div", { class: "own", role: "group" })),
+    makeChoice(h("canvas", { "aria-hidden": "true" })),
     h("p", { class: "words", role: "status" }),
     h("p", { class: "label" }, HOW),
   );
-}
 
 /** @param {HTMLCanvasElement} canvas @param {number[]} pixels 0 to 255, row by row */
 function paint(canvas, pixels) {
@@ -50,56 +95,17 @@ function paint(canvas, pixels) {
 
 /** @param {Patches} block */
 function updatePatches(element, block) {
-  const { name, across, pixels, tokens, weights, inside } = block;
-  const [title, { children: parts }, readout] = element.children;
-  const [picture, own] = parts;
-  const [canvas, grid] = picture.children;
-  const first = tokens.length - across ** 2; // of the patches
+  const { tokens, across } = block;
+  const [title, choice, readout] = element.children;
   const row = Math.min(Number(element.dataset.row ?? 0), tokens.length - 1);
-  const most = Math.max(...weights[row]);
-  const choose = (/** @type {number} */ at) => {
+  setText(title, block.name);
+  paint(choice.querySelector("canvas"), block.pixels);
+  const weights = block.weights[row];
+  const own = tokens.length - across ** 2;
+  drawChoice(choice, { ...block, own, row, weights, most: Math.max(...weights) }, (at) => {
     element.dataset.row = String(at);
     updatePatches(element, block);
-  };
-  setText(title, name);
-  paint(canvas, pixels);
-  picture.style.setProperty("--across", String(across));
-  setAttribute(grid, "aria-label", `${name}: patches`);
-  setAttribute(own, "aria-label", `${name}: tokens of no patch`);
-  const fillToken = (one, token, at) => {
-    const weight = weights[row][at];
-    one.onclick = () => choose(at);
-    one.style.setProperty("--share", `${100 * Math.sqrt(weight / most)}%`);
-    setAttribute(one, "aria-pressed", String(at === row));
-    setAttribute(one, "aria-label", `${placeOf(token)}: ${number(weight)}`);
-    setAttribute(one, "title", `${placeOf(token)}: ${number(weight)}`);
-  };
-  fill(
-    own,
-    tokens.slice(0, first),
-    () => button("", () => {}),
-    (one, token, at) => {
-      setText(one, `${token} ${number(weights[row][at])}`);
-      fillToken(one, token, at);
-    },
-  );
-  fill(
-    grid,
-    tokens.slice(first),
-    () => button("", () => {}),
-    (one, token, at) => {
-      setAttribute(one, "class", inside.includes(at) ? "inside" : null);
-      fillToken(one, token, first + at);
-    },
-  );
-  for (const group of [own, grid]) rove(group);
-  grid.onkeydown = (event) => {
-    const to = walkedTiles(event, [...grid.children].indexOf(event.target), across ** 2, across);
-    if (to === null) return;
-    event.preventDefault();
-    grid.children[to].focus();
-    for (const one of grid.children) setAttribute(one, "tabindex", one === grid.children[to] ? "0" : "-1");
-  };
+  });
   setText(readout, told(block, row));
 }
 

@@ -6,10 +6,11 @@ import { mount } from "../base/mount.js";
 import { View } from "../base/view_base.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import listingCss from "../picture/listing.css" with { type: "css" };
+import patchesCss from "./patches.css" with { type: "css" };
 import sheetCss from "./sheet.css" with { type: "css" };
 
 // the colours, buttons and notices are those of the map view
-const STYLES = [viewCss, listingCss, sheetCss];
+const STYLES = [viewCss, listingCss, sheetCss, patchesCss];
 
 /** @extends {View<import("../base/messages.js").SheetState & import("../base/view_base.js").Turns>} */
 export class Sheet extends View {

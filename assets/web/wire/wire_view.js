@@ -316,7 +316,9 @@ export class WireView extends View {
    */
   choose(values) {
     this.writeAddress();
-    const isPreset = this.picture?.presets?.includes(read().get("s") ?? "") || isRecording(`${values.model}`);
+    const { presets, fixed } = this.picture ?? {};
+    const isPreset =
+      presets?.includes(read().get("s") ?? "") || (fixed && "s" in fixed) || isRecording(`${values.model}`);
     const ofModel = [...OF_ONE_MODEL, ...(isPreset ? ["s"] : [])];
     const gone = "model" in values ? ofModel : "model2" in values ? OF_RIGHT_MODEL : [];
     write({ ...Object.fromEntries(gone.map((key) => [key, null])), ...values });

@@ -1,5 +1,7 @@
 """A page that one view of the browser owns: its script mounts that, and knows nothing of what is shown."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from mha_core import device as devices
@@ -8,7 +10,12 @@ from pages.kit.draw.view import View
 from . import layout, own_models
 
 
-def show(package: str, view: View) -> None:
+def show(package: str, view: View, draw: Callable[[View], None] = View.mount) -> None:
+    """The frame and the view.
+
+    Args:
+        draw: the view, with what the script has to say to it.
+    """
     with st.container(key="frame"), st.container(key="stage"):
         layout.house(package, own_models.offered(), devices.available())
-        view.mount()
+        draw(view)

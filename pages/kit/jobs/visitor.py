@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit import runtime
 
 from mha_core.training import saved
-from pages.kit.picture import recordings
+from pages.kit.picture import album, recordings
 from pages.kit.server import sockets, store
 from pages.kit.server.visits import address, visitor
 
@@ -40,9 +40,7 @@ def add_run(folder: Path) -> OwnRun:
 def open_recording(content: bytes) -> str:
     """The name of a recording, the visitor's only one from now on. Raises a HeadlightError where it cannot be drawn."""
     recordings.drawable(content)
-    visit = _begun_visit()
-    with visit.bring(TrainingData(recordings.KIND, content)):
-        pass
+    _bring(recordings.KIND, content)
     return recording()
 
 
@@ -51,6 +49,24 @@ def recording() -> str:
     visit = _visit()
     name = visit.data.get(recordings.KIND) if visit is not None else None
     return f"{recordings.PREFIX}{name}" if name else ""
+
+
+def open_picture(content: bytes) -> None:
+    """Takes a picture, the visitor's only one from now on. Raises a HeadlightError where it cannot be shown."""
+    album.check(content)
+    _bring(album.KIND, content)
+
+
+def picture() -> str:
+    """The name of this visitor's picture, "" without one."""
+    visit = _visit()
+    name = visit.data.get(album.KIND) if visit is not None else None
+    return f"{album.PREFIX}{name}" if name else ""
+
+
+def _bring(kind: str, content: bytes) -> None:
+    with _begun_visit().bring(TrainingData(kind, content)):
+        pass
 
 
 def new_folder() -> Path:
@@ -121,7 +137,8 @@ def notices() -> list[str]:
 def brought() -> dict[str, bytes]:
     """The data that were brought for the trainings of this visit, by their kinds."""
     visit = _visit()
-    names = {} if visit is None else {kind: name for kind, name in visit.data.items() if kind != recordings.KIND}
+    shown = (recordings.KIND, album.KIND)
+    names = {} if visit is None else {kind: name for kind, name in visit.data.items() if kind not in shown}
     kept = {kind: store.read("data", name) for kind, name in names.items()}
     return {kind: content for kind, content in kept.items() if content is not None}
 

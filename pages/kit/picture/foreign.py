@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mha_core.errors import HeadlightError
-from mha_core.pretrained import families, folders, hub
+from mha_core.pretrained import families, folders, hub, sight
 from mha_core.training import saved
 from pages.kit.server import public
 
@@ -112,6 +113,19 @@ def folder_of(name: str) -> Path:
     if folder is None:  # it went this moment
         raise HeadlightError(NO_FOLDER)
     return folder
+
+
+def sees(name: str) -> bool:
+    """Tells whether a model reads pictures, from its description alone."""
+    folder = place(name)
+    return folder is not None and _sees(str(folder))
+
+
+@lru_cache(maxsize=64)
+def _sees(folder: str) -> bool:
+    with suppress(HeadlightError):
+        return folders.read_json(Path(folder), folders.CONFIG).get("model_type") in sight.KINDS
+    return False
 
 
 def revision_of(name: str) -> dict[str, str]:

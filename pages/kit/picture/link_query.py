@@ -10,7 +10,7 @@ from mha_core import device as devices
 from mha_core.errors import HeadlightError, TooLong, Unsupported
 from pages.kit.draw.numbers import count, cut
 
-from . import abilities, foreign, link_version, models, pictures, words
+from . import abilities, album, foreign, link_version, models, pictures, words
 from .fields import FIELDS, SIDE
 from .fitting import longest_fit, within
 from .limits import LONGEST_RULE, MOST_TOKENS
@@ -96,7 +96,7 @@ class LinkQuery(Query):
             return self.default(key)
         if why := self.is_said(key) and self.fixed.get(key.removesuffix("2")):
             return self.leave_out(key, FIELDS[key.removesuffix("2")].default, f" {why}")
-        if key == "s" and (why := self._no_text()):
+        if key in ("s", "s2") and (why := self._no_text(key)):
             return self.leave_out(key, self.default(key), f" {why}")
         try:
             return super().__getitem__(key)
@@ -106,10 +106,16 @@ class LinkQuery(Query):
                 return texts[0][: FIELDS[key].longest]
             return self.leave_out(key, self.default(key))
 
-    def _no_text(self) -> str:
+    def _no_text(self, key: str) -> str:
         """Why the sentence of the link is none that the model reads, where it reads a few alone."""
-        said = [text for key, text in self.pairs if key == "s"]
-        return self.fixed.get("s", "") if said and said[0] not in models.presets(self.name) else ""
+        said = [text for own, text in self.pairs if own == key]
+        known = (
+            not said
+            or (key == "s2" and (not said[0] or self["model2"]))
+            or said[0] in models.presets(self.name)
+            or album.is_there(said[0])
+        )
+        return "" if known else self.fixed.get("s", "")
 
     def is_said(self, key: str) -> bool:
         """Tells whether the link says anything of a control of a side of a picture."""

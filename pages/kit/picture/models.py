@@ -28,12 +28,13 @@ from mha_core.models.stack import Stack
 from mha_core.positions import Learned, is_altered
 from mha_core.pretrained import smollm2
 from mha_core.pretrained.byte_level import ByteLevel
+from mha_core.pretrained.foreign_vision import ForeignVision
 from mha_core.training import inference, saved, tasks
 from mha_core.training.events import History
 from pages.kit.draw.numbers import share
 from pages.kit.server import store
 
-from . import foreign, recordings
+from . import album, foreign, recordings
 from .limits import POSITIONS
 from .place import DEFAULT_AT
 from .presets import CONTINUED, NAMES, PRESETS
@@ -221,6 +222,8 @@ def presets(name: str) -> tuple[str, ...]:
         return recordings.model(name).texts
     if name in OWN_PRESETS:
         return OWN_PRESETS[name]
+    if foreign.sees(name):
+        return tuple(album.OURS)
     run = _own(name)
     if run is None:
         return _built(name.split("-")[0], 0) if name in shipped() else PRESETS
@@ -292,6 +295,8 @@ def encodings(model: Model) -> list[str]:
 
 def answer(model: Model, run: Run) -> list[str]:
     """The answer of a classifier, ["dog 0.98", "cat 0.01", …]: the most probable classes; nothing from other models."""
+    if isinstance(model, ForeignVision):
+        return [] if run.logits is None else _best(run.logits[0].softmax(dim=-1).tolist(), model.classes)
     if not isinstance(stack_of(model), Classifier):
         return []
     last, everyone = run.hidden[-1:], torch.ones(1, len(run.tokens), dtype=torch.bool)
@@ -301,8 +306,12 @@ def answer(model: Model, run: Run) -> list[str]:
         found: list[float] = logits.softmax(dim=-1)[0].tolist()
         return found
 
-    pairs = zip(model.compute(compute)[0], inference.classes(model), strict=True)
-    best = sorted(pairs, key=lambda pair: -pair[0])[:MOST_ANSWERS]
+    return _best(model.compute(compute)[0], inference.classes(model))
+
+
+def _best(chances: Sequence[float], classes: Sequence[str]) -> list[str]:
+    """The most probable classes, with their probabilities."""
+    best = sorted(zip(chances, classes, strict=False), key=lambda pair: -pair[0])[:MOST_ANSWERS]
     return [f"{name} {share(chance, 2)}" for chance, name in best]
 
 

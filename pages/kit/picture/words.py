@@ -8,6 +8,7 @@ from mha_core import Model, positions
 from mha_core.models import changes
 from mha_core.models.model import EVERYTHING
 from mha_core.positions import Learned
+from mha_core.pretrained.foreign_vision import ForeignVision
 from pages.kit.draw import numbers
 
 from . import abilities, mask_codec, models, rules
@@ -57,7 +58,8 @@ def figures(picture: Picture) -> list[Figure]:
     if picture.settings.model != MINILM:
         first, *others = models.answer(model, picture.run) or [""]
         then = f"; then {', '.join(others)}" if others else ""
-        answer: Figure = {"value": first, "label": f"what the model says of this sentence, under these settings{then}"}
+        what = "sentence" if picture.run.patches is None else "picture"
+        answer: Figure = {"value": first, "label": f"what the model says of this {what}, under these settings{then}"}
         return [answer, *strip] if first else strip
     label = "largest difference from Hugging Face transformers (unmodified model, all maps and hidden states)"
     return [*strip, {"value": "", "label": label, "ask": "compare now"}]
@@ -88,6 +90,13 @@ def of_rows(model: Model) -> list[str]:
         return []
     looked_at = "; the columns are the sentence" if model.group == "cross" else ""
     return [f"The rows are the model’s own answer, its likeliest token each time{looked_at}."]
+
+
+def of_patches(model: Model) -> list[str]:
+    """What the words of a page on sentences mean for a model that reads pictures."""
+    if not isinstance(model, ForeignVision):
+        return []
+    return ["This model reads pictures: where this page says word, it is a patch, named by its row and column."]
 
 
 def label(settings: Settings, model: Model) -> str:

@@ -49,6 +49,7 @@ _MESSAGES = {
         "channels",
         "part",
         "tile",
+        "seen",
     ),
     "masks": ("masked", "entered", "outcomes"),
     "compare": ("pair", "begun", "asides", "shuffled", "each"),
@@ -64,7 +65,7 @@ ROUTES = {
     **OTHERS,
 }
 OF_SETTINGS = {"about": take_along.about, "ipynb": notebook}
-BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml"}  # of what a page shows as it is
+BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml", "seen": "image/png"}  # of what a page shows as it is
 # below a picture: they must not keep another one waiting
 BELOW = (
     "outcomes", "asides", "shuffled", "reshape", "classes", "compared", "each", "lesson",

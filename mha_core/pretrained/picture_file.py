@@ -1,0 +1,87 @@
+"""A stranger's picture, looked at without trust: its kind by its content, its size before anything of it is decoded."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from ..errors import HeadlightError, SizeError
+
+Picture = bytes | Path | Tensor
+
+FORMATS = ("PNG", "JPEG", "WEBP")
+MOST_BYTES = 10 * 2**20
+MOST_PIXELS = 24_000_000
+MOST_TIMES = 20  # the longer side, of the shorter one
+NO_PICTURE = "this file is no PNG, JPEG or WebP picture, whatever its name says; choose one that is"
+
+
+def read(picture: Picture) -> Any:
+    """The picture upright and in RGB, as an image of Pillow; what is transparent in it is white.
+
+    Args:
+        picture: a file of that kind, by its bytes or its path; or uint8 (height, width, 3).
+
+    Raises:
+        SizeError: it is too large, or too long for its width.
+        HeadlightError: it is no picture of these kinds, or damaged.
+    """
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    if isinstance(picture, Tensor):
+        return _of_tensor(picture)
+    if not isinstance(picture, (bytes, Path)):
+        raise HeadlightError(f"a picture is bytes, a Path or a tensor, got {type(picture).__name__}")
+    data = _bytes(picture)
+    try:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as file:
+            _check(*file.size)
+            return _on_white(ImageOps.exif_transpose(file))
+    except HeadlightError:
+        raise
+    except UnidentifiedImageError as error:
+        raise HeadlightError(NO_PICTURE) from error
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise SizeError(f"the picture has more than {MOST_PIXELS:,} pixels; make it smaller") from error
+    except Exception as error:  # each format has its own
+        raise HeadlightError(f"the picture is damaged ({type(error).__name__}); choose another one") from error
+
+
+def _bytes(picture: bytes | Path) -> bytes:
+    try:
+        size = len(picture) if isinstance(picture, bytes) else picture.stat().st_size
+        if size > MOST_BYTES:
+            raise SizeError(f"the picture has {size:,} bytes, at most {MOST_BYTES:,} are read; make it smaller")
+        return picture if isinstance(picture, bytes) else picture.read_bytes()
+    except OSError as error:
+        raise HeadlightError(f"cannot read the picture: {error.strerror}") from error
+
+
+def _check(width: int, height: int) -> None:
+    if width * height > MOST_PIXELS:
+        raise SizeError(f"the picture has {width:,} × {height:,} pixels, at most {MOST_PIXELS:,} are read")
+    if max(width, height) > MOST_TIMES * min(width, height):
+        raise SizeError(f"a picture of {width:,} × {height:,} pixels is too long; cut a piece out of it")
+
+
+def _of_tensor(pixels: Tensor) -> Any:
+    from PIL import Image
+
+    if str(pixels.dtype) != "torch.uint8" or pixels.dim() != 3 or pixels.shape[2] != 3 or not pixels.numel():
+        raise SizeError(f"a picture is uint8 (height, width, 3), got {pixels.dtype} {tuple(pixels.shape)}")
+    _check(pixels.shape[1], pixels.shape[0])
+    return Image.fromarray(pixels.cpu().numpy())
+
+
+def _on_white(image: Any) -> Any:
+    from PIL import Image
+
+    if image.mode.startswith("I"):  # 16 bits of grey
+        image = image.point(lambda grey: grey / 256).convert("L")
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")

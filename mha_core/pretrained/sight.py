@@ -1,0 +1,155 @@
+"""How a vision transformer of transformers is shown a picture: by its folder's own preprocessor_config.json, with the
+library's class for its family, which needs Pillow alone; and what the tokens are called that it makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import HeadlightError, Unsupported, WeightsFileError
+from ..models.run import Patches
+from ..models.vision import CLS, names_of
+from . import memory, offline
+from .folders import read_json, refuse_code
+from .picture_file import Picture
+from .picture_file import read as read_picture
+
+PREPROCESSOR = "preprocessor_config.json"
+SETTINGS = ("do_convert_rgb", "do_resize", "size", "resample", "do_center_crop", "crop_size", "do_rescale",
+            "rescale_factor", "do_normalize", "image_mean", "image_std")  # fmt: skip
+MOST_SIDE = 1024  # pixels
+MOST_PATCHES = 1400
+DISTILLED = "[DIST]"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A family: its class of transformers that readies pictures, and its tokens of no patch, registers aside."""
+
+    processor: str
+    own: tuple[str, ...] = (CLS,)
+
+
+KINDS = {
+    "vit": Kind("ViTImageProcessorPil"),
+    "vit_msn": Kind("ViTImageProcessorPil"),
+    "ijepa": Kind("ViTImageProcessorPil", ()),
+    "deit": Kind("DeiTImageProcessorPil", (CLS, DISTILLED)),
+    "dinov2": Kind("BitImageProcessorPil"),
+    "dinov2_with_registers": Kind("BitImageProcessorPil"),
+    "beit": Kind("BeitImageProcessorPil"),
+    "data2vec-vision": Kind("BeitImageProcessorPil"),
+    "clip_vision_model": Kind("CLIPImageProcessorPil"),
+    "siglip_vision_model": Kind("SiglipImageProcessorPil", ()),
+}
+
+
+class Sight:
+    """Pictures to what the model reads. It stands where other models have a tokenizer.
+
+    Attributes:
+        names: of the tokens: those of no patch, then "row,column".
+    """
+
+    def __init__(self, processor: Any, kind: Kind, patch: int, registers: int) -> None:
+        self._processor = processor
+        sides = {tuple(self._ready(torch.zeros(*size, 3, dtype=torch.uint8)).shape[1:]) for size in ((9, 9), (9, 18))}
+        if not bool(self._ready(torch.full((9, 9, 3), 99, dtype=torch.uint8)).isfinite().all()):
+            raise WeightsFileError(f"{PREPROCESSOR} makes of a grey picture what is no number")
+        height, width = sides.pop()
+        if sides or height % patch or width % patch:
+            raise Unsupported(f"{PREPROCESSOR} does not make every picture so large that patches of {patch} fill it")
+        self.rows, self.columns, self.patch = height // patch, width // patch, patch
+        if self.rows * self.columns > MOST_PATCHES:
+            raise Unsupported(f"it cuts pictures into {self.rows} × {self.columns} patches; at most {MOST_PATCHES}")
+        self.names = names_of(self.rows, self.columns, kind.own, registers)
+
+    def pixels(self, picture: Picture) -> tuple[Tensor, Patches]:
+        """What the model reads, (1, 3, height, width), and what can be seen of it. Raises as `picture_file.read`."""
+        image = read_picture(picture)
+        seen = self._ready(image, do_rescale=False, do_normalize=False)
+        own = len(self.names) - self.rows * self.columns
+        patches = Patches(seen.permute(1, 2, 0).to(torch.uint8).contiguous(), own, self.rows, self.columns)
+        return self._ready(image)[None], patches
+
+    def noise(self) -> Tensor:
+        """A picture to check a model with: its colours change from pixel to pixel."""
+        sides = (3, self.rows * self.patch, self.columns * self.patch)
+        return torch.randn(1, *sides, generator=torch.Generator().manual_seed(0))
+
+    def require_memory(self, config: Any, dtype: torch.dtype) -> None:
+        """Refuses a model whose maps of one picture do not fit. Raises a DeviceError."""
+        tokens = len(self.names)
+        maps = config.num_hidden_layers * config.num_attention_heads * tokens**2 * dtype.itemsize
+        memory.require(2 * maps, f"a picture of {tokens:,} tokens", "close other programs or choose a smaller model")
+
+    def in_words(self) -> str:
+        """What it makes of a picture."""
+        own = len(self.names) - self.rows * self.columns
+        size = f"{self.columns * self.patch} × {self.rows * self.patch} pixels"
+        none = f", and {own} token{'s' * (own != 1)} of none" if own else ""
+        return f"{size} in {self.rows} × {self.columns} patches{none}"
+
+    def encode(self, text: str) -> Any:
+        """As a tokenizer: it has no token for a text."""
+        raise HeadlightError("this model reads pictures, no text; give it the bytes of one, its Path or a tensor")
+
+    def id_to_token(self, number: int) -> str | None:
+        """The name of the token in that place."""
+        return self.names[number] if 0 <= number < len(self.names) else None
+
+    def token_to_id(self, token: str) -> int | None:
+        """The place of the token of that name."""
+        return self.names.index(token) if token in self.names else None
+
+    def get_vocab_size(self) -> int:
+        """How many tokens a picture has."""
+        return len(self.names)
+
+    def _ready(self, image: Any, **more: Any) -> Tensor:
+        if isinstance(image, Tensor):
+            image = read_picture(image)
+        found: Tensor = self._processor(image, return_tensors="pt", **more)["pixel_values"][0]
+        return found
+
+
+def read(folder: Path, config: Any) -> Sight:
+    """How the folder's model is shown a picture.
+
+    Raises:
+        WeightsFileError: its description is missing or damaged. Unsupported: it asks for what is not done here.
+    """
+    content = read_json(folder, PREPROCESSOR)
+    refuse_code(content, PREPROCESSOR)
+    given = {name: content[name] for name in SETTINGS if content.get(name) is not None}
+    for side in _numbers([given.get("size"), given.get("crop_size")]):
+        if not 1 <= side <= MOST_SIDE:
+            raise WeightsFileError(f"{PREPROCESSOR} asks for a side of {side:,} pixels; 1 to {MOST_SIDE:,} are read")
+    kind = KINDS[config.model_type]
+    patch = config.patch_size
+    if not isinstance(patch, int) or not 1 <= patch <= MOST_SIDE:
+        raise Unsupported(f"its patches are no squares (patch_size={patch!r:.40})")
+    try:
+        processor = getattr(offline.transformers(), kind.processor)(**given)
+        sight = Sight(processor, kind, patch, int(getattr(config, "num_register_tokens", 0)))
+    except HeadlightError:
+        raise
+    except Exception as error:  # each class checks its own
+        raise WeightsFileError(f"{PREPROCESSOR} cannot be used: {type(error).__name__}: {error!s:.200}") from error
+    return sight
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from _numbers(one)
+    elif value is not None:
+        yield value if isinstance(value, (int, float)) else 0

@@ -1,0 +1,242 @@
+"""Vision transformers of transformers by their folder: a picture in, the maps of its patches out."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import torch
+
+from mha_core import load_model
+from mha_core.errors import DeviceError, HeadlightError, SizeError, Unsupported, WeightsFileError
+from mha_core.models.vision import token_names
+from mha_core.pretrained import memory, offline, picture_file, sight
+from mha_core.pretrained.foreign_vision import ForeignVision
+
+from . import pictures
+
+OWN = {
+    "deit": ["[CLS]", "[DIST]"],
+    "dinov2_with_registers": ["[CLS]", "[REG0]", "[REG1]", "[REG2]", "[REG3]"],
+    "ijepa": [],
+    "siglip_vision_model": [],
+}
+SWITCHES = frozenset(("mask", "heads", "temperature", "values"))
+CAN = {
+    "clip_vision_model": SWITCHES | {"positions"},
+    "siglip_vision_model": SWITCHES | {"positions"},
+    "data2vec-vision": frozenset[str](),  # it hands its maps out, and computes them elsewhere
+}
+PATCHES = list(token_names(32, 8, 0))[1:]
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A model type -> its tiny model, loaded from a folder."""
+    folders, known = tmp_path_factory.mktemp("seeing"), dict[str, ForeignVision]()
+
+    def load(model_type: str) -> ForeignVision:
+        if model_type not in known:
+            model = load_model(str(pictures.save(model_type, folders / model_type)), device="cpu")
+            known[model_type] = cast(ForeignVision, model)
+        return known[model_type]
+
+    return load
+
+
+def plain(model: ForeignVision, image: Any) -> Any:
+    """What the library itself makes of a picture: its own class for the folder, its own pass."""
+    assert model.folder is not None
+    kind: Any = getattr(offline.transformers(), sight.KINDS[model.wrapped.family.config.model_type].processor)
+    pixels = kind.from_pretrained(model.folder)(image, return_tensors="pt")["pixel_values"]
+    with torch.no_grad():
+        return model.wrapped.module(pixels, output_attentions=True, output_hidden_states=True)
+
+
+@pytest.mark.parametrize("model_type", sight.KINDS)
+def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
+    model = loaded(model_type)
+    run = model.run(pictures.file())
+    found = plain(model, pictures.image())
+    own = OWN.get(model_type, ["[CLS]"])
+    assert run.tokens == [*own, *PATCHES]
+    assert torch.equal(run.weights, torch.cat(found.attentions))
+    assert torch.equal(run.hidden, torch.cat(found.hidden_states))
+    if "logits" in found:
+        assert torch.equal(run.logits, found.logits)
+        assert len(model.classes) == run.logits.shape[1]
+    else:
+        assert run.logits is None
+    assert model.can == CAN.get(model_type, SWITCHES)
+    assert (model.groups, model.own_mask) == (("encoder",), "none")
+    assert (run.patches.own, run.patches.rows, run.patches.columns) == (len(own), 4, 4)
+    assert run.patches.pixels.shape == (32, 32, 3)
+    assert run.patches.pixels.dtype == torch.uint8
+    assert run.ends == (len(own), 0)
+
+
+def test_every_switch(loaded: Any) -> None:
+    model, picture = loaded("dinov2_with_registers"), pictures.file()
+    before = model.run(picture)
+
+    def changed(**switches: Any) -> Any:
+        run = model.run(picture, **switches)
+        assert not torch.equal(run.logits, before.logits)
+        return run
+
+    assert not changed(mask="window:3").weights[..., 0, 3:].any()
+    assert torch.equal(changed(heads_off=[(1, 2)]).weights[0], before.weights[0])
+    hot = changed(temperature=3.0).weights[0]
+    wanted = before.weights[0].double() ** (1 / 3)
+    torch.testing.assert_close(hot, (wanted / wanted.sum(dim=-1, keepdim=True)).float())
+    assert torch.equal(changed(values_off=[5]).weights[0], before.weights[0])
+    off = loaded("clip_vision_model").run(picture, position="none")
+    assert not torch.equal(off.weights, loaded("clip_vision_model").run(picture).weights)
+    call, rows, columns = model.call_of_layer(picture, 1, ["q", "scores"])
+    assert rows == columns == before.tokens
+    assert torch.equal(call.weights[0], before.weights[1])
+    for switches, said in (
+        ({"position": "none"}, "positions are not in a place"),
+        ({"trace_layer": 0}, "line by line"),
+    ):
+        with pytest.raises(Unsupported, match=said):
+            model.run(picture, **switches)
+    with pytest.raises(Unsupported, match="takes no padding"):
+        model.run_batch([picture])
+    with pytest.raises(SizeError, match="takes no target"):
+        model.run(picture, target="a")
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_the_same_picture_from_a_file_a_path_and_a_tensor(loaded: Any, tmp_path: Path, kind: str) -> None:
+    from PIL import Image
+
+    model, data = loaded("vit"), pictures.file(kind)
+    (tmp_path / "a.gif").write_bytes(data)
+    with Image.open(io.BytesIO(data)) as image:
+        pixels = torch.frombuffer(bytearray(image.convert("RGB").tobytes()), dtype=torch.uint8).view(40, 50, 3)
+    wanted = model.run(data).weights
+    assert torch.equal(model.run(tmp_path / "a.gif").weights, wanted)
+    assert torch.equal(model.run(pixels).weights, wanted)
+
+
+def test_what_is_seen_is_what_was_cut_to_size(tmp_path: Path) -> None:
+    folder = pictures.save("dinov2", tmp_path / "m", size={"shortest_edge": 64}, do_normalize=False)
+    model = cast(ForeignVision, load_model(str(folder), device="cpu"))
+    pixels, patches = model.sight.pixels(pictures.file(picture=pictures.image(300, 100)))
+    torch.testing.assert_close(pixels[0].permute(1, 2, 0) * 255, patches.pixels.float())
+
+
+@pytest.mark.parametrize("mode", ["L", "LA", "P", "RGBA", "1", "I;16"])
+def test_pictures_of_every_mode_become_rgb(mode: str) -> None:
+    from PIL import Image
+
+    grey = pictures.image().convert("L")
+    if mode == "I;16":
+        grey = Image.frombytes(mode, grey.size, b"".join(bytes((0, value)) for value in grey.tobytes()))
+    read = picture_file.read(pictures.file(picture=grey.convert(mode) if mode != "I;16" else grey))
+    assert (read.mode, read.size) == ("RGB", (50, 40))
+    if mode != "1":
+        assert read.getchannel(0).tobytes() == pictures.image().convert("L").tobytes()
+
+
+def test_what_is_transparent_is_white_and_a_turned_photo_upright() -> None:
+    from PIL import Image
+
+    clear = picture_file.read(pictures.file(picture=Image.new("RGBA", (4, 4), (9, 9, 9, 0))))
+    assert clear.getpixel((0, 0)) == (255, 255, 255)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # lies on its side
+    assert picture_file.read(pictures.file("JPEG", exif=exif)).size == (40, 50)
+
+
+BAD: list[tuple[str, Any, str]] = [
+    ("a text", b"not a picture", "no PNG, JPEG or WebP picture, whatever its name says; choose"),
+    ("another kind", pictures.file("GIF"), "no PNG, JPEG or WebP picture"),
+    ("a drawing", b'<svg xmlns="http://www.w3.org/2000/svg"/>', "no PNG, JPEG or WebP picture"),
+    ("nothing", b"", "no PNG, JPEG or WebP picture"),
+    ("half of one", pictures.file()[:400], r"the picture is damaged \(OSError\); choose another"),
+    ("30 megapixels", pictures.png_of(6000, 5000), "has 6,000 × 5,000 pixels, at most 24,000,000 are read"),
+    ("100 megapixels", pictures.png_of(10_000, 10_000), "has more than 24,000,000 pixels; make it smaller"),
+    ("a petapixel", pictures.png_of(2**31 - 1, 2**31 - 1), "more than 24,000,000 pixels"),
+    ("no pixels in it", pictures.png_of(40, 40), "the picture is damaged"),
+    ("a thread", pictures.file(picture=pictures.image(210, 10)), "of 210 × 10 pixels is too long; cut a piece"),
+    ("many bytes", bytes(10 * 2**20 + 1), "has 10,485,761 bytes, at most 10,485,760 are read"),
+    ("no file", Path("/nowhere/a.png"), "cannot read the picture: No such file"),
+    ("a folder", Path("/"), "cannot read the picture"),
+    ("a sentence", "/etc/passwd", "give it the bytes of one, its Path or a tensor, no str"),
+    ("floats", torch.zeros(4, 4, 3), r"uint8 \(height, width, 3\), got torch.float32 \(4, 4, 3\)"),
+    ("no pixel", torch.zeros(0, 4, 3, dtype=torch.uint8), "got torch.uint8"),
+]
+
+
+@pytest.mark.parametrize(("picture", "said"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+def test_pictures_that_are_refused(loaded: Any, picture: Any, said: str) -> None:
+    with pytest.raises(HeadlightError, match=said) as caught:
+        loaded("vit").run(picture)
+    assert "\n" not in str(caught.value)
+
+
+def edited(folder: Path, name: str = sight.PREPROCESSOR, **changes: Any) -> None:
+    file = folder / name
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"auto_map": {"AutoImageProcessor": "own.Own"}}, "preprocessor_config.json asks for code of its own"),
+        ({"size": {"height": 2000, "width": 32}}, "asks for a side of 2,000 pixels; 1 to 1,024 are read"),
+        ({"size": {"height": "32", "width": 32}}, "asks for a side of 0 pixels"),
+        ({"size": {"height": 32}}, "preprocessor_config.json cannot be used: ValueError"),
+        ({"do_resize": False}, "does not make every picture so large that patches of 8 fill it"),
+        ({"size": {"height": 36, "width": 32}}, "does not make every picture so large"),
+        ({"size": {"height": 64, "width": 64}}, "cannot be run on a picture: ValueError: Input image size"),
+        ({"image_mean": [1, 2]}, "preprocessor_config.json cannot be used"),
+        (
+            {"image_std": [0.0, 0.0, 0.0]},
+            "preprocessor_config.json (makes of a grey picture what is no number|cannot be used)",
+        ),
+        ({"resample": 99}, "preprocessor_config.json cannot be used"),
+    ],
+    ids=str,
+)
+def test_folders_that_are_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    edited(pictures.save("vit", tmp_path / "m"), **changes)
+    with pytest.raises(HeadlightError, match=said) as caught:
+        load_model(str(tmp_path / "m"), device="cpu")
+    assert "\n" not in str(caught.value)
+
+
+def test_more_folders_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = pictures.save("vit", tmp_path / "m")
+    edited(folder, "config.json", model_type="vivit", architectures=["VivitModel"])
+    with pytest.raises(Unsupported, match="vivit reads pixel_values, not a text; of those that read pictures these"):
+        load_model(str(folder), device="cpu")
+    edited(folder, "config.json", model_type="vit", architectures=["ViTForImageClassification"], patch_size=[8, 4])
+    with pytest.raises(HeadlightError, match=r"its patches are no squares \(patch_size=\[8, 4\]\)"):
+        load_model(str(folder), device="cpu")
+    edited(folder, "config.json", patch_size=1)
+    edited(folder, size={"height": 64, "width": 64})
+    with pytest.raises(Unsupported, match="cuts pictures into 64 × 64 patches; at most 1400"):
+        load_model(str(folder), device="cpu")
+    edited(folder, "config.json", patch_size=8)
+    edited(folder, size={"height": 32, "width": 32})
+    model = load_model(str(folder), device="cpu")
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    with pytest.raises(DeviceError, match=r"17 tokens of .* needs 0 MB of memory"):
+        model.run(cast(Any, pictures.file()))
+    (folder / sight.PREPROCESSOR).unlink()
+    with pytest.raises(WeightsFileError, match=r"cannot read preprocessor_config\.json: it is missing"):
+        load_model(str(folder), device="cpu")
+
+
+def test_what_a_card_says(loaded: Any) -> None:
+    facts = loaded("dinov2_with_registers").facts
+    assert facts["architecture"] == "Dinov2WithRegistersForImageClassification"
+    assert facts["attention"] == "encoder: 2 layers of 4 heads"
+    assert facts["pictures"] == "32 × 32 pixels in 4 × 4 patches, and 5 tokens of none"
+    assert facts["checked"].startswith("every row sums to 1; with all heads off the output moves by ")
