@@ -13,7 +13,7 @@ from pages.implementations.timing import YARDSTICK
 from .conftest import NewTab
 from .expected import WIDE
 from .implementations_page import Implementations
-from .measures import height
+from .measures import PHONE, height
 
 ALL = list(IMPLEMENTATIONS)
 # small enough to be over in a few seconds
@@ -22,7 +22,9 @@ SHORT: dict[str, Any] = {"n": "20", "d": "24", "h": "3", "secs": "1", "race": ["
 LONG: dict[str, Any] = {"n": "512", "b": "2", "secs": "20", "sweep": "false"}
 
 
-def test_no_row_is_above_its_bound(implementations: Implementations) -> None:
+def test_no_row_is_above_its_bound_and_on_a_narrow_screen_spellings_stand_below_each_other(
+    implementations: Implementations,
+) -> None:
     assert height(implementations.open().page) <= 2400
     tables = implementations.differences()
     assert len(tables) == 4
@@ -40,10 +42,32 @@ def test_no_row_is_above_its_bound(implementations: Implementations) -> None:
     for rows in implementations.differences():
         assert {row[-1] for row in rows} == {"OK"}
 
+    implementations.page.set_viewport_size(PHONE["viewport"])
+    codes = implementations.unfold("The whole classes").page.locator(".st-key-folded_classes [data-testid='stCode']")
+    expect(codes).to_have_count(2)
+    first, second = (code.bounding_box() for code in codes.all())
+    assert first is not None
+    assert second is not None
+    assert second["y"] >= first["y"] + first["height"]
+
 
 @pytest.mark.usefixtures("nobody_else_works")
-def test_a_short_race_by_keyboard_runs_to_its_chart_and_table(implementations: Implementations) -> None:
-    implementations.open(**SHORT)
+def test_a_second_visitor_waits_until_the_first_has_stopped_his_race(
+    implementations: Implementations, new_tab: NewTab
+) -> None:
+    other = new_tab(Implementations).open(**SHORT)
+    implementations.open(**LONG).button("Start").click()
+    expect(implementations.button("Stop")).to_be_visible()
+    started_by_keyboard(other)
+    expect(other.page.get_by_text("Waiting: 1 measurement comes first")).to_be_visible()
+    implementations.button("Stop").click()
+    expect(implementations.button("Start")).to_be_enabled()
+    assert [told for told in implementations.notices() if told.startswith("Stopped after")]
+    expect(implementations.page.locator(".js-plotly-plot")).to_have_count(0)
+    runs_to_its_chart_and_table(other)
+
+
+def started_by_keyboard(implementations: Implementations) -> None:
     start = implementations.button("Start")
     implementations.page.get_by_role("spinbutton", name="Seconds per length").focus()
     for _ in range(6):
@@ -52,6 +76,9 @@ def test_a_short_race_by_keyboard_runs_to_its_chart_and_table(implementations: I
             break
     expect(start).to_be_focused()
     implementations.page.keyboard.press("Enter")
+
+
+def runs_to_its_chart_and_table(implementations: Implementations) -> None:
     expect(implementations.page.get_by_role("progressbar")).to_be_visible()
     rows = implementations.raced()
     assert [row[:2] for row in rows] == [[n, name] for n in ("16", "20") for name in ("einsum", "sdpa", YARDSTICK)]
@@ -61,40 +88,3 @@ def test_a_short_race_by_keyboard_runs_to_its_chart_and_table(implementations: I
     names = charts.first.locator(".annotation-text").all_text_contents()
     assert sorted(names) == sorted(["einsum", "sdpa", f"{YARDSTICK} with maps"])
     assert "NaN" not in implementations.page.locator("body").inner_text()
-
-
-@pytest.mark.usefixtures("nobody_else_works")
-def test_a_second_visitor_waits_until_the_first_has_gone(implementations: Implementations, new_tab: NewTab) -> None:
-    other = new_tab(Implementations)
-    implementations.open(**LONG)
-    other.open(**SHORT)
-    implementations.button("Start").click()
-    expect(implementations.button("Stop")).to_be_visible()
-    other.button("Start").click()
-    expect(other.page.get_by_text("Waiting: 1 measurement comes first")).to_be_visible()
-    implementations.page.goto("about:blank")  # no more signs of life
-    assert len(other.raced()) == 6
-
-
-def test_on_a_phone_one_spelling_stands_below_the_other(new_phone: NewTab) -> None:
-    phone = new_phone(Implementations).open().unfold("The whole classes")
-    codes = phone.page.locator(".st-key-folded_classes [data-testid='stCode']")
-    expect(codes).to_have_count(2)
-    first, second = (code.bounding_box() for code in codes.all())
-    assert first is not None
-    assert second is not None
-    assert second["y"] >= first["y"] + first["height"]
-
-
-@pytest.mark.usefixtures("nobody_else_works")
-def test_a_race_is_stopped(implementations: Implementations) -> None:
-    implementations.open(**LONG)
-    implementations.button("Start").click()
-    implementations.button("Stop").click()
-    expect(implementations.button("Start")).to_be_enabled()
-    assert [told for told in implementations.notices() if told.startswith("Stopped after")]
-    expect(implementations.page.locator(".js-plotly-plot")).to_have_count(0)
-    implementations.button("Start").click()  # the place is free again
-    expect(implementations.button("Stop")).to_be_visible()
-    implementations.button("Stop").click()
-    expect(implementations.button("Start")).to_be_enabled()
