@@ -32,11 +32,127 @@ def shows_it(explore: Explore, text: str = TIRED, **settings: Any) -> None:
     assert explore.badges() == largest(run, 3, 1, row)
 
 
-def test_sentence_mask_position_and_temperature(explore: Explore) -> None:
+def test_what_is_changed_by_every_control_is_named_told_and_taken_back(explore: Explore) -> None:
     explore.open()
+    what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explore)
+    as_it_began(explore)
+    a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore)
+    as_it_began(explore)
+    sentence_mask_position_and_temperature(explore)
+    as_it_began(explore)
+    the_comparison_keeps_the_place(explore)
+
+
+def as_it_began(explore: Explore) -> None:
+    explore.uncover()
+    explore.button("reset all").click()
+    explore.shows()
+    explore.tile(3, 1).locator(".square").click()
+    expect(explore.place).to_contain_text("layer 3, head 1 ")
+
+
+def what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explore: Explore) -> None:
+    changed = explore.view.get_by_role("group", name="What is changed")
+    expect(changed.locator(".said")).to_have_text("Nothing changed yet.")
+    explore.position("none")
+    explore.mask("causal")
+    explore.lamp(3, 5).click()
+    explore.shows(mask="causal", position="none", heads_off=((3, 5),))
+    chips = changed.locator(".chip-of-change")
+    assert chips.all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
+    now, before = (float(run_of(Settings(TIRED, **own)).weights[3, 1, 10, 2]) for own in (CHANGED, {}))  # type: ignore[arg-type]
+    expect(changed.locator(".said")).to_have_text(f"“it” gave “animal” {percent(before)}, now {percent(now)}.")
+    link = explore.view.get_by_role("link", name="compare with the original model →")
+    assert parse_qs(urlsplit(link.get_attribute("href") or "").query)["at"] == ["3.1.10"], "which the page chose"
+    most = changed.get_by_role("button", name="Most changed")
+    layer, head = re.match(r"Most changed: layer (\d), head (\d+) ›", most.inner_text()).groups()  # type: ignore[union-attr]
+    most.click()
+    explore.settled()
+    expect(explore.place).to_contain_text(f"layer {layer}, head {head} ")
+    asked = parse_qs(urlsplit(link.get_attribute("href") or "").query)
+    assert asked == {"at": explore.query["at"], "mask2": ["causal"], "pos2": ["none"], "off2": ["L3 H5"]}
+    changed.get_by_role("button", name="take back: no positions").click()
+    explore.shows(mask="causal", heads_off=((3, 5),))
+    explore.button("undo").click()
+    explore.shows(mask="causal", position="none", heads_off=((3, 5),))
+    changed.get_by_role("button", name="reset all").click()
+    explore.shows()
+    explore.wait_for_query(mask=None, pos=None, off=None)
+
+    explore.layer(3).click()
+    explore.tile(3, 1).locator(".square").click()
+    explore.chip(10).click()
+    panel = explore.change("Switch heads off")
+    panel.get_by_role("button", name="layer 0 head 2", exact=True).click()
+    shows_it(explore, heads_off=((0, 2),))
+    explore.layer(0).click()
+    expect(explore.lamp(0, 2)).to_have_attribute("aria-pressed", "false")
+    explore.lamp(0, 7).click()
+    explore.shows(heads_off=((0, 2), (0, 7)))
+    explore.wait_for_query(off=["L0 H2", "L0 H7"])
+    explore.lamp(0, 2).click()
+    explore.shows(heads_off=((0, 7),))
+    panel = explore.change("Switch heads off")
+    expect(panel.get_by_role("button", name="layer 0 head 2", exact=True)).to_have_attribute("aria-pressed", "true")
+    panel.get_by_role("button", name="all on").click()
+    explore.shows()
+    explore.wait_for_query(off=None)
+
+    explore.layer(3).click()
+    for head in (0, 1, 2, 3, 4, 5):
+        explore.lamp(3, head).click()
+    explore.lamp(3, 0).click()
+    explore.shows(heads_off=tuple((3, head) for head in (1, 2, 3, 4, 5)))
+    explore.wait_for_query(off=[f"L3 H{head}" for head in (1, 2, 3, 4, 5)])
+    explore.button("switch this head on").click()  # of the enlarged map
+    explore.shows(heads_off=tuple((3, head) for head in (2, 3, 4, 5)))
+    expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "true")
+
+
+def a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explore) -> None:
+    untouched = explore.shows()
+    explore.lamp(3, 5).click()
+    run = explore.shows(heads_off=((3, 5),))
+    expect(explore.lamp(3, 5)).to_have_attribute("aria-pressed", "false")
+    expect(explore.tile(3, 5)).to_have_attribute("aria-label", "layer 3 head 5, off in the model")
+    explore.wait_for_query(off=["L3 H5"])
+    assert explore.figures()[1] == "1 of 72"
+    assert float(explore.figures()[0]) == pytest.approx(float(run.sentence @ untouched.sentence), abs=6e-4)
+    # up to its own layer nothing changes, later layers do; the screen shows both
+    assert torch.equal(run.weights[:4], untouched.weights[:4])
+    explore.button("table").click()
+    explore.settled()
+    before = [[f"{weight:.4f}" for weight in row] for row in untouched.weights[3, 1].tolist()]
+    assert [row[1:] for row in explore.table()] == before
+    explore.layer(5).click()
+    explore.settled()
+    after = [[f"{weight:.4f}" for weight in row] for row in run.weights[5, 1].tolist()]
+    assert [row[1:] for row in explore.table()] == after
+    assert after != [[f"{weight:.4f}" for weight in row] for row in untouched.weights[5, 1].tolist()]
+    explore.layer(3).click()
+    explore.lamp(3, 5).click()
+    explore.shows()
+    explore.wait_for_query(off=None)
+
+    explore.button("map").click()
+    title, value = explore.view.locator(".large h2"), explore.view.locator(".large .story dd").last
+    expect(title).to_have_text("“it” puts 64 % on “animal”")
+    expect(value).to_contain_text("Its weight in this row is 64 %")
+    explore.button("switch this head off").click()
+    explore.shows(heads_off=((3, 1),))
+    expect(title).to_have_text("“it” puts 64 % on “animal” switched off: what it finds is not passed on")
+    expect(value).to_have_text("nothing: this head is off, so nothing of it is passed on.")
+    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.7")
+    explore.tile(3, 2).click()
+    explore.settled()
+    expect(title).not_to_contain_text("off")
+    expect(value).to_contain_text("Its weight in this row is")
+
+
+def sentence_mask_position_and_temperature(explore: Explore) -> None:
     explore.box.click()
     explore.page.keyboard.press("End")
-    explore.page.keyboard.type(" and old", delay=30)
+    explore.page.keyboard.type(" and old")
     shows_it(explore, f"{TIRED} and old")
     expect(explore.box).to_be_focused()
     explore.wait_for_query(s=[f"{TIRED} and old"])
@@ -84,61 +200,14 @@ def test_sentence_mask_position_and_temperature(explore: Explore) -> None:
     shows_it(explore, temperature=0.1)
 
 
-def test_what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explore: Explore) -> None:
-    explore.open()
-    changed = explore.view.get_by_role("group", name="What is changed")
-    expect(changed.locator(".said")).to_have_text("Nothing changed yet.")
+def the_comparison_keeps_the_place(explore: Explore) -> None:
     explore.position("none")
-    explore.mask("causal")
-    explore.lamp(3, 5).click()
-    explore.shows(mask="causal", position="none", heads_off=((3, 5),))
-    chips = changed.locator(".chip-of-change")
-    assert chips.all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
-    now, before = (float(run_of(Settings(TIRED, **own)).weights[3, 1, 10, 2]) for own in (CHANGED, {}))  # type: ignore[arg-type]
-    expect(changed.locator(".said")).to_have_text(f"“it” gave “animal” {percent(before)}, now {percent(now)}.")
-    most = changed.get_by_role("button", name="Most changed")
-    layer, head = re.match(r"Most changed: layer (\d), head (\d+) ›", most.inner_text()).groups()  # type: ignore[union-attr]
-    most.click()
-    explore.settled()
-    expect(explore.place).to_contain_text(f"layer {layer}, head {head} ")
-    link = parse_qs(urlsplit(changed.get_by_role("link").get_attribute("href") or "").query)
-    assert link == {"at": [explore.query["at"][0]], "mask2": ["causal"], "pos2": ["none"], "off2": ["L3 H5"]}
-    changed.get_by_role("button", name="take back: no positions").click()
-    explore.shows(mask="causal", heads_off=((3, 5),))
-    explore.button("undo").click()
-    explore.shows(mask="causal", position="none", heads_off=((3, 5),))
-    changed.get_by_role("button", name="reset all").click()
-    explore.shows()
-    explore.wait_for_query(mask=None, pos=None, off=None)
-
-    explore.layer(3).click()
-    explore.tile(3, 1).locator(".square").click()
-    explore.chip(10).click()
-    panel = explore.change("Switch heads off")
-    panel.get_by_role("button", name="layer 0 head 2", exact=True).click()
-    shows_it(explore, heads_off=((0, 2),))
-    explore.layer(0).click()
-    expect(explore.lamp(0, 2)).to_have_attribute("aria-pressed", "false")
-    explore.lamp(0, 7).click()
-    explore.shows(heads_off=((0, 2), (0, 7)))
-    explore.wait_for_query(off=["L0 H2", "L0 H7"])
-    explore.lamp(0, 2).click()
-    explore.shows(heads_off=((0, 7),))
-    panel = explore.change("Switch heads off")
-    expect(panel.get_by_role("button", name="layer 0 head 2", exact=True)).to_have_attribute("aria-pressed", "true")
-    panel.get_by_role("button", name="all on").click()
-    explore.shows()
-    explore.wait_for_query(off=None)
-
-    explore.layer(3).click()
-    for head in (0, 1, 2, 3, 4, 5):
-        explore.lamp(3, head).click()
-    explore.lamp(3, 0).click()
-    explore.shows(heads_off=tuple((3, head) for head in (1, 2, 3, 4, 5)))
-    explore.wait_for_query(off=[f"L3 H{head}" for head in (1, 2, 3, 4, 5)])
-    explore.button("switch this head on").click()  # of the enlarged map
-    explore.shows(heads_off=tuple((3, head) for head in (2, 3, 4, 5)))
-    expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "true")
+    explore.uncover()
+    explore.tile(3, 7).click()
+    explore.chip(4).click()
+    explore.shows(position="none")
+    explore.view.get_by_role("link", name="compare with the original model →").click()
+    expect(explore.on(Compare).settled().view).to_contain_text("ayer 3, head 7")
 
 
 def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: Explore) -> None:
@@ -172,6 +241,37 @@ def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: 
     menu = explore.view.locator(".view-menu .opener")
     covered = "opener => !opener.contains(opener.getRootNode().elementFromPoint(...Object.values(opener.getBoundingClientRect().toJSON()).slice(0, 2).map((place, at) => place + [opener.offsetWidth, opener.offsetHeight][at] / 2)))"  # noqa: E501
     assert menu.evaluate(covered)
+    a_try_is_made_of_the_visitors_own_words(explore)
+
+
+def a_try_is_made_of_the_visitors_own_words(explore: Explore) -> None:
+    text = "My sister gave the dog a bone and then she went home"
+    explore.retype(text)
+    explore.shows(text)
+    explore.chip(10).click()
+    run, press = explore.shows(text), explore.view.locator("button.try")
+    expect(press).to_contain_text("swap “")
+    expect(press).to_contain_text("what does “she” look at now?")
+    press.click()
+    swapped = explore.box.input_value()
+    run = explore.shows(swapped)
+    assert sorted(swapped.split()) == sorted(text.split())
+    assert swapped != text
+    assert run.tokens[10] == "she"
+    assert explore.query["at"] == ["3.1.10"], "the row that is asked about stays in focus"
+    expect(explore.view.locator(".answered .text")).to_contain_text("“she” gave “")
+    explore.view.locator(".onward").click()
+    explore.shows(text)
+    explore.chip(0).click()  # nobody asks what [CLS] looks at
+    expect(press).to_contain_text("switch this head off: which layers notice? 1 of 1")
+    explore.retype(" ")
+    empty = explore.view.locator(".empty")
+    expect(empty).to_contain_text("Type a sentence, or try one of these")
+    explore.shows(text)  # stays, dimmed
+    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.25")
+    empty.get_by_role("button", name=TIRED).click()
+    explore.shows()
+    expect(empty).to_be_hidden()
 
 
 def test_a_try_keeps_its_question_until_it_is_answered_and_the_last_leads_to_lesson_one(explore: Explore) -> None:
@@ -206,83 +306,3 @@ def test_a_try_keeps_its_question_until_it_is_answered_and_the_last_leads_to_les
     expect(onward).to_have_text("Next: lesson 1 ›")
     onward.click()
     explore.page.wait_for_url("**learn=it.1")
-
-
-def test_a_try_is_made_of_the_visitors_own_words(explore: Explore) -> None:
-    text = "My sister gave the dog a bone and then she went home"
-    explore.open(s=text, at="3.1.10")
-    run, press = explore.shows(text), explore.view.locator("button.try")
-    expect(press).to_contain_text("swap “")
-    expect(press).to_contain_text("what does “she” look at now?")
-    press.click()
-    swapped = explore.box.input_value()
-    run = explore.shows(swapped)
-    assert sorted(swapped.split()) == sorted(text.split())
-    assert swapped != text
-    assert run.tokens[10] == "she"
-    assert explore.query["at"] == ["3.1.10"], "the row that is asked about stays in focus"
-    expect(explore.view.locator(".answered .text")).to_contain_text("“she” gave “")
-    explore.view.locator(".onward").click()
-    explore.shows(text)
-    explore.chip(0).click()  # nobody asks what [CLS] looks at
-    expect(press).to_contain_text("switch this head off: which layers notice? 1 of 1")
-    explore.retype(" ")
-    empty = explore.view.locator(".empty")
-    expect(empty).to_contain_text("Type a sentence, or try one of these")
-    explore.shows(text)  # stays, dimmed
-    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.25")
-    empty.get_by_role("button", name=TIRED).click()
-    explore.shows()
-    expect(empty).to_be_hidden()
-
-
-def test_the_comparison_keeps_the_place_also_where_the_page_chose_it(explore: Explore) -> None:
-    explore.open(pos="none")
-    link = explore.view.get_by_role("link", name="compare with the original model →")
-    assert parse_qs(urlsplit(link.get_attribute("href") or "").query)["at"] == ["3.1.10"]
-    explore.tile(3, 7).click()
-    explore.chip(4).click()
-    explore.shows(position="none")
-    link.click()
-    expect(explore.on(Compare).settled().view).to_contain_text("ayer 3, head 7")
-
-
-def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explore) -> None:
-    explore.open()
-    untouched = explore.shows()
-    explore.lamp(3, 5).click()
-    run = explore.shows(heads_off=((3, 5),))
-    expect(explore.lamp(3, 5)).to_have_attribute("aria-pressed", "false")
-    expect(explore.tile(3, 5)).to_have_attribute("aria-label", "layer 3 head 5, off in the model")
-    explore.wait_for_query(off=["L3 H5"])
-    assert explore.figures()[1] == "1 of 72"
-    assert float(explore.figures()[0]) == pytest.approx(float(run.sentence @ untouched.sentence), abs=6e-4)
-    # up to its own layer nothing changes, later layers do; the screen shows both
-    assert torch.equal(run.weights[:4], untouched.weights[:4])
-    explore.button("table").click()
-    explore.settled()
-    before = [[f"{weight:.4f}" for weight in row] for row in untouched.weights[3, 1].tolist()]
-    assert [row[1:] for row in explore.table()] == before
-    explore.layer(5).click()
-    explore.settled()
-    after = [[f"{weight:.4f}" for weight in row] for row in run.weights[5, 1].tolist()]
-    assert [row[1:] for row in explore.table()] == after
-    assert after != [[f"{weight:.4f}" for weight in row] for row in untouched.weights[5, 1].tolist()]
-    explore.layer(3).click()
-    explore.lamp(3, 5).click()
-    explore.shows()
-    explore.wait_for_query(off=None)
-
-    explore.button("map").click()
-    title, value = explore.view.locator(".large h2"), explore.view.locator(".large .story dd").last
-    expect(title).to_have_text("“it” puts 64 % on “animal”")
-    expect(value).to_contain_text("Its weight in this row is 64 %")
-    explore.button("switch this head off").click()
-    explore.shows(heads_off=((3, 1),))
-    expect(title).to_have_text("“it” puts 64 % on “animal” switched off: what it finds is not passed on")
-    expect(value).to_have_text("nothing: this head is off, so nothing of it is passed on.")
-    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.7")
-    explore.tile(3, 2).click()
-    explore.settled()
-    expect(title).not_to_contain_text("off")
-    expect(value).to_contain_text("Its weight in this row is")

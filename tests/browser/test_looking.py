@@ -197,45 +197,13 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
     heads_are_opened_by_a_measure(explore)
 
 
-def test_sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
-    it, animal, street = (run.tokens.index(word) for word in ("it", "animal", "street"))
-    explore.button("sort heads by “it” → “animal”").click()
-    explore.settled()
-    assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, animal)]
-    expect(explore.view.locator(".tile").first).to_have_attribute("aria-label", "layer 3 head 1")
-    explore.click_cell(it, street)
-    explore.settled()
-    assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, street)]
-    expect(explore.button("sort heads by “it” → “street”")).to_have_attribute("aria-pressed", "true")
-    explore.chip(street).click()
-    explore.settled()
-    best = int(run.weights[3, 1, street].argmax())
-    assert explore.heads() == [f"3.{head}" for head in given(run, 3, street, best)]
-    explore.button(f"sort heads by “street” → “{run.tokens[best]}”").click()
-    explore.settled()
-    assert explore.heads() == [f"3.{head}" for head in range(12)]
-
-    head, row = 7, it
-    explore.tile(3, head).locator(".square").click()
-    explore.chip(row).click()
-    explore.settled()
-    expect(explore.view.locator(".sum")).to_be_hidden()
-    explore.button("show [CLS] [SEP]").click()
-    explore.settled()
-    weights = run.weights[3, head, row]
-    shown, whole = float(weights[1:-1].double().sum()), float(weights.double().sum())
-    assert explore.view.locator(".sum").inner_text() == (
-        f"{round(100 * (whole - shown))} % of this row’s weight goes to [CLS] and [SEP], which are not shown; "
-        f"what is shown sums to {shown:.2f}."
-    )
-    expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
-    assert explore.hover(row, 2) == f"it → animal {float(weights[2]):.2f}"
-    assert explore.hover(1, 1).startswith("the → the ")
+def test_hidden_sorted_and_pinned_heads_are_only_for_looking(explore: Explore) -> None:
+    hide_solo_and_scales_are_only_for_looking(explore)
+    sort_by_the_row_in_focus_and_without_special_tokens(explore)
+    pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore)
 
 
-def test_hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
+def hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     explore.open()
     before = explore.shows()
     explore.tile(3, 4).locator(".square").click()
@@ -273,8 +241,49 @@ def test_hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     explore.wait_for_query(look=None)
 
 
-def test_pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: Explore) -> None:
-    explore.open()
+def sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> None:
+    explore.tile(3, 1).locator(".square").click()
+    run = explore.shows()
+    it, animal, street = (run.tokens.index(word) for word in ("it", "animal", "street"))
+    explore.button("sort heads by “it” → “animal”").click()
+    explore.settled()
+    assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, animal)]
+    expect(explore.view.locator(".tile").first).to_have_attribute("aria-label", "layer 3 head 1")
+    explore.click_cell(it, street)
+    explore.settled()
+    assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, street)]
+    expect(explore.button("sort heads by “it” → “street”")).to_have_attribute("aria-pressed", "true")
+    explore.chip(street).click()
+    explore.settled()
+    best = int(run.weights[3, 1, street].argmax())
+    assert explore.heads() == [f"3.{head}" for head in given(run, 3, street, best)]
+    explore.button(f"sort heads by “street” → “{run.tokens[best]}”").click()
+    explore.settled()
+    assert explore.heads() == [f"3.{head}" for head in range(12)]
+
+    head, row = 7, it
+    explore.tile(3, head).locator(".square").click()
+    explore.chip(row).click()
+    explore.settled()
+    expect(explore.view.locator(".sum")).to_be_hidden()
+    explore.button("show [CLS] [SEP]").click()
+    explore.settled()
+    weights = run.weights[3, head, row]
+    shown, whole = float(weights[1:-1].double().sum()), float(weights.double().sum())
+    assert explore.view.locator(".sum").inner_text() == (
+        f"{round(100 * (whole - shown))} % of this row’s weight goes to [CLS] and [SEP], which are not shown; "
+        f"what is shown sums to {shown:.2f}."
+    )
+    expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
+    assert explore.hover(row, 2) == f"it → animal {float(weights[2]):.2f}"
+    assert explore.hover(1, 1).startswith("the → the ")
+
+
+def pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: Explore) -> None:
+    explore.button("show [CLS] [SEP]").click()
+    explore.tile(3, 1).locator(".square").click()
+    explore.wait_for_query(look=None)
+    explore.settled()
     expect(explore.view.locator(".pinned")).to_be_hidden()
     explore.button("pin").click()
     explore.settled()

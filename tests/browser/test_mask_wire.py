@@ -45,6 +45,7 @@ def each_is_asked_once(masks: Masks) -> None:
     assert masks.page.evaluate(ASKED) == asked + 1
     masks.button("undo").click()
     masks.shows("causal")
+    masks.button("combine").click()
     masks.button("or").click()
     masks.card("window 3").click()
     masks.shows("causal | window:3")

@@ -163,6 +163,8 @@ def painted_for_one_head(masks: Masks) -> None:
     masks.go("Explore")
     expect(masks.view).to_have_count(0)
     explore = masks.on(Explore).settled(settings.digest)
+    explore.tile(0, 3).locator(".square").click()
+    expect(explore.place).to_contain_text("layer 0, head 3 ")
     explore.button("table").click()
     expect(explore.view.locator(".large .table")).to_be_visible()
     rows = explore.table()
@@ -204,6 +206,9 @@ def test_a_bare_address_begins_with_a_mask_and_the_gallery_has_others_and_their_
     masks.card("full").click()
     masks.shows("none")
     masks.wait_for_query(s=WORDS, mask="none")
+    masks.button("layer 0").click()
+    masks.head(3).click()
+    masks.settled()
     for name, rule in (
         ("causal", "causal"), ("window 3", "window:3"), ("prefix 2", "prefix:2"), ("sinks 1", "sinks:1"),
         ("dilated 3 2", "dilated:3:2"), ("documents", "documents:3"), ("full", "none"),
@@ -363,7 +368,7 @@ def three_maps_stand_in_line_and_have_numbers_also_projected(masks: Masks) -> No
     masks.still()
     check_numbers(masks)
 
-    masks.page.keyboard.press("p")
+    masks.card("causal").press("p")
     expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
     masks.still()
     check_last_row(masks, TIRED, ["after"])

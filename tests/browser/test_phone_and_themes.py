@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
+from pages.kit.draw.pages import PAGES
+
 from .conftest import NewTab
 from .expected import written
 from .explore_page import Explore
@@ -24,11 +26,28 @@ def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) 
     assert explore.page.evaluate("document.documentElement.scrollWidth") <= 375
     assert explore.heads() == [f"3.{head}" for head in range(12)]
 
+    bubble = explore.view.locator(".large .bubble")
+    expect(bubble).to_be_hidden()
+    for row, key in [(10, 14), (1, 0), (10, 2)]:
+        explore.page.touchscreen.tap(*explore.middle(explore.cell, row, key))
+        expect(bubble).to_have_text(
+            f"{run.tokens[row]} → {run.tokens[key]} {written(float(run.weights[3, 1, row, key]))}"
+        )
+        box = bubble.bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 375
     explore.page.touchscreen.tap(*explore.middle(explore.cell, 10, 8))
     explore.settled()
     expect(explore.view.locator(".large .readout")).to_have_text(
         f"it → street {written(float(run.weights[3, 1, 10, 8]))}"
     )
+    explore.position("none")
+    moved = explore.shows(position="none")
+    expect(bubble).to_have_text(f"it → street {written(float(moved.weights[3, 1, 10, 8]))}")
+    explore.position("as trained")
+    explore.shows()
+    explore.change("Take the order away").get_by_role("button", name="done").tap()
     explore.tile(3, 7).locator(".square").tap()
     explore.settled()
     expect(explore.place).to_contain_text("layer 3, head 7 ")
@@ -73,8 +92,10 @@ def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
     assert len(explore.chips()) == 15
     assert float(large.get_attribute("data-number") or 0) >= 16
     expect(explore.view.locator(".all-heads")).to_be_hidden()
-    explore.page.get_by_role("link", name="Train", exact=True).click()
-    expect(explore.page.locator(".st-key-stage .question h1")).to_have_text("Can it learn this?", use_inner_text=False)
+    explore.page.get_by_role("link", name="Texts", exact=True).click()
+    expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(
+        PAGES["texts"].question, use_inner_text=False
+    )
     expect(explore.page.locator("html")).to_have_class("projector")
     explore.wait_for_query(big=["true"])
     explore.page.go_back()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .compare_page import Compare
 from .conftest import NewTab
+from .expected import TIRED
 from .explore_page import Explore
 from .masks_page import Masks
 
@@ -74,28 +75,17 @@ def test_typed_text_is_never_taken_back(new_tab: NewTab, new_phone: NewTab) -> N
         assert tab.page.evaluate("window.damage") is None
 
 
-def test_the_projector_pressed_while_one_types_takes_nothing_back(explore: Explore) -> None:
+def test_nothing_else_that_is_done_quickly_is_taken_back(explore: Explore) -> None:
     explore.run_first(LATE)
-    explore.open()
-    explore.box.evaluate(TYPE, (("how are you", 0, 10),))
-    explore.page.evaluate("window.typing")
-    explore.page.evaluate(PROJECTOR)
-    explore.page.wait_for_function("() => document.documentElement.classList.contains('projector')")
-    explore.shows("how are you")
-    explore.wait_for_query(s=["how are you"], big=["true"])
-    assert explore.box.input_value() == "how are you"
-
-
-def test_lamps_in_a_row_are_all_out(explore: Explore) -> None:
-    explore.run_first(LATE)
-    explore.open()
-    explore.view.evaluate(PRESS, [["3.2", "3.5", "3.7"], [900, 50, 0]])
-    explore.shows(heads_off=((3, 2), (3, 5), (3, 7)))
-    explore.wait_for_query(off=["L3 H2", "L3 H5", "L3 H7"])
-
-
-def test_a_typed_sign_of_a_line_break_is_none(explore: Explore) -> None:
     explore.open(s="how\nare you")
+    a_typed_sign_of_a_line_break_is_none(explore)
+    explore.retype(TIRED)
+    explore.shows()
+    lamps_in_a_row_are_all_out(explore)
+    the_projector_pressed_while_one_types_takes_nothing_back(explore)
+
+
+def a_typed_sign_of_a_line_break_is_none(explore: Explore) -> None:
     explore.box.press("End")
     explore.page.keyboard.insert_text(" ⏎")
     explore.shows("how\nare you ⏎")
@@ -106,3 +96,19 @@ def test_a_typed_sign_of_a_line_break_is_none(explore: Explore) -> None:
     explore.box.press("Backspace")  # the whole of the line break
     explore.shows("howare you ⏎")
     explore.wait_for_query(s=["howare you ⏎"])
+
+
+def lamps_in_a_row_are_all_out(explore: Explore) -> None:
+    explore.view.evaluate(PRESS, [["3.2", "3.5", "3.7"], [900, 50, 0]])
+    explore.shows(heads_off=((3, 2), (3, 5), (3, 7)))
+    explore.wait_for_query(off=["L3 H2", "L3 H5", "L3 H7"])
+
+
+def the_projector_pressed_while_one_types_takes_nothing_back(explore: Explore) -> None:
+    explore.box.evaluate(TYPE, (("how are you", 0, 10),))
+    explore.page.evaluate("window.typing")
+    explore.page.evaluate(PROJECTOR)
+    explore.page.wait_for_function("() => document.documentElement.classList.contains('projector')")
+    explore.shows("how are you", heads_off=((3, 2), (3, 5), (3, 7)))
+    explore.wait_for_query(s=["how are you"], big=["true"])
+    assert explore.box.input_value() == "how are you"
