@@ -25,7 +25,7 @@ def text_of(tokens: int) -> str:
     return text
 
 
-def test_300_tokens_and_switching_layers(explore: Explore) -> None:
+def test_300_tokens_and_switching_layers_and_510(explore: Explore) -> None:
     text = text_of(300)
     explore.open()
     explore.retype(text)
@@ -46,11 +46,15 @@ def test_300_tokens_and_switching_layers(explore: Explore) -> None:
     explore.settled()
     assert explore.badges() == largest(run, 0, 2, row)
     assert not explore.notices()
+    all_512_that_the_model_reads_but_two(explore)
 
 
-def test_510_tokens_work(explore: Explore) -> None:
+def all_512_that_the_model_reads_but_two(explore: Explore) -> None:
     text = text_of(510)
-    explore.open(s=text, at="1.4")
+    explore.retype(text)
+    explore.layer(1).click()
+    explore.tile(1, 4).locator(".square").click()
+    explore.wait_for_query(at="1.4")
     run = explore.shows(text)
     assert len(explore.chips()) == 510
     assert explore.badges() == largest(run, 1, 4, run.tokens.index("it"))
