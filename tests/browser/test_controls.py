@@ -45,7 +45,7 @@ def test_what_is_changed_by_every_control_is_named_told_and_taken_back(explore: 
 
 def as_it_began(explore: Explore) -> None:
     explore.uncover()
-    explore.button("reset all").click()
+    explore.view.locator(".chip-of-change").click()
     explore.shows()
     explore.tile(3, 1).locator(".square").click()
     expect(explore.place).to_contain_text("layer 3, head 1 ")

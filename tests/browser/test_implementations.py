@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -62,7 +63,7 @@ def test_a_second_visitor_waits_until_the_first_has_stopped_his_race(
     expect(other.page.get_by_text("Waiting: 1 measurement comes first")).to_be_visible()
     implementations.button("Stop").click()
     expect(implementations.button("Start")).to_be_enabled()
-    assert [told for told in implementations.notices() if told.startswith("Stopped after")]
+    expect(implementations.page.locator(".sheet .notices p", has_text=re.compile("^Stopped after"))).to_be_visible()
     expect(implementations.page.locator(".js-plotly-plot")).to_have_count(0)
     runs_to_its_chart_and_table(other)
 
