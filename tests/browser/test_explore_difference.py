@@ -33,6 +33,7 @@ def test_the_difference_is_the_core_s_and_follows_what_is_looked_at(explore: Exp
     with_nothing_changed_there_is_none(explore)
     explore.mask("none")
     explore.position("none")
+    explore.uncover()
     explore.shows(position="none")
     press, title = explore.button(NAME), explore.view.locator(".large h2")
     expect(press).to_have_attribute("aria-pressed", "false")

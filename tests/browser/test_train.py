@@ -136,9 +136,9 @@ def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_see
     (worker,) = workers(server)
     os.kill(worker, signal.SIGSTOP)
     try:
-        train.until(lambda: drawn[-3:] == ["train_start"] * 3, "what it had said before is drawn")
+        train.until(lambda: drawn[-5:] == ["train_start"] * 5, "what it had said before is drawn")
         drawn.clear()
-        train.until(lambda: len(drawn) >= 3, "the bar goes on")
+        train.until(lambda: len(drawn) >= 5, "the bar goes on")
         assert set(drawn) == {"train_start"}
         train.page.reload()
         expect(train.page.get_by_text("steps/s").first).to_be_visible()
