@@ -29,7 +29,7 @@ ODD = [
 
 def test_code_and_any_script_are_text(explore: Explore) -> None:
     explore.open(s=EVIL[0], pin=f"3.1~none~trained~1~~{EVIL[1]}", look="table")
-    for text in [*EVIL, *ODD, "x" * 1500]:
+    for text in [" ".join(EVIL[:4]), " ".join(EVIL[4:]), " ".join(ODD), "x" * 1500]:
         explore.retype(text)
         run = explore.shows(text)
         assert explore.chips() == run.tokens

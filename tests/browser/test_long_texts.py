@@ -51,6 +51,7 @@ def test_300_tokens_and_switching_layers_and_510(explore: Explore) -> None:
 
 def all_512_that_the_model_reads_but_two(explore: Explore) -> None:
     text = text_of(510)
+    explore.page.keyboard.press("Escape")  # back to all heads
     explore.retype(text)
     explore.layer(1).click()
     explore.tile(1, 4).locator(".square").click()

@@ -152,8 +152,7 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
     explore.button("all 72 heads").click()
     explore.settled()
     assert explore.heads() == [f"{layer}.{head}" for layer in range(6) for head in range(12)]
-    for number in range(72):
-        expect(explore.view.locator(".tile").nth(number)).to_be_visible()
+    assert explore.view.locator(".tile").evaluate_all("tiles => tiles.every((tile) => tile.checkVisibility())")
     large, press = explore.view.locator(".panel.large"), explore.page.keyboard.press
     expect(large).to_be_hidden()
     explore.tile(5, 8).locator(".square").click()

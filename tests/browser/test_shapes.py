@@ -111,9 +111,13 @@ def play_advances_and_pause_stops(shapes: Shapes) -> None:
     shapes.settled("out")
     shapes.button("play").click()  # at the end it begins anew
     shapes.drawn("x")
-    for name in listed(steps_of("efficient"))[1:]:
+    for name in listed(steps_of("efficient"))[1:4]:
         assert shapes.page.evaluate(beat) == 1
         shapes.drawn(name)
+    shapes.option("joined").click()
+    shapes.button("play").click()
+    assert shapes.page.evaluate(beat) == 1
+    shapes.drawn("out")
     assert shapes.page.evaluate(beat) == 1
     expect(shapes.button("play")).to_have_attribute("aria-pressed", "false")
     assert shapes.page.evaluate(beat) == 0, "after the last step it ends by itself"

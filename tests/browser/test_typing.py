@@ -55,12 +55,11 @@ SENTENCES = (
     (("Tom", 0, 10), (" saw a dog", 450, 120), (" and", 900, 30), (" ran away", 390, 90)),
     (("how", 0, 10), (" are you", 1600, 100), (" and who are", 300, 60), (" they", 410, 30)),
     (("the", 0, 10), (" king of Spain", 400, 110), (" sat", 1300, 30), (" down here", 500, 70)),
-    (("it", 0, 10), (" was late", 700, 90), (" and too wide", 380, 100), (" for", 1500, 30)),
 )
 
 
-def test_typed_text_is_never_taken_back(new_tab: NewTab, new_phone: NewTab) -> None:
-    tabs = [new_tab(Explore), new_tab(Compare), new_tab(Masks), new_phone(Explore)]
+def test_typed_text_is_never_taken_back(new_tab: NewTab) -> None:
+    tabs = [new_tab(Explore), new_tab(Compare), new_tab(Masks)]
     for tab in tabs:
         tab.run_first(LATE)
         tab.open()
