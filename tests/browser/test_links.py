@@ -48,7 +48,7 @@ TAMPERED = {
 def test_a_link_with_every_key_opens_the_same_picture_cold(new_page: NewPage) -> None:
     explore = new_page(Explore).open(**EVERYTHING)
     run = explore.shows(EVERYTHING["s"], **SETTINGS)
-    assert explore.badges() == largest(run, 4, 7, 3)
+    explore.looks_at(largest(run, 4, 7, 3))
     assert explore.chips() == run.tokens
     assert not explore.notices()
     expect(explore.box).to_have_value(EVERYTHING["s"])
@@ -82,7 +82,7 @@ def test_back_and_forward_and_what_was_changed_by_hand(explore: Explore) -> None
     explore.shows(mask="window:2")
     explore.page.go_back()
     run = explore.shows(f"{TIRED} & happy", heads_off=((2, 3),))
-    assert explore.badges() == largest(run, 2, 1, 2)
+    explore.looks_at(largest(run, 2, 1, 2))
     assert explore.page.url == made
     explore.page.go_forward()
     explore.shows(mask="window:2")
@@ -93,7 +93,7 @@ def test_back_and_forward_and_what_was_changed_by_hand(explore: Explore) -> None
 def test_tampered_values_fall_back_and_have_a_sentence_each(explore: Explore) -> None:
     explore.open(**{key: value for key, (value, _) in TAMPERED.items()}, unknown="1")
     run = explore.shows()
-    assert explore.badges() == largest(run, 3, 1, run.tokens.index("it"))
+    explore.looks_at(largest(run, 3, 1, run.tokens.index("it")))
     for key, (value, instead) in TAMPERED.items():
         notice = next(one for one in explore.notices() if one.startswith(f"The link says {key}={value}, "))
         assert notice.endswith(f"which cannot be used here; {instead} is used instead.")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocket, expect
 
 from .conftest import NewTab
 from .explore_page import Explore
@@ -31,6 +32,18 @@ def workers(server: Server) -> list[int]:
             continue
     nurseries = {pid for pid, parent in parents.items() if parent == server.pid}
     return [pid for pid, watch in parents.items() if parents.get(watch) in nurseries]
+
+
+def wait_for_drawn(socket: WebSocket, enough: Callable[[list[str]], bool]) -> None:
+    """Waits until enough of what follows a training is drawn: to look at the page meanwhile would draw it, too."""
+    drawn: list[str] = []
+
+    def arrived(frame: str | bytes) -> bool:
+        told = frame if isinstance(frame, bytes) else frame.encode()
+        drawn.extend(name for name in ("curves_told", "train_start", "knows") if name.encode() in told)
+        return enough(drawn)
+
+    socket.wait_for_event("framereceived", arrived)
 
 
 def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
@@ -121,13 +134,8 @@ def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_see
     train: Train, new_phone: NewTab, server: Server
 ) -> None:
     """Its worker is frozen meanwhile: the bar goes on, the curves rest, and go on with it at once."""
-    drawn: list[str] = []
-
-    def arrived(frame: str | bytes) -> None:
-        told = frame if isinstance(frame, bytes) else frame.encode()
-        drawn.extend(name for name in ("curves_told", "train_start", "knows") if name.encode() in told)
-
-    train.page.on("websocket", lambda socket: socket.on("framereceived", arrived))
+    sockets: list[WebSocket] = []
+    train.page.on("websocket", sockets.append)
     train.open(**LONG).start()
     expect(train.page.get_by_text("of 5,000 steps (seed 1)").first).to_be_visible(timeout=2 * WAIT_MS)
     expect(train.page.get_by_text("steps/s").first).to_be_visible()
@@ -136,10 +144,8 @@ def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_see
     (worker,) = workers(server)
     os.kill(worker, signal.SIGSTOP)
     try:
-        train.until(lambda: drawn[-5:] == ["train_start"] * 5, "what it had said before is drawn")
-        drawn.clear()
-        train.until(lambda: len(drawn) >= 5, "the bar goes on")
-        assert set(drawn) == {"train_start"}
+        wait_for_drawn(sockets[-1], lambda drawn: drawn[-5:] == ["train_start"] * 5)  # and what it had said before
+        wait_for_drawn(sockets[-1], lambda drawn: drawn == ["train_start"] * 5)
         train.page.reload()
         expect(train.page.get_by_text("steps/s").first).to_be_visible()
         expect(train.button("Stop")).to_be_enabled()
@@ -147,10 +153,9 @@ def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_see
         expect(stranger.page.get_by_text("Trained in advance")).to_be_visible()
         expect(stranger.button("Stop")).to_be_disabled()
         expect(stranger.page.get_by_text("steps/s")).to_have_count(0)
-        drawn.clear()
     finally:
         os.kill(worker, signal.SIGCONT)
-    train.until(lambda: {"curves_told", "knows"} <= set(drawn), "the curves go on")
+    wait_for_drawn(sockets[-1], {"curves_told", "knows"}.issubset)  # the curves go on
     train.button("Stop").click()
     train.over()
     expect(train.page.get_by_text("Stopped. What was learnt so far is kept.")).to_be_visible()
