@@ -205,9 +205,10 @@ def check_first_picture(explore: Explore, theme: str, query: str) -> None:
 def test_the_first_picture_stands_where_the_view_will_stand(explore: Explore) -> None:
     explore.run_first(FRAMES)
     for size, theme, query in (
-        ((1440, 900), "dark", ""), ((1440, 900), "light", LONG), ((1280, 720), "dark", "?big=true"),
-        ((1280, 720), "light", ""),
-    ):  # fmt: skip
+        ((1440, 900), "light", LONG),
+        ((1440, 900), "dark", ""),
+        ((1280, 720), "dark", "?big=true"),
+    ):
         explore.page.set_viewport_size({"width": size[0], "height": size[1]})
         check_first_picture(explore, theme, query)
 
