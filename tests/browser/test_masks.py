@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 import torch
@@ -21,12 +21,11 @@ from .masks_page import WORDS, Masks, weights_of
 HEADS = 12
 
 
-def painting(cells: Iterable[tuple[int, int]], heads: Iterable[int] = range(HEADS), n: int = 6) -> str:
+def painting(cells: Iterable[tuple[int, int]], heads: Sequence[int] = range(HEADS), n: int = 6) -> str:
     """These cells turned round, as the link must say it."""
     flips = torch.zeros(HEADS, n, n, dtype=torch.bool)
-    for head in heads:
-        for i, j in cells:
-            flips[head, i, j] = True
+    for i, j in cells:
+        flips[list(heads), i, j] = True
     return mask_codec.write_flips(flips)
 
 
