@@ -19,14 +19,19 @@ from .measures import PHONE, height
 ALL = list(IMPLEMENTATIONS)
 # small enough to be over in a few seconds
 SHORT: dict[str, Any] = {"n": "20", "d": "24", "h": "3", "secs": "1", "race": ["einsum", "sdpa"]}
-# and large enough not to be over before it is stopped
-LONG: dict[str, Any] = {"n": "512", "b": "2", "secs": "20", "sweep": "false"}
 
 
-def test_no_row_is_above_its_bound_and_on_a_narrow_screen_spellings_stand_below_each_other(
-    implementations: Implementations,
+@pytest.mark.usefixtures("nobody_else_works")
+def test_all_give_the_same_and_are_raced_by_one_visitor_at_a_time(
+    implementations: Implementations, new_tab: NewTab
 ) -> None:
     assert height(implementations.open().page) <= 2400
+    no_row_is_above_its_bound(implementations)
+    a_second_visitor_waits_until_the_first_has_stopped_his_race(implementations, new_tab(Implementations).open(**SHORT))
+    on_a_narrow_screen_one_spelling_stands_below_the_other(implementations)
+
+
+def no_row_is_above_its_bound(implementations: Implementations) -> None:
     tables = implementations.differences()
     assert len(tables) == 4
     for rows in tables:
@@ -43,6 +48,8 @@ def test_no_row_is_above_its_bound_and_on_a_narrow_screen_spellings_stand_below_
     for rows in implementations.differences():
         assert {row[-1] for row in rows} == {"OK"}
 
+
+def on_a_narrow_screen_one_spelling_stands_below_the_other(implementations: Implementations) -> None:
     implementations.page.set_viewport_size(PHONE["viewport"])
     codes = implementations.unfold("The whole classes").page.locator(".st-key-folded_classes [data-testid='stCode']")
     expect(codes).to_have_count(2)
@@ -52,12 +59,14 @@ def test_no_row_is_above_its_bound_and_on_a_narrow_screen_spellings_stand_below_
     assert second["y"] >= first["y"] + first["height"]
 
 
-@pytest.mark.usefixtures("nobody_else_works")
-def test_a_second_visitor_waits_until_the_first_has_stopped_his_race(
-    implementations: Implementations, new_tab: NewTab
+def a_second_visitor_waits_until_the_first_has_stopped_his_race(
+    implementations: Implementations, other: Implementations
 ) -> None:
-    other = new_tab(Implementations).open(**SHORT)
-    implementations.open(**LONG).button("Start").click()
+    seconds = implementations.page.get_by_role("spinbutton", name="Seconds per length")
+    seconds.fill("20")  # not to be over before it is stopped
+    seconds.press("Enter")
+    implementations.wait_for_query(secs="20")
+    implementations.settled().button("Start").click()
     expect(implementations.button("Stop")).to_be_visible()
     expect(implementations.page.get_by_role("progressbar")).to_be_visible()
     started_by_keyboard(other)
