@@ -117,26 +117,25 @@ def pixels_are_the_palette_at_the_weights_and_the_table_has_four_digits(explore:
     rows = bytes_of(run, 3, 1)
     for scale, button in SCALES:
         explore.button(button).click()
-        explore.settled()
+        expect(explore.button(button)).to_have_attribute("aria-pressed", "true")
         check_map(explore, rows, scale, max(map(max, rows)) if scale == "own" else 255)
     explore.button("show small weights").click()
     for layer in (3, 0):
         explore.layer(layer).click()
+        explore.has_heads([f"{layer}.{head}" for head in range(12)])
         explore.settled()
         check_tiles(explore, run, layer)
 
     explore.layer(3).click()
     explore.button("table").click()
-    explore.settled()
+    expect(explore.view.locator(".large .map")).to_be_hidden()
     run = explore.shows()
     wanted = [
         [token, *(f"{weight:.4f}" for weight in row)]
         for token, row in zip(run.tokens, run.weights[3, 1].tolist(), strict=True)
     ]
-    assert explore.table() == wanted
-    expect(explore.view.locator(".large .map")).to_be_hidden()
+    explore.until(lambda: explore.table() == wanted, "the table has the weights")
     explore.button("map").click()
-    explore.settled()
     expect(explore.view.locator(".large .map")).to_be_visible()
 
 

@@ -169,6 +169,8 @@ def a_head_by_its_button_and_by_its_tile_and_a_cell_by_mouse(shapes: Shapes) -> 
 
 def a_cell_by_the_arrow_keys(shapes: Shapes) -> None:
     cell = shapes.side().locator(".plane .cell")
+    expect(cell).to_have_attribute("aria-colindex", "3")
+    expect(cell.locator("..")).to_have_attribute("aria-rowindex", "11")
     cell.focus()
     press = shapes.page.keyboard.press
     for key, row, column in (
@@ -242,6 +244,7 @@ def test_a_link_opens_the_same_once_more(shapes: Shapes) -> None:
     shapes.head(3).click()
     shapes.click_cell(4, 8)
     shapes.settled("k")
+    expect(shapes.lesson).to_contain_text("head 3")
     link, lesson = shapes.page.url, shapes.lesson.inner_text()
     said = [(shapes.says(number), shapes.readout(number)) for number in (0, 1)]
     chosen = shapes.chosen()
@@ -252,6 +255,7 @@ def test_a_link_opens_the_same_once_more(shapes: Shapes) -> None:
     assert shapes.chosen() == chosen
     expect(shapes.head(3)).to_have_attribute("aria-pressed", "true")
     expect(shapes.lesson_button("wrong axis")).to_have_attribute("aria-pressed", "true")
+    expect(shapes.lesson).to_contain_text("head 3")
     assert shapes.lesson.inner_text() == lesson
     assert shapes.page.url == link
     assert shapes.notices() == []
