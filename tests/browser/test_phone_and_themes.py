@@ -11,6 +11,11 @@ from .expected import written
 from .explore_page import Explore
 from .measures import scrolls_sideways
 
+FITS = """map => {
+  const { left, right } = map.getBoundingClientRect();
+  return left >= 0 && right <= innerWidth;
+}"""
+
 
 def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) -> None:
     explore = new_phone(Explore)
@@ -70,13 +75,10 @@ def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
       (style) => style.transitionDuration !== "0s" || style.animationName !== "none").length"""
     assert explore.view.evaluate(moving) == 0
 
+    large = explore.view.locator(".large .map")
     for width, height in ((320, 640), (800, 600), (1920, 1080)):
         explore.page.set_viewport_size({"width": width, "height": height})
-        explore.settled()
-        box = explore.view.locator(".large .map").bounding_box()
-        assert box
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
+        explore.until(lambda: large.evaluate(FITS), "the map is as narrow as its window")
         assert scrolls_sideways(explore.page) == 0
         assert explore.hover(10, 2) == "it → animal 0.64"
 
@@ -84,14 +86,13 @@ def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
     explore.page.keyboard.press("p")
     explore.wait_for_query(big=["true"])
     explore.settled()
-    large = explore.view.locator(".large .map")
+    expect(explore.view.locator(".all-heads")).to_be_hidden()
     box = large.bounding_box()
     assert box
     assert box["y"] >= 50
     assert box["y"] + box["height"] <= 720
     assert len(explore.chips()) == 15
     assert float(large.get_attribute("data-number") or 0) >= 16
-    expect(explore.view.locator(".all-heads")).to_be_hidden()
     explore.page.get_by_role("link", name="Texts", exact=True).click()
     expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(
         PAGES["texts"].question, use_inner_text=False
