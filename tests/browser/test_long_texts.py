@@ -52,10 +52,10 @@ def test_300_tokens_and_switching_layers_and_510(explore: Explore) -> None:
 def all_512_that_the_model_reads_but_two(explore: Explore) -> None:
     text = text_of(510)
     explore.page.keyboard.press("Escape")  # back to all heads
-    explore.retype(text)
     explore.layer(1).click()
     explore.tile(1, 4).locator(".square").click()
     explore.wait_for_query(at="1.4")
+    explore.retype(text)
     run = explore.shows(text)
     assert len(explore.chips()) == 510
     explore.looks_at(largest(run, 1, 4, run.tokens.index("it")))
