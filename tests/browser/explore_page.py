@@ -118,13 +118,22 @@ class Explore(Tab):
         return self.view.locator(".chip").nth(number)
 
     def heads(self) -> list[str]:
-        return [str(tile.get_attribute("data-head")) for tile in self.view.locator(".tile").all()]
+        found: list[str] = self.view.locator(".tile").evaluate_all("tiles => tiles.map((tile) => tile.dataset.head)")
+        return found
 
     def badges(self) -> list[str]:
         """What the row in focus looks at, with its weights."""
         bars = self.view.locator(".large .looks .bar-of-look")
         names, values = bars.locator(".badge").all_text_contents(), bars.locator(".value").all_text_contents()
         return [f"{name} {value}" for name, value in zip(names, values, strict=True)]
+
+    def looks_at(self, badges: list[str]) -> None:
+        """Waits until the row in focus looks at these."""
+        self.until(lambda: self.badges() == badges, f"the row in focus looks at {badges}")
+
+    def has_heads(self, heads: list[str]) -> None:
+        """Waits until these stand there, in this order."""
+        self.until(lambda: self.heads() == heads, f"the heads are {heads}")
 
     def table(self) -> list[list[str]]:
         """The body of the table, with its row heads."""

@@ -29,7 +29,7 @@ ODD = [
 
 def test_code_and_any_script_are_text(explore: Explore) -> None:
     explore.open(s=EVIL[0], pin=f"3.1~none~trained~1~~{EVIL[1]}", look="table")
-    for text in [*EVIL, *ODD, "x" * 1500]:
+    for text in [" ".join(EVIL[:4]), " ".join(EVIL[4:]), " ".join(ODD), "x" * 1500]:
         explore.retype(text)
         run = explore.shows(text)
         assert explore.chips() == run.tokens
@@ -48,30 +48,7 @@ def test_code_and_any_script_are_text(explore: Explore) -> None:
     )
 
 
-def test_nul_and_half_characters_from_a_link(explore: Explore) -> None:
-    explore.page.goto(f"{explore.url}/?s=a%00b%20it")
-    explore.settled()
-    assert explore.chips()[0] == "[CLS]"
-    explore.page.goto(f"{explore.url}/?s=%ED%A0%80%20it%FF")
-    explore.settled()
-    assert explore.chips()[-1] == "[SEP]"
-
-
-def test_an_empty_box_keeps_the_last_maps(explore: Explore) -> None:
-    explore.open(s="how are you")
-    explore.shows("how are you")
-    for text in ("", "   "):
-        explore.retype(text)
-        explore.wait_for_query(s=[text])
-        explore.shows("how are you")
-        expect(explore.view.locator(".empty")).to_be_visible()
-    explore.page.reload()
-    explore.shows()  # the first of the sentences that are offered
-    expect(explore.box).to_have_value("   ")
-    expect(explore.view.locator(".empty")).to_be_visible()
-
-
-def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None:
+def test_a_text_that_is_too_long_stays_to_be_shortened_and_an_empty_one_keeps_the_maps(explore: Explore) -> None:
     text = "x" * 99_999 + "y"
     explore.open()
     explore.retype(text)
@@ -86,7 +63,7 @@ def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None
     explore.shows()
     explore.retype("short again")
     explore.shows("short again")
-    assert not explore.notices()
+    expect(explore.view.locator(".notices p")).to_have_count(0)
     explore.retype("a b " * 276)
     expect(explore.view.locator(".notices p").first).to_contain_text(
         "This text has 554 tokens; the model can read 512. Remove about 42 words. "
@@ -102,3 +79,28 @@ def test_a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None
     expect(explore.box).to_have_value(text)
     explore.retype(text[:1500])
     explore.shows(text[:1500])
+    an_empty_box_keeps_the_last_maps(explore)
+    nul_and_half_characters_from_a_link(explore)
+
+
+def an_empty_box_keeps_the_last_maps(explore: Explore) -> None:
+    explore.retype("how are you")
+    explore.shows("how are you")
+    for text in ("", "   "):
+        explore.retype(text)
+        explore.wait_for_query(s=[text])
+        explore.shows("how are you")
+        expect(explore.view.locator(".empty")).to_be_visible()
+    explore.page.reload()
+    explore.shows()  # the first of the sentences that are offered
+    expect(explore.box).to_have_value("   ")
+    expect(explore.view.locator(".empty")).to_be_visible()
+
+
+def nul_and_half_characters_from_a_link(explore: Explore) -> None:
+    explore.page.goto(f"{explore.url}/?s=a%00b%20it")
+    explore.settled()
+    assert explore.chips()[0] == "[CLS]"
+    explore.page.goto(f"{explore.url}/?s=%ED%A0%80%20it%FF")
+    explore.settled()
+    assert explore.chips()[-1] == "[SEP]"

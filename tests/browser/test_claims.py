@@ -14,7 +14,7 @@ from .conftest import NewTab
 CLAIMS = by_name(read_claims())
 
 
-def test_a_claim_is_answered_by_keyboard(new_tab: NewTab) -> None:
+def test_a_claim_is_answered_by_keyboard_and_a_question_of_ours_is_told_as_ours(new_tab: NewTab) -> None:
     claims = new_tab(Claims).open(claim="order")
     (_, own), (following, _) = CLAIMS["order"], CLAIMS["news"]
     expect(claims.view.get_by_role("heading", name=f"“{own.said}”")).to_be_visible()
@@ -35,9 +35,7 @@ def test_a_claim_is_answered_by_keyboard(new_tab: NewTab) -> None:
     assert verdict.inner_text() == ""
     assert claims.focused() == "next claim"
 
-
-def test_a_question_of_ours_is_told_as_ours(new_tab: NewTab) -> None:
-    claims = new_tab(Claims).open(claim="symmetric")
+    claims.view.locator(".cards button").filter(has_text=CLAIMS["symmetric"][1].said).click()
     expect(claims.view.get_by_role("heading", name=CLAIMS["symmetric"][1].said, exact=True)).to_be_visible()
     expect(claims.view.get_by_text(OURS, exact=True)).to_be_visible()
     assert "“" not in claims.view.get_by_role("heading").first.inner_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Route, WebSocketRoute, expect
+from playwright.sync_api import Route, expect
 
 from mha_core.measure import measures
 from pages.compare.orders import shuffled
@@ -13,14 +13,20 @@ from pages.kit.draw.numbers import small
 from pages.kit.picture.settings import Settings
 
 from .compare_page import Compare, read
-from .conftest import NewPage, NewTab
 from .expected import TIRED, WIDE, core, run_of, written
+from .held import hold, holds_back
 
 BAG = Settings(TIRED, position="none")
 
 
-def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
+def test_the_first_screen_the_comparisons_to_try_and_the_order_of_the_words(compare: Compare) -> None:
     compare.open().shows_default()
+    the_first_screen_and_the_comparisons_to_try(compare)
+    two_maps_or_their_difference_are_large_in_the_projector(compare)
+    the_order_is_shuffled_again_and_typed(compare)
+
+
+def the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     figures = compare.figures()
     assert figures[0] == "0.9998 → 0.1094"
     assert "0.64 → 0.04" in figures
@@ -75,8 +81,65 @@ def test_the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     assert set(compare.view.evaluate(stops)) == {1}, "Tab reaches a row of buttons once"
 
 
-def test_mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare: Compare, new_tab: NewTab) -> None:
-    runs = compare.open(at="3.1").shows_default()
+def two_maps_or_their_difference_are_large_in_the_projector(compare: Compare) -> None:
+    compare.page.set_viewport_size({"width": 1280, "height": 720})
+    compare.page.keyboard.press("p")
+    compare.wait_for_query(big="true")
+    for seen, left_out in (((0, 1), (2,)), ((2,), (0, 1)), ((0, 1), (2,))):
+        for number in seen:
+            expect(compare.map(number).locator(".map")).to_be_in_viewport(ratio=1)
+            side = compare.map(number).locator(".map canvas").first.bounding_box()
+            assert side
+            assert side["height"] > 500
+        for number in left_out:
+            expect(compare.map(number)).to_be_hidden()
+        if seen == (2,):
+            compare.page.keyboard.press("-")
+        else:
+            compare.button("difference").click()
+    compare.page.keyboard.press("p")
+    for number in range(3):
+        expect(compare.map(number).locator(".map")).to_be_visible()
+    compare.page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def the_order_is_shuffled_again_and_typed(compare: Compare) -> None:
+    expect(compare.shuffle).to_contain_text(shuffled(TIRED, 1))
+    compare.shuffle.get_by_role("button", name="shuffle again").click()
+    compare.page.wait_for_url("**shuffle=2**")
+    order = shuffled(TIRED, 2)
+    expect(compare.shuffle).to_contain_text(order)
+    for position, most in (("trained", 9.0), ("none", 1e-5)):
+        runs = [core().run(text, position=position) for text in (TIRED, order)]
+        assert measures.difference_in_new_order(*runs) <= most
+    headings = compare.shuffle.locator(".of-orders h3").all_inner_texts()
+    left, right = (float(heading.split(": ")[1].replace("−", "-")) for heading in headings)
+    assert left > 0.1
+    assert right <= 1e-5
+    compare.box.fill("how are you")
+    compare.shows(Settings("how are you"), Settings("how are you", position="none"))
+    box = compare.page.get_by_role("textbox", name="Shuffle test")
+    box.fill("you are how")
+    box.press("Enter")
+    expect(compare.shuffle).to_contain_text("you are how")
+    box.fill("you are who")
+    box.press("Enter")
+    expect(compare.shuffle).to_contain_text("The new order must have the words of the sentence")
+    compare.shuffle.get_by_role("button", name="shuffle again").click()
+    expect(compare.shuffle).to_contain_text(shuffled("how are you", 3))
+    expect(box).to_have_value("")
+
+
+def test_all_three_maps_are_read_also_while_numbers_are_late_and_without_the_script(compare: Compare) -> None:
+    holds_back(compare)
+    compare.open(at="3.1")
+    mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare)
+    while_the_numbers_are_on_their_way_the_earlier_ones_keep_their_name(compare)
+    keys_clicks_and_comparisons_are_drawn_without_the_script(compare)
+
+
+def mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare: Compare) -> None:
+    runs = compare.shows_default()
     tokens = runs[0].tokens
     it, animal = tokens.index("it"), tokens.index("animal")
     assert compare.readouts() == read(runs, 3, 1, it, animal), "the cell that is marked"
@@ -101,11 +164,6 @@ def test_mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare
     assert compare.readouts() == read(runs, 3, 1, 5, 2)
     ends = " → ".join(written(float(run.weights[3, 1, 5, 2])) for run in runs)
     assert ends in compare.figures()
-    there = new_tab(Compare)
-    there.page.goto(compare.page.url)
-    there.settled()
-    assert there.readouts() == read(runs, 3, 1, 5, 2)
-
     press = compare.page.keyboard.press
     steps = [("ArrowDown", 5, 4), ("ArrowRight", 5, 5), ("Home", 5, 0), ("ArrowUp", 4, 0), ("End", 4, 14)]
     for number in range(3):
@@ -137,16 +195,35 @@ def test_mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare
     assert compare.hover(2, 3, 6) == read(runs, 4, 8, 3, 6)
 
 
-def test_keys_clicks_and_comparisons_are_drawn_without_the_script(new_page: NewPage) -> None:
-    compare, told = new_page(Compare), True
+def while_the_numbers_are_on_their_way_the_earlier_ones_keep_their_name(compare: Compare) -> None:
+    runs = compare.shows_default()
+    for name in ("layer 3", "head 1"):
+        compare.button(name).click()
+    compare.page.wait_for_url("**at=3.1.**")
+    compare.settled()
+    held: list[Route] = []
+    compare.page.route("**/api/pair?*", lambda route: held.append(route))
+    compare.page.mouse.click(*compare.cell(1, 5, 2))
+    compare.page.mouse.move(5, 5)
+    assert compare.readouts() == read(runs, 3, 1, 5, 2), "a click is drawn at once"
+    assert "because" not in compare.readouts()[0]
+    expect(compare.view).to_have_attribute("data-late", "")
+    compare.button("head 8").click()
+    expect(compare.button("head 8")).to_have_attribute("aria-pressed", "true")
+    expect(compare.view).to_have_attribute("data-waiting", "")
+    expect(compare.map(0)).to_contain_text("layer 3 · head 1")
+    assert compare.readouts() == read(runs, 3, 1, 5, 2)
+    for route in held:
+        route.continue_()
+    compare.page.unroute("**/api/pair?*")  # the next test has the same tab
+    compare.settled()
+    expect(compare.view).to_have_attribute("data-numbers", "3.8")
+    expect(compare.map(0)).to_contain_text("layer 3 · head 8")
+    assert compare.readouts() == read(runs, 3, 8, 5, 2)
 
-    def pass_on(socket: WebSocketRoute) -> None:
-        server = socket.connect_to_server()
-        socket.on_message(lambda message: server.send(message) if told else None)
 
-    compare.page.route_web_socket("**/_stcore/stream*", pass_on)
-    compare.open()
-    told = False  # from now on the script hears of nothing
+def keys_clicks_and_comparisons_are_drawn_without_the_script(compare: Compare) -> None:
+    hold(compare)
     texts = [TIRED, ""]
     for side, box in enumerate((compare.box, compare.other_box)):
         box.click()
@@ -174,61 +251,6 @@ def test_keys_clicks_and_comparisons_are_drawn_without_the_script(new_page: NewP
     sides = BAG, Settings(WIDE, "causal", "none")
     expect(compare.view).to_have_attribute("data-digest", "-".join(side.digest for side in sides))
     expect(compare.button("no positions: with and without a causal mask")).to_have_attribute("aria-pressed", "false")
-
-
-def test_while_the_numbers_are_on_their_way_the_earlier_ones_keep_their_name(compare: Compare) -> None:
-    runs = compare.open(at="3.1").shows_default()
-    held: list[Route] = []
-    compare.page.route("**/api/pair?*", lambda route: held.append(route))
-    compare.page.mouse.click(*compare.cell(1, 5, 2))
-    compare.page.mouse.move(5, 5)
-    assert compare.readouts() == read(runs, 3, 1, 5, 2), "a click is drawn at once"
-    assert "because" not in compare.readouts()[0]
-    expect(compare.view).to_have_attribute("data-late", "")
-    compare.button("head 8").click()
-    expect(compare.button("head 8")).to_have_attribute("aria-pressed", "true")
-    expect(compare.view).to_have_attribute("data-waiting", "")
-    expect(compare.map(0)).to_contain_text("layer 3 · head 1")
-    assert compare.readouts() == read(runs, 3, 1, 5, 2)
-    for route in held:
-        route.continue_()
-    compare.page.unroute("**/api/pair?*")  # the next test has the same tab
-    compare.settled()
-    expect(compare.view).to_have_attribute("data-numbers", "3.8")
-    expect(compare.map(0)).to_contain_text("layer 3 · head 8")
-    assert compare.readouts() == read(runs, 3, 8, 5, 2)
-
-
-def test_the_order_is_shuffled_again_and_typed(compare: Compare, new_tab: NewTab) -> None:
-    compare.open().shows_default()
-    expect(compare.shuffle).to_contain_text(shuffled(TIRED, 1))
-    compare.shuffle.get_by_role("button", name="shuffle again").click()
-    compare.page.wait_for_url("**shuffle=2**")
-    order = shuffled(TIRED, 2)
-    expect(compare.shuffle).to_contain_text(order)
-    for position, most in (("trained", 9.0), ("none", 1e-5)):
-        runs = [core().run(text, position=position) for text in (TIRED, order)]
-        assert measures.difference_in_new_order(*runs) <= most
-    headings = compare.shuffle.locator(".of-orders h3").all_inner_texts()
-    left, right = (float(heading.split(": ")[1].replace("−", "-")) for heading in headings)
-    assert left > 0.1
-    assert right <= 1e-5
-    there = new_tab(Compare)
-    there.page.goto(compare.page.url)
-    expect(there.shuffle).to_contain_text(order)
-
-    compare.box.fill("how are you")
-    compare.shows(Settings("how are you"), Settings("how are you", position="none"))
-    box = compare.page.get_by_role("textbox", name="Shuffle test")
-    box.fill("you are how")
-    box.press("Enter")
-    expect(compare.shuffle).to_contain_text("you are how")
-    box.fill("you are who")
-    box.press("Enter")
-    expect(compare.shuffle).to_contain_text("The new order must have the words of the sentence")
-    compare.shuffle.get_by_role("button", name="shuffle again").click()
-    expect(compare.shuffle).to_contain_text(shuffled("how are you", 3))
-    expect(box).to_have_value("")
 
 
 def test_sentences_of_two_lengths_too_long_on_either_side_and_a_head_from_its_bar(compare: Compare) -> None:
@@ -272,11 +294,14 @@ def test_sentences_of_two_lengths_too_long_on_either_side_and_a_head_from_its_ba
     compare.page.wait_for_url("**at=1.4")
     expect(compare.bar(1, 4)).to_have_attribute("aria-selected", "true")
     expect(compare.bar(1, 4)).to_be_focused()
+    a_long_sentence_and_its_heads(compare)
 
 
-def test_a_long_sentence_and_its_heads(compare: Compare) -> None:
+def a_long_sentence_and_its_heads(compare: Compare) -> None:
     text = "the cat ran a far way and so on " * 40
-    compare.open(s=text, look="table")
+    compare.other_box.fill("")
+    compare.box.fill(text)
+    compare.button("tables").click()
     runs = compare.shows(Settings(text), Settings(text, position="none"))
     assert len(runs[0].tokens) == 362
     expect(compare.map(2).locator(".table")).to_contain_text("change from the")
@@ -288,5 +313,6 @@ def test_a_long_sentence_and_its_heads(compare: Compare) -> None:
     expect(compare.button("Switch off each head alone")).to_be_visible()
     expect(compare.button("Stop")).to_be_hidden()
     compare.button("maps").click()
+    expect(compare.map(2).locator(".map")).to_be_visible()
     compare.settled()
-    assert compare.hover(2, 100, 50) == read(runs, 0, 2, 100, 50)
+    assert compare.hover(2, 100, 50) == read(runs, 1, 4, 100, 50)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from playwright.sync_api import expect
 
+from pages.compare.orders import shuffled
 from pages.kit.picture.settings import Settings
 
 from .compare_page import Compare, read
@@ -13,7 +14,7 @@ from .conftest import NewTab
 from .expected import TIRED, WIDE
 
 
-def test_from_explore_one_thing_differs_and_the_link_says_so(compare: Compare, new_tab: NewTab) -> None:
+def test_from_explore_one_thing_differs_the_link_says_so_and_each_page_has_its_own_first_head(compare: Compare) -> None:
     compare.page.goto(f"{compare.url}/?mask=causal&off=L3+H5")
     expect(compare.page.locator(".tile.focused")).to_be_visible()
     compare.page.locator(".st-key-stage").wait_for(state="attached")  # a page that is left earlier is loaded anew
@@ -23,13 +24,21 @@ def test_from_explore_one_thing_differs_and_the_link_says_so(compare: Compare, n
     compare.shows(left, right)
     expect(compare.contrast).to_have_text("One thing differs: positions.")
     compare.wait_for_query(mask="causal", off="L3 H5", mask2="causal", off2="L3 H5", pos2=None)
-    there = new_tab(Compare)
-    there.page.goto(compare.page.url)
-    there.shows(left, right)
+    expect(compare.view).to_have_attribute("data-numbers", "0.2")  # each page has its own first head
     compare.go("Explore")
-    compare.page.wait_for_url(lambda url: "/compare" not in url)
+    expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
     compare.page.go_back()
     compare.shows(left, right)
+    expect(compare.view).to_have_attribute("data-numbers", "0.2")
+    compare.button("layer 3").click()
+    compare.button("head 1").click()
+    compare.settled()
+    compare.page.wait_for_url("**at=3.1**")
+    compare.go("Explore")
+    expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
+    compare.go("Compare")
+    compare.shows(left, right)
+    expect(compare.view).to_have_attribute("data-numbers", "3.1")
 
 
 def test_right_becomes_left_and_both_change_places(compare: Compare) -> None:
@@ -43,29 +52,6 @@ def test_right_becomes_left_and_both_change_places(compare: Compare) -> None:
     compare.shows(right, right)
     expect(compare.contrast).to_contain_text("Both sides are the same")
     expect(compare.button("swap")).to_be_disabled()
-    compare.page.reload()
-    compare.shows(right, right)
-
-
-def test_two_maps_or_their_difference_are_large_in_the_projector(compare: Compare) -> None:
-    compare.page.set_viewport_size({"width": 1280, "height": 720})
-    compare.open(big="true").shows_default()
-    for seen, left_out in (((0, 1), (2,)), ((2,), (0, 1)), ((0, 1), (2,))):
-        for number in seen:
-            expect(compare.map(number).locator(".map")).to_be_in_viewport(ratio=1)
-            side = compare.map(number).locator(".map canvas").first.bounding_box()
-            assert side
-            assert side["height"] > 500
-        for number in left_out:
-            expect(compare.map(number)).to_be_hidden()
-        if seen == (2,):
-            compare.page.keyboard.press("-")
-        else:
-            compare.button("difference").click()
-    compare.page.keyboard.press("p")
-    for number in range(3):
-        expect(compare.map(number).locator(".map")).to_be_visible()
-    compare.page.set_viewport_size({"width": 1440, "height": 900})
 
 
 def test_every_control_of_the_right_side(compare: Compare) -> None:
@@ -87,7 +73,7 @@ def test_every_control_of_the_right_side(compare: Compare) -> None:
     expect(compare.view.get_by_role("button", name="Heads off, right: L0 H2 off")).to_be_focused()
     compare.other_box.fill(WIDE)
     right = Settings(WIDE, "causal", "sinusoidal", 0.9, ((0, 2),))
-    runs = compare.shows(left, right)
+    compare.shows(left, right)
     assert compare.view.locator(".difference > .words").inner_text().startswith("The sentences differ at 1 position")
     expect(compare.contrast).to_contain_text("5 things differ: sentence, mask, positions, temperature and heads off.")
     assert compare.hover(0, 2, 7)[1].endswith("blocked by the mask")
@@ -96,9 +82,7 @@ def test_every_control_of_the_right_side(compare: Compare) -> None:
     assert {key: query[key] for key in ("mask2", "pos2", "t2", "off2", "s2")} == {
         "mask2": ["causal"], "pos2": ["sinusoidal"], "t2": ["0.9"], "off2": ["L0 H2"], "s2": [WIDE],
     }  # fmt: skip
-    compare.page.reload()
-    again = compare.shows(left, right)
-    assert again[1] is runs[1]
+    back_shows_what_was_left(compare, left, right)
 
     compare.box.fill("how are you")
     compare.other_box.fill("")
@@ -114,6 +98,19 @@ def test_every_control_of_the_right_side(compare: Compare) -> None:
     compare.shows(Settings("how are you"), replace(right, mask="causal & sinks:1"))
     expect(compare.view.locator(".notices p")).to_have_count(0)
     compare.wait_for_query(rule2="causal & sinks:1", mask2="combination")
+
+
+def back_shows_what_was_left(compare: Compare, left: Settings, right: Settings) -> None:
+    """Also the order of the words that was asked for."""
+    compare.shuffle.get_by_role("button", name="shuffle again").click()
+    compare.wait_for_query(shuffle="2")
+    compare.page.goto(f"{compare.url}/?s=how+are+you")
+    expect(compare.page.locator(".tile.focused")).to_be_visible()
+    compare.page.go_back()
+    compare.shows(left, right)
+    expect(compare.box).to_have_value(left.text)
+    expect(compare.other_box).to_have_value(right.text)
+    expect(compare.shuffle).to_contain_text(shuffled(left.text, 2))
 
 
 def test_a_finger_on_a_phone(new_phone: NewTab) -> None:
@@ -147,74 +144,43 @@ def test_a_finger_on_a_phone(new_phone: NewTab) -> None:
     assert 0 <= changed["y"] < changed["y"] + 0.8 * changed["height"] < sheet["y"], "it is seen above its controls"
 
 
-def test_each_page_has_its_own_first_head(compare: Compare) -> None:
-    compare.open()
-    expect(compare.view).to_have_attribute("data-numbers", "0.2")
-
-    compare.go("Explore")
-    expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
-    compare.go("Compare")
-    expect(compare.view).to_have_attribute("data-numbers", "0.2")
-    compare.button("layer 3").click()
-    compare.button("head 1").click()
-    compare.settled()
-    compare.page.wait_for_url("**at=3.1")
-    compare.go("Explore")
-    expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
-    compare.go("Compare")
-    expect(compare.view).to_have_attribute("data-numbers", "3.1")
-
-
-def test_what_cannot_be_used_is_named_and_leaves_the_link(compare: Compare) -> None:
-    compare.open(s="how are you", mask="bogus", pos2="elsewhere", t2="99", off2="L9 H9", shuffle="0", at="9.9")
-    left, right = Settings("how are you"), Settings("how are you", position="none")
-    compare.shows(left, right)
-    for key in ("mask", "pos2", "t2", "off2", "shuffle", "at"):
-        expect(compare.view.locator(".notices p").filter(has_text=f"says {key}=")).to_have_count(1)
-    compare.wait_for_query(s="how are you", mask=None, pos2=None, t2=None, off2=None, shuffle=None, at=None)
-    compare.button("layer 3").click()
-    compare.settled()
-    expect(compare.view.locator(".notices p")).to_have_count(0)
-
-
-def test_a_text_that_cannot_be_used_stays_typed_beside_the_last_picture(compare: Compare) -> None:
-    compare.open(s="it " * 600, mask2="combination", rule2="causal &")
+def test_what_cannot_be_used_is_named_and_leaves_the_link_and_a_text_stays_typed(compare: Compare) -> None:
+    compare.open(
+        s="it " * 600, mask="bogus", pos2="elsewhere", t2="99", off2="L9 H9", shuffle="0", at="9.9",
+        mask2="combination", rule2="causal &",
+    )  # fmt: skip
     compare.shows(Settings(TIRED), Settings(TIRED, "causal & window:4", "none"))
-    assert len(compare.notices()) == 2
+    notices = compare.view.locator(".notices p")
+    for key in ("mask", "pos2", "t2", "off2", "shuffle", "at"):
+        expect(notices.filter(has_text=f"says {key}=")).to_have_count(1)
+    expect(notices).to_have_count(8)
     compare.box.fill("how are you")
     compare.shows(Settings("how are you"), Settings("how are you", "causal & window:4", "none"))
-    assert len(compare.notices()) == 1
-    compare.wait_for_query(s="how are you", rule2="causal &")
-
-
-def test_back_forward_and_reload_show_what_was_left(compare: Compare) -> None:
-    compare.open()
-    compare.button("can you can that").click()
+    expect(notices).to_have_count(1)
+    compare.wait_for_query(s="how are you", rule2="causal &", pos2=None, t2=None, off2=None, shuffle=None, at=None)
     compare.set("Mask, right", "causal")
-    compare.other_box.fill("can you see that")
-    sides = Settings("can you can that"), Settings("can you see that", "causal", "none")
-    compare.shows(*sides)
-    compare.wait_for_query(s2="can you see that")
-    compare.page.goto(f"{compare.url}/?s=how+are+you")
-    expect(compare.page.locator(".tile.focused")).to_be_visible()
-    compare.page.go_back()
-    compare.shows(*sides)
-    compare.page.reload()
-    compare.shows(*sides)
-    expect(compare.box).to_have_value("can you can that")
-    expect(compare.other_box).to_have_value("can you see that")
+    compare.shows(Settings("how are you"), Settings("how are you", "causal", "none"))
+    expect(notices).to_have_count(0)
+    compare.page.keyboard.press("Escape")
+
+    compare.box.fill(TIRED)
+    compare.button("layer 3").click()
+    compare.button("head 1").click()
+    runs = compare.shows(Settings(TIRED), Settings(TIRED, "causal", "none"))
+    compare.page.mouse.click(*compare.cell(0, 4, 2))
+    compare.wait_for_query(at="3.1.4.2")
+    a_chosen_row_stays_while_the_sentence_has_it(compare, runs[0].tokens[4])
 
 
-def test_a_chosen_row_stays_while_the_sentence_has_it(compare: Compare) -> None:
-    runs = compare.open(at="3.1.4").shows_default()
+def a_chosen_row_stays_while_the_sentence_has_it(compare: Compare, token: str) -> None:
     compare.box.press("End")
     compare.page.keyboard.type(" it")
     longer = f"{TIRED} it"
-    compare.shows(Settings(longer), Settings(longer, position="none"))
-    expect(compare.map(0).locator(".readout")).to_contain_text(f"{runs[0].tokens[4]} → ")
-    expect(compare.view.locator(".vectors h2")).to_contain_text(f"“{runs[0].tokens[4]}”")
-    compare.wait_for_query(at="3.1.4")
+    compare.shows(Settings(longer), Settings(longer, "causal", "none"))
+    expect(compare.map(0).locator(".readout")).to_contain_text(f"{token} → ")
+    expect(compare.view.locator(".vectors h2")).to_contain_text(f"“{token}”")
+    compare.wait_for_query(at="3.1.4.2")
     compare.box.fill("it")
-    compare.shows(Settings("it"), Settings("it", position="none"))
+    compare.shows(Settings("it"), Settings("it", "causal", "none"))
     compare.wait_for_query(at="3.1")
     assert compare.notices() == []

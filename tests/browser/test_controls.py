@@ -29,63 +29,29 @@ def shows_it(explore: Explore, text: str = TIRED, **settings: Any) -> None:
     run = explore.shows(text, **settings)
     row = run.tokens.index("it") if "it" in run.tokens else 1
     assert explore.chips() == run.tokens
-    assert explore.badges() == largest(run, 3, 1, row)
+    explore.looks_at(largest(run, 3, 1, row))
 
 
-def test_sentence_mask_position_and_temperature(explore: Explore) -> None:
+def test_what_is_changed_by_every_control_is_named_told_and_taken_back(explore: Explore) -> None:
     explore.open()
-    explore.box.click()
-    explore.page.keyboard.press("End")
-    explore.page.keyboard.type(" and old", delay=30)
-    shows_it(explore, f"{TIRED} and old")
-    expect(explore.box).to_be_focused()
-    explore.wait_for_query(s=[f"{TIRED} and old"])
-    for _ in range(8):
-        explore.page.keyboard.press("Backspace")
-    shows_it(explore, TIRED)
-    explore.wait_for_query(s=None)
-
-    width = explore.page.get_by_role("spinbutton", name="words on either side, and itself")
-    explore.mask("causal")
-    shows_it(explore, mask="causal")
-    explore.wait_for_query(mask=["causal"])
-    assert "blocked by the mask" in explore.hover(2, 9)
-    assert "not allowed" not in explore.hover(9, 2)
-    expect(width).to_have_count(0)
-    explore.mask("window")
-    shows_it(explore, mask="window:3")
-    width.fill("1")
-    shows_it(explore, mask="window:1")
-    assert explore.badges() == ["it 1.00"]
-    explore.wait_for_query(mask=["window"], w=["1"])
-    width.fill("513")  # beyond its end
-    shows_it(explore, mask="window:1")
-    explore.mask("none")
-    shows_it(explore)
-    explore.wait_for_query(mask=None)
-
-    for position in ("none", "sinusoidal"):
-        explore.position(position)
-        shows_it(explore, position=position)
-        explore.wait_for_query(pos=position)
-    explore.position("as trained")
-    shows_it(explore)
-    explore.wait_for_query(pos=None)
-    slider = explore.change("Sharpen or blur").get_by_role("slider")
-    slider.focus()
-    slider.press("ArrowRight")
-    slider.press("ArrowRight")
-    shows_it(explore, temperature=1.2)
-    explore.wait_for_query(t="1.2")
-    expect(slider).to_be_focused()
-    slider.press("End")
-    shows_it(explore, temperature=5.0)
-    slider.press("Home")
-    shows_it(explore, temperature=0.1)
+    what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explore)
+    as_it_began(explore)
+    a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore)
+    as_it_began(explore)
+    sentence_mask_position_and_temperature(explore)
+    as_it_began(explore)
+    the_comparison_keeps_the_place(explore)
 
 
-def test_what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explore: Explore) -> None:
-    explore.open()
+def as_it_began(explore: Explore) -> None:
+    explore.uncover()
+    explore.view.locator(".chip-of-change").click()
+    explore.shows()
+    explore.tile(3, 1).locator(".square").click()
+    expect(explore.place).to_contain_text("layer 3, head 1 ")
+
+
+def what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explore: Explore) -> None:
     changed = explore.view.get_by_role("group", name="What is changed")
     expect(changed.locator(".said")).to_have_text("Nothing changed yet.")
     explore.position("none")
@@ -96,13 +62,15 @@ def test_what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(
     assert chips.all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
     now, before = (float(run_of(Settings(TIRED, **own)).weights[3, 1, 10, 2]) for own in (CHANGED, {}))  # type: ignore[arg-type]
     expect(changed.locator(".said")).to_have_text(f"“it” gave “animal” {percent(before)}, now {percent(now)}.")
+    link = explore.view.get_by_role("link", name="compare with the original model →")
+    assert parse_qs(urlsplit(link.get_attribute("href") or "").query)["at"] == ["3.1.10"], "which the page chose"
     most = changed.get_by_role("button", name="Most changed")
     layer, head = re.match(r"Most changed: layer (\d), head (\d+) ›", most.inner_text()).groups()  # type: ignore[union-attr]
     most.click()
     explore.settled()
     expect(explore.place).to_contain_text(f"layer {layer}, head {head} ")
-    link = parse_qs(urlsplit(changed.get_by_role("link").get_attribute("href") or "").query)
-    assert link == {"at": [explore.query["at"][0]], "mask2": ["causal"], "pos2": ["none"], "off2": ["L3 H5"]}
+    asked = parse_qs(urlsplit(link.get_attribute("href") or "").query)
+    assert asked == {"at": explore.query["at"], "mask2": ["causal"], "pos2": ["none"], "off2": ["L3 H5"]}
     changed.get_by_role("button", name="take back: no positions").click()
     explore.shows(mask="causal", heads_off=((3, 5),))
     explore.button("undo").click()
@@ -141,114 +109,7 @@ def test_what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(
     expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "true")
 
 
-def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: Explore) -> None:
-    explore.open(at="3.1.4")
-    undo = explore.button("undo")
-    expect(undo).to_be_hidden()
-    explore.box.press("End")
-    explore.page.keyboard.type(" out")
-    explore.shows(f"{TIRED} out")
-    expect(undo).to_be_hidden()
-    explore.button(PRESETS[3]).click()
-    explore.shows(PRESETS[3])
-    explore.box.press("End")
-    explore.page.keyboard.type(" now")
-    explore.position("none")
-    explore.shows(f"{PRESETS[3]} now", position="none")
-    undo.click()
-    explore.shows(f"{PRESETS[3]} now")
-    undo.click()
-    explore.shows(f"{TIRED} out")
-    assert explore.query["at"] == ["3.1.4"], "where he looked, too"
-    expect(undo).to_be_hidden()
-    explore.position("none")
-    explore.mask("causal")
-    explore.button("reset all").click()
-    explore.shows(f"{TIRED} out")
-    expect(undo).to_be_visible()
-    expect(explore.view.locator(".chip-of-change")).to_have_count(0)
-
-    explore.opened("try another")  # an open menu is above what it covers
-    menu = explore.view.locator(".view-menu .opener")
-    covered = "opener => !opener.contains(opener.getRootNode().elementFromPoint(...Object.values(opener.getBoundingClientRect().toJSON()).slice(0, 2).map((place, at) => place + [opener.offsetWidth, opener.offsetHeight][at] / 2)))"  # noqa: E501
-    assert menu.evaluate(covered)
-
-
-def test_a_try_keeps_its_question_until_it_is_answered_and_the_last_leads_to_lesson_one(explore: Explore) -> None:
-    explore.open(mask="causal")
-    explore.shows(mask="causal")
-    before = float(run_of(Settings(TIRED, "causal")).weights[3, 1, 10, 2])
-    press, answer = explore.view.locator("button.try"), explore.view.locator(".answered .text")
-    onward = explore.view.locator(".onward")
-    expect(press).to_have_text(re.compile("type “wide” for “tired”: what does “it” look at now. 1 of 3"))
-    press.click()
-    explore.shows(WIDE, mask="causal")  # under which a later word changes nothing
-    expect(answer).to_have_text(f"“it” still gives “animal” {percent(before)}.")
-    expect(press).to_be_hidden()
-    onward.click()  # what it changed is taken back
-    explore.shows(mask="causal")
-    expect(press).to_have_text(re.compile("take the order away: does “it” still look at “.+”. 2 of 3"))
-    explore.position("none")  # by hand
-    explore.shows(mask="causal", position="none")
-    expect(answer).to_contain_text(f"“it” gave “animal” {percent(before)}, now ")
-    explore.button("undo").click()
-    explore.shows(mask="causal")
-    expect(press).to_contain_text("2 of 3")
-    press.click()
-    explore.shows(mask="causal", position="none")
-    explore.lamp(3, 4).click()  # what else was changed since stays
-    onward.click()
-    explore.shows(mask="causal", heads_off=((3, 4),))
-    expect(press).to_contain_text("switch this head off: which layers notice? 3 of 3")
-    press.click()
-    explore.shows(mask="causal", heads_off=((3, 1), (3, 4)))
-    expect(answer).to_contain_text("Most in layer ")
-    expect(onward).to_have_text("Next: lesson 1 ›")
-    onward.click()
-    explore.page.wait_for_url("**learn=it.1")
-
-
-def test_a_try_is_made_of_the_visitors_own_words(explore: Explore) -> None:
-    text = "My sister gave the dog a bone and then she went home"
-    explore.open(s=text, at="3.1.10")
-    run, press = explore.shows(text), explore.view.locator("button.try")
-    expect(press).to_contain_text("swap “")
-    expect(press).to_contain_text("what does “she” look at now?")
-    press.click()
-    swapped = explore.box.input_value()
-    run = explore.shows(swapped)
-    assert sorted(swapped.split()) == sorted(text.split())
-    assert swapped != text
-    assert run.tokens[10] == "she"
-    assert explore.query["at"] == ["3.1.10"], "the row that is asked about stays in focus"
-    expect(explore.view.locator(".answered .text")).to_contain_text("“she” gave “")
-    explore.view.locator(".onward").click()
-    explore.shows(text)
-    explore.chip(0).click()  # nobody asks what [CLS] looks at
-    expect(press).to_contain_text("switch this head off: which layers notice? 1 of 1")
-    explore.retype(" ")
-    empty = explore.view.locator(".empty")
-    expect(empty).to_contain_text("Type a sentence, or try one of these")
-    explore.shows(text)  # stays, dimmed
-    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.25")
-    empty.get_by_role("button", name=TIRED).click()
-    explore.shows()
-    expect(empty).to_be_hidden()
-
-
-def test_the_comparison_keeps_the_place_also_where_the_page_chose_it(explore: Explore) -> None:
-    explore.open(pos="none")
-    link = explore.view.get_by_role("link", name="compare with the original model →")
-    assert parse_qs(urlsplit(link.get_attribute("href") or "").query)["at"] == ["3.1.10"]
-    explore.tile(3, 7).click()
-    explore.chip(4).click()
-    explore.shows(position="none")
-    link.click()
-    expect(explore.on(Compare).settled().view).to_contain_text("ayer 3, head 7")
-
-
-def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explore) -> None:
-    explore.open()
+def a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explore) -> None:
     untouched = explore.shows()
     explore.lamp(3, 5).click()
     run = explore.shows(heads_off=((3, 5),))
@@ -286,3 +147,162 @@ def test_a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explor
     explore.settled()
     expect(title).not_to_contain_text("off")
     expect(value).to_contain_text("Its weight in this row is")
+
+
+def sentence_mask_position_and_temperature(explore: Explore) -> None:
+    explore.box.click()
+    explore.page.keyboard.press("End")
+    explore.page.keyboard.type(" and old")
+    shows_it(explore, f"{TIRED} and old")
+    expect(explore.box).to_be_focused()
+    explore.wait_for_query(s=[f"{TIRED} and old"])
+    for _ in range(8):
+        explore.page.keyboard.press("Backspace")
+    shows_it(explore, TIRED)
+    explore.wait_for_query(s=None)
+
+    width = explore.page.get_by_role("spinbutton", name="words on either side, and itself")
+    explore.mask("causal")
+    shows_it(explore, mask="causal")
+    explore.wait_for_query(mask=["causal"])
+    assert "blocked by the mask" in explore.hover(2, 9)
+    assert "not allowed" not in explore.hover(9, 2)
+    expect(width).to_have_count(0)
+    explore.mask("window")
+    shows_it(explore, mask="window:3")
+    width.fill("1")
+    shows_it(explore, mask="window:1")
+    explore.looks_at(["it 1.00"])
+    explore.wait_for_query(mask=["window"], w=["1"])
+    width.fill("513")  # beyond its end
+    shows_it(explore, mask="window:1")
+    explore.mask("none")
+    shows_it(explore)
+    explore.wait_for_query(mask=None)
+
+    for position in ("none", "sinusoidal"):
+        explore.position(position)
+        shows_it(explore, position=position)
+        explore.wait_for_query(pos=position)
+    explore.position("as trained")
+    shows_it(explore)
+    explore.wait_for_query(pos=None)
+    slider = explore.change("Sharpen or blur").get_by_role("slider")
+    slider.focus()
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    shows_it(explore, temperature=1.2)
+    explore.wait_for_query(t="1.2")
+    expect(slider).to_be_focused()
+    slider.press("End")
+    shows_it(explore, temperature=5.0)
+    slider.press("Home")
+    shows_it(explore, temperature=0.1)
+
+
+def the_comparison_keeps_the_place(explore: Explore) -> None:
+    explore.position("none")
+    explore.uncover()
+    explore.tile(3, 7).click()
+    explore.chip(4).click()
+    explore.shows(position="none")
+    explore.view.get_by_role("link", name="compare with the original model →").click()
+    expect(explore.on(Compare).settled().view).to_contain_text("ayer 3, head 7")
+
+
+def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: Explore) -> None:
+    explore.open(at="3.1.4")
+    undo = explore.button("undo")
+    expect(undo).to_be_hidden()
+    explore.box.press("End")
+    explore.page.keyboard.type(" out")
+    explore.shows(f"{TIRED} out")
+    expect(undo).to_be_hidden()
+    explore.button(PRESETS[3]).click()
+    explore.shows(PRESETS[3])
+    explore.box.press("End")
+    explore.page.keyboard.type(" now")
+    explore.position("none")
+    explore.shows(f"{PRESETS[3]} now", position="none")
+    undo.click()
+    explore.shows(f"{PRESETS[3]} now")
+    undo.click()
+    explore.shows(f"{TIRED} out")
+    assert explore.query["at"] == ["3.1.4"], "where he looked, too"
+    expect(undo).to_be_hidden()
+    explore.position("none")
+    explore.mask("causal")
+    explore.button("reset all").click()
+    explore.shows(f"{TIRED} out")
+    expect(undo).to_be_visible()
+    expect(explore.view.locator(".chip-of-change")).to_have_count(0)
+
+    explore.opened("try another")  # an open menu is above what it covers
+    menu = explore.view.locator(".view-menu .opener")
+    covered = "opener => !opener.contains(opener.getRootNode().elementFromPoint(...Object.values(opener.getBoundingClientRect().toJSON()).slice(0, 2).map((place, at) => place + [opener.offsetWidth, opener.offsetHeight][at] / 2)))"  # noqa: E501
+    assert menu.evaluate(covered)
+    a_try_is_made_of_the_visitors_own_words(explore)
+
+
+def a_try_is_made_of_the_visitors_own_words(explore: Explore) -> None:
+    text = "My sister gave the dog a bone and then she went home"
+    explore.retype(text)
+    explore.shows(text)
+    explore.chip(10).click()
+    run, press = explore.shows(text), explore.view.locator("button.try")
+    expect(press).to_contain_text("swap “")
+    expect(press).to_contain_text("what does “she” look at now?")
+    press.click()
+    swapped = explore.box.input_value()
+    run = explore.shows(swapped)
+    assert sorted(swapped.split()) == sorted(text.split())
+    assert swapped != text
+    assert run.tokens[10] == "she"
+    assert explore.query["at"] == ["3.1.10"], "the row that is asked about stays in focus"
+    expect(explore.view.locator(".answered .text")).to_contain_text("“she” gave “")
+    explore.view.locator(".onward").click()
+    explore.shows(text)
+    explore.chip(0).click()  # nobody asks what [CLS] looks at
+    expect(press).to_contain_text("switch this head off: which layers notice? 1 of 1")
+    explore.retype(" ")
+    empty = explore.view.locator(".empty")
+    expect(empty).to_contain_text("Type a sentence, or try one of these")
+    explore.shows(text)  # stays, dimmed
+    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.25")
+    empty.get_by_role("button", name=TIRED).click()
+    explore.shows()
+    expect(empty).to_be_hidden()
+
+
+def test_a_try_keeps_its_question_until_it_is_answered_and_the_last_leads_to_lesson_one(explore: Explore) -> None:
+    explore.open(mask="causal")
+    explore.shows(mask="causal")
+    before = float(run_of(Settings(TIRED, "causal")).weights[3, 1, 10, 2])
+    press, answer = explore.view.locator("button.try"), explore.view.locator(".answered .text")
+    onward = explore.view.locator(".onward")
+    expect(press).to_have_text(re.compile("type “wide” for “tired”: what does “it” look at now. 1 of 3"))
+    press.click()
+    explore.shows(WIDE, mask="causal")  # under which a later word changes nothing
+    expect(answer).to_have_text(f"“it” still gives “animal” {percent(before)}.")
+    expect(press).to_be_hidden()
+    onward.click()  # what it changed is taken back
+    explore.shows(mask="causal")
+    expect(press).to_have_text(re.compile("take the order away: does “it” still look at “.+”. 2 of 3"))
+    explore.position("none")  # by hand
+    explore.shows(mask="causal", position="none")
+    expect(answer).to_contain_text(f"“it” gave “animal” {percent(before)}, now ")
+    explore.button("undo").click()
+    explore.shows(mask="causal")
+    expect(press).to_contain_text("2 of 3")
+    press.click()
+    explore.shows(mask="causal", position="none")
+    explore.lamp(3, 4).click()  # what else was changed since stays
+    onward.click()
+    explore.shows(mask="causal", heads_off=((3, 4),))
+    expect(press).to_contain_text("switch this head off: which layers notice? 3 of 3")
+    press.click()
+    explore.shows(mask="causal", heads_off=((3, 1), (3, 4)))
+    expect(answer).to_contain_text("Most in layer ")
+    expect(onward).to_have_text("Next: lesson 1 ›")
+    onward.click()
+    explore.page.wait_for_url("**learn=it.1")

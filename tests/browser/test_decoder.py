@@ -42,8 +42,24 @@ def test_seven_of_270_heads_carry_copying(explore: Explore) -> None:
     expect(explore.view.locator(".tile[data-column]")).to_have_count(30)
 
 
-def test_it_writes_on_takes_back_copies_random_tokens_and_keeps_line_breaks(explore: Explore) -> None:
-    explore.open(model="smollm2", s="The capital of France is")
+def test_it_writes_on_takes_back_copies_random_tokens_and_draws_one(explore: Explore) -> None:
+    a_line_break_of_a_link_is_kept(explore)
+    it_writes_on_takes_back_and_copies_random_tokens(explore)
+    a_token_is_drawn_and_a_word_asked_about(explore)
+
+
+def a_line_break_of_a_link_is_kept(explore: Explore) -> None:
+    explore.open(model="smollm2", s="One.\nTwo.")
+    expect(explore.box).to_have_value("One.⏎\ufe0eTwo.")
+    explore.box.press("End")
+    explore.box.press_sequentially("Three")
+    expect(explore.box).to_have_value("One.⏎\ufe0eTwo.Three")
+    explore.wait_for_query(s=["One.\nTwo.Three"])
+
+
+def it_writes_on_takes_back_and_copies_random_tokens(explore: Explore) -> None:
+    explore.box.fill("The capital of France is")
+    explore.wait_for_query(s="The capital of France is")
     explore.settled()
     bar(explore, "Paris").click()
     expect(explore.box).to_have_value("The capital of France is Paris")
@@ -75,16 +91,11 @@ def test_it_writes_on_takes_back_copies_random_tokens_and_keeps_line_breaks(expl
     expect(explore.view.locator(".found-heads button").first).to_contain_text("L18 H6")
     explore.wait_for_query(look=["random"])
 
-    explore.open(model="smollm2", s="One.\nTwo.")
-    expect(explore.box).to_have_value("One.⏎\ufe0eTwo.")
-    explore.box.press("End")
-    explore.box.press_sequentially("Three")
-    expect(explore.box).to_have_value("One.⏎\ufe0eTwo.Three")
-    explore.wait_for_query(s=["One.\nTwo.Three"])
 
-
-def test_a_token_is_drawn_and_a_word_asked_about(explore: Explore) -> None:
-    explore.open(model="smollm2", s="Once upon a time")
+def a_token_is_drawn_and_a_word_asked_about(explore: Explore) -> None:
+    explore.box.fill("Once upon a time")
+    explore.wait_for_query(s="Once upon a time")
+    explore.settled()
     explore.button("more").click()
     explore.view.get_by_label("Sampling temperature").fill("1.5")
     drawn = explore.view.locator(".sampling > .label")

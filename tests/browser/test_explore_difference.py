@@ -29,7 +29,11 @@ def change(explore: Explore, row: int, key: int, at: tuple[int, int], **settings
 def test_the_difference_is_the_core_s_and_follows_what_is_looked_at(explore: Explore) -> None:
     asked: list[str] = []
     explore.page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
-    explore.open(pos="none", at="3.1")
+    explore.open(look="difference", at="3.1")
+    with_nothing_changed_there_is_none(explore)
+    explore.mask("none")
+    explore.position("none")
+    explore.uncover()
     explore.shows(position="none")
     press, title = explore.button(NAME), explore.view.locator(".large h2")
     expect(press).to_have_attribute("aria-pressed", "false")
@@ -54,38 +58,10 @@ def test_the_difference_is_the_core_s_and_follows_what_is_looked_at(explore: Exp
     explore.layer(5).click()
     explore.shows(WIDE, position="none", heads_off=((3, 5),))
     assert explore.hover(7, 8) == change(explore, 7, 8, (5, 4), position="none", heads_off=((3, 5),))
+    of_a_head_that_is_off_it_opens_the_head_that_changed_most(explore)
 
 
-def test_its_table_has_the_signed_numbers_of_a_link(explore: Explore) -> None:
-    explore.open(mask="causal", look="table_difference", at="2.0")
-    now = explore.shows(mask="causal").weights[2, 0]
-    before = run_of(Settings(TIRED)).weights[2, 0]
-    expect(explore.button(NAME)).to_have_attribute("aria-pressed", "true")
-    for row, cells in enumerate(explore.table()):
-        for said, wanted in zip(cells[1:], (now - before)[row].tolist(), strict=True):
-            size, sign = float(said.lstrip("+−").replace("−", "-")), -1 if said.startswith("−") else 1
-            assert abs(sign * size - wanted) <= 0.00006
-            assert (sign < 0) == (wanted < 0)
-
-
-def test_it_goes_with_the_last_change(explore: Explore) -> None:
-    explore.open(t="2", look="difference")
-    explore.shows(temperature=2.0)
-    title = explore.view.locator(".large h2")
-    expect(title).to_contain_text("Now − original")
-    explore.button("take back: temperature 2").click()
-    explore.shows()
-    expect(explore.button(NAME)).to_be_hidden()
-    expect(title).to_have_text("“it” puts 64 % on “animal”")
-    assert explore.hover(10, 2) == "it → animal 0.64"
-    explore.wait_for_query(look=None, t=None)
-    explore.button("undo").click()
-    explore.shows(temperature=2.0)
-    expect(explore.button(NAME)).to_have_attribute("aria-pressed", "false")
-
-
-def test_a_link_with_nothing_changed_has_no_difference(explore: Explore) -> None:
-    explore.open(look="difference")
+def with_nothing_changed_there_is_none(explore: Explore) -> None:
     explore.shows()
     assert explore.hover(10, 2) == "it → animal 0.64"
     explore.mask("causal")
@@ -93,8 +69,13 @@ def test_a_link_with_nothing_changed_has_no_difference(explore: Explore) -> None
     expect(explore.button(NAME)).to_have_attribute("aria-pressed", "false")
 
 
-def test_of_a_head_that_is_off_it_opens_the_head_that_changed_most(explore: Explore) -> None:
-    explore.open(off="L3 H1", at="3.1.10")
+def of_a_head_that_is_off_it_opens_the_head_that_changed_most(explore: Explore) -> None:
+    explore.button("reset all").click()
+    explore.retype(TIRED)
+    explore.layer(3).click()
+    explore.lamp(3, 1).click()
+    explore.tile(3, 1).click()
+    explore.chip(10).click()
     change = (explore.shows(heads_off=((3, 1),)).weights - run_of(Settings(TIRED)).weights).abs()
     assert not change[:4].any()
     layer, head = divmod(int(change[:, :, 1:-1, 1:-1].flatten(2).amax(-1).argmax()), change.shape[1])
@@ -114,3 +95,34 @@ def test_of_a_head_that_is_off_it_opens_the_head_that_changed_most(explore: Expl
     explore.tile(layer, (head + 1) % 12).click()
     expect(title).to_have_text(re.compile(r"^Now − original: “it” → “.+” [−+]"))
     expect(why).to_be_hidden()
+
+
+def test_its_table_has_the_signed_numbers_of_a_link_and_it_goes_with_the_last_change(explore: Explore) -> None:
+    explore.open(mask="causal", look="table_difference", at="2.0")
+    now = explore.shows(mask="causal").weights[2, 0]
+    before = run_of(Settings(TIRED)).weights[2, 0]
+    expect(explore.button(NAME)).to_have_attribute("aria-pressed", "true")
+    expect(explore.view.locator(".large .table")).to_be_visible()
+    for row, cells in enumerate(explore.table()):
+        for said, wanted in zip(cells[1:], (now - before)[row].tolist(), strict=True):
+            size, sign = float(said.lstrip("+−").replace("−", "-")), -1 if said.startswith("−") else 1
+            assert abs(sign * size - wanted) <= 0.00006
+            assert (sign < 0) == (wanted < 0)
+    it_goes_with_the_last_change(explore)
+
+
+def it_goes_with_the_last_change(explore: Explore) -> None:
+    title = explore.view.locator(".large h2")
+    explore.button("map").click()
+    explore.layer(3).click()
+    explore.tile(3, 1).click()
+    expect(title).to_contain_text("Now − original")
+    explore.button("take back: mask: causal").click()
+    explore.shows()
+    expect(explore.button(NAME)).to_be_hidden()
+    expect(title).to_have_text("“it” puts 64 % on “animal”")
+    assert explore.hover(10, 2) == "it → animal 0.64"
+    explore.wait_for_query(look=None, mask=None)
+    explore.button("undo").click()
+    explore.shows(mask="causal")
+    expect(explore.button(NAME)).to_have_attribute("aria-pressed", "false")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -13,17 +14,24 @@ from pages.implementations.timing import YARDSTICK
 from .conftest import NewTab
 from .expected import WIDE
 from .implementations_page import Implementations
-from .measures import height
+from .measures import PHONE, height
 
 ALL = list(IMPLEMENTATIONS)
 # small enough to be over in a few seconds
 SHORT: dict[str, Any] = {"n": "20", "d": "24", "h": "3", "secs": "1", "race": ["einsum", "sdpa"]}
-# and large enough not to be over before it is stopped
-LONG: dict[str, Any] = {"n": "512", "b": "2", "secs": "20", "sweep": "false"}
 
 
-def test_no_row_is_above_its_bound(implementations: Implementations) -> None:
+@pytest.mark.usefixtures("nobody_else_works")
+def test_all_give_the_same_and_are_raced_by_one_visitor_at_a_time(
+    implementations: Implementations, new_tab: NewTab
+) -> None:
     assert height(implementations.open().page) <= 2400
+    no_row_is_above_its_bound(implementations)
+    a_second_visitor_waits_until_the_first_has_stopped_his_race(implementations, new_tab(Implementations).open(**SHORT))
+    on_a_narrow_screen_one_spelling_stands_below_the_other(implementations)
+
+
+def no_row_is_above_its_bound(implementations: Implementations) -> None:
     tables = implementations.differences()
     assert len(tables) == 4
     for rows in tables:
@@ -41,9 +49,36 @@ def test_no_row_is_above_its_bound(implementations: Implementations) -> None:
         assert {row[-1] for row in rows} == {"OK"}
 
 
-@pytest.mark.usefixtures("nobody_else_works")
-def test_a_short_race_by_keyboard_runs_to_its_chart_and_table(implementations: Implementations) -> None:
-    implementations.open(**SHORT)
+def on_a_narrow_screen_one_spelling_stands_below_the_other(implementations: Implementations) -> None:
+    implementations.page.set_viewport_size(PHONE["viewport"])
+    codes = implementations.unfold("The whole classes").page.locator(".st-key-folded_classes [data-testid='stCode']")
+    expect(codes).to_have_count(2)
+    first, second = (code.bounding_box() for code in codes.all())
+    assert first is not None
+    assert second is not None
+    assert second["y"] >= first["y"] + first["height"]
+
+
+def a_second_visitor_waits_until_the_first_has_stopped_his_race(
+    implementations: Implementations, other: Implementations
+) -> None:
+    seconds = implementations.page.get_by_role("spinbutton", name="Seconds per length")
+    seconds.fill("20")  # not to be over before it is stopped
+    seconds.press("Enter")
+    implementations.wait_for_query(secs="20")
+    implementations.settled().button("Start").click()
+    expect(implementations.button("Stop")).to_be_visible()
+    expect(implementations.page.get_by_role("progressbar")).to_be_visible()
+    started_by_keyboard(other)
+    expect(other.page.get_by_text("Waiting: 1 measurement comes first")).to_be_visible()
+    implementations.button("Stop").click()
+    expect(implementations.button("Start")).to_be_enabled()
+    expect(implementations.page.locator(".sheet .notices p", has_text=re.compile("^Stopped after"))).to_be_visible()
+    expect(implementations.page.locator(".js-plotly-plot")).to_have_count(0)
+    runs_to_its_chart_and_table(other)
+
+
+def started_by_keyboard(implementations: Implementations) -> None:
     start = implementations.button("Start")
     implementations.page.get_by_role("spinbutton", name="Seconds per length").focus()
     for _ in range(6):
@@ -52,7 +87,9 @@ def test_a_short_race_by_keyboard_runs_to_its_chart_and_table(implementations: I
             break
     expect(start).to_be_focused()
     implementations.page.keyboard.press("Enter")
-    expect(implementations.page.get_by_role("progressbar")).to_be_visible()
+
+
+def runs_to_its_chart_and_table(implementations: Implementations) -> None:
     rows = implementations.raced()
     assert [row[:2] for row in rows] == [[n, name] for n in ("16", "20") for name in ("einsum", "sdpa", YARDSTICK)]
     charts = implementations.page.locator(".js-plotly-plot")
@@ -61,40 +98,3 @@ def test_a_short_race_by_keyboard_runs_to_its_chart_and_table(implementations: I
     names = charts.first.locator(".annotation-text").all_text_contents()
     assert sorted(names) == sorted(["einsum", "sdpa", f"{YARDSTICK} with maps"])
     assert "NaN" not in implementations.page.locator("body").inner_text()
-
-
-@pytest.mark.usefixtures("nobody_else_works")
-def test_a_second_visitor_waits_until_the_first_has_gone(implementations: Implementations, new_tab: NewTab) -> None:
-    other = new_tab(Implementations)
-    implementations.open(**LONG)
-    other.open(**SHORT)
-    implementations.button("Start").click()
-    expect(implementations.button("Stop")).to_be_visible()
-    other.button("Start").click()
-    expect(other.page.get_by_text("Waiting: 1 measurement comes first")).to_be_visible()
-    implementations.page.goto("about:blank")  # no more signs of life
-    assert len(other.raced()) == 6
-
-
-def test_on_a_phone_one_spelling_stands_below_the_other(new_phone: NewTab) -> None:
-    phone = new_phone(Implementations).open().unfold("The whole classes")
-    codes = phone.page.locator(".st-key-folded_classes [data-testid='stCode']")
-    expect(codes).to_have_count(2)
-    first, second = (code.bounding_box() for code in codes.all())
-    assert first is not None
-    assert second is not None
-    assert second["y"] >= first["y"] + first["height"]
-
-
-@pytest.mark.usefixtures("nobody_else_works")
-def test_a_race_is_stopped(implementations: Implementations) -> None:
-    implementations.open(**LONG)
-    implementations.button("Start").click()
-    implementations.button("Stop").click()
-    expect(implementations.button("Start")).to_be_enabled()
-    assert [told for told in implementations.notices() if told.startswith("Stopped after")]
-    expect(implementations.page.locator(".js-plotly-plot")).to_have_count(0)
-    implementations.button("Start").click()  # the place is free again
-    expect(implementations.button("Stop")).to_be_visible()
-    implementations.button("Stop").click()
-    expect(implementations.button("Start")).to_be_enabled()

@@ -34,7 +34,7 @@ def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(expl
     press("Enter")
     explore.settled()
     assert explore.focused() == "layer 3 head 2"
-    assert explore.badges() == largest(run, 3, 2, run.tokens.index("it"))
+    explore.looks_at(largest(run, 3, 2, run.tokens.index("it")))
     press("h")
     explore.settled()
     assert explore.focused() == "layer 3 head 2, hidden"
@@ -146,7 +146,7 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
     explore.settled()
     assert explore.focused() == reads(9, 14)
     explore.wait_for_query(at=["3.1.9.14"])
-    assert explore.badges() == largest(run, 3, 1, 9)
+    explore.looks_at(largest(run, 3, 1, 9))
     press("Home")
     for _ in range(20):
         press("ArrowDown")

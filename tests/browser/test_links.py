@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
-from .conftest import NewPage, NewTab
+from .conftest import NewPage
 from .expected import DEVICE, TIRED, WIDE, largest
 from .explore_page import Explore
 
@@ -45,9 +45,10 @@ TAMPERED = {
 }
 
 
-def check_everything(explore: Explore) -> None:
+def test_a_link_with_every_key_opens_the_same_picture_cold(new_page: NewPage) -> None:
+    explore = new_page(Explore).open(**EVERYTHING)
     run = explore.shows(EVERYTHING["s"], **SETTINGS)
-    assert explore.badges() == largest(run, 4, 7, 3)
+    explore.looks_at(largest(run, 4, 7, 3))
     assert explore.chips() == run.tokens
     assert not explore.notices()
     expect(explore.box).to_have_value(EVERYTHING["s"])
@@ -63,16 +64,7 @@ def check_everything(explore: Explore) -> None:
     explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in EVERYTHING.items()})
 
 
-def test_a_link_with_every_key_opens_the_same_picture_cold(explore: Explore, new_page: NewPage) -> None:
-    explore.open(**EVERYTHING)
-    check_everything(explore)
-    link = explore.page.url
-    other = new_page(Explore)
-    other.page.goto(link)
-    check_everything(other)
-
-
-def test_a_picture_made_by_hand_opens_from_its_link(explore: Explore, new_tab: NewTab) -> None:
+def test_back_and_forward_and_what_was_changed_by_hand(explore: Explore) -> None:
     explore.open()
     explore.retype(f"{TIRED} & happy")
     explore.shows(f"{TIRED} & happy")
@@ -85,20 +77,13 @@ def test_a_picture_made_by_hand_opens_from_its_link(explore: Explore, new_tab: N
     explore.chip(2).click()
     explore.settled()
     explore.wait_for_query(at=["2.1.2"], look=["linear"], off=["L2 H3"])
-    other = new_tab(Explore)
-    other.page.goto(explore.page.url)
-    run = other.shows(f"{TIRED} & happy", heads_off=((2, 3),))
-    assert other.badges() == explore.badges() == largest(run, 2, 1, 2)
-    assert other.query == explore.query
-
-
-def test_back_and_forward(explore: Explore) -> None:
-    explore.open(mask="causal")
-    explore.shows(mask="causal")
+    made = explore.page.url
     explore.page.goto(f"{explore.url}/?mask=window&w=2")
     explore.shows(mask="window:2")
     explore.page.go_back()
-    explore.shows(mask="causal")
+    run = explore.shows(f"{TIRED} & happy", heads_off=((2, 3),))
+    explore.looks_at(largest(run, 2, 1, 2))
+    assert explore.page.url == made
     explore.page.go_forward()
     explore.shows(mask="window:2")
     explore.lamp(3, 5).click()
@@ -108,14 +93,14 @@ def test_back_and_forward(explore: Explore) -> None:
 def test_tampered_values_fall_back_and_have_a_sentence_each(explore: Explore) -> None:
     explore.open(**{key: value for key, (value, _) in TAMPERED.items()}, unknown="1")
     run = explore.shows()
-    assert explore.badges() == largest(run, 3, 1, run.tokens.index("it"))
+    explore.looks_at(largest(run, 3, 1, run.tokens.index("it")))
     for key, (value, instead) in TAMPERED.items():
         notice = next(one for one in explore.notices() if one.startswith(f"The link says {key}={value}, "))
         assert notice.endswith(f"which cannot be used here; {instead} is used instead.")
     assert len(explore.notices()) == len(TAMPERED)
     explore.tile(3, 2).locator(".square").click()
     explore.settled()
-    assert not explore.notices()
+    expect(explore.view.locator(".notices p")).to_have_count(0)
     explore.wait_for_query(**dict.fromkeys(TAMPERED) | {"at": "3.2"})
     explore.open(t="nan", off=["L1 H1", "L1 H99"], mask="window", w="100000")
     said = {notice.split(",")[0].removeprefix("The link says ") for notice in explore.notices()}
@@ -124,36 +109,38 @@ def test_tampered_values_fall_back_and_have_a_sentence_each(explore: Explore) ->
 
 
 def test_a_link_never_passes_6000_bytes_and_leaves_out_a_pinned_picture_first(explore: Explore) -> None:
+    a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore)
+    notices = explore.view.locator(".notices p")
     long = "ж" * 1990 + " it"  # six bytes a letter in a link
-    explore.open()
     explore.retype(long)
     explore.shows(long)
-    assert explore.notices() == ["The full link would be longer than 6,000 bytes, so it omits the sentence."]
+    expect(notices).to_have_text(["The full link would be longer than 6,000 bytes, so it omits the sentence."])
     explore.wait_for_query(s=None)
     assert len(urlsplit(explore.page.url).query) <= 6000
     expect(explore.box).to_have_value(long)
     explore.retype("short again")
     explore.shows("short again")
     explore.wait_for_query(s=["short again"])
-    assert not explore.notices()
+    expect(notices).to_have_count(0)
 
     long = "ж" * 600
     explore.retype(long)
     explore.shows(long)
     explore.button("pin").click()
     explore.settled()
-    assert explore.notices() == ["The full link would be longer than 6,000 bytes, so it omits the pinned picture."]
+    expect(notices).to_have_text(["The full link would be longer than 6,000 bytes, so it omits the pinned picture."])
     expect(explore.view.locator(".pinned")).to_be_visible()
     explore.wait_for_query(pin=None, s=[long])
     explore.retype("it is short")
     explore.shows("it is short")
     explore.page.wait_for_url(lambda url: "pin=" in url)
-    assert not explore.notices()
+    expect(notices).to_have_count(0)
 
 
-def test_a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore: Explore) -> None:
+def a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore: Explore) -> None:
     explore.open(s="x" * 25_000, look="root_" * 2000)
     explore.shows()
+    expect(explore.view.locator(".notices p")).to_have_count(4)
     refused, looked, cut, omits = explore.notices()
     assert refused.startswith("A sentence may have 12,000 characters, this one has 24,000 or more; shorten it.")
     assert looked.startswith("The link says look=root_root_")
@@ -165,4 +152,4 @@ def test_a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore: Explore) ->
     explore.retype("it is short")
     explore.shows("it is short")
     explore.wait_for_query(s=["it is short"])
-    assert not explore.notices()
+    expect(explore.view.locator(".notices p")).to_have_count(0)

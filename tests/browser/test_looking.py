@@ -64,7 +64,7 @@ def channels_and_flow_follow(explore: Explore) -> None:
         press(step)
     explore.settled()
     explore.wait_for_query(at="3.1.2", view="flow")
-    assert explore.badges() == largest(run, 3, 1, 2)
+    explore.looks_at(largest(run, 3, 1, 2))
     expect(said).to_have_text("".join(told("flow", "0.0.2", "flow")["said"]))
     explore.button("attention × value norm").click()
     expect(said).to_have_text("".join(told("flow", "0.0.2", "flow.norm")["said"]))
@@ -96,7 +96,7 @@ def heads_are_opened_by_a_measure(explore: Explore) -> None:
     )
     known.get_by_role("button").click()
     explore.wait_for_query(at=f"{layer}.{head}.2.3", view="heads")
-    assert explore.badges() == largest(run, layer, head, 2)
+    explore.looks_at(largest(run, layer, head, 2))
     expect(rows.first).to_have_class("here")
     view.get_by_role("button", name="entropy", exact=True).click()
     explore.wait_for_query(view="heads.previous.entropy.by-entropy")
@@ -133,37 +133,31 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
     row = run.tokens.index("it")
     for layer in (0, 5, 3):
         explore.layer(layer).click()
-        explore.settled()
-        assert explore.heads() == [f"{layer}.{head}" for head in range(12)]
-        assert explore.badges() == largest(run, layer, 1, row)
+        explore.has_heads([f"{layer}.{head}" for head in range(12)])
+        explore.looks_at(largest(run, layer, 1, row))
         expect(explore.layer(layer)).to_have_attribute("aria-pressed", "true")
         explore.wait_for_query(at=f"{layer}.1" if layer != 3 else None)
     for head in (0, 11, 7):
         explore.tile(3, head).locator(".square").click()
         explore.settled()
         expect(explore.place).to_contain_text(f"layer 3, head {head} ")
-        assert explore.badges() == largest(run, 3, head, row)
+        explore.looks_at(largest(run, 3, head, row))
     for head in (0, 2, 3, 4, 5, 6, 7, 8, 9):
         explore.tile(3, head).locator(".square").click()
-    explore.settled()
-    assert explore.badges() == largest(run, 3, 9, row)
+    explore.looks_at(largest(run, 3, 9, row))
     explore.wait_for_query(at="3.9")
 
     explore.button("all 72 heads").click()
-    explore.settled()
-    assert explore.heads() == [f"{layer}.{head}" for layer in range(6) for head in range(12)]
-    for number in range(72):
-        expect(explore.view.locator(".tile").nth(number)).to_be_visible()
+    explore.has_heads([f"{layer}.{head}" for layer in range(6) for head in range(12)])
+    assert explore.view.locator(".tile").evaluate_all("tiles => tiles.every((tile) => tile.checkVisibility())")
     large, press = explore.view.locator(".panel.large"), explore.page.keyboard.press
     expect(large).to_be_hidden()
     explore.tile(5, 8).locator(".square").click()
-    explore.settled()
-    assert explore.badges() == largest(run, 5, 8, run.tokens.index("it"))
+    explore.looks_at(largest(run, 5, 8, run.tokens.index("it")))
     explore.wait_for_query(look=["all_open"], at=["5.8"])
     for key, layer, head in (("ArrowLeft", 5, 7), ("ArrowUp", 4, 7), ("ArrowRight", 4, 8), ("ArrowDown", 5, 8)):
         press(key)
-        explore.settled()
-        assert explore.badges() == largest(run, layer, head, run.tokens.index("it"))
+        explore.looks_at(largest(run, layer, head, run.tokens.index("it")))
     explore.opened("view")
     press("Escape")  # closes the menu first
     expect(large).to_be_visible()
@@ -177,8 +171,7 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
     expect(explore.view.locator(".tile:not(.faded)")).to_have_count(kinds.count("word before"))
     back.click()
     explore.layer(2).click()
-    explore.settled()
-    assert explore.heads() == [f"2.{head}" for head in range(12)]
+    explore.has_heads([f"2.{head}" for head in range(12)])
 
     explore.layer(3).click()
     explore.tile(3, 1).locator(".square").click()
@@ -187,55 +180,23 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
         explore.settled()
         expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
         assert explore.view.locator(".large .who").inner_text() == run.tokens[row]
-        assert explore.badges() == largest(run, 3, 1, row)
+        explore.looks_at(largest(run, 3, 1, row))
         explore.wait_for_query(at=f"3.1.{row}")
     explore.click_cell(4, 6)
     explore.settled()
     explore.wait_for_query(at="3.1.4.6")
-    assert explore.badges() == largest(run, 3, 1, 4)
+    explore.looks_at(largest(run, 3, 1, 4))
     channels_and_flow_follow(explore)
     heads_are_opened_by_a_measure(explore)
 
 
-def test_sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> None:
-    explore.open()
-    run = explore.shows()
-    it, animal, street = (run.tokens.index(word) for word in ("it", "animal", "street"))
-    explore.button("sort heads by “it” → “animal”").click()
-    explore.settled()
-    assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, animal)]
-    expect(explore.view.locator(".tile").first).to_have_attribute("aria-label", "layer 3 head 1")
-    explore.click_cell(it, street)
-    explore.settled()
-    assert explore.heads() == [f"3.{head}" for head in given(run, 3, it, street)]
-    expect(explore.button("sort heads by “it” → “street”")).to_have_attribute("aria-pressed", "true")
-    explore.chip(street).click()
-    explore.settled()
-    best = int(run.weights[3, 1, street].argmax())
-    assert explore.heads() == [f"3.{head}" for head in given(run, 3, street, best)]
-    explore.button(f"sort heads by “street” → “{run.tokens[best]}”").click()
-    explore.settled()
-    assert explore.heads() == [f"3.{head}" for head in range(12)]
-
-    head, row = 7, it
-    explore.tile(3, head).locator(".square").click()
-    explore.chip(row).click()
-    explore.settled()
-    expect(explore.view.locator(".sum")).to_be_hidden()
-    explore.button("show [CLS] [SEP]").click()
-    explore.settled()
-    weights = run.weights[3, head, row]
-    shown, whole = float(weights[1:-1].double().sum()), float(weights.double().sum())
-    assert explore.view.locator(".sum").inner_text() == (
-        f"{round(100 * (whole - shown))} % of this row’s weight goes to [CLS] and [SEP], which are not shown; "
-        f"what is shown sums to {shown:.2f}."
-    )
-    expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
-    assert explore.hover(row, 2) == f"it → animal {float(weights[2]):.2f}"
-    assert explore.hover(1, 1).startswith("the → the ")
+def test_hidden_sorted_and_pinned_heads_are_only_for_looking(explore: Explore) -> None:
+    hide_solo_and_scales_are_only_for_looking(explore)
+    sort_by_the_row_in_focus_and_without_special_tokens(explore)
+    pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore)
 
 
-def test_hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
+def hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     explore.open()
     before = explore.shows()
     explore.tile(3, 4).locator(".square").click()
@@ -273,8 +234,46 @@ def test_hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     explore.wait_for_query(look=None)
 
 
-def test_pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: Explore) -> None:
-    explore.open()
+def sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> None:
+    explore.tile(3, 1).locator(".square").click()
+    run = explore.shows()
+    it, animal, street = (run.tokens.index(word) for word in ("it", "animal", "street"))
+    explore.button("sort heads by “it” → “animal”").click()
+    explore.has_heads([f"3.{head}" for head in given(run, 3, it, animal)])
+    expect(explore.view.locator(".tile").first).to_have_attribute("aria-label", "layer 3 head 1")
+    explore.click_cell(it, street)
+    explore.has_heads([f"3.{head}" for head in given(run, 3, it, street)])
+    expect(explore.button("sort heads by “it” → “street”")).to_have_attribute("aria-pressed", "true")
+    explore.chip(street).click()
+    explore.settled()
+    best = int(run.weights[3, 1, street].argmax())
+    explore.has_heads([f"3.{head}" for head in given(run, 3, street, best)])
+    explore.button(f"sort heads by “street” → “{run.tokens[best]}”").click()
+    explore.has_heads([f"3.{head}" for head in range(12)])
+
+    head, row = 7, it
+    explore.tile(3, head).locator(".square").click()
+    explore.chip(row).click()
+    explore.settled()
+    expect(explore.view.locator(".sum")).to_be_hidden()
+    explore.button("show [CLS] [SEP]").click()
+    explore.settled()
+    weights = run.weights[3, head, row]
+    shown, whole = float(weights[1:-1].double().sum()), float(weights.double().sum())
+    assert explore.view.locator(".sum").inner_text() == (
+        f"{round(100 * (whole - shown))} % of this row’s weight goes to [CLS] and [SEP], which are not shown; "
+        f"what is shown sums to {shown:.2f}."
+    )
+    expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
+    assert explore.hover(row, 2) == f"it → animal {float(weights[2]):.2f}"
+    assert explore.hover(1, 1).startswith("the → the ")
+
+
+def pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: Explore) -> None:
+    explore.button("show [CLS] [SEP]").click()
+    explore.tile(3, 1).locator(".square").click()
+    explore.wait_for_query(look=None)
+    explore.settled()
     expect(explore.view.locator(".pinned")).to_be_hidden()
     explore.button("pin").click()
     explore.settled()

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from pages.kit.picture.settings import Settings
 
-from .conftest import NewPage
+from .held import holds_back, say
 from .masks_page import WORDS, Masks
 from .tab import TWO_FRAMES
 from .test_masks import check_weights, painting
@@ -25,8 +25,20 @@ SLOW = """(late) => {
 
 
 def test_each_stroke_and_each_click_is_asked_once_and_joins_may_be_fast(masks: Masks) -> None:
-    masks.open(mask="causal")
+    long = " & ".join(f"!sinks:{number}" for number in range(10, 26))
+    masks.open(mask="combination", rule=long)
+    masks.shows(long)
+    masks.button("or").click()
+    masks.card("dilated 3 2").click()
+    expect(masks.view.locator(".notices")).to_contain_text("takes more than 200 characters as a rule")
+    masks.shows(long)
+    masks.card("causal").click()
     masks.shows("causal")
+    expect(masks.view.locator(".notices p")).to_have_count(0)
+    each_is_asked_once(masks)
+
+
+def each_is_asked_once(masks: Masks) -> None:
     asked = masks.page.evaluate(ASKED)
     masks.click(4, 0)
     painted = masks.shows("causal", painting([(4, 0)]))
@@ -42,7 +54,7 @@ def test_each_stroke_and_each_click_is_asked_once_and_joins_may_be_fast(masks: M
     masks.card("causal").click()
     masks.shows("causal")
     masks.click(4, 0)
-    check_weights(masks, masks.shows("causal", painted.painted))
+    masks.shows("causal", painted.painted)
     masks.cell.focus()
     masks.page.keyboard.press("ArrowDown")
     masks.settled()
@@ -55,12 +67,40 @@ def test_each_stroke_and_each_click_is_asked_once_and_joins_may_be_fast(masks: M
     expect(masks.rule).to_have_value("causal & window:3")
     masks.button("or").click()
     masks.card("sinks 1").click()
-    check_weights(masks, masks.shows("causal & window:3 | sinks:1"))
+    masks.shows("causal & window:3 | sinks:1")
     masks.wait_for_query(mask="combination", rule="causal & window:3 | sinks:1")
 
 
-def test_strokes_faster_than_their_answers_and_one_that_goes_on_are_not_lost(masks: Masks) -> None:
-    masks.open()
+def test_the_newest_holds_and_no_stroke_is_lost(masks: Masks) -> None:
+    the_newest_of_the_view_and_of_the_controls_below_holds(masks)
+    strokes_faster_than_their_answers_and_one_that_goes_on_are_not_lost(masks)
+
+
+def the_newest_of_the_view_and_of_the_controls_below_holds(masks: Masks) -> None:
+    masks.open(pos="none")  # so the controls are unfolded
+    masks.card("window 3").click()
+    masks.settled(Settings(WORDS, "window:3", position="none").digest)
+    masks.position("rotary").click()
+    masks.settled(Settings(WORDS, "window:3", position="rotary").digest)
+    masks.view.get_by_role("button", name="layer 0 head 2", exact=True).click()
+    masks.wait_for_query(off="L0 H2", pos="rotary")
+    masks.button("all on").click()
+    masks.card("prefix 2").click()
+    masks.position("as trained").click()
+    masks.shows("prefix:2")
+    masks.click(5, 5)
+    masks.shows("prefix:2", painting([(5, 5)]))
+    masks.button("combine").click()
+    masks.view.get_by_role("textbox", name="Painted on the rule").fill("causal")
+    masks.page.keyboard.press("Enter")
+    check_weights(masks, masks.shows("causal", painting([(5, 5)])))
+    masks.wait_for_query(mask="painted", on="causal", p=painting([(5, 5)]), pos=None)
+
+
+def strokes_faster_than_their_answers_and_one_that_goes_on_are_not_lost(masks: Masks) -> None:
+    masks.button("clear").click()
+    masks.card("full").click()
+    masks.shows("none", "")
     masks.page.evaluate(SLOW, 300)
     masks.click(0, 0)
     masks.page.mouse.move(*masks.place(2, 0))
@@ -82,52 +122,19 @@ def test_strokes_faster_than_their_answers_and_one_that_goes_on_are_not_lost(mas
     for number, (row, key) in enumerate(cells, 1):
         masks.click(row, key)
         expect(masks.counted).to_have_text(f"{number} of 36 blocked")
-    check_weights(masks, masks.shows("none", painting(cells)))
+    masks.shows("none", painting(cells))
     for _ in cells[4:]:
         masks.button("undo").click()
     check_weights(masks, masks.shows("none", painting(cells[:4])))
 
 
-def test_a_rule_that_would_be_too_long_is_said_and_the_mask_stays(masks: Masks) -> None:
-    long = " & ".join(f"!sinks:{number}" for number in range(10, 26))
-    masks.open(mask="combination", rule=long)
-    masks.shows(long)
-    masks.button("or").click()
-    masks.card("dilated 3 2").click()
-    expect(masks.view.locator(".notices")).to_contain_text("takes more than 200 characters as a rule")
-    masks.shows(long)
-    masks.card("causal").click()
-    masks.shows("causal")
-    assert masks.notices() == []
-
-
-def test_the_newest_of_the_view_and_of_the_controls_below_holds(masks: Masks) -> None:
-    masks.open(pos="none")  # so the controls are unfolded
-    masks.card("window 3").click()
-    masks.settled(Settings(WORDS, "window:3", position="none").digest)
-    masks.position("rotary").click()
-    masks.settled(Settings(WORDS, "window:3", position="rotary").digest)
-    masks.view.get_by_role("button", name="layer 0 head 2", exact=True).click()
-    masks.wait_for_query(off="L0 H2", pos="rotary")
-    masks.button("all on").click()
-    masks.card("prefix 2").click()
-    masks.position("as trained").click()
-    masks.shows("prefix:2")
-    masks.click(5, 5)
-    masks.shows("prefix:2", painting([(5, 5)]))
-    masks.button("combine").click()
-    masks.view.get_by_role("textbox", name="Painted on the rule").fill("causal")
-    masks.page.keyboard.press("Enter")
-    check_weights(masks, masks.shows("causal", painting([(5, 5)])))
-    masks.wait_for_query(mask="painted", on="causal", p=painting([(5, 5)]), pos=None)
-
-
-def test_what_is_painted_on_the_first_picture_is_kept(new_page: NewPage) -> None:
-    masks = new_page(Masks)
+def test_what_is_painted_on_the_first_picture_is_kept(masks: Masks) -> None:
+    holds_back(masks, from_the_start=True)
     masks.page.goto(f"{masks.url}/masks?s=can+you+can+that&at=0.3", wait_until="commit")
     masks.page.wait_for_selector("#headlight-early", state="attached")
     masks.click(1, 2)
     expect(masks.counted).to_have_text("1 of 36 blocked")
+    say(masks)
     masks.page.wait_for_selector("#headlight-early", state="detached")
     settings = masks.shows("none", painting([(1, 2)]))
     check_weights(masks, settings)

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
+from pages.kit.draw.pages import PAGES
+
 from .conftest import NewTab
 from .expected import written
 from .explore_page import Explore
 from .measures import scrolls_sideways
+
+FITS = """map => {
+  const { left, right } = map.getBoundingClientRect();
+  return left >= 0 && right <= innerWidth;
+}"""
 
 
 def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) -> None:
@@ -22,13 +29,30 @@ def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) 
         assert box["x"] + box["width"] <= 375
         assert box["y"] + box["height"] <= 812
     assert explore.page.evaluate("document.documentElement.scrollWidth") <= 375
-    assert explore.heads() == [f"3.{head}" for head in range(12)]
+    explore.has_heads([f"3.{head}" for head in range(12)])
 
+    bubble = explore.view.locator(".large .bubble")
+    expect(bubble).to_be_hidden()
+    for row, key in [(10, 14), (1, 0), (10, 2)]:
+        explore.page.touchscreen.tap(*explore.middle(explore.cell, row, key))
+        expect(bubble).to_have_text(
+            f"{run.tokens[row]} → {run.tokens[key]} {written(float(run.weights[3, 1, row, key]))}"
+        )
+        box = bubble.bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 375
     explore.page.touchscreen.tap(*explore.middle(explore.cell, 10, 8))
     explore.settled()
     expect(explore.view.locator(".large .readout")).to_have_text(
         f"it → street {written(float(run.weights[3, 1, 10, 8]))}"
     )
+    explore.position("none")
+    moved = explore.shows(position="none")
+    expect(bubble).to_have_text(f"it → street {written(float(moved.weights[3, 1, 10, 8]))}")
+    explore.position("as trained")
+    explore.shows()
+    explore.change("Take the order away").get_by_role("button", name="done").tap()
     explore.tile(3, 7).locator(".square").tap()
     explore.settled()
     expect(explore.place).to_contain_text("layer 3, head 7 ")
@@ -51,13 +75,10 @@ def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
       (style) => style.transitionDuration !== "0s" || style.animationName !== "none").length"""
     assert explore.view.evaluate(moving) == 0
 
+    large = explore.view.locator(".large .map")
     for width, height in ((320, 640), (800, 600), (1920, 1080)):
         explore.page.set_viewport_size({"width": width, "height": height})
-        explore.settled()
-        box = explore.view.locator(".large .map").bounding_box()
-        assert box
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
+        explore.until(lambda: large.evaluate(FITS), "the map is as narrow as its window")
         assert scrolls_sideways(explore.page) == 0
         assert explore.hover(10, 2) == "it → animal 0.64"
 
@@ -65,16 +86,17 @@ def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
     explore.page.keyboard.press("p")
     explore.wait_for_query(big=["true"])
     explore.settled()
-    large = explore.view.locator(".large .map")
+    expect(explore.view.locator(".all-heads")).to_be_hidden()
     box = large.bounding_box()
     assert box
     assert box["y"] >= 50
     assert box["y"] + box["height"] <= 720
     assert len(explore.chips()) == 15
     assert float(large.get_attribute("data-number") or 0) >= 16
-    expect(explore.view.locator(".all-heads")).to_be_hidden()
-    explore.page.get_by_role("link", name="Train", exact=True).click()
-    expect(explore.page.locator(".st-key-stage .question h1")).to_have_text("Can it learn this?", use_inner_text=False)
+    explore.page.get_by_role("link", name="Texts", exact=True).click()
+    expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(
+        PAGES["texts"].question, use_inner_text=False
+    )
     expect(explore.page.locator("html")).to_have_class("projector")
     explore.wait_for_query(big=["true"])
     explore.page.go_back()

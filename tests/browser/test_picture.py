@@ -35,6 +35,22 @@ PIXELS = """(canvas, points) => {
     return [...data.slice(4 * (py * width + px), 4 * (py * width + px) + 3)];
   });
 }"""
+# How many pixels of the layer over the map are painted left of the cells, and above them.
+PAINTED = """over => {
+  const { width, height } = over;
+  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(over, 0, 0);
+  const { data } = copy.getImageData(0, 0, width, height);
+  const scale = width / over.clientWidth;
+  const found = [0, 0];
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) {
+      if (!data[4 * (y * width + x) + 3]) continue;
+      if (x / scale < LEFT) found[0] += 1;
+      else if (y / scale < TOP) found[1] += 1;
+    }
+  return found;
+}"""
 
 
 def bytes_of(run: Run, layer: int, head: int) -> list[list[int]]:
@@ -46,8 +62,15 @@ def brightness(colour: list[int]) -> float:
     return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
 
 
-def test_the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
+def test_the_picture_is_the_cores_numbers(explore: Explore) -> None:
     explore.open()
+    the_default_picture_and_what_it_reads_out(explore)
+    pixels_are_the_palette_at_the_weights_and_the_table_has_four_digits(explore)
+    the_row_and_column_pointed_at_are_named_on_a_long_map(explore)
+    every_preset_is_one_click_away(explore)
+
+
+def the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
     run = explore.shows()
     row = run.tokens.index("it")
     assert explore.chips() == run.tokens
@@ -55,7 +78,7 @@ def test_the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
     expect(explore.tile(3, 1)).to_have_attribute("aria-selected", "true")
     expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
     assert explore.view.locator(".large .who").inner_text() == "it"
-    assert explore.badges() == largest(run, 3, 1, row)
+    explore.looks_at(largest(run, 3, 1, row))
     assert explore.badges()[0] == "animal 0.64"
     assert "street 0.05" in explore.badges()
     assert explore.figures()[:3] == ["1.000", "0 of 72", "1.000000"]
@@ -86,35 +109,33 @@ def test_the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
     explore.page.mouse.click(left - 20, top + side / 2)  # a label stands for its row
     explore.settled()
     expect(explore.chip(1)).to_have_attribute("aria-pressed", "true")
-    assert explore.badges() == largest(run, 3, 1, 1)
+    explore.looks_at(largest(run, 3, 1, 1))
 
 
-def test_pixels_are_the_palette_at_the_weights_and_the_table_has_four_digits(explore: Explore) -> None:
-    explore.open()
+def pixels_are_the_palette_at_the_weights_and_the_table_has_four_digits(explore: Explore) -> None:
     run = explore.shows()
     rows = bytes_of(run, 3, 1)
     for scale, button in SCALES:
         explore.button(button).click()
-        explore.settled()
+        expect(explore.button(button)).to_have_attribute("aria-pressed", "true")
         check_map(explore, rows, scale, max(map(max, rows)) if scale == "own" else 255)
     explore.button("show small weights").click()
     for layer in (3, 0):
         explore.layer(layer).click()
+        explore.has_heads([f"{layer}.{head}" for head in range(12)])
         explore.settled()
         check_tiles(explore, run, layer)
 
     explore.layer(3).click()
     explore.button("table").click()
-    explore.settled()
+    expect(explore.view.locator(".large .map")).to_be_hidden()
     run = explore.shows()
     wanted = [
         [token, *(f"{weight:.4f}" for weight in row)]
         for token, row in zip(run.tokens, run.weights[3, 1].tolist(), strict=True)
     ]
-    assert explore.table() == wanted
-    expect(explore.view.locator(".large .map")).to_be_hidden()
+    explore.until(lambda: explore.table() == wanted, "the table has the weights")
     explore.button("map").click()
-    explore.settled()
     expect(explore.view.locator(".large .map")).to_be_visible()
 
 
@@ -145,8 +166,9 @@ def check_tiles(explore: Explore, run: Run, layer: int) -> None:
     assert explore.view.locator(".heads-holder canvas").evaluate(PIXELS, points) == wanted
 
 
-def test_every_preset_is_one_click_away(explore: Explore) -> None:
-    explore.open(s="something else")
+def every_preset_is_one_click_away(explore: Explore) -> None:
+    explore.retype("something else")
+    explore.shows("something else")
     for text in PRESETS:
         explore.button(text).click()
         run = explore.shows(text)
@@ -156,3 +178,23 @@ def test_every_preset_is_one_click_away(explore: Explore) -> None:
         if text == WIDE:
             shown = dict(badge.rsplit(" ", 1) for badge in explore.badges())
             assert (shown["animal"], shown["street"]) == ("0.27", "0.13")
+
+
+def the_row_and_column_pointed_at_are_named_on_a_long_map(explore: Explore) -> None:
+    explore.hover(4, 9)
+    assert painted(explore) == [0, 0], "every token stands there already"
+    explore.retype(text := "it was the age of wisdom and of light " * 9)
+    explore.shows(text)
+    explore.hover(41, 30)
+    assert min(painted(explore)) > 20
+    explore.page.mouse.move(2, 2)
+    assert painted(explore) == [0, 0]
+
+
+def painted(explore: Explore) -> list[int]:
+    box = explore.view.locator(".large .map").bounding_box()
+    x, y = explore.middle(explore.cell, 0, 0)
+    assert box
+    script = PAINTED.replace("LEFT", str(x - box["x"] - 4)).replace("TOP", str(y - box["y"] - 4))
+    found: list[int] = explore.view.locator(".large .map canvas.over").evaluate(script)
+    return found

@@ -10,7 +10,6 @@ from pages.shapes import exercise
 from pages.shapes.own_lines import GAPS, last_line
 from pages.shapes.reshape_lessons import LESSONS
 
-from .conftest import NewTab
 from .expected import TIRED, WIDE
 from .shapes_page import Shapes, check_readout, check_side, listed, read, step_of, steps_of
 
@@ -28,9 +27,19 @@ BEATS = """() => {
 }"""
 
 
-def test_steps_by_mouse_of_two_implementations_side_by_side_and_of_one_head(shapes: Shapes) -> None:
-    first, second, *_, last = steps_of("efficient")
+def test_steps_heads_and_cells_by_mouse_and_keyboard(shapes: Shapes) -> None:
+    shapes.run_first(f"({BEATS})()")
     shapes.open(step="x")
+    steps_by_mouse_of_two_implementations_side_by_side_and_of_one_head(shapes)
+    play_advances_and_pause_stops(shapes)
+    a_head_by_its_button_and_by_its_tile_and_a_cell_by_mouse(shapes)
+    a_cell_by_the_arrow_keys(shapes)
+    all_steps_by_keyboard(shapes)
+    what_a_mask_forbids_is_no_number(shapes)
+
+
+def steps_by_mouse_of_two_implementations_side_by_side_and_of_one_head(shapes: Shapes) -> None:
+    first, second, *_, last = steps_of("efficient")
     back, on = shapes.button("◀ back"), shapes.button("next ▶")
     shapes.drawn(first.name)
     expect(back).to_be_disabled()
@@ -87,36 +96,11 @@ def test_steps_by_mouse_of_two_implementations_side_by_side_and_of_one_head(shap
     shapes.settled("weights.head5")
 
 
-def test_all_steps_by_keyboard(shapes: Shapes) -> None:
-    shapes.open(impl="sequence_first", step="x", mask="causal")
-    made = {step.name: step for step in steps_of("sequence_first", settings=Settings(TIRED, "causal"))}
-    steps = [made[name] for name in listed(tuple(made.values()))]
-    press = shapes.page.keyboard.press
-    shapes.lines.focus()
-    for number, step in enumerate(steps):
-        shapes.drawn(step.name)
-        check_side(shapes.says(), "sequence_first", step)
-        expect(shapes.view.locator(".count")).to_have_text(f"step {number + 1} of {len(steps)}")
-        assert shapes.chosen() == [str(number + 1), step.name]
-        expect(shapes.lines).to_have_attribute("aria-activedescendant", f"step-{number}")
-        press("ArrowDown")
-    shapes.drawn("out")
-    press("Home")
-    shapes.drawn("x")
-    press("ArrowUp")
-    shapes.drawn("x")
-    press("End")
-    shapes.drawn("out")
-    press("ArrowUp")
-    shapes.drawn("out.project")
-    shapes.settled("out.project")
-    expect(shapes.lines).to_be_focused()
-    shapes.page.wait_for_url("**step=out.project**")
-
-
-def test_play_advances_and_pause_stops(shapes: Shapes) -> None:
-    shapes.run_first(f"({BEATS})()")
-    shapes.open(step="joined")
+def play_advances_and_pause_stops(shapes: Shapes) -> None:
+    shapes.choose("Implementation", "efficient")
+    expect(shapes.view).to_have_attribute("data-shown", "efficient")
+    shapes.option("joined").click()
+    shapes.drawn("joined")
     beat = "() => window.beat()"
     shapes.button("play").click()
     expect(shapes.button("pause")).to_have_attribute("aria-pressed", "true")
@@ -127,17 +111,22 @@ def test_play_advances_and_pause_stops(shapes: Shapes) -> None:
     shapes.settled("out")
     shapes.button("play").click()  # at the end it begins anew
     shapes.drawn("x")
-    for name in listed(steps_of("efficient"))[1:]:
+    for name in listed(steps_of("efficient"))[1:4]:
         assert shapes.page.evaluate(beat) == 1
         shapes.drawn(name)
+    shapes.option("joined").click()
+    shapes.drawn("joined")
+    assert shapes.page.evaluate(beat) == 1
+    shapes.drawn("out")
     assert shapes.page.evaluate(beat) == 1
     expect(shapes.button("play")).to_have_attribute("aria-pressed", "false")
     assert shapes.page.evaluate(beat) == 0, "after the last step it ends by itself"
     shapes.settled("out")
 
 
-def test_a_head_by_its_button_and_by_its_tile_and_a_cell_by_mouse(shapes: Shapes) -> None:
-    shapes.open(step="q.transpose")
+def a_head_by_its_button_and_by_its_tile_and_a_cell_by_mouse(shapes: Shapes) -> None:
+    shapes.option("q.transpose").click()
+    shapes.drawn("q.transpose")
     shapes.head(7).click()
     shapes.settled()
     expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
@@ -178,9 +167,10 @@ def test_a_head_by_its_button_and_by_its_tile_and_a_cell_by_mouse(shapes: Shapes
     assert "key “animal”" in shapes.readout()
 
 
-def test_a_cell_by_the_arrow_keys(shapes: Shapes) -> None:
-    shapes.open(step="weights", at="3.1.10.2")
+def a_cell_by_the_arrow_keys(shapes: Shapes) -> None:
     cell = shapes.side().locator(".plane .cell")
+    expect(cell).to_have_attribute("aria-colindex", "3")
+    expect(cell.locator("..")).to_have_attribute("aria-rowindex", "11")
     cell.focus()
     press = shapes.page.keyboard.press
     for key, row, column in (
@@ -201,14 +191,49 @@ def test_a_cell_by_the_arrow_keys(shapes: Shapes) -> None:
     assert "at=3.1.0.0" in shapes.page.url
 
 
-def test_what_a_mask_forbids_is_no_number(shapes: Shapes) -> None:
-    shapes.open(step="masked", mask="causal", at="3.1.2.9")
-    assert ": −∞: not allowed · [0, 1, 2, 9] lies at place " in shapes.readout()
+def all_steps_by_keyboard(shapes: Shapes) -> None:
+    shapes.choose("Implementation", "sequence_first")
+    expect(shapes.view).to_have_attribute("data-shown", "sequence_first")
+    shapes.controls("Mask").get_by_role("radio", name="causal", exact=True).click()
+    shapes.shows(mask="causal")
+    shapes.page.keyboard.press("Escape")
+    shapes.option("x").click()
+    made = {step.name: step for step in steps_of("sequence_first", settings=Settings(TIRED, "causal"))}
+    steps = [made[name] for name in listed(tuple(made.values()))]
+    press = shapes.page.keyboard.press
+    shapes.lines.focus()
+    for number, step in enumerate(steps):
+        shapes.drawn(step.name)
+        check_side(shapes.says(), "sequence_first", step)
+        expect(shapes.view.locator(".count")).to_have_text(f"step {number + 1} of {len(steps)}")
+        assert shapes.chosen() == [str(number + 1), step.name]
+        expect(shapes.lines).to_have_attribute("aria-activedescendant", f"step-{number}")
+        press("ArrowDown")
+    shapes.drawn("out")
+    press("Home")
+    shapes.drawn("x")
+    press("ArrowUp")
+    shapes.drawn("x")
+    press("End")
+    shapes.drawn("out")
+    press("ArrowUp")
+    shapes.drawn("out.project")
+    shapes.settled("out.project")
+    expect(shapes.lines).to_be_focused()
+    shapes.page.wait_for_url("**step=out.project**")
+
+
+def what_a_mask_forbids_is_no_number(shapes: Shapes) -> None:
+    shapes.option("masked").click()
+    shapes.settled("masked")
+    shapes.click_cell(2, 9)
+    assert ": −∞: not allowed · [2, 9, 0, 1] lies at place " in shapes.readout()  # of this layout
     assert "NaN" not in shapes.page.locator("body").inner_text()
 
 
-def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_tab: NewTab) -> None:
+def test_a_link_opens_the_same_once_more(shapes: Shapes) -> None:
     shapes.open()
+    a_lesson_by_a_click(shapes)
     shapes.box.fill(WIDE)
     shapes.shows(WIDE)
     shapes.choose("Implementation", "sdpa")
@@ -219,23 +244,63 @@ def test_the_link_opens_the_same_elsewhere(shapes: Shapes, new_tab: NewTab) -> N
     shapes.head(3).click()
     shapes.click_cell(4, 8)
     shapes.settled("k")
-    link = shapes.page.url
-    other = new_tab(Shapes)
-    other.page.goto(link)
-    other.shows(WIDE)
-    for number in (0, 1):
-        assert other.says(number) == shapes.says(number)
-        assert other.readout(number) == shapes.readout(number)
-    assert read(other.readout())["index"] == (0, 3, 4, 8)
-    check_side(other.says(1), "naive", step_of("naive", "k", 5, Settings(WIDE)))
-    assert other.chosen() == shapes.chosen()
-    expect(other.head(3)).to_have_attribute("aria-pressed", "true")
-    assert other.page.url == link
-    assert other.notices() == []
+    expect(shapes.lesson).to_contain_text("head 3")
+    link, lesson = shapes.page.url, shapes.lesson.inner_text()
+    said = [(shapes.says(number), shapes.readout(number)) for number in (0, 1)]
+    chosen = shapes.chosen()
+    shapes.visit(link).shows(WIDE)
+    assert [(shapes.says(number), shapes.readout(number)) for number in (0, 1)] == said
+    assert read(shapes.readout())["index"] == (0, 3, 4, 8)
+    check_side(shapes.says(1), "naive", step_of("naive", "k", 5, Settings(WIDE)))
+    assert shapes.chosen() == chosen
+    expect(shapes.head(3)).to_have_attribute("aria-pressed", "true")
+    expect(shapes.lesson_button("wrong axis")).to_have_attribute("aria-pressed", "true")
+    expect(shapes.lesson).to_contain_text("head 3")
+    assert shapes.lesson.inner_text() == lesson
+    assert shapes.page.url == link
+    assert shapes.notices() == []
 
 
-def test_attention_is_written_line_by_line(shapes: Shapes) -> None:
-    shapes.open(s="how are you", step="out")
+def a_lesson_by_a_click(shapes: Shapes) -> None:
+    for name in list(LESSONS)[-2:-1]:
+        shapes.lesson_button(name).click()
+        expect(shapes.lesson_button(name)).to_have_attribute("aria-pressed", "true")
+        expect(shapes.lesson.locator("table").first).to_be_visible()
+        shapes.settled()
+    shapes.lesson_button("wrong axis").click()
+    shapes.page.wait_for_url("**lesson=wrong+axis**")
+    expect(shapes.lesson.get_by_text("Softmax over the wrong axis")).to_be_visible()
+    right, wrong = (shapes.lesson.locator(".matrix").nth(n).bounding_box() for n in (0, 1))
+    assert right
+    assert wrong
+    assert right["y"] == wrong["y"], "right and wrong stand side by side"
+
+
+def test_what_cannot_be_used_is_said_and_the_controls_of_the_layer(shapes: Shapes) -> None:
+    what_cannot_be_used_is_said_and_leaves_the_address(shapes)
+    attention_is_written_line_by_line(shapes)
+    the_controls_of_the_layer(shapes)
+
+
+def what_cannot_be_used_is_said_and_leaves_the_address(shapes: Shapes) -> None:
+    shapes.open(s="how are you", step="nothing.here", f="99", lesson="flash", vs="flash", drop="9", at="9.9")
+    shapes.shows("how are you")
+    shapes.wait_for_query(s="how are you", step=None, f=None, lesson=None, vs=None, drop=None, at=None)
+    assert {said.split("=")[0].removeprefix("The link says ") for said in shapes.notices()} == {
+        "step", "f", "lesson", "vs", "drop", "at",
+    }  # fmt: skip
+    assert shapes.chosen()[1] == "q.transpose"
+    shapes.box.fill("x" * 12_001)
+    expect(shapes.view.locator(".notices")).to_contain_text("Below: the text before, “how are you”.")
+    shapes.box.fill("how are we")
+    shapes.shows("how are we")
+    expect(shapes.view.locator(".notices p")).to_have_count(0)
+
+
+def attention_is_written_line_by_line(shapes: Shapes) -> None:
+    shapes.box.fill("how are you")
+    shapes.option("out").click()
+    shapes.settled("out")
     shapes.side().get_by_role("button", name=f"? {exercise.QUESTION}").click()
     expect(shapes.lesson).to_be_in_viewport()
     choices, found = shapes.lesson.locator(".code"), shapes.lesson.locator(".verdict")
@@ -252,30 +317,7 @@ def test_attention_is_written_line_by_line(shapes: Shapes) -> None:
     expect(found.last).to_contain_text("What the layer makes: relative difference 0")
 
 
-def test_a_lesson_by_a_click(shapes: Shapes, new_tab: NewTab) -> None:
-    shapes.open()
-    for name in list(LESSONS)[-2:-1]:
-        shapes.lesson_button(name).click()
-        expect(shapes.lesson_button(name)).to_have_attribute("aria-pressed", "true")
-        expect(shapes.lesson.locator("table").first).to_be_visible()
-        shapes.settled()
-    shapes.lesson_button("wrong axis").click()
-    shapes.page.wait_for_url("**lesson=wrong+axis**")
-    expect(shapes.lesson.get_by_text("Softmax over the wrong axis")).to_be_visible()
-    right, wrong = (shapes.lesson.locator(".matrix").nth(n).bounding_box() for n in (0, 1))
-    assert right
-    assert wrong
-    assert right["y"] == wrong["y"], "right and wrong stand side by side"
-    text = shapes.lesson.inner_text()
-    other = new_tab(Shapes)
-    other.page.goto(shapes.page.url)
-    other.settled()
-    expect(other.lesson_button("wrong axis")).to_have_attribute("aria-pressed", "true")
-    assert other.lesson.inner_text() == text
-
-
-def test_the_controls_of_the_layer(shapes: Shapes) -> None:
-    shapes.open(s="how are you")
+def the_controls_of_the_layer(shapes: Shapes) -> None:
     panel = shapes.controls("Mask")
     panel.get_by_role("radio", name="window", exact=True).click()
     shapes.shows("how are you", mask="window:3")
@@ -308,18 +350,3 @@ def test_the_controls_of_the_layer(shapes: Shapes) -> None:
     fold = shapes.view.get_by_text("The class, and every function that it calls: torch")
     fold.click()
     expect(shapes.view.locator(".classes pre")).to_contain_text("class TorchAttention")
-
-
-def test_what_cannot_be_used_is_said_and_leaves_the_address(shapes: Shapes) -> None:
-    shapes.open(s="how are you", step="nothing.here", f="99", lesson="flash", vs="flash", drop="9", at="9.9")
-    shapes.shows("how are you")
-    shapes.wait_for_query(s="how are you", step=None, f=None, lesson=None, vs=None, drop=None, at=None)
-    assert {said.split("=")[0].removeprefix("The link says ") for said in shapes.notices()} == {
-        "step", "f", "lesson", "vs", "drop", "at",
-    }  # fmt: skip
-    assert shapes.chosen()[1] == "q.transpose"
-    shapes.box.fill("x" * 12_001)
-    expect(shapes.view.locator(".notices")).to_contain_text("Below: the text before, “how are you”.")
-    shapes.box.fill("how are we")
-    shapes.shows("how are we")
-    assert shapes.notices() == []

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Route, WebSocketRoute, expect
+from playwright.sync_api import Route, expect
 
 from pages.kit.picture.settings import Settings
 
-from .conftest import NewPage
 from .expected import TIRED
+from .held import hold, holds_back, say
 from .shapes_page import Shapes, check_readout, check_side, listed, read, step_of, steps_of
 
 
-def test_what_is_here_is_not_asked_for(shapes: Shapes) -> None:
+def test_what_is_here_is_not_asked_for_and_what_is_not_replaces_what_keeps_its_name(shapes: Shapes) -> None:
+    holds_back(shapes)
     shapes.open(step="x")
+    what_is_here_is_not_asked_for(shapes)
+    the_steps_of_another_layer_replace_those_that_keep_their_name(shapes)
+    keys_layers_and_steps_are_drawn_without_the_script(shapes)
+
+
+def what_is_here_is_not_asked_for(shapes: Shapes) -> None:
     asked: list[str] = []
     shapes.page.on("request", lambda request: asked.append(request.url) if "/api/steps" in request.url else None)
     for name in listed(steps_of("efficient"))[1:4]:
@@ -29,8 +36,7 @@ def test_what_is_here_is_not_asked_for(shapes: Shapes) -> None:
     assert asked == []
 
 
-def test_the_steps_of_another_layer_replace_those_that_keep_their_name(shapes: Shapes) -> None:
-    shapes.open(step="weights")
+def the_steps_of_another_layer_replace_those_that_keep_their_name(shapes: Shapes) -> None:
     held: list[Route] = []
     shapes.page.route("**/api/steps?*", lambda route: held.append(route))
     before = shapes.says()
@@ -40,29 +46,22 @@ def test_the_steps_of_another_layer_replace_those_that_keep_their_name(shapes: S
     expect(shapes.label).to_contain_text("layer 3, pretrained weights")
     assert shapes.says() == before
     shapes.head(4).click()
-    expect(shapes.side().locator(".plane .readout")).to_contain_text("[0, 4, 10, 0]")
-    check_readout(shapes.readout(), "weights", (0, 4, 10, 0))
+    expect(shapes.side().locator(".plane .readout")).to_contain_text("[0, 4, 3, 4]")
+    check_readout(shapes.readout(), "weights", (0, 4, 3, 4))
     for route in held:
         route.continue_()
+    shapes.page.unroute("**/api/steps?*")
     expect(shapes.label).to_contain_text("layer 5, pretrained weights")
     shapes.settled("weights")
     assert len(held) <= 2
     told = read(shapes.readout())
     tensor = step_of("efficient", "weights", 5).value
-    assert told["value"] == float(f"{float(tensor[0, 4, 10, 0]):.3e}")
-    assert shapes.query["at"] == ["5.4"]
+    assert told["value"] == float(f"{float(tensor[0, 4, 3, 4]):.3e}")
+    assert shapes.query["at"] == ["5.4.3.4"]
 
 
-def test_keys_layers_and_steps_are_drawn_without_the_script(new_page: NewPage) -> None:
-    shapes, told = new_page(Shapes), True
-
-    def pass_on(socket: WebSocketRoute) -> None:
-        server = socket.connect_to_server()
-        socket.on_message(lambda message: server.send(message) if told else None)
-
-    shapes.page.route_web_socket("**/_stcore/stream*", pass_on)
-    shapes.open()
-    told = False  # from now on the script hears of nothing
+def keys_layers_and_steps_are_drawn_without_the_script(shapes: Shapes) -> None:
+    hold(shapes)
     shapes.box.click()
     shapes.page.keyboard.press("End")
     text = TIRED
@@ -106,9 +105,9 @@ def test_fast_steps_through_a_long_text_ask_for_few_and_show_the_last(shapes: Sh
         check_side(shapes.says(), "efficient", step)
 
 
-def test_a_step_chosen_on_the_first_picture_is_kept(new_page: NewPage) -> None:
+def test_a_step_chosen_on_the_first_picture_is_kept(shapes: Shapes) -> None:
     """The page begins with the numbers of one step; those of another are asked for before the script is there."""
-    shapes = new_page(Shapes)
+    holds_back(shapes, from_the_start=True)
     shapes.page.goto(f"{shapes.url}/shapes?step=weights&at=3.1.10.2", wait_until="commit")
     shapes.page.wait_for_selector("#headlight-early", state="attached")
     shapes.drawn("weights")
@@ -118,6 +117,7 @@ def test_a_step_chosen_on_the_first_picture_is_kept(new_page: NewPage) -> None:
     shapes.option("mixed").click()
     expect(shapes.side().locator(".plane .readout")).to_be_visible()
     shapes.drawn("mixed")
+    say(shapes)
     shapes.page.wait_for_selector("#headlight-early", state="detached")
     shapes.settled("mixed")
     check_side(shapes.says(), "efficient", step_of("efficient", "mixed"))

@@ -2,74 +2,26 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+
 from playwright.sync_api import expect
 
+from .measures import PHONE
 from .shapes_page import Shapes, step_of
 
 
-def test_the_question_at_a_step_opens_its_lesson(shapes: Shapes) -> None:
-    shapes.open(step="weights")
-    shapes.side().get_by_role("button", name="? What if softmax takes another axis?").click()
-    expect(shapes.lesson_button("wrong axis")).to_have_attribute("aria-pressed", "true")
-    expect(shapes.lesson).to_be_in_viewport()
-    shapes.page.wait_for_url("**lesson=wrong+axis**")
-    shapes.settled("weights")
-    assert shapes.lesson.evaluate("place => place.getRootNode().activeElement === place"), "the next key goes on there"
-
-
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (375, 812)])
-def test_a_lesson_opens_beside_its_step_and_goes_back(shapes: Shapes, width: int, height: int) -> None:
-    shapes.page.set_viewport_size({"width": width, "height": height})
-    shapes.open(step="q.transpose")
-    question = shapes.side().locator(".learn")
-    expect(question).to_have_attribute("aria-expanded", "false")
-    at_rest = shapes.lesson.bounding_box()
-    question.click()
-    expect(question).to_have_attribute("aria-expanded", "true")
-    shapes.settled("q.transpose")
-    maps = shapes.lesson.locator(".matrix")
-    expect(maps.first).to_be_in_viewport(ratio=0.9)
-    if width > 1000:
-        expect(maps.last).to_be_in_viewport(ratio=0.9)
-    why, lesson, code = (
-        shapes.box_on_screen(place)
-        for place in (shapes.side().locator(".why"), shapes.lesson, shapes.side().locator(".source"))
-    )
-    assert why["y"] + why["height"] <= lesson["y"]
-    assert lesson["y"] + lesson["height"] <= code["y"], "nothing is covered"
-    assert abs(lesson["width"] - why["width"]) <= 2
-    shapes.option("k.transpose").click()  # it asks the same
-    shapes.settled("k.transpose")
-    expect(question).to_have_attribute("aria-expanded", "true")
-    shapes.option("x").click()
-    shapes.settled("x")
-    assert shapes.box_on_screen(shapes.lesson)["y"] > shapes.box_on_screen(shapes.side().locator(".plane"))["y"]
-    shapes.option("q.transpose").click()
-    shapes.settled("q.transpose")
-    expect(question).to_have_attribute("aria-expanded", "false")
-    question.click()
-    question.click()
-    expect(question).to_have_attribute("aria-expanded", "false")
-    at_end = shapes.lesson.bounding_box()
-    assert at_rest
-    assert at_end
-    assert at_end["width"] == at_rest["width"]
-
-
-def test_the_projector_shows_the_memory_whole(shapes: Shapes) -> None:
-    shapes.page.set_viewport_size({"width": 1280, "height": 720})
-    for step in ("q.transpose", "weights"):
-        shapes.open(step=step, big="true")
-        canvases = shapes.side().locator(".made .memory canvas")
-        assert canvases.count()
-        for memory in canvases.all():
-            box = shapes.box_on_screen(memory)
-            assert box["y"] + box["height"] <= 720
-
-
-def test_a_stride_is_lit_and_lines_that_only_record_are_a_dot_that_says_what_it_folds(shapes: Shapes) -> None:
+def test_a_step_and_the_question_that_it_answers(shapes: Shapes) -> None:
     shapes.open(step="q.transpose", at="3.1.10", f="0")
+    a_stride_is_lit_and_lines_that_only_record_are_a_dot_that_says_what_it_folds(shapes)
+    a_lesson_opens_beside_its_step_and_goes_back(shapes, wide=True)
+    the_projector_shows_the_memory_whole(shapes)
+    shapes.page.set_viewport_size(PHONE["viewport"])
+    a_lesson_opens_beside_its_step_and_goes_back(shapes, wide=False)
+    shapes.page.set_viewport_size({"width": 1440, "height": 900})
+    the_question_at_a_step_opens_its_lesson(shapes)
+
+
+def a_stride_is_lit_and_lines_that_only_record_are_a_dot_that_says_what_it_folds(shapes: Shapes) -> None:
     strides, said = shapes.side().locator(".strides button"), shapes.side().locator(".jumped")
     batch, head, query, feature = step_of("efficient", "q.transpose").value.stride()
     assert strides.all_inner_texts() == [f"batch {batch:,}", f"heads {head}", f"queries {query}", f"features {feature}"]
@@ -106,3 +58,69 @@ def test_a_stride_is_lit_and_lines_that_only_record_are_a_dot_that_says_what_it_
     shapes.side().get_by_role("button", name="3 that only record").click()
     expect(code.locator("li")).to_have_count(10)
     assert code.inner_text().count("trace(") == 3
+
+
+def a_lesson_opens_beside_its_step_and_goes_back(shapes: Shapes, *, wide: bool) -> None:
+    shapes.option("q.transpose").click()
+    shapes.settled("q.transpose")
+    question = shapes.side().locator(".learn")
+    expect(question).to_have_attribute("aria-expanded", "false")
+    at_rest = shapes.lesson.bounding_box()
+    question.click()
+    expect(question).to_have_attribute("aria-expanded", "true")
+    shapes.settled("q.transpose")
+    maps = shapes.lesson.locator(".matrix")
+    expect(maps.first).to_be_in_viewport(ratio=0.9)
+    if wide:
+        expect(maps.last).to_be_in_viewport(ratio=0.9)
+    why, lesson, code = (
+        shapes.box_on_screen(place)
+        for place in (shapes.side().locator(".why"), shapes.lesson, shapes.side().locator(".source"))
+    )
+    assert why["y"] + why["height"] <= lesson["y"]
+    assert lesson["y"] + lesson["height"] <= code["y"], "nothing is covered"
+    assert abs(lesson["width"] - why["width"]) <= 2
+    shapes.option("k.transpose").click()  # it asks the same
+    shapes.settled("k.transpose")
+    expect(question).to_have_attribute("aria-expanded", "true")
+    shapes.option("x").click()
+    shapes.settled("x")
+    assert shapes.box_on_screen(shapes.lesson)["y"] > shapes.box_on_screen(shapes.side().locator(".plane"))["y"]
+    shapes.option("q.transpose").click()
+    shapes.settled("q.transpose")
+    expect(question).to_have_attribute("aria-expanded", "false")
+    question.click()
+    question.click()
+    expect(question).to_have_attribute("aria-expanded", "false")
+    at_end = shapes.lesson.bounding_box()
+    assert at_rest
+    assert at_end
+    assert at_end["width"] == at_rest["width"]
+
+
+def the_projector_shows_the_memory_whole(shapes: Shapes) -> None:
+    shapes.page.set_viewport_size({"width": 1280, "height": 720})
+    for step in ("q.transpose", "weights"):
+        shapes.option(step).click()
+        shapes.settled(step)
+        shapes.page.keyboard.press("p")
+        shapes.wait_for_query(big="true")
+        expect(shapes.view).to_have_class(re.compile(r"\bprojector\b"))
+        canvases = shapes.side().locator(".made .memory canvas")
+        assert canvases.count()
+        for memory in canvases.all():
+            box = shapes.box_on_screen(memory)
+            assert box["y"] + box["height"] <= 720
+        shapes.page.keyboard.press("p")
+        shapes.wait_for_query(big=None)
+
+
+def the_question_at_a_step_opens_its_lesson(shapes: Shapes) -> None:
+    shapes.option("weights").click()
+    shapes.settled("weights")
+    shapes.side().get_by_role("button", name="? What if softmax takes another axis?").click()
+    expect(shapes.lesson_button("wrong axis")).to_have_attribute("aria-pressed", "true")
+    expect(shapes.lesson).to_be_in_viewport()
+    shapes.page.wait_for_url("**lesson=wrong+axis**")
+    shapes.settled("weights")
+    assert shapes.lesson.evaluate("place => place.getRootNode().activeElement === place"), "the next key goes on there"

@@ -91,6 +91,7 @@ def check_drawing(explore: Explore, drawing: ET.Element, run: Run) -> None:
 def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     explore.open(s=ODD, at="3.1")
     run = explore.shows(ODD)
+    on_paper_stands_the_whole_page_in_ink(explore)
     before = explore.view.locator(".large").inner_text()
     pixels = explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()")
     open_share(explore)
@@ -123,10 +124,8 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     assert refused(explore, "csv").startswith("A sentence may have 12,000 characters, this one has 12,001")
 
 
-def test_on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
+def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
     """Share's Print and the browser's own give one paper: no bar, the views light, all of a long page."""
-    explore.open(s="how are you", at="3.1")
-    explore.shows("how are you")
     page = explore.page
     open_share(explore)
     page.evaluate("window.print = () => { window.asked = true; }")
@@ -177,8 +176,7 @@ def test_a_page_offers_what_it_has(new_tab: NewTab) -> None:
     expect(words.page.locator(".take-along [data-kind=csv]")).to_be_hidden()
 
 
-def test_what_xml_cannot_hold_is_marked(explore: Explore) -> None:
+def test_what_xml_cannot_hold_is_marked(modules: Modules) -> None:
     texts = ["a\tb\nc", "😀", "\x01", "\ud800x", "<b>&"]
-    explore.open(s="how are you")
-    made = Modules(explore.page).each("picture/map_svg.js", texts, "m.asXml(row)")
+    made = modules.each("picture/map_svg.js", texts, "m.asXml(row)")
     assert made == ["a b c", "😀", "\ufffd", "\ufffdx", "<b>&"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from pages.kit.draw.pages import PAGES
@@ -21,9 +20,21 @@ FOLLOWED = {
 }
 
 
-@pytest.mark.parametrize("text", FOLLOWED)
-def test_a_link_opens_that_very_thing(text: str, new_tab: NewTab) -> None:
+def test_one_link_of_each_text_opens_that_very_thing_and_the_tutorial_is_taken_along(new_tab: NewTab) -> None:
     tab = new_tab(Texts).open()
+    link = tab.page.get_by_role("link", name="The tutorial as a notebook").get_attribute("href")
+    assert link
+    assert link.endswith("/tutorial.ipynb")
+    book = tab.page.request.get(f"{tab.url}{link}").json()
+    assert "Write it yourself" in "".join("".join(cell["source"]) for cell in book["cells"])
+    for text in FOLLOWED:
+        a_link_opens_that_very_thing(tab, text)
+        tab.house.get_by_role("link", name="Texts", exact=True).click()
+        expect(tab.page.get_by_role("heading", level=1)).to_have_text(PAGES["texts"].question)
+        tab.settled()
+
+
+def a_link_opens_that_very_thing(tab: Texts, text: str) -> None:
     name, seen = FOLLOWED[text]
     (element,) = [one for own in texts() if own.name == text for one in own.elements if one.name == name]
     card = tab.page.get_by_role("region", name=text, exact=True)
@@ -33,20 +44,3 @@ def test_a_link_opens_that_very_thing(text: str, new_tab: NewTab) -> None:
     expect(tab.page.get_by_text(seen).first).to_be_visible()
     wanted = {key: [value] for key, value in element.link if value != DEFAULTS[key]}  # a link leaves defaults out
     tab.until(lambda: tab.query == wanted, "its link")
-
-
-def test_it_is_one_click_from_the_bar(new_tab: NewTab) -> None:
-    tab = new_tab(Texts).open()
-    tab.page.goto(f"{tab.url}/glossary")
-    tab.settled()
-    tab.house.get_by_role("link", name="Texts", exact=True).click()
-    expect(tab.page.get_by_role("heading", level=1)).to_have_text(PAGES["texts"].question)
-
-
-def test_the_tutorial_is_taken_along(new_tab: NewTab) -> None:
-    tab = new_tab(Texts).open()
-    link = tab.page.get_by_role("link", name="The tutorial as a notebook").get_attribute("href")
-    assert link
-    assert link.endswith("/tutorial.ipynb")
-    book = tab.page.request.get(f"{tab.url}{link}").json()
-    assert "Write it yourself" in "".join("".join(cell["source"]) for cell in book["cells"])

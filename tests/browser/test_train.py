@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocket, expect
 
-from .conftest import NewPage
+from .conftest import NewTab
 from .explore_page import Explore
-from .server import Server
+from .server import HEALTH, Server
 from .tab import WAIT_MS
 from .train_page import LONG, SHORT, Train
+
+# The chips that say that they are not in the picture.
+MARKED = """chips => chips
+  .filter((chip) => getComputedStyle(chip, "::after").content.includes("not trained yet"))
+  .map((chip) => chip.innerText)"""
 
 
 def workers(server: Server) -> list[int]:
@@ -28,17 +34,24 @@ def workers(server: Server) -> list[int]:
     return [pid for pid, watch in parents.items() if parents.get(watch) in nurseries]
 
 
+def wait_for_drawn(socket: WebSocket, enough: Callable[[list[str]], bool]) -> None:
+    """Waits until enough of what follows a training is drawn: to look at the page meanwhile would draw it, too."""
+    drawn: list[str] = []
+
+    def arrived(frame: str | bytes) -> bool:
+        told = frame if isinstance(frame, bytes) else frame.encode()
+        drawn.extend(name for name in ("curves_told", "train_start", "knows") if name.encode() in told)
+        return enough(drawn)
+
+    socket.wait_for_event("framereceived", arrived)
+
+
 def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     train.open(pe=["none", "alibi"], only="wrong answers")
-    said = "chip => getComputedStyle(chip, '::after').content"
     chips = train.page.locator(".st-key-pe button")
-
-    def marked() -> list[str]:
-        return [chip.inner_text() for chip in chips.all() if "not trained yet" in chip.evaluate(said)]
-
-    train.until(lambda: marked() == ["alibi"], "the chip that is not in the picture says so")
+    train.until(lambda: chips.evaluate_all(MARKED) == ["alibi"], "the chip that is not in the picture says so")
     chips.filter(has_text="shaw").click()
-    train.until(lambda: marked() == ["alibi", "shaw"], "both say so")
+    train.until(lambda: chips.evaluate_all(MARKED) == ["alibi", "shaw"], "both say so")
 
     train.settled()
     expect(train.page.get_by_text("Click a point of a curve: the film shows that step.")).to_be_visible()
@@ -80,15 +93,6 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     heading.get_by_role("button").click()
     expect(heading).to_have_attribute("aria-sort", "ascending")
 
-    train.open(task="shapes", tab="Ask")
-    train.page.locator(".patches .grid button").nth(24).press("ArrowRight")
-    train.page.keyboard.press("Enter")
-    expect(train.page.get_by_text("row 3, column 4 looks most at")).to_be_visible()
-    train.open(task="dates", tab="Film")
-    grid = train.film.get_by_role("grid")
-    expect(grid).to_have_attribute("aria-rowcount", "11")
-    expect(grid).to_have_attribute("aria-colcount", "6")
-
 
 @pytest.mark.usefixtures("nobody_else_works")
 def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Train) -> None:
@@ -127,16 +131,11 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
 
 @pytest.mark.usefixtures("nobody_else_works")
 def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_sees_it(
-    train: Train, new_page: NewPage, server: Server
+    train: Train, new_phone: NewTab, server: Server
 ) -> None:
     """Its worker is frozen meanwhile: the bar goes on, the curves rest, and go on with it at once."""
-    drawn: list[str] = []
-
-    def arrived(frame: str | bytes) -> None:
-        told = frame if isinstance(frame, bytes) else frame.encode()
-        drawn.extend(name for name in ("curves_told", "train_start", "knows") if name.encode() in told)
-
-    train.page.on("websocket", lambda socket: socket.on("framereceived", arrived))
+    sockets: list[WebSocket] = []
+    train.page.on("websocket", lambda socket: sockets.append(socket))
     train.open(**LONG).start()
     expect(train.page.get_by_text("of 5,000 steps (seed 1)").first).to_be_visible(timeout=2 * WAIT_MS)
     expect(train.page.get_by_text("steps/s").first).to_be_visible()
@@ -145,21 +144,18 @@ def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_see
     (worker,) = workers(server)
     os.kill(worker, signal.SIGSTOP)
     try:
-        train.until(lambda: drawn[-5:] == ["train_start"] * 5, "what it had said before is drawn")
-        drawn.clear()
-        train.until(lambda: len(drawn) >= 5, "the bar goes on")
-        assert set(drawn) == {"train_start"}
+        # what it had said before is drawn, too
+        wait_for_drawn(sockets[-1], lambda drawn: drawn[-5:] == ["train_start"] * 5)
         train.page.reload()
         expect(train.page.get_by_text("steps/s").first).to_be_visible()
         expect(train.button("Stop")).to_be_enabled()
-        stranger = new_page(Train).open(**LONG)
+        stranger = new_phone(Train).open(**LONG)
         expect(stranger.page.get_by_text("Trained in advance")).to_be_visible()
         expect(stranger.button("Stop")).to_be_disabled()
         expect(stranger.page.get_by_text("steps/s")).to_have_count(0)
-        drawn.clear()
     finally:
         os.kill(worker, signal.SIGCONT)
-    train.until(lambda: {"curves_told", "knows"} <= set(drawn), "the curves go on")
+    wait_for_drawn(sockets[-1], {"curves_told", "knows"}.issubset)  # the curves go on
     train.button("Stop").click()
     train.over()
     expect(train.page.get_by_text("Stopped. What was learnt so far is kept.")).to_be_visible()
@@ -176,23 +172,29 @@ def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_see
     train.settled().until(lambda: train.known() == known, "what was learnt is there again")
 
 
-def test_a_name_that_means_nothing_and_bad_and_good_tables(train: Train, tmp_path: Path) -> None:
+def test_a_name_that_means_nothing_dates_pictures_and_bad_and_good_tables(train: Train, tmp_path: Path) -> None:
     bad, good = tmp_path / "bad.csv", tmp_path / "good.csv"
     bad.write_text("a,b\n1,2\n", "utf-8")
     lines = [f"{word} {other},{word}" for word in ("sport", "tech") for other in "abcdefgh"]
     good.write_text("\n".join(["text,label", *lines]), "utf-8")
-    train.open(task="your own CSV")
     stored = "localStorage.getItem('headlight-visit')"
+    train.page.goto(train.url + HEALTH)
     unknown = {"name": "x" * 22, "at": train.page.evaluate("Date.now()")}
     train.page.evaluate("name => localStorage.setItem('headlight-visit', JSON.stringify(name))", unknown)
-    train.page.reload()
+    train.open(task="dates", tab="Film")
     expect(train.page.get_by_text("What was trained here before is gone")).to_be_visible()
     assert train.page.evaluate(stored) is None
+    grid = train.film.get_by_role("grid")
+    expect(grid).to_have_attribute("aria-rowcount", "11")
+    expect(grid).to_have_attribute("aria-colcount", "6")
     train.page.evaluate("localStorage.setItem('headlight-visit', '<img>')")
-    train.page.reload()
-    train.settled().until(lambda: train.page.evaluate(stored) is None, "what is no name goes")
+    train.open(task="shapes", tab="Ask").until(lambda: train.page.evaluate(stored) is None, "what is no name goes")
     assert train.notices() == []
+    train.page.locator(".patches .grid button").nth(24).press("ArrowRight")
+    train.page.keyboard.press("Enter")
+    expect(train.page.get_by_text("row 3, column 4 looks most at")).to_be_visible()
 
+    train.open(task="your own CSV")
     expect(train.button("Train")).to_be_disabled()
     train.page.locator("input[type=file]").first.set_input_files(bad)
     expect(train.page.get_by_text("This data cannot be used: ")).to_be_visible()

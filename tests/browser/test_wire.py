@@ -9,10 +9,11 @@ from playwright.sync_api import Response, expect
 
 from pages.kit.picture.presets import PRESETS
 
-from .conftest import NewPage, NewTab
-from .expected import largest
+from .by_hand_page import ByHand
+from .conftest import NewTab
+from .expected import TIRED, largest
 from .explore_page import Explore
-from .positions_page import Positions
+from .held import holds_back, say
 
 # Answers of the wire that come late and cross each other, or do not come: by the visitor's own dice, always the same.
 BAD_NETWORK = """
@@ -68,14 +69,77 @@ def test_sixty_keys_over_a_bad_network(explore: Explore) -> None:
     explore.box.press_sequentially(text, delay=25)
     run = explore.shows(f"it{text}")
     assert explore.chips() == run.tokens
-    assert explore.badges() == largest(run, 3, 1, run.tokens.index("it"))
+    explore.looks_at(largest(run, 3, 1, run.tokens.index("it")))
     assert explore.page.evaluate("window.failures") > 5
     explore.wait_for_query(s=[f"it{text}"])
     assert explore.box.input_value() == f"it{text}"
 
 
-def test_the_newest_question_holds_and_what_has_no_answer_leaves_the_picture(explore: Explore) -> None:
-    explore.open()
+def test_the_box_is_a_plain_text_field_and_the_newest_question_holds(explore: Explore) -> None:
+    the_box_is_a_plain_text_field(explore)
+    a_control_beside_the_view_goes_over_the_wire(explore)
+    explore.button("reset all").click()
+    explore.shows()
+    the_newest_question_holds_and_what_has_no_answer_leaves_the_picture(explore)
+
+
+def the_box_is_a_plain_text_field(explore: Explore) -> None:
+    explore.open(s="how are")
+    box, keys = explore.box, explore.page.keyboard
+    box.press("End")
+    box.press_sequentially(" you")
+    explore.shows("how are you")
+    keys.press("Control+z")
+    before = box.input_value()
+    assert before != "how are you"
+    assert before.startswith("how are")
+    explore.shows(before)
+    box.press("Control+a")
+    keys.insert_text("can you can that")  # as a paste
+    explore.shows("can you can that")
+    expect(box).to_be_focused()
+    assert box.evaluate("box => [box.selectionStart, box.selectionEnd]") == [16, 16], "the caret stays"
+    box.press("Home")
+    box.press_sequentially("we ")
+    explore.shows("we can you can that")
+    explore.wait_for_query(s=["we can you can that"])
+    assert box.evaluate("box => box.selectionStart") == 3
+    assert explore.page.get_by_role("textbox", name="Sentence", exact=True).count() == 1
+
+    explore.retype("")  # the picture before stays; what an input method has not finished is not asked
+    expect(explore.view).to_have_class(re.compile(r"\bblank\b"))
+    explore.wait_for_query(s=[""])
+    explore.box.click()
+    asked = explore.page.evaluate(ASKED)
+    session = explore.page.context.new_cdp_session(explore.page)
+    for text in ("に", "にほ", "にほん"):
+        session.send("Input.imeSetComposition", {"text": text, "selectionStart": len(text), "selectionEnd": len(text)})
+    explore.page.wait_for_timeout(600)
+    assert explore.page.evaluate(ASKED) == asked
+    assert explore.box.input_value() == "にほん"
+    session.send("Input.insertText", {"text": "日本"})
+    explore.shows("日本")
+    explore.wait_for_query(s=["日本"])
+
+
+def a_control_beside_the_view_goes_over_the_wire(explore: Explore) -> None:
+    explore.retype(TIRED)
+    explore.shows()
+    asked = explore.page.evaluate(ASKED)
+    explore.mask("causal")
+    explore.shows(mask="causal")
+    assert explore.page.evaluate(ASKED) == asked + 1, "asked once: the script’s answer brings nothing new"
+    explore.lamp(3, 2).click()
+    explore.shows(mask="causal", heads_off=((3, 2),))
+    explore.tile(3, 4).click()
+    explore.settled()
+    assert explore.page.evaluate(ASKED) == asked + 3
+    explore.chip(3).click()
+    explore.settled()
+    assert explore.page.evaluate(ASKED) == asked + 3, "another row needs nothing"
+
+
+def the_newest_question_holds_and_what_has_no_answer_leaves_the_picture(explore: Explore) -> None:
     explore.page.evaluate("""() => {
       const real = window.fetch;
       let wires = 0;
@@ -102,70 +166,14 @@ def test_the_newest_question_holds_and_what_has_no_answer_leaves_the_picture(exp
     explore.shows("you how are")
     explore.retype("how are you")
     explore.shows("how are you")
-    assert explore.notices() == []
+    expect(explore.view.locator(".notices p")).to_have_count(0)
 
     explore.retype("can you can that")
-    explore.go("Positions")  # at once: what was typed goes along
-    positions = explore.on(Positions).settled()
-    positions.wait_for_query(s=["can you can that"])
+    explore.go("By hand")  # at once: what was typed goes along
+    explore.on(ByHand).settled().wait_for_query(s=["can you can that"])
     explore.page.go_back()
     explore.shows("can you can that")
     assert explore.box.input_value() == "can you can that"
-
-
-def test_the_box_is_a_plain_text_field(explore: Explore) -> None:
-    explore.open(s="how are")
-    box, keys = explore.box, explore.page.keyboard
-    box.press("End")
-    box.press_sequentially(" you", delay=20)
-    explore.shows("how are you")
-    keys.press("Control+z")
-    before = box.input_value()
-    assert before != "how are you"
-    assert before.startswith("how are")
-    explore.shows(before)
-    box.press("Control+a")
-    keys.insert_text("can you can that")  # as a paste
-    explore.shows("can you can that")
-    expect(box).to_be_focused()
-    assert box.evaluate("box => [box.selectionStart, box.selectionEnd]") == [16, 16], "the caret stays"
-    box.press("Home")
-    box.press_sequentially("we ", delay=20)
-    explore.shows("we can you can that")
-    explore.wait_for_query(s=["we can you can that"])
-    assert box.evaluate("box => box.selectionStart") == 3
-    assert explore.page.get_by_role("textbox", name="Sentence", exact=True).count() == 1
-
-    explore.retype("")  # the picture before stays; what an input method has not finished is not asked
-    expect(explore.view).to_have_class(re.compile(r"\bblank\b"))
-    explore.wait_for_query(s=[""])
-    explore.box.click()
-    asked = explore.page.evaluate(ASKED)
-    session = explore.page.context.new_cdp_session(explore.page)
-    for text in ("に", "にほ", "にほん"):
-        session.send("Input.imeSetComposition", {"text": text, "selectionStart": len(text), "selectionEnd": len(text)})
-    explore.page.wait_for_timeout(600)
-    assert explore.page.evaluate(ASKED) == asked
-    assert explore.box.input_value() == "にほん"
-    session.send("Input.insertText", {"text": "日本"})
-    explore.shows("日本")
-    explore.wait_for_query(s=["日本"])
-
-
-def test_a_control_beside_the_view_goes_over_the_wire(explore: Explore) -> None:
-    explore.open()
-    asked = explore.page.evaluate(ASKED)
-    explore.mask("causal")
-    explore.shows(mask="causal")
-    assert explore.page.evaluate(ASKED) == asked + 1, "asked once: the script’s answer brings nothing new"
-    explore.lamp(3, 2).click()
-    explore.shows(mask="causal", heads_off=((3, 2),))
-    explore.tile(3, 4).click()
-    explore.settled()
-    assert explore.page.evaluate(ASKED) == asked + 3
-    explore.chip(3).click()
-    explore.settled()
-    assert explore.page.evaluate(ASKED) == asked + 3, "another row needs nothing"
 
 
 COMPUTED_SECONDS = 30.0  # until a picture is kept, and can come with the page
@@ -197,9 +205,10 @@ def check_first_picture(explore: Explore, theme: str, query: str) -> None:
 def test_the_first_picture_stands_where_the_view_will_stand(explore: Explore) -> None:
     explore.run_first(FRAMES)
     for size, theme, query in (
-        ((1440, 900), "dark", ""), ((1440, 900), "light", LONG), ((1280, 720), "dark", "?big=true"),
-        ((1280, 720), "light", ""),
-    ):  # fmt: skip
+        ((1440, 900), "light", LONG),
+        ((1440, 900), "dark", ""),
+        ((1280, 720), "dark", "?big=true"),
+    ):
         explore.page.set_viewport_size({"width": size[0], "height": size[1]})
         check_first_picture(explore, theme, query)
 
@@ -211,14 +220,15 @@ def test_the_first_picture_stands_on_a_phone_too(new_phone: NewTab) -> None:
         check_first_picture(phone, theme, query)
 
 
-def test_what_is_typed_into_the_first_picture_is_kept(new_page: NewPage) -> None:
-    explore = new_page(Explore)
+def test_what_is_typed_into_the_first_picture_is_kept(explore: Explore) -> None:
+    holds_back(explore, from_the_start=True)
     explore.page.goto(explore.url, wait_until="commit")
     explore.page.wait_for_selector("#headlight-early", state="attached")
     explore.box.click()
     explore.page.keyboard.press("End")
-    explore.page.keyboard.type(" now", delay=20)
-    explore.page.wait_for_selector("#headlight-early", state="detached")
+    explore.page.keyboard.type(" now")
+    say(explore)
     explore.page.keyboard.type(" and then", delay=20)
+    explore.page.wait_for_selector("#headlight-early", state="detached")
     explore.shows(f"{PRESETS[0]} now and then")
     explore.wait_for_query(s=[f"{PRESETS[0]} now and then"])

@@ -1,0 +1,31 @@
+"""A page that says nothing to its script for a while: what it draws meanwhile, it draws without the script."""
+
+from __future__ import annotations
+
+from .tab import Tab
+
+__all__ = ["hold", "holds_back", "say"]
+
+SCRIPT = """
+const say = WebSocket.prototype.send;
+window.unsaid = UNSAID;
+WebSocket.prototype.send = function (message) {
+  if (window.unsaid) window.unsaid.push(() => say.call(this, message));
+  else say.call(this, message);
+};
+"""
+
+
+def holds_back(tab: Tab, *, from_the_start: bool = False) -> None:
+    """Prepares a tab that is not yet opened; `from_the_start`: what comes with the page stays until it may say."""
+    tab.run_first(SCRIPT.replace("UNSAID", "[]" if from_the_start else "null"))
+
+
+def hold(tab: Tab) -> None:
+    """From now on the script hears of nothing."""
+    tab.page.evaluate("window.unsaid = []")
+
+
+def say(tab: Tab) -> None:
+    """The script hears everything that was held back, and what comes."""
+    tab.page.evaluate("for (const say of window.unsaid.splice(0)) say(); window.unsaid = null")
