@@ -78,7 +78,9 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def pytest_collection_finish() -> None:
-    """What app.py, which tests import, switches off until its server is warm."""
+    """What app.py, which tests import, switches off until its server is warm; what stays for good is never looked at."""
+    gc.collect()
+    gc.freeze()
     gc.enable()
 
 
