@@ -78,7 +78,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def pytest_collection_finish() -> None:
-    """What app.py, which tests import, switches off until its server is warm; what stays for good is never looked at."""
+    """Collects again, which app.py switches off until its server is warm; what is there now stays, and is left out."""
     gc.collect()
     gc.freeze()
     gc.enable()
