@@ -149,7 +149,7 @@ def test_enough_ends_the_runs_as_their_time_would(tmp_path: Path) -> None:
 
 def test_enough_is_heard(tmp_path: Path) -> None:
     with worker() as running:
-        told = tell(running, order(tmp_path, ENDLESS).to_line())
+        told = tell(running, order(tmp_path, ENDLESS, seconds=10 * PATIENCE).to_line())
         next(line for line in told if "run" in line and isinstance(from_line(line["line"]), Step))
         *_, last = tell(running, "enough")
         assert running.wait(PATIENCE) == 0
