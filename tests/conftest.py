@@ -78,10 +78,9 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def pytest_collection_finish() -> None:
-    """Collects again, which app.py switches off until its server is warm; what is there now stays, and is left out."""
+    """What is there now stays: it is left out wherever garbage is looked for."""
     gc.collect()
     gc.freeze()
-    gc.enable()
 
 
 def hands(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
