@@ -78,8 +78,9 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def pytest_collection_finish() -> None:
-    """What app.py, which tests import, switches off until its server is warm."""
-    gc.enable()
+    """What is there now stays: it is left out wherever garbage is looked for."""
+    gc.collect()
+    gc.freeze()
 
 
 def hands(items: list[pytest.Item], workers: int) -> list[pytest.Item]:

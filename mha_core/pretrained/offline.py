@@ -52,7 +52,8 @@ def _imported() -> ModuleType:
         from transformers.utils import logging
     from . import seam
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for it
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # a server's log is no place for it
+    logging.set_verbosity_error()
     seam.register()
-    return transformers
+    imported: ModuleType = transformers
+    return imported

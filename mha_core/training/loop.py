@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import torch
 
-from ..device import or_on_the_cpu, pick
+from ..device import or_on_the_cpu, pick, seed_draws
 from ..models.model import Model
 from ..models.translator import model_of
 from . import saved, tokens
@@ -152,7 +152,7 @@ class Training:
             yield
             return
         with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
-            torch.manual_seed(int(torch.randint(2**62, (), generator=self._dropped)))
+            seed_draws(self.device, int(torch.randint(2**62, (), generator=self._dropped)))
             yield
 
     def events(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:

@@ -19,7 +19,6 @@ __all__ = ["Explore"]
 IN_MENU = {"show small weights", "true to scale", "each map by its own maximum", "show [CLS] [SEP]", "pin", "unpin"}
 IN_MENU |= {"show only this head", "remove from view", "show all heads", "mean over the heads", "value lengths"}
 IN_MENU |= {"one head", "join words", "rows sum to 1", "choose several keys", "show first token"}
-ASKED = {text for name in models.shipped() for text in models.presets(name)}
 
 
 class Explore(Tab):
@@ -50,7 +49,7 @@ class Explore(Tab):
         """A button of the view; the menu that holds it is opened."""
         if name in IN_MENU or name.startswith("sort"):
             self.opened("view")
-        elif name in PRESETS or name in ASKED:
+        elif name in PRESETS or any(name in models.presets(one) for one in models.shipped()):
             self.opened("try another")
             name = f"{NAMES[name]}: {name}" if name in NAMES else name
         elif name == "compare now":

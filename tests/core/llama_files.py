@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,12 +70,9 @@ def turned(weight: Tensor, heads: int) -> Tensor:
 
 
 def alphabet() -> list[str]:
-    """The letters in which a byte-level vocabulary spells the bytes 0 to 255, as transformers has them."""
-    from transformers.convert_slow_tokenizer import bytes_to_unicode
-
-    table: Any = bytes_to_unicode
-    letters = table()
-    return [letters[byte] for byte in range(256)]
+    """The letters in which a byte-level vocabulary spells the bytes 0 to 255: what can be printed stands for itself."""
+    others, printed = count(256), {*range(33, 127), *range(161, 173), *range(174, 256)}
+    return [chr(byte if byte in printed else next(others)) for byte in range(256)]
 
 
 TOKENS = ["<|endoftext|>", "<|im_end|>", *alphabet(), "Ġt", "he", "Ġthe"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,13 @@ def tokenizer() -> ByteLevel:
 
 
 LETTERS = alphabet()
+
+
+def test_the_letters_are_those_of_transformers() -> None:
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    table: Any = bytes_to_unicode
+    assert dict(enumerate(LETTERS)) == table()
 
 
 def spelled(data: bytes) -> str:

@@ -44,6 +44,7 @@ def test_a_seed_decides_the_rows() -> None:
     one, same = (dates().batch(8, torch.Generator().manual_seed(3)) for _ in range(2))
     assert all(torch.equal(*both) for both in zip(vars(one).values(), vars(same).values(), strict=True))
     assert Dates().fingerprint == dates().fingerprint != Dates(1).fingerprint
+    assert Dates().questions == dates().questions != Dates(1).questions
 
 
 @pytest.mark.parametrize("day", [datetime.date(2021, 3, 3), datetime.date(1999, 5, 31), datetime.date(2022, 8, 12)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Step, Trace, masks, no_trace
+from mha_core.attention import AttentionLayer
 from mha_core.attention.switches import Ablation
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.positions import ALiBi, Rotary
@@ -114,14 +116,19 @@ PASSES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {  # lengths of quer
 BEYOND_TORCH = ("rotated", "slanted, a value off", "shared keys")
 
 
-def graph_and_values(name: str, case: str, nudged: int | None = None) -> tuple[list[Step], list[Tensor]]:
-    """The steps of a pass, and their values as they were recorded; the value of step `nudged` is changed on the way."""
-    lengths, options = PASSES[case]
-    torch.manual_seed(0)
+@cache
+def layer_and_inputs(name: str, case: str) -> tuple[AttentionLayer, list[Tensor]]:
     groups = 1 if case == "shared keys" else H
     layer = IMPLEMENTATIONS[name](C, H, n_kv_heads=groups, dropout=0.3 if case == "dropout" else 0.0).double()
-    inputs = [torch.randn(B, n, C, dtype=torch.float64) for n in lengths]
-    options = {key: value.clone() if isinstance(value, Tensor) else value for key, value in options.items()}
+    return layer.train(case == "dropout"), [torch.randn(B, n, C, dtype=torch.float64) for n in PASSES[case][0]]
+
+
+def graph_and_values(name: str, case: str, nudged: int | None = None) -> tuple[list[Step], list[Tensor]]:
+    """The steps of a pass, and their values as they were recorded; the value of step `nudged` is changed on the way."""
+    layer, inputs = layer_and_inputs(name, case)
+    inputs = [one.clone() for one in inputs]
+    options = {key: value.clone() if isinstance(value, Tensor) else value for key, value in PASSES[case][1].items()}
+    torch.default_generator.manual_seed(0)  # for dropout
     trace, values = Trace(), list[Tensor]()
 
     def tracer(step: str, value: Tensor, axes: str, expression: str = "", of: tuple[str, ...] = ()) -> None:
@@ -134,7 +141,7 @@ def graph_and_values(name: str, case: str, nudged: int | None = None) -> tuple[l
         values.append(value.clone())
 
     with torch.no_grad():
-        layer.train(case == "dropout")(*inputs, **options, trace=tracer)
+        layer(*inputs, **options, trace=tracer)
     return trace.steps, values
 
 

@@ -19,11 +19,7 @@ SIZES = range(1, 13)
 
 def dense(cell: Cell, len_q: int, len_k: int) -> Tensor:
     """The mask of a yes-or-no question about each cell."""
-    mask = torch.zeros(1, 1, len_q, len_k, dtype=torch.bool)
-    for i in range(len_q):
-        for j in range(len_k):
-            mask[0, 0, i, j] = cell(i, j)
-    return mask
+    return torch.tensor([[[[cell(i, j) for j in range(len_k)] for i in range(len_q)]]])
 
 
 def agree(rule: masks.Rule, cell: Cell) -> None:

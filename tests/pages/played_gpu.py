@@ -93,7 +93,7 @@ def _called(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
 def _played(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """What torch does, on the device that the arguments say."""
     name = getattr(func, "__name__", "")
-    given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+    given = [leaf for one in (*args, *kwargs.values()) for leaf in _leaves(one) if isinstance(leaf, Tensor)]
     here = [tensor for tensor in given if isinstance(tensor, OnGpu)]
     if here and name in ("numpy", "__array__", "__dlpack__"):
         raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() first")
@@ -106,14 +106,24 @@ def _played(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     generator = kwargs.get("generator")
     if goes and generator is not None:
         raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
-    plain_args, plain_kwargs = tree_map(_as_plain, (args, kwargs))
-    result = _copied(*args) if name == "__deepcopy__" else func(*plain_args, **plain_kwargs)
     if name == "__deepcopy__":
-        return result
+        return _copied(*args)
+    plain_kwargs = {key: _changed(_as_plain, one) for key, one in kwargs.items()}
+    result = func(*(_changed(_as_plain, one) for one in args), **plain_kwargs)
     if not goes:
-        return tree_map(lambda one: one.as_subclass(Tensor) if isinstance(one, OnGpu) else one, result)
+        return _changed(lambda one: one.as_subclass(Tensor) if isinstance(one, OnGpu) else one, result)
     known = {tensor.untyped_storage().data_ptr() for tensor in here}
-    return tree_map(functools.partial(_marked, known=known), result)
+    return _changed(functools.partial(_marked, known=known), result)
+
+
+def _leaves(value: Any) -> list[Any]:
+    """All that is in it. What has no branches costs nothing: every call of torch comes here."""
+    return tree_leaves(value) if isinstance(value, (tuple, list, dict)) else [value]
+
+
+def _changed(change: Callable[[Any], Any], value: Any) -> Any:
+    """The same with each leaf changed."""
+    return tree_map(change, value) if isinstance(value, (tuple, list, dict)) else change(value)
 
 
 def _device_asked(name: str, args: Any, kwargs: dict[str, Any]) -> torch.device | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import logging
@@ -41,6 +42,8 @@ def port() -> int:
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Run]]:
     """The environment, folder and path stay as they were; the app itself is noted, not served."""
     import app
+
+    gc.enable()  # which app.py leaves to the start of its server
 
     runs: list[Run] = []
     monkeypatch.setattr(os, "environ", os.environ.copy())

@@ -110,7 +110,7 @@ def said(app: AppTest) -> dict[str, Any]:
     """What every control says, and the link of what none holds."""
     assert not app.exception
     link = {key: app.query_params[key] for key in DEFAULTS if key in app.query_params}
-    return link | {key: app.session_state[key] for key in DEFAULTS if key in app.session_state}
+    return link | {key: app.session_state[key] for key in app.session_state if key in DEFAULTS}
 
 
 def unchanged(app: AppTest, before: dict[str, Any], after: str) -> None:

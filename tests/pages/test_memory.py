@@ -26,16 +26,12 @@ def test_a_circle_is_freed() -> None:
 
 def test_what_was_imported_leaves_the_collectors_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     sweeper = Sweeper()
+    gc.unfreeze()  # what the suite keeps out of sight, and the last sweep here again
     sweeper.sweep()
-    before = gc.get_freeze_count()
-    try:
-        sweeper.sweep()
-        assert gc.get_freeze_count() == before
-        monkeypatch.setitem(sys.modules, "headlight_of_a_test", ModuleType("headlight_of_a_test"))
-        sweeper.sweep()
-        assert gc.get_freeze_count() > before
-    finally:
-        gc.unfreeze()
+    assert gc.get_freeze_count() == 0
+    monkeypatch.setitem(sys.modules, "headlight_of_a_test", ModuleType("headlight_of_a_test"))
+    sweeper.sweep()
+    assert gc.get_freeze_count() > 0
 
 
 def test_it_sweeps_again_and_again_until_it_is_ended() -> None:

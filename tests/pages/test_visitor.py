@@ -290,22 +290,26 @@ def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
-    """Neither the folder nor the process that trains."""
+    """Neither the folder nor the process that trains, nor on Linux its guard and the nursery, which forked them."""
     script = (
-        "import time; from pages.kit.jobs import visitor; from tests.pages.test_visitor import ENDLESS, TrainingPlan\n"
+        "import sys, time; from pages.kit.jobs import visitor\n"
+        "from tests.pages.test_process import parent; from tests.pages.test_visitor import ENDLESS, TrainingPlan\n"
         "training = visitor.start(TrainingPlan((ENDLESS,)))\n"
         "while not training.record.step: time.sleep(.01)\n"
-        "print(training.pid, training.folder.parent)"
+        "pids = [training.pid]\n"
+        "for _ in range(2 if sys.platform == 'linux' else 0): pids.append(parent(pids[-1]))\n"
+        "print(training.folder.parent, *pids)"
     )
     told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
-    pid, folder = told.stdout.split()
+    folder, *pids = told.stdout.split()
     assert not Path(folder).exists()
+    assert len(pids) == (3 if sys.platform == "linux" else 1)
 
-    def gone() -> bool:
+    def gone(pid: str) -> bool:
         try:
             os.kill(int(pid), 0)
         except ProcessLookupError:
             return True
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[0] == "Z"  # nobody waits for it here
 
-    wait(gone)
+    wait(lambda: all(map(gone, pids)))

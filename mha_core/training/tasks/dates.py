@@ -7,7 +7,7 @@ import datetime
 import random
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import torch
 from torch import Tensor
@@ -61,26 +61,13 @@ class Dates(Translation):
     target_length = len(_PARTS)
 
     def __init__(self, seed: int = 0) -> None:
-        days = [FIRST + datetime.timedelta(days) for days in range((LAST - FIRST).days + 1)]
-        chosen = random.Random(seed)
+        days, chosen = _days(), random.Random(seed)
         unseen = set(chosen.sample(range(len(days)), round(_TEST_SHARE * len(days))))
         self._train = torch.tensor([day for day in range(len(days)) if day not in unseen])
         self._test = torch.tensor(sorted(unseen))
         self._test_seed = _TEST_SEED - seed
         self.vocabulary = _vocabulary()
-        self._days = {day.isoformat(): number for number, day in enumerate(days)}
-        number = {token: at for at, token in enumerate(self.vocabulary)}
-        forms = [_words(day) for day in days]
-        # (days, forms), (spellings, j), (spellings, 3), (days, i + 1): a batch is looked up in them
-        self._forms = torch.tensor([[number[word] for word in (self.PADDING, *words.values())] for words in forms])
-        names = ["", *forms[0]]
-        rows = [spelling.replace("{", "").replace("}", "").split() for spelling in SPELLINGS]
-        self._patterns = torch.tensor(
-            [[names.index(n) for n in (row + [""] * self.length)[: self.length]] for row in rows]
-        )
-        self._places = torch.tensor([[_place(row, part) for part in (_YEAR, _MONTH, _DAY)] for row in rows])
-        written = [[self.START, *day.isoformat(), self.END] for day in days]
-        self._targets = torch.tensor([[number[token] for token in row] for row in written])
+        self._forms, self._patterns, self._places, self._targets = _tables()
         asked = [days[day] for day in chosen.sample(sorted(unseen), 6)]
         self.questions = tuple(
             written_out(day, SPELLINGS[at]) for day, at in zip(asked, (8, 0, 12, 14, 11, 17), strict=True)
@@ -111,6 +98,27 @@ class Dates(Translation):
         parts = torch.tensor([0 if part is None else part for part in _PARTS])
         comes_from_a_word = torch.tensor([part is not None for part in _PARTS])
         return torch.where(comes_from_a_word, self._places[spelling][:, parts], -1)
+
+
+def _days() -> list[datetime.date]:
+    return [FIRST + datetime.timedelta(days) for days in range((LAST - FIRST).days + 1)]
+
+
+@cache
+def _tables() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(days, forms), (spellings, j), (spellings, 3), (days, i + 1): a batch is looked up in them, whatever the seed."""
+    number = {token: at for at, token in enumerate(_vocabulary())}
+    forms = [_words(day) for day in _days()]
+    names = ["", *forms[0]]
+    rows = [spelling.replace("{", "").replace("}", "").split() for spelling in SPELLINGS]
+    patterns = [[names.index(n) for n in (row + [""] * Dates.length)[: Dates.length]] for row in rows]
+    written = [[Dates.START, *day.isoformat(), Dates.END] for day in _days()]
+    return (
+        torch.tensor([[number[word] for word in (Dates.PADDING, *words.values())] for words in forms]),
+        torch.tensor(patterns),
+        torch.tensor([[_place(row, part) for part in (_YEAR, _MONTH, _DAY)] for row in rows]),
+        torch.tensor([[number[token] for token in row] for row in written]),
+    )
 
 
 def written_out(day: datetime.date, spelling: str) -> str:
