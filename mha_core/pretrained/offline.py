@@ -52,8 +52,7 @@ def _imported() -> ModuleType:
         from transformers.utils import logging
     from . import seam
 
-    logging.disable_progress_bar()  # a server's log is no place for it
-    logging.set_verbosity_error()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for it
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     seam.register()
-    imported: ModuleType = transformers
-    return imported
+    return transformers
