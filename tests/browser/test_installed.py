@@ -8,20 +8,17 @@ import sys
 import sysconfig
 import tomllib
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import expect
 
 from pages.kit.draw.pages import PAGES
-from pages.kit.draw.web import API, SCRIPT
 
 from .conftest import NewPage
 from .server import ROOT, OwnServer
-from .tab import WAIT_MS, Tab
+from .tab import Tab
 
 BIN = "Scripts" if os.name == "nt" else "bin"
 
@@ -66,42 +63,26 @@ def by_uv(wheel: Path, folder: Path) -> str:
     return str(folder / "commands" / "headlight")
 
 
-@contextmanager
-def started(command: str, folder: Path) -> Iterator[OwnServer]:
-    """The command, started where a file of somebody else's has the name of a package of ours."""
-    elsewhere = folder / "elsewhere"
+@pytest.mark.parametrize(("install", "pages"), [(by_pip, [*PAGES]), (by_uv, ["explore"])])
+def test_its_pages_open(
+    install: Callable[[Path, Path], str], pages: list[str], wheel: Path, tmp_path: Path, new_page: NewPage
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "pages.py").write_text("raise RuntimeError('somebody else\\'s')", encoding="utf-8")
-    own = {"PYTHONPATH": ""}
-    server = OwnServer(folder / "log", command=[command, "--no-open"], folder=elsewhere, environment=own)
+    command = [install(wheel, tmp_path), "--no-open"]
+    server = OwnServer(tmp_path / "log", command=command, folder=elsewhere, environment={"PYTHONPATH": ""})
     try:
-        yield server
+        tab = new_page(Tab, url=server.url)
+        for name in pages:
+            tab.page.goto(f"{server.url}/{name.replace('_', '-')}")
+            expect(tab.page.get_by_role("heading", name=PAGES[name].question).first).to_be_visible()
+        tab.page.close()
         told = server.log.read_text("utf-8")
         assert str(ROOT) not in told
         assert "Traceback" not in told
     finally:
         server.stop()
-
-
-def test_its_pages_open(wheel: Path, tmp_path: Path, new_page: NewPage) -> None:
-    with started(by_pip(wheel, tmp_path), tmp_path) as server:
-        tab = new_page(Tab, url=server.url)
-        tab.page.goto(server.url)
-        for name, page in PAGES.items():
-            if page.within:
-                tab.page.goto(f"{server.url}/{name.replace('_', '-')}")
-            else:
-                tab.go(page.title)
-            expect(tab.page.get_by_role("heading", name=page.question).first).to_be_visible()
-        tab.page.close()
-
-
-def test_a_tool_of_uv_answers_with_the_same_page_and_a_picture(wheel: Path, tmp_path: Path) -> None:
-    with started(by_uv(wheel, tmp_path), tmp_path) as server:
-        with urlopen(server.url, timeout=WAIT_MS / 1000) as answer:
-            assert SCRIPT in answer.read().decode()
-        with urlopen(f"{server.url}{API}/maps?s=how+are+you", timeout=WAIT_MS / 1000) as answer:
-            assert answer.status == 200
 
 
 def test_the_core_alone_needs_no_app(wheel: Path, tmp_path: Path) -> None:
