@@ -133,6 +133,10 @@ class Beside(Tab):
         assert not seen
         return int(count)
 
+    def has_its_curtain(self, step: LessonStep) -> None:
+        """Waits until the curtain of a step is drawn over what it covers, or there is none where the step has none."""
+        self.until(lambda: bool(self.covered()) == bool(step.curtain), f"the curtain {step.curtain} of {step.ask}")
+
     def shows(self, step: LessonStep) -> None:
         """The step's picture is in the window, and the largest thing in it beside the lesson."""
         if step.picture == "page":

@@ -55,7 +55,7 @@ def test_every_step(name: str, new_tab: NewTab) -> None:
         tab.at(lesson, at)
         expect(tab.lesson.get_by_role("heading", name=step.ask)).to_be_visible()
         assert tab.options(step) == [option.text for option in step.options]
-        assert bool(tab.covered()) == bool(step.curtain), f"step {at}: {step.curtain}"
+        tab.has_its_curtain(step)
         tab.shows(step)
         looked_at = f"{name}.{at}" in AT_EVERY_WIDTH
         if looked_at:
