@@ -14,14 +14,14 @@ from .tab import Tab
 
 __all__ = ["Beside", "Lessons"]
 
-# The page of the step is drawn, which its theme says, and at rest, and the address is the step's.
+# The page of the step is drawn and at rest, and the address is the step's.
 STANDS = """([path, learn]) => {
   const question = document.querySelector(".st-key-stage .question");
   const views = [...document.querySelectorAll(".st-key-stage .stBidiComponentIsolated, .st-key-stage *")]
     .flatMap((host) => (host.shadowRoot ? [...host.shadowRoot.querySelectorAll(".view")] : []));
   return new URLSearchParams(location.search).get("learn") === learn && question?.parentElement.dataset.path === path
     && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning"
-    && views.length > 0 && views.every(({ dataset }) => dataset.theme && !("pending" in dataset));
+    && views.length > 0 && views.every((view) => !view.hasAttribute("data-pending"));
 }"""
 # What a step's picture is on the page.
 PICTURES = {
