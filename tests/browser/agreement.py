@@ -41,11 +41,12 @@ def agrees(tab: Tab, before: Iterable[str]) -> bool:
     """Whether the address, the screen and the server say the same now."""
     address = tab.page.url
     place = urlsplit(address)
-    here = tab.on(PAGES[place.path]).settled()
-    digests, texts = asked(place.path, place.query.encode(), before)
+    path = place.path.removeprefix(urlsplit(tab.url).path)  # below which the server's pages stand
+    here = tab.on(PAGES[path]).settled()
+    digests, texts = asked(path, place.query.encode(), before)
     boxes = [box.input_value() for box in here.view.first.locator(".top .sentence textarea").all()]
     # Shapes' traces are of what an implementation can do
-    is_of = place.path == "/shapes" or here.view.first.get_attribute("data-digest") in digests
+    is_of = path == "/shapes" or here.view.first.get_attribute("data-digest") in digests
     return is_of and boxes == texts and tab.page.url == address
 
 

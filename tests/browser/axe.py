@@ -48,13 +48,11 @@ class Findings:
         """The page as it stands, and its colours in the other theme."""
         self.look(where)
         self.open_parts(where, None)
-        before, page = self.tab.theme, self.tab.page
-        page.emulate_media(color_scheme="light" if before == "dark" else "dark")
-        self.tab.until(lambda: self.tab.theme != before, "the theme follows the system")
-        self.tab.settled()
+        before = self.tab.theme
+        self.tab.in_theme("light" if before == "dark" else "dark")
         self.look(where, only=COLOURS)
         self.open_parts(where, COLOURS)
-        page.emulate_media(color_scheme="dark" if before == "dark" else "light")  # the next test gets this tab
+        self.tab.in_theme(before)
 
     def open_parts(self, where: str, only: list[str] | None) -> None:
         """The parts of a page that are seen one at a time."""

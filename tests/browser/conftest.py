@@ -90,11 +90,11 @@ def nobody_else_works(common_folder: Path) -> Iterator[None]:
 
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[Callable[..., OwnServer]]:
-    """Starts a server of the test's own, with its own environment variables."""
+    """Starts a server of the test's own, below a path of its own and with its own environment variables."""
     started: list[OwnServer] = []
 
-    def start(**environment: str) -> OwnServer:
-        started.append(OwnServer(tmp_path / f"log{len(started)}", environment=environment))
+    def start(base: str = "", **environment: str) -> OwnServer:
+        started.append(OwnServer(tmp_path / f"log{len(started)}", base, environment=environment))
         return started[-1]
 
     yield start

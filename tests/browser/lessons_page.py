@@ -102,7 +102,7 @@ class Beside(Tab):
 
     @property
     def lesson(self) -> Locator:
-        return self.page.get_by_role("complementary", name="Lesson")
+        return self.page.locator("#headlight-lesson")  # a role is looked for in all there is
 
     @property
     def verdict(self) -> Locator:
@@ -132,6 +132,10 @@ class Beside(Tab):
         count, seen = self.page.evaluate(COVERED)
         assert not seen
         return int(count)
+
+    def has_its_curtain(self, step: LessonStep) -> None:
+        """Waits until the curtain of a step is drawn over what it covers, or there is none where the step has none."""
+        self.until(lambda: bool(self.covered()) == bool(step.curtain), f"the curtain {step.curtain} of {step.ask}")
 
     def shows(self, step: LessonStep) -> None:
         """The step's picture is in the window, and the largest thing in it beside the lesson."""

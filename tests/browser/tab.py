@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import CDPSession, Locator, Page, expect
 
 from pages.kit.draw.pages import PAGES
 
-__all__ = ["WAIT_MS", "Tab"]
+__all__ = ["TWO_FRAMES", "WAIT_MS", "Tab"]
 
 WAIT_MS = 60_000  # only a test that fails waits so long
 T = TypeVar("T", bound="Tab")
@@ -110,6 +110,13 @@ class Tab:
             session.detach()
         self.sessions.clear()
 
+    def in_theme(self, theme: Literal["dark", "light"]) -> Self:
+        """Has the system prefer a theme, and waits until the bar and every view are drawn in it."""
+        self.page.emulate_media(color_scheme=theme)
+        self.until(lambda: self.theme == theme, "the theme follows the system")
+        expect(self.page.locator(f".view[data-theme]:not([data-theme={theme}])")).to_have_count(0)
+        return self.settled()
+
     def until(self, holds: Callable[[], bool], what: str) -> None:
         """Waits, frame by frame, until something holds that only this process can see."""
         end = time.monotonic() + WAIT_MS / 1000
@@ -174,7 +181,7 @@ class Tab:
         return self.page.locator("#headlight-bar button[aria-label$=' theme']")  # a role is looked for in all there is
 
     @property
-    def theme(self) -> str:
+    def theme(self) -> Literal["dark", "light"]:
         """The theme that is drawn: the button names the other one."""
         return "dark" if self.theme_button.get_attribute("aria-label") == "light theme" else "light"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from playwright.sync_api import expect
 
 from pages.kit.lessons.course import course
@@ -10,6 +12,9 @@ from .axe import Findings
 from .conftest import NewTab
 from .explore_page import Explore
 from .lessons_page import Beside
+from .measures import unreadable
+
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def test_nothing_serious_in_share(explore: Explore) -> None:
@@ -17,7 +22,12 @@ def test_nothing_serious_in_share(explore: Explore) -> None:
     panel.get_by_text("How was this computed?").click()
     expect(panel.get_by_role("button", name="PNG for a slide")).to_be_visible()
     findings = Findings(explore)
-    findings.look("Share", panel)
+    expect(panel).to_contain_text("Only this machine can open the link")
+    for theme in THEMES:
+        explore.in_theme(theme)
+        expect(panel).to_be_visible()
+        assert unreadable(explore.page) == []
+        findings.look("Share", panel)
     explore.page.keyboard.press("Escape")
     picker = explore.page.get_by_role("combobox", name="Model", exact=True)
     picker.select_option("your own")

@@ -11,8 +11,6 @@ from .conftest import NewTab
 from .expected import TIRED
 from .explore_page import Explore
 from .glossary_page import Glossary
-from .measures import unreadable
-from .tab import Tab
 
 # How the area that scrolls is framed while it has the focus.
 FRAME = """main => {
@@ -96,10 +94,9 @@ def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Expl
     assert bar.evaluate("bar => bar.getAnimations().length") == 0
     findings = Findings(explore)
     findings.look("the projector")
-    explore.page.emulate_media(color_scheme="light")
-    explore.until(lambda: explore.theme == "light", "the theme follows the system")
+    explore.in_theme("light")
     findings.look("the projector", only=COLOURS)
-    explore.page.emulate_media(color_scheme="dark")
+    explore.in_theme("dark")
     assert not findings.lines, "\n".join(findings.lines)
     expect(explore.view.locator(".in-title")).to_have_text("mask: causal")
     assert explore.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 720
@@ -113,27 +110,3 @@ def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Expl
     press("Escape")
     explore.wait_for_query(big=None)
     expect(root).not_to_have_class("projector")
-
-
-def test_share_can_be_read(new_tab: NewTab) -> None:
-    tab = new_tab(Glossary).open()
-    panel = tab.share()
-    expect(panel).to_contain_text("Only this machine can open the link")
-    findings = Findings(tab)
-    for theme in ("dark", "light"):
-        tab.page.emulate_media(color_scheme=theme)
-        tab.until(lambda wanted=theme: tab.theme == wanted, "the theme follows the system")  # type: ignore[misc]
-        expect(panel).to_be_visible()
-        assert unreadable(tab.page) == []
-        findings.look("Share", panel)
-    tab.page.emulate_media(color_scheme="dark")  # the next test gets this tab
-    assert not findings.lines, "\n".join(findings.lines)
-
-
-def test_a_deep_link_asks_for_nothing_that_is_not_there(new_tab: NewTab) -> None:
-    tab = new_tab(Tab)
-    missing: list[str] = []
-    tab.page.on("response", lambda answer: missing.append(answer.url) if answer.status >= 400 else None)
-    tab.page.goto(f"{tab.url}/glossary")
-    tab.settled()
-    assert missing == []

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pages.kit.draw.web import FILES, PREFIX, SCRIPT, script
 
-from .conftest import NewTab
-from .explore_page import Explore
-from .masks_page import Masks
 from .modules import Modules
 
 EXPORTS = """async ([prefix, script, names]) => {
@@ -15,8 +12,6 @@ EXPORTS = """async ([prefix, script, names]) => {
     open(name) === open(name)];
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await told(name)])));
 }"""
-OURS = """(prefix) => performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname)
-  .filter((path) => path.startsWith(prefix) && path.endsWith(".js")).map((path) => path.slice(prefix.length + 1))"""
 
 
 def test_every_module_is_in_it_once_and_exports_what_it_does_alone(modules: Modules) -> None:
@@ -27,10 +22,3 @@ def test_every_module_is_in_it_once_and_exports_what_it_does_alone(modules: Modu
     for name, (alone, bundled, same) in modules.page.evaluate(EXPORTS, [PREFIX, SCRIPT, names]).items():
         assert sorted(alone) == sorted(bundled), name
         assert same, f"{name} is one, whoever asks for it"
-
-
-def test_a_visitor_fetches_no_module_beside_it(new_tab: NewTab) -> None:
-    tab = new_tab(Explore).open()
-    tab.go("Masks")
-    tab.on(Masks).settled()
-    assert set(tab.page.evaluate(OURS, PREFIX)) == {"frame/boot.js", SCRIPT}

@@ -1,8 +1,9 @@
-"""Every page alike: read, named, walked through by keyboard, by axe-core, on a phone, in both themes, from its link."""
+"""Every page alike: read, named, walked by keyboard, by axe-core, on a phone, at every width, in both themes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,14 +21,15 @@ from .conftest import NewTab
 from .explore_page import Explore
 from .glossary_page import Glossary
 from .implementations_page import Implementations
+from .layout import faults_at_every_width
 from .lessons_page import Lessons
 from .masks_page import WORDS, Masks
-from .measures import height, not_reached_by_tab, scrolls_sideways, small_targets, unnamed, unreadable
+from .measures import PHONE, height, not_reached_by_tab, scrolls_sideways, small_targets, unnamed, unreadable
 from .positions_page import Positions
 from .scaled_dot_page import ScaledDot
 from .shapes_page import Shapes
 from .side_by_side_page import SideBySide
-from .tab import Tab
+from .tab import TWO_FRAMES, Tab
 from .texts_page import Texts
 from .train_page import Train
 
@@ -120,9 +122,7 @@ def test_at_a_desk(name: str, new_tab: NewTab) -> None:
     findings.open_parts(name, None)
 
     said = texts(page)
-    page.emulate_media(color_scheme="light")
-    tab.until(lambda: tab.theme == "light", "the theme follows the system")
-    tab.settled().until(lambda: texts(page) == said, "the theme changes no word")
+    tab.in_theme("light").until(lambda: texts(page) == said, "the theme changes no word")
     assert unreadable(page) == []
     assert tab.query == wanted
     findings.look(name, only=["link-in-text-block"])
@@ -130,23 +130,73 @@ def test_at_a_desk(name: str, new_tab: NewTab) -> None:
     assert not findings.lines, "\n".join(findings.lines)
 
 
+def change_explore(tab: Explore) -> None:
+    """A mask, and the head in focus off: every layer has a badge."""
+    tab.mask("causal")
+    tab.page.keyboard.press("Escape")
+    tab.lamp(3, 1).click()
+    tab.shows(mask="causal", heads_off=((3, 1),))
+
+
+def change_compare(tab: Compare) -> None:
+    tab.button("tired / wide").click()
+    expect(tab.view.locator(".differs .contrast")).to_contain_text("sentence")
+
+
+def change_masks(tab: Masks) -> None:
+    tab.view.locator(".card").filter(has_text="window").first.click()
+    tab.wait_for_query(mask=["window"])
+
+
+def change_shapes(tab: Shapes) -> None:
+    tab.open(mask="causal", off=["L3 H2"], vs="fused")
+
+
+CHANGES: dict[str, Callable[[Any], None]] = {
+    "explore": change_explore,
+    "compare": change_compare,
+    "masks": change_masks,
+    "shapes": change_shapes,
+}
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_on_a_phone(name: str, new_phone: NewTab) -> None:
-    tab = new_phone(KINDS[name])
-    for values in ({}, {**NARROW.get(name, {}), "big": "true"}):
-        if not values or name in NARROW:
-            tab.open(**values)
-        else:
-            tab.page.keyboard.press("p")
-            tab.wait_for_query(big="true")
-            tab.settled()
-        if not values and isinstance(tab, Train):
-            tab.check_first_screen_of_a_phone()
-        if not values and name in ("explore", "train"):
-            findings = Findings(tab)
-            findings.look(f"{name} on a phone")
-            assert not findings.lines, "\n".join(findings.lines)
-        assert tab.theme == "light"
-        assert scrolls_sideways(tab.page) == 0, values
-        assert small_targets(tab.page) == [], values
-        assert unreadable(tab.page) == [], values
+def test_on_a_phone_and_at_every_width(name: str, new_phone: NewTab) -> None:
+    tab = new_phone(KINDS[name]).open()
+    if isinstance(tab, Train):
+        tab.check_first_screen_of_a_phone()
+    if name in ("explore", "train"):
+        findings = Findings(tab)
+        findings.look(f"{name} on a phone")
+        assert not findings.lines, "\n".join(findings.lines)
+    fits_on_a_phone(tab)
+    nothing_overlaps_at_any_width(name, tab)
+    tab.page.set_viewport_size(PHONE["viewport"])
+    if name in NARROW:
+        tab.open(**NARROW[name], big="true")
+    elif "big" not in tab.query:
+        tab.page.keyboard.press("p")
+        tab.wait_for_query(big="true")
+    tab.page.evaluate(TWO_FRAMES)  # the window has another size
+    fits_on_a_phone(tab.settled())
+
+
+def fits_on_a_phone(tab: Tab) -> None:
+    assert tab.theme == "light"
+    assert scrolls_sideways(tab.page) == 0
+    assert small_targets(tab.page) == []
+    assert unreadable(tab.page) == []
+
+
+def nothing_overlaps_at_any_width(name: str, tab: Tab) -> None:
+    """As it opens, after a change, and in the projector; at last there stands what came last."""
+    found = {"at first": faults_at_every_width(tab)}
+    if name in CHANGES:
+        CHANGES[name](tab)
+        tab.settled()
+        found["changed"] = faults_at_every_width(tab)
+        tab.page.keyboard.press("Escape")
+        tab.page.keyboard.press("p")
+        tab.wait_for_query(big="true")
+        found["projected"] = faults_at_every_width(tab)
+    assert not any(found.values()), found

@@ -6,13 +6,15 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
+from pages.kit.draw.web import PREFIX, SCRIPT
 from pages.kit.lessons.course import course
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture.query import Query
 
 from .conftest import NewTab
+from .layout import faults_at_every_width
 from .lessons_page import Beside, Lessons
 from .measures import scrolls_sideways, small_targets, unreadable
 
@@ -31,9 +33,18 @@ FLASHES = """() => {
   };
   look();
 }"""
+WHY_NOT = """async ([prefix, script, name]) => {
+  const { open } = await import(`${prefix}/${script}`);
+  return open("lessons/course.js").whyNot(name);
+}"""
+MENU = ".view-menu .menu-panel"
 SMALLEST = """panel => Math.min(...[...panel.querySelectorAll("*")]
   .filter((part) => part.checkVisibility() && [...part.childNodes].some((node) => node.nodeType === 3))
   .map((part) => parseFloat(getComputedStyle(part).fontSize)))"""
+
+
+# Steps at which the layout is looked at too: a map, two maps, next words, on a page with and without much beside it.
+AT_EVERY_WIDTH = {"it.1", "it.4", "silent.1", "silent.3", "capital.1", "capital.3"}
 
 
 @pytest.mark.parametrize("name", COURSE.lessons)
@@ -44,8 +55,11 @@ def test_every_step(name: str, new_tab: NewTab) -> None:
         tab.at(lesson, at)
         expect(tab.lesson.get_by_role("heading", name=step.ask)).to_be_visible()
         assert tab.options(step) == [option.text for option in step.options]
-        assert bool(tab.covered()) == bool(step.curtain), f"step {at}: {step.curtain}"
+        tab.has_its_curtain(step)
         tab.shows(step)
+        looked_at = f"{name}.{at}" in AT_EVERY_WIDTH
+        if looked_at:
+            assert not faults_at_every_width(tab), "under the curtain"
         expect(tab.verdict).to_have_text("")
         expect(tab.lit).to_have_count(0)
         tab.page.keyboard.press(step.right.lower())
@@ -57,6 +71,13 @@ def test_every_step(name: str, new_tab: NewTab) -> None:
         assert tab.options(step) == [option.text for option in step.options]
         assert tab.covered() == 0
         tab.shows(step)
+        if looked_at:
+            assert not faults_at_every_width(tab), "answered"
+            tab.page.keyboard.press("p")
+            tab.wait_for_query(big="true")
+            assert not faults_at_every_width(tab), "projected"
+            tab.page.keyboard.press("p")
+            tab.wait_for_query(big=None)
         if at < len(lesson.steps):
             tab.press("next →")
     expect(tab.lesson.get_by_text(lesson.now_you)).to_be_visible()
@@ -129,6 +150,7 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
             tab.lesson.get_by_role("button", name=f"{option.letter} {option.text}".replace("  ", " "))
         ).to_be_visible()
     assert tab.verdict.text_content() == ""
+    no_menu_names_the_answer(tab)
     cell = tab.view.locator(".large .cell")
     cell.focus()
     tab.page.keyboard.press("Home")
@@ -141,28 +163,26 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
     expect(tab.view.locator(".lit")).to_be_visible()  # the row in focus
     # another picture, another verdict: of what is shown now
     tab.press("whole page")
+    tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True).click()
+    expect(sort_of(tab)).to_have_text("sort heads by “it” → “animal”")
+    tab.page.keyboard.press("Escape")
     box = tab.box
     box.fill("how are you")
     expect(tab.verdict).to_contain_text("There is no verdict here")
     expect(tab.lit).to_have_count(0)
 
 
-def test_no_menu_names_the_answer_under_the_curtain(new_tab: NewTab) -> None:
+def no_menu_names_the_answer(tab: Beside) -> None:
     """Nor a tooltip: neither the key that the heads would be sorted by nor what changed most in a layer."""
-    tab = new_tab(Beside).begin(IT)
-    view = tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True)
-    menu = tab.page.locator(".view-menu .menu-panel")
-    sort = menu.get_by_role("button", name=re.compile("^sort"), include_hidden=True)
-    expect(view).to_be_hidden()
+    expect(tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True)).to_be_hidden()
     tab.page.keyboard.press("w")  # nothing before the answer
-    expect(view).to_be_hidden()
-    expect(sort).to_have_text("sort heads")
-    assert "animal" not in str(menu.text_content())
-    tab.page.keyboard.press("b")
-    expect(tab.lit).to_have_count(1)
-    tab.page.keyboard.press("w")
-    view.click()
-    expect(sort).to_have_text("sort heads by “it” → “animal”")
+    expect(tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True)).to_be_hidden()
+    expect(sort_of(tab)).to_have_text("sort heads")
+    assert "animal" not in str(tab.page.locator(MENU).text_content())
+
+
+def sort_of(tab: Beside) -> Locator:
+    return tab.page.locator(MENU).get_by_role("button", name=re.compile("^sort"), include_hidden=True)
 
 
 def test_what_a_change_did_is_not_told_under_the_curtain(new_tab: NewTab) -> None:
@@ -274,16 +294,14 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
 
 
 def test_a_step_that_is_not_there(new_tab: NewTab) -> None:
-    tab = new_tab(Beside)
+    tab = new_tab(Beside).open(learn="nowhere.1")
+    nowhere = "The link asks for the lesson “nowhere”, which is not here."
     unread = "The link asks for “v3:it/1”, which this Headlight does not read as a lesson and its step, such as it.2."
-    for learn, said in (
-        ("nowhere.1", "The link asks for the lesson “nowhere”, which is not here."),
-        ("it.99", f"The lesson “{IT.title}” has {len(IT.steps)} steps; the link asks for step 99."),
-        ("v3:it/1", unread),
-    ):
-        tab.open(learn=learn)
-        expect(tab.verdict.locator("p")).to_have_text(said)
-        assert tab.covered() == 0
+    beyond = f"The lesson “{IT.title}” has {len(IT.steps)} steps; the link asks for step 99."
+    expect(tab.verdict.locator("p")).to_have_text(nowhere)
+    assert tab.covered() == 0
+    for learn, said in {"nowhere.1": nowhere, "it.99": beyond, "v3:it/1": unread}.items():
+        assert tab.page.evaluate(WHY_NOT, [PREFIX, SCRIPT, learn]) == said
     tab.press("all lessons")
     expect(tab.page.get_by_role("heading", level=1)).to_have_text("What would you like to find out?")
 

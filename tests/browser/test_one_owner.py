@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Route, expect
@@ -12,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Route, expect
 from tests.pages.test_old_links import RECORDED, on_pages
 
 from .agreement import PAGES, agree
+from .by_hand_page import ByHand
 from .compare_page import Compare
 from .conftest import OPTIONS, NewTab
 from .explore_page import Explore
@@ -20,10 +20,9 @@ from .masks_page import Masks
 from .server import OwnServer
 from .shapes_page import Shapes
 from .tab import Tab
-from .test_every_page import KINDS
 
 OWNED = pytest.mark.parametrize("kind", PAGES.values(), ids=lambda kind: kind.__name__)
-SENTENCE, OTHER = "how are you", "can you can that"
+SENTENCE, OTHER, LATE = "how are you", "can you can that", "the dog bit the man"
 PICTURES = "**/api/{maps,pair,masked,steps}?*"  # the routes of pictures
 LOST = "cannot be reached"
 
@@ -47,43 +46,6 @@ def shown(tab: Tab) -> tuple[str, str, str]:
     return tab.page.url, str(tab.view.first.get_attribute("data-digest")), tab.box.input_value()
 
 
-def changed(tab: Tab) -> tuple[str, str, str]:
-    """The same of a sentence and a control that differ from what the page begins with."""
-    tab.box.fill(SENTENCE)
-    choose(tab)
-    told = shown(tab)
-    assert told[2] == SENTENCE
-    return told
-
-
-@OWNED
-def test_back_forward_reload_and_a_link_in_another_tab_which_keeps_its_own(kind: type[Tab], new_tab: NewTab) -> None:
-    tab = new_tab(kind).open()
-    first = shown(tab)
-    told = changed(tab)
-    assert told[1] != first[1]
-    (link,) = tab.share().locator(".link code").all_text_contents()
-    assert link == told[0]
-
-    tab.go("Glossary")
-    tab.on(Glossary).settled()
-    tab.page.go_back()
-    assert shown(tab) == told
-    tab.page.go_forward()
-    expect(tab.page.locator(".question h1")).to_contain_text("word", ignore_case=True)
-    tab.page.go_back()
-    assert shown(tab) == told
-    other = new_tab(kind).visit(link)
-    assert shown(other) == told
-    other.box.fill(OTHER)
-    theirs = shown(other)
-    assert theirs[1] != told[1]
-    assert shown(tab) == told
-    for one, kept in ((tab, told), (other, theirs)):
-        one.page.reload()
-        assert shown(one) == kept
-
-
 @contextmanager
 def held(tab: Tab, count: int) -> Iterator[list[Route]]:
     """Keeps back the next answers of the wire; at the end of the block there are so many."""
@@ -104,14 +66,29 @@ def answer(tab: Tab, route: Route) -> None:
 
 
 @OWNED
-def test_answers_that_come_late_never_or_after_the_page_was_left(kind: type[Tab], new_tab: NewTab) -> None:
-    tab = new_tab(kind).open()
-    come_late_and_in_another_order(tab)
-    do_not_come(tab)
-    come_to_a_page_that_was_left(tab)
+def test_one_visit(kind: type[Tab], new_tab: NewTab) -> None:
+    tab = new_tab(kind)
+    old_links_show_the_pictures_that_they_showed(tab)
+    tab.open()
+    answers_come_late_and_in_another_order(tab)
+    answers_do_not_come(tab)
+    answers_come_to_a_page_that_was_left_and_back_finds_it(tab)
+    a_link_opens_in_another_tab_which_keeps_its_own(tab, new_tab(kind))
 
 
-def come_late_and_in_another_order(tab: Tab) -> None:
+def old_links_show_the_pictures_that_they_showed(tab: Tab) -> None:
+    links = [RECORDED["links"][name] for name in on_pages(owned=True)]
+    for link in links:
+        if f"/{link['page']}".replace("/explore", "/") != tab.PATH:
+            continue
+        Tab.open(tab, **link["asked"])  # nothing but what it says
+        assert shown(tab)[1] == link["digests"][0], link["asked"]
+        said = tab.notices()
+        for key in link["told"]:
+            assert any(one.startswith(f"The link says {key}=") for one in said), (key, said)
+
+
+def answers_come_late_and_in_another_order(tab: Tab) -> None:
     before = shown(tab)
     with held(tab, 2) as routes:
         choose(tab)
@@ -129,7 +106,7 @@ def come_late_and_in_another_order(tab: Tab) -> None:
     tab.page.unroute(PICTURES)
 
 
-def do_not_come(tab: Tab) -> None:
+def answers_do_not_come(tab: Tab) -> None:
     before = shown(tab)
     routes = list[Route]()
     tab.page.route(PICTURES, lambda route: route.abort("aborted") if routes else routes.append(route))
@@ -147,9 +124,9 @@ def do_not_come(tab: Tab) -> None:
     assert not tab.notices()
 
 
-def come_to_a_page_that_was_left(tab: Tab) -> None:
+def answers_come_to_a_page_that_was_left_and_back_finds_it(tab: Tab) -> None:
     with held(tab, 1) as routes:
-        tab.box.fill("the dog bit the man")
+        tab.box.fill(LATE)
     tab.go("Glossary")
     glossary = tab.on(Glossary).settled()
     with_choice = glossary.query
@@ -157,9 +134,21 @@ def come_to_a_page_that_was_left(tab: Tab) -> None:
     glossary.settled()
     assert glossary.query == with_choice
     tab.page.go_back()
+    assert shown(tab)[2] == LATE
+
+
+def a_link_opens_in_another_tab_which_keeps_its_own(tab: Tab, other: Tab) -> None:
     told = shown(tab)
-    tab.page.reload()
+    (link,) = tab.share().locator(".link code").all_text_contents()
+    assert link == told[0]
+    other.visit(link)
+    assert shown(other) == told
+    other.box.fill(OTHER)
+    theirs = shown(other)
+    assert theirs[1] != told[1]
     assert shown(tab) == told
+    other.page.reload()
+    assert shown(other) == theirs
 
 
 @pytest.fixture
@@ -170,11 +159,27 @@ def unwatched(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
-def test_a_restarted_server(unwatched: BrowserContext, start_server: Callable[..., OwnServer]) -> None:
+def every_page_and_link_stays_below_the_path(explore: Explore, server: OwnServer) -> None:
+    explore.page.goto(f"{server.url}/explore?s=it")
+    explore.shows("it")
+    expect(explore.page).to_have_title("Explore · Headlight")
+    explore.lamp(3, 2).click()
+    explore.shows("it", heads_off=((3, 2),))
+    explore.go("Compare")
+    compare = explore.on(Compare).settled()
+    assert compare.page.url.startswith(f"{server.url}/compare?")
+    compare.page.go_back()
+    explore.shows("it", heads_off=((3, 2),))
+    assert explore.page.url.startswith(f"{server.url}/?")
+
+
+def test_a_restarted_server_below_a_path(unwatched: BrowserContext, start_server: Callable[..., OwnServer]) -> None:
     """On a page with a box and on one with controls; what a lost answer does is asked of each page above."""
-    server = start_server()
+    server = start_server(base="/app")
     shapes = Shapes(unwatched.new_page(), server.url).open()
-    tabs = [Explore(unwatched.new_page(), server.url).open(), shapes]
+    explore = Explore(unwatched.new_page(), server.url)
+    every_page_and_link_stays_below_the_path(explore, server)
+    tabs = [explore.open(), shapes]
     before = [shown(tab) for tab in tabs]
     shapes.controls("Mask")  # opened already, as it takes a press of its own
     server.stop()
@@ -199,26 +204,12 @@ def test_a_restarted_server(unwatched: BrowserContext, start_server: Callable[..
         assert shown(tab) == told
 
 
-def opened(name: str, new_tab: NewTab) -> tuple[Tab, dict[str, Any]]:
-    link = RECORDED["links"][name]
-    return new_tab(KINDS[link["page"].replace("-", "_")]), link
-
-
-@pytest.mark.parametrize("name", on_pages(owned=True))
-def test_an_old_link_shows_the_picture_that_it_showed(name: str, new_tab: NewTab) -> None:
-    tab, link = opened(name, new_tab)
-    Tab.open(tab, **link["asked"])  # nothing but what it says
-    assert shown(tab)[1] == link["digests"][0]
-    unusable = {f"The link says {key}=" for key in link["told"]}
-    said = tab.notices()
-    assert all(any(one.startswith(start) for one in said) for start in unusable), said
-
-
-def test_an_old_link_of_a_form_says_what_cannot_be_used(new_tab: NewTab) -> None:
-    """The one with the most of it; what every one opens is asked of the scripts, in tests/pages/test_old_links.py."""
-    name = max(on_pages(owned=False), key=lambda name: len(RECORDED["links"][name]["told"]))
-    tab, link = opened(name, new_tab)
-    tab.open(**link["asked"])
-    said = " ".join(tab.page.locator(".notices p").all_text_contents())
-    assert link["told"]
+def test_an_old_link_of_a_form_says_what_cannot_be_used_which_leaves_the_address(by_hand: ByHand) -> None:
+    """Of one form; what every one opens is asked of the scripts, in tests/pages/test_old_links.py."""
+    link = RECORDED["links"]["by-hand, unusable"]
+    by_hand.open(**link["asked"], big="true")
+    notices = by_hand.page.locator(".notices p")
+    expect(notices).to_have_count(len(link["told"]))
+    said = " ".join(notices.all_text_contents())
     assert all(f"The link says {key}=" in said for key in link["told"]), said
+    by_hand.wait_for_query(**dict.fromkeys(link["told"]), big="true")

@@ -194,12 +194,3 @@ def test_controls_add_no_entry_and_a_head_and_the_theme_go_along(explore: Explor
     explore.page.reload()
     explore.settled()
     expect(explore.view).to_have_attribute("data-theme", "light")
-
-
-def test_what_cannot_be_used_leaves_the_address(explore: Explore) -> None:
-    for page, key, value in (("shapes", "step", "zzz"), ("by-hand", "m", "garbage")):
-        explore.page.goto(f"{explore.url}/{page}?{key}={value}&big=true")
-        notice = explore.page.locator(".notices p")
-        expect(notice).to_have_count(1)
-        expect(notice).to_contain_text(f"The link says {key}={value}")
-        explore.wait_for_query(**{key: None, "big": "true"})

@@ -14,7 +14,7 @@ from pages.kit.draw import web
 from pages.kit.jobs.training import MOST_BYTES
 from pages.kit.server.gates import UPLOADS
 
-from .conftest import NewPage, NewTab
+from .conftest import NewTab
 from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
 from .server import HEALTH, Server
@@ -31,7 +31,7 @@ def headers_of(url: str) -> dict[str, str]:
 def test_security_headers(server: Server, path: str) -> None:
     headers = headers_of(server.url + path)
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
-    assert policy["default-src"] == "'self'"
+    assert policy["default-src"] == policy["connect-src"] == "'self'"
     assert policy["object-src"] == policy["frame-src"] == policy["frame-ancestors"] == "'none'"
     assert "'unsafe-inline'" not in policy["script-src"]
     assert "'unsafe-eval'" not in policy["script-src"]
@@ -61,11 +61,6 @@ def test_a_picture_over_a_network_is_packed_and_one_that_is_here_is_not_sent_aga
     assert headers["content-encoding"] == "gzip"
     assert gzip.decompress(packed) == plain
     assert asked(url, Accept_Encoding="gzip", X_Forwarded_For="203.0.113.9", If_None_Match=headers["etag"])[0] == 304
-
-
-def test_connections_go_to_this_server_only(explore: Explore) -> None:
-    explore.open()
-    assert headers_of(explore.url)["content-security-policy"].split("connect-src ")[1].split(";")[0] == "'self'"
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "POST"])
@@ -118,8 +113,8 @@ def test_no_file_outside_the_web_folder_is_served(server: Server, path: str) -> 
     assert b"build-system" not in body
 
 
-def test_two_visitors_do_not_disturb_each_other(explore: Explore, new_page: NewPage) -> None:
-    other = new_page(Explore)
+def test_two_visits_of_one_browser_do_not_disturb_each_other(explore: Explore, new_tab: NewTab) -> None:
+    other = new_tab(Explore)
     explore.open()
     other.open()
     explore.retype("it is mine")
@@ -136,17 +131,6 @@ def test_two_visitors_do_not_disturb_each_other(explore: Explore, new_page: NewP
     explore.settled()
     assert 0 <= float(value.inner_text()) <= 1e-5, "transformers says the same"
     assert other.figures()[3] == ""
-
-
-def test_two_tabs_of_one_browser_are_two_visits(explore: Explore, new_tab: NewTab) -> None:
-    explore.open()
-    tab = new_tab(Explore)
-    tab.open(mask="causal")
-    tab.shows(mask="causal")
-    explore.lamp(3, 0).click()
-    explore.shows(heads_off=((3, 0),))
-    tab.layer(0).click()
-    tab.shows(mask="causal")
 
 
 def test_no_sentence_is_logged(explore: Explore, server: Server) -> None:

@@ -9,12 +9,12 @@ from playwright.sync_api import Locator, Route, expect
 from pages.kit.draw.web import PREFIX
 
 from .conftest import NewTab
-from .positions_page import Positions
+from .glossary_page import Glossary
 from .tab import Tab
 
 TOO_LONG = "The link is too long for a QR code."
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>'
-CLASS = "http://10.0.0.9:8501/positions"
+CLASS = "http://10.0.0.9:8501/glossary"
 # What the script says of the page, as a server that a class can reach would say it.
 TOLD = """async ([prefix, told]) => {
   const { open } = await import(`${prefix}/app.js`);
@@ -27,11 +27,18 @@ def links(panel: Locator) -> list[str]:
 
 
 def tell(tab: Tab, *kinds: str, address: str = "") -> None:
-    tab.page.evaluate(TOLD, [PREFIX, {"page": "positions", "address": address, "kinds": list(kinds)}])
+    tab.page.evaluate(TOLD, [PREFIX, {"page": "glossary", "address": address, "kinds": list(kinds)}])
 
 
-def test_by_keyboard(new_tab: NewTab) -> None:
-    tab = new_tab(Positions).open(s="how are you")
+def test_share(new_tab: NewTab) -> None:
+    tab = new_tab(Glossary).open(s="how are you")
+    by_keyboard(tab)
+    a_class_gets_its_link_and_a_picture_for_the_camera(tab)
+    how_it_was_computed_is_asked_when_it_is_unfolded(tab)
+    escape_leaves_it_before_the_projector(tab)
+
+
+def by_keyboard(tab: Tab) -> None:
     opener = tab.house.get_by_role("button", name="Share", exact=True)
     press = tab.page.keyboard.press
     opener.focus()
@@ -56,24 +63,7 @@ def test_by_keyboard(new_tab: NewTab) -> None:
     expect(panel).to_be_hidden()
 
 
-def test_it_follows_the_address_and_escape_leaves_it_before_the_projector(new_tab: NewTab) -> None:
-    tab = new_tab(Positions).open()
-    panel = tab.share()
-    assert links(panel) == [tab.page.url]
-    tab.page.evaluate("history.replaceState(history.state, '', '?s=it&amp=2')")
-    expect(panel.locator(".link code")).to_have_text(f"{tab.url}/positions?s=it&amp=2")
-    tab.page.set_viewport_size({"width": 700, "height": 800})  # where the projector leaves Share in the bar
-    tab.page.keyboard.press("p")
-    tab.wait_for_query(big="true")
-    tab.page.keyboard.press("Escape")
-    expect(panel).to_be_hidden()
-    tab.wait_for_query(big="true")
-    tab.page.keyboard.press("Escape")
-    tab.wait_for_query(big=None)
-
-
-def test_a_class_gets_its_link_and_a_picture_for_the_camera(new_tab: NewTab) -> None:
-    tab = new_tab(Positions)
+def a_class_gets_its_link_and_a_picture_for_the_camera(tab: Tab) -> None:
     asked: list[str] = []
 
     def answer(route: Route) -> None:
@@ -85,7 +75,6 @@ def test_a_class_gets_its_link_and_a_picture_for_the_camera(new_tab: NewTab) -> 
             route.fulfill(status=200, content_type="image/svg+xml", body=SVG)
 
     tab.page.route("**/api/qr?*", answer)
-    tab.open(s="how are you")
     tell(tab, address=CLASS)
     assert asked == [], "nothing is asked before it is opened"
     panel = tab.share()
@@ -104,8 +93,7 @@ def test_a_class_gets_its_link_and_a_picture_for_the_camera(new_tab: NewTab) -> 
     tab.page.unroute("**/api/qr?*")
 
 
-def test_how_it_was_computed_is_asked_when_it_is_unfolded(new_tab: NewTab) -> None:
-    tab = new_tab(Positions)
+def how_it_was_computed_is_asked_when_it_is_unfolded(tab: Tab) -> None:
     asked: list[str] = []
 
     def answer(route: Route) -> None:
@@ -113,12 +101,11 @@ def test_how_it_was_computed_is_asked_when_it_is_unfolded(new_tab: NewTab) -> No
         asked.append(query)
         route.fulfill(json={"facts": [f"model: minilm\nlink: {query}"], "code": "import mha_core"})
 
-    tab.page.route("**/api/positions.about?*", answer)
-    tab.open(s="it")
+    tab.page.route("**/api/glossary.about?*", answer)
     tell(tab, "about", "ipynb")
     panel = tab.share()
     notebook = panel.get_by_role("link", name="The same as a notebook, .ipynb")
-    assert str(notebook.get_attribute("href")).endswith("/api/positions.ipynb?s=it")
+    assert str(notebook.get_attribute("href")).endswith("/api/glossary.ipynb?s=it")
     expect(panel.get_by_role("link", name="The tutorial as a notebook, .ipynb")).to_be_visible()
     assert asked == []
     panel.get_by_text("How was this computed?").click()
@@ -132,4 +119,16 @@ def test_how_it_was_computed_is_asked_when_it_is_unfolded(new_tab: NewTab) -> No
     tell(tab)
     expect(panel.get_by_text("How was this computed?")).to_be_hidden()
     expect(notebook).to_be_hidden()
-    tab.page.unroute("**/api/positions.about?*")
+    tab.page.unroute("**/api/glossary.about?*")
+
+
+def escape_leaves_it_before_the_projector(tab: Tab) -> None:
+    panel = tab.share()
+    tab.page.set_viewport_size({"width": 700, "height": 800})  # where the projector leaves Share in the bar
+    tab.page.keyboard.press("p")
+    tab.wait_for_query(big="true")
+    tab.page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    tab.wait_for_query(big="true")
+    tab.page.keyboard.press("Escape")
+    tab.wait_for_query(big=None)
