@@ -1,7 +1,7 @@
 // The flow into one output token: tokens as columns, levels as rows, the input below and the output on top; the lines
 // between them are as wide as what goes along them, and one way stands out.
 
-import { clip, LEAN } from "../picture/map_labels.js";
+import { clip, everyOf, labelled, LEAN } from "../picture/map_labels.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
@@ -65,17 +65,6 @@ export const widthOf = (share) => Math.max(0.6, WIDEST * share);
 /** What a level is called. @param {number} level */
 export const levelName = (level) => (level ? `layer ${level - 1}` : "input");
 
-/** Tokens that are named below: as many as there is room for, and those that must be.
- * @param {Layout} layout @param {number[]} wanted @returns {number[]}
- */
-export function labelled({ step, count }, wanted) {
-  const every = Math.max(1, Math.ceil((1.15 * FONT) / step));
-  const named = [...new Set(wanted)];
-  for (let at = 0; at < count; at += every)
-    if (every === 1 || named.every((other) => other === at || Math.abs(other - at) >= every)) named.push(at);
-  return [...new Set(named)].sort((one, other) => one - other);
-}
-
 /** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {Flow} flow @param {Inks} inks
  * @param {number} layer in focus
  */
@@ -94,7 +83,7 @@ export function drawFlow(context, layout, flow, inks, layer) {
   }
   const ends = path.length ? [path[0]] : [];
   context.textBaseline = "middle";
-  for (const token of labelled(layout, [row, ...ends])) {
+  for (const token of labelled(layout.count, everyOf(FONT, layout.step), [row, ...ends])) {
     const isOwn = token === row;
     const [x, y] = spotOf(layout, 0, token);
     context.save();
