@@ -4,7 +4,9 @@ import { inkOn, mostOf, picture } from "../base/colour.js";
 import { contextOf, frame, h, pixelRatio, setAttribute } from "../base/dom.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 import { Bubble } from "./bubble.js";
+import { drawings } from "./drawings.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
+import { mapSvg, whyNoSvg } from "./map_svg.js";
 import { pooled, toBytes, trimmed } from "../wire/packets.js";
 import { BLOCKED, number, ranked, short } from "../base/words.js";
 
@@ -57,9 +59,6 @@ export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: 
   ...more,
 });
 
-/** The maps of the page, by their elements. @type {WeakMap<Element, BigMap>} */
-export const maps = new WeakMap();
-
 export class BigMap {
   /** @param {Actions} actions */
   constructor(actions) {
@@ -69,7 +68,7 @@ export class BigMap {
     this.cell = new GridCell();
     this.bubble = new Bubble();
     this.element = h("div", { class: "map", role: "grid" }, this.base, this.over, this.cell.row, this.bubble.element);
-    maps.set(this.element, this);
+    drawings.set(this.element, this);
     this.shown = /** @type {MapPicture | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
     this.visible = /** @type {string[]} */ ([]); // tokens of the rows in sight
@@ -161,6 +160,18 @@ export class BigMap {
     for (const own of [key, ...(shown.others ?? [])])
       if (own !== null && own >= first && own - first < seen.length)
         frame(context, left + (own - first) * wide, top, wide, side, inks.key);
+  }
+
+  get isThere() {
+    return Boolean(this.shown?.whole && this.visible.length);
+  }
+
+  get whyNoSvg() {
+    return whyNoSvg(this);
+  }
+
+  svg() {
+    return mapSvg(this);
   }
 
   /** The first and the last row in sight, and column. @returns {[Place, Place]} */

@@ -16,7 +16,9 @@ export const everyOf = (font, room) => Math.max(1, Math.ceil((1.05 * font) / roo
 export function labelled(count, every, wanted) {
   const must = wanted.filter((at) => at >= 0 && at < count);
   const isFree = (/** @type {number} */ at) => must.every((own) => at === own || Math.abs(at - own) >= every);
-  return [...Array(count).keys()].filter((at) => must.includes(at) || (at % every === 0 && (every === 1 || isFree(at))));
+  return [...Array(count).keys()].filter(
+    (at) => must.includes(at) || (at % every === 0 && (every === 1 || isFree(at))),
+  );
 }
 
 /** @param {string} token */
