@@ -33,7 +33,9 @@ const inSight = (element, kind) =>
 /** The framed parts of the page that have a canvas: a large one first, and all of a view together last. @returns {Picture[]} */
 export function picturesOfPage() {
   const found = [...views].flatMap(({ element }) => {
-    const framed = inSight(element, FRAMED).filter((one) => inSight(one, "canvas").length);
+    const framed = inSight(element, FRAMED).filter(
+      (one) => inSight(one, "canvas").length && drawings.get(one)?.isThere !== false,
+    );
     const outer = framed.filter((one) => !framed.some((other) => other !== one && other.contains(one)));
     const large = outer.filter((one) => one.matches(".large"));
     const named = [...large, ...outer.filter((one) => !large.includes(one))].map((one) => ({
