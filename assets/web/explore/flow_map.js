@@ -1,6 +1,7 @@
 // The flow into one output token: tokens as columns, levels as rows, the input below and the output on top; the lines
 // between them are as wide as what goes along them, and one way stands out.
 
+import { LETTERS } from "../base/dom.js";
 import { clip, everyOf, labelled, LEAN } from "../picture/map_labels.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
@@ -8,7 +9,7 @@ import { clip, everyOf, labelled, LEAN } from "../picture/map_labels.js";
 /** @typedef {[number, number, number, number]} Line level of the upper end, its token, the lower one's, share */
 /** @typedef {{tokens: string[], layers: number, row: number, lines: Line[], path: number[], masses: Float32Array}} Flow masses: a level after another, from the input up */
 
-const FONT = 12; // pixels
+const FONT = LETTERS;
 const LEFT = 68; // of the names of the levels
 const WIDEST = 16; // pixels of a line that carries all
 const SMALLEST_MASS = 0.004; // of a token that is drawn as a dot

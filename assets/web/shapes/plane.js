@@ -1,7 +1,7 @@
 // The values of one head as a grid: pointing reads a number, a click or the arrow keys choose a row and a column.
 
 import { palette, pixel, signedColour } from "../base/colour.js";
-import { contextOf, div, h, setText } from "../base/dom.js";
+import { contextOf, div, h, LETTERS, setText } from "../base/dom.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
@@ -62,12 +62,12 @@ export class Plane {
     this.grid.hidden = this.readout.hidden = !tensor.here;
     if (!tensor.here) return;
     this.side = Math.max(1, Math.min(30 * scale, (width - this.label) / plane.width));
-    this.high = (rows > 24 ? 11 : 15) * scale;
+    this.high = (rows > 24 ? LETTERS : 15) * scale;
     const leaning = plane.cols === "j" && this.side >= 13 * scale;
     this.top = (leaning ? 58 : 16) * scale;
     const context = contextOf(this.canvas, this.label + this.side * plane.width, this.top + this.high * rows);
     context.textBaseline = "middle";
-    context.font = `${11 * scale}px ${colours.mono}`;
+    context.font = `${LETTERS * scale}px ${colours.mono}`;
     this.drawRows(context, rows, painter(tensor, theme, colours), colours);
     this.drawColumns(context, colours, leaning);
     this.describe(`${tensor.name}, ${name}`);
