@@ -95,7 +95,7 @@ def begun(raw: bytes) -> bytes:
 
 
 def first(raw: bytes) -> bytes:
-    """What a page begins with: the same, unless it is too large, or a model has to be read first. Raises a HeadlightError."""
+    """What a page begins with: the same, unless it is too large or its model comes later. Raises a HeadlightError."""
     query = LinkQuery(raw, minilm_at=FIRST_AT)
     if not pictures.is_loaded(query["model2"] or query.name):
         raise HeadlightError("another model has to be read first")

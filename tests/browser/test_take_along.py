@@ -89,7 +89,7 @@ def check_drawing(explore: Explore, drawing: ET.Element, run: Run) -> None:
 
 
 def check_other_views(explore: Explore, run: Run) -> None:
-    """The drawings of the other views are shapes and texts: a bar a channel and strip, a point a head, a name a token."""
+    """The drawings of the other views are shapes and texts: a bar a channel, a point a head, a name a token."""
     choice = explore.page.get_by_label("Picture", exact=True)
     layers, heads = run.weights.shape[:2]
     for view, name, shape, least in (

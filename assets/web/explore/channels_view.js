@@ -3,7 +3,7 @@
 import { drawBars, layOutBars, orderOf, placeAt, runningSums } from "./channel_bars.js";
 import { div, fill, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
-import { FoldedTable } from "./folded_table.js";
+import { FoldedTable } from "../picture/folded_table.js";
 import { headName, writeAt } from "../link/look.js";
 import { unpackFloats } from "../wire/packets.js";
 import { choice, contentWidth } from "../base/view_base.js";

@@ -3,7 +3,7 @@
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 import { boxOfNode, drawFlow, layOutFlow, levelName, nodeAt } from "./flow_map.js";
-import { FoldedTable } from "./folded_table.js";
+import { FoldedTable } from "../picture/folded_table.js";
 import { writeAt } from "../link/look.js";
 import { unpackFloats } from "../wire/packets.js";
 import { choice, contentWidth } from "../base/view_base.js";
