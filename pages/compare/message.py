@@ -97,12 +97,12 @@ def begun(raw: bytes) -> bytes:
 
 
 def first(raw: bytes) -> bytes:
-    """What a page begins with: the same, unless it is too large. Raises a HeadlightError."""
+    """What a page begins with: the same, unless it is too large or its model comes later. Raises a HeadlightError."""
     query = LinkQuery(raw, minilm_at=FIRST_AT)
+    if not pictures.is_loaded(query["model2"] or query.name):
+        raise HeadlightError("another model has to be read first")
     left, _ = query.within()
-    if query["model2"]:
-        raise HeadlightError("another model may have to be read first")
-    for side in (left, query.within("2", left.text)[0]):
+    for side in (left, right_side.of(query, left).settings):
         fitting.fits_at_first(pictures.tokens(side))
     return pair(raw)
 

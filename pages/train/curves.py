@@ -1,4 +1,4 @@
-"""Curves of learning over the steps; `standing` tells the same as text."""
+"""Curves of learning over the steps, and their numbers as tables; `standing` tells the same as text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from itertools import takewhile
 from statistics import fmean
 
 from mha_core.training.events import Evaluation, History
-from pages.kit.draw import figures
+from pages.kit.draw import figures, sheet
 from pages.kit.draw.figures import Curve, Figure
+from pages.kit.draw.sheet import Block
 
 _TRAINING = 2  # the number of the dashes of what is measured on training batches
 _TAIL = 1.0  # pixels, of what only some of the seeds have
@@ -52,13 +53,30 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart with its words: `title` above it, `note` beside that, `alt` for who cannot see it; `key` is its name."""
+    """A chart with its words: `title` above it, `note` beside that, `alt` for who cannot see it; `key` is its name.
+
+    `curves`: what it draws, the earlier ones in grey first.
+    """
 
     key: str
     title: str
     note: str
     alt: str
     figure: Figure
+    curves: Sequence[Curve]
+
+    @property
+    def table(self) -> Block:
+        """Its numbers, a row a step and a column a curve."""
+        values = [dict(zip(curve.x, curve.y, strict=True)) for curve in self.curves]
+        steps = sorted({step for own in values for step in own})
+        rows = [[str(step), *(_written(own.get(step)) for own in values)] for step in steps]
+        said = f"{self.title}: {self.note}." if self.note else f"{self.title}."
+        return sheet.table(["step", *(curve.name for curve in self.curves)], rows, said)
+
+
+def _written(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 def charts(
@@ -168,6 +186,7 @@ def _chart(
         _note(kind.key, [candidate for candidate, _ in drawn]),
         f"{kind.title} {of}" + (f" {reference[1]} is drawn across." if reference else ""),
         figure,
+        curves,
     )
 
 

@@ -185,6 +185,8 @@ def _draw_charts(shown: Runs, picture: _Picture) -> None:
     told = " · ".join(standing.sentences(shown.candidates)) if shown.begun else ""
     pressed = sheet.text("Click a point of a curve: the film shows that step.")
     canvas.sheet("curves_told", [*[pressed] * filmed, sheet.text(told, muted=True)])
+    with widgets.folded("curves_numbers", "The curves as tables", lazy=True) as fold:
+        canvas.sheet("curves_numbers", [chart.table for chart in charts] if fold.open else [])
 
 
 def _draw_panels(

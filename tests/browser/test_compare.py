@@ -50,7 +50,7 @@ def the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     compare.page.set_viewport_size({"width": 1280, "height": 720})
     for number in range(2):
         map_ = compare.map(number).locator(".map")
-        expect(map_).to_have_attribute("data-number", "10")
+        expect(map_).to_have_attribute("data-number", "12")
         expect(map_).to_be_in_viewport(ratio=1)
     compare.page.set_viewport_size({"width": 1440, "height": 900})
     expect(compare.view.locator(".sentences")).to_be_hidden()

@@ -52,6 +52,14 @@ def test_right_becomes_left_and_both_change_places(compare: Compare) -> None:
     compare.shows(right, right)
     expect(compare.contrast).to_contain_text("Both sides are the same")
     expect(compare.button("swap")).to_be_disabled()
+    compare.page.get_by_label("Right model").select_option("food-none-1")
+    compare.wait_for_query(model2="food-none-1")
+    other = replace(right, model="food-none-1", position="trained", heads_off=())
+    compare.shows(right, other)
+    compare.button("swap").click()
+    compare.shows(other, right)
+    compare.wait_for_query(model="food-none-1", model2="minilm", off=None, off2="L3 H5", s=WIDE)
+    expect(compare.page.get_by_label("Model", exact=True)).to_have_value("food-none-1")
 
 
 def test_every_control_of_the_right_side(compare: Compare) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import expect
 
 from pages.kit.picture.presets import PRESETS
@@ -58,6 +60,13 @@ def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(expl
     explore.page.keyboard.press("Enter")
     explore.settled()
     assert explore.focused() == "didn"
+    for keys, at in (("ti", 13), ("7", 7)):
+        explore.page.keyboard.type(keys)
+        expect(explore.chip(at)).to_be_focused()
+        expect(explore.chip(at)).to_have_attribute("aria-pressed", "true")
+    press("p")  # no word begins with it, and at the words it is no key of the page
+    expect(explore.page.locator("html")).not_to_have_class(re.compile("projector"))
+    press("Tab")
     explore.lamp(3, 4).focus()
     explore.page.keyboard.press("Enter")
     explore.shows()

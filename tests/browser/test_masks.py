@@ -336,8 +336,8 @@ def check_numbers(masks: Masks) -> None:
     for name in ("before", "after"):
         panel = masks.view.locator(f"section.{name}")
         size = float(panel.locator(".map").get_attribute("data-number") or 0)
-        assert size >= 9
-        assert masks.box_of(panel.locator(".cell"), 0, 0)[2] > 3 * 0.6 * size, "three characters of a fixed width"
+        assert size >= 12
+        assert masks.box_of(panel.locator(".cell"), 0, 0)[2] > 1.3 * size, "a point and two digits"
 
 
 def check_last_row(masks: Masks, text: str, shown: list[str]) -> None:

@@ -150,6 +150,12 @@ def a_head_by_its_button_and_by_its_tile_and_a_cell_by_mouse(shapes: Shapes) -> 
     shapes.settled()
     check_readout(shapes.readout(), "q.transpose", (0, 1, 14, 31))
     shapes.page.wait_for_url("**at=3.1.14&f=31**")
+    shapes.view.locator(".plane summary").first.click()
+    row = shapes.view.locator(".plane").first.locator("tbody tr").nth(14)
+    expect(row.locator("th")).to_have_text("14 [SEP]")
+    value = float(row.locator("td").nth(31).inner_text().replace("−", "-"))
+    assert value == pytest.approx(read(shapes.readout())["value"], rel=1e-3)
+    shapes.view.locator(".plane summary").first.click()
     for step, cell in (
         ("q.view", (0, 14, 1, 31)),
         ("q.project", (0, 14, 63)),

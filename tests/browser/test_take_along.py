@@ -88,6 +88,29 @@ def check_drawing(explore: Explore, drawing: ET.Element, run: Run) -> None:
     assert texts[-1] == explore.page.url
 
 
+def check_other_views(explore: Explore, run: Run) -> None:
+    """The drawings of the other views are shapes and texts: a bar a channel, a point a head, a name a token."""
+    choice = explore.page.get_by_label("Picture", exact=True)
+    layers, heads = run.weights.shape[:2]
+    for view, name, shape, least in (
+        ("Flow", "Flow into “it” by rollout", "path", layers),
+        ("Channels", "Channels of L3 H1, “it” → ", "rect", 3 * 32),
+        ("All heads by a measure", "Heads by previous token and entropy", "path", layers * heads),
+    ):
+        explore.button(view).click()
+        drawn = explore.view.locator(".other-views .drawn")
+        expect(drawn).to_have_attribute("aria-label", re.compile(f"^{re.escape(name)}"))
+        open_share(explore)  # what stands beside it closes it
+        (shown,) = [text for text in choice.locator("option").all_text_contents() if text.startswith(name)]
+        choice.select_option(shown)
+        drawing = ET.fromstring(take(explore, "svg"))
+        texts = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
+        assert texts[-2] == f"Explore · {shown} · {ODD}"
+        assert len(list(drawing.iter(f"{SVG}{shape}"))) >= least
+        assert view != "Flow" or all(text in texts for text in (*run.tokens, "input", f"layer {layers - 1}"))
+    assert Image.open(io.BytesIO(take(explore, "png"))).width > 800
+
+
 def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     explore.open(s=ODD, at="3.1")
     run = explore.shows(ODD)
@@ -115,7 +138,8 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     assert explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()") == pixels
     assert explore.theme == "dark"
     explore.page.get_by_label("Picture", exact=True).select_option("Heads")
-    assert refused(explore, "svg") == "Only a single map can be had as SVG: choose one."
+    assert refused(explore, "svg") == "Only a single map or drawing can be had as SVG: choose one."
+    check_other_views(explore, run)
 
     explore.view.evaluate("view => view.setAttribute('data-waiting', '')")
     assert refused(explore, "png") == "The picture is still being computed; try again in a moment."

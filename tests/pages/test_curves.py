@@ -130,6 +130,15 @@ def test_what_is_no_number_is_a_gap() -> None:
     assert not [one for one in loss["data"] if one.get("fill")]
 
 
+def test_the_numbers_of_the_curves_are_a_table() -> None:
+    accuracy, loss = (chart.table for chart in charts([SEEDS, OTHER], "dark"))
+    assert accuracy["head"] == ["step", "none", "none, training", "a <b>", "a <b>, training"]
+    assert accuracy["rows"][1] == ["10", "0.5000", "0.2500", "0.5000", "0.2500"]
+    assert accuracy["rows"][4] == ["40", "–", "–", "1.0000", "0.5000"], "two seeds have come so far"
+    assert (len(accuracy["rows"]), accuracy["caption"].split(":")[0]) == (5, "Accuracy on unseen sentences")
+    assert loss["rows"][0][1] == "1.8000"
+
+
 def test_nothing_is_drawn_before_the_first_look() -> None:
     waiting = Candidate("w", 0, (History(Recipe()), learned([])))
     assert charts([waiting], "dark") == []

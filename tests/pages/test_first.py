@@ -93,6 +93,17 @@ def test_what_draws_it_is_loaded_first(path: str) -> None:
     assert text.count("<title>") == 1
 
 
+def test_two_models_come_with_the_page_unless_one_has_to_be_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    two = "/compare?s=how+are+you&model2=food-none-1&at2=0.1"
+    found = BLOCK.search(served().get(two).text)
+    assert found is not None
+    packed, _ = unpacked(base64.b64decode(found[2]))
+    said, _ = unpacked(base64.b64decode(found[2])[-packed["parts"][0] :])
+    assert (said["isOfTwo"], said["sides"][1]["head"]) == (True, 1)
+    monkeypatch.setattr(pictures, "is_loaded", lambda name: name != "food-none-1")
+    assert is_without_picture(served().get(two))
+
+
 def test_a_longer_sentence_comes_with_the_layer_in_sight() -> None:
     for words, whole in ((20, list(range(6))), (60, [3])):
         found = BLOCK.search(served().get(f"/?s={'+'.join(['word'] * words)}").text)

@@ -139,5 +139,6 @@ export function inks(element) {
     none: read("--none"),
     more: read("--more"),
     mono: read("--mono"),
+    sans: style.fontFamily,
   };
 }

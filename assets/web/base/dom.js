@@ -85,6 +85,8 @@ export function frame(context, x, y, width, height, colour) {
   else for (const end of [y - 6, y + height]) context.fillRect(x + thin / 2 - wide / 2, end, wide, 6);
 }
 
+export const LETTERS = 12; // pixels of the smallest that are drawn
+
 /** Pixels of a canvas for each of the page's, while a picture is made to take along (picture_file.js); 0 = as the screen. */
 export const drawing = { ratio: 0 };
 

@@ -20,14 +20,56 @@ export const lettersAct = () => kept("localStorage", LETTERS) !== false;
 /** They are none from now on, or they are again. */
 export const switchLetters = () => keep("localStorage", LETTERS, lettersAct() ? false : null);
 
-/** A key that is no wish of the page: typed into a field, or a letter or sign where these are switched off.
+/** A key that is no wish of the page: typed into a field or at the words, or a letter or sign where these are switched off.
  * @param {KeyboardEvent} event
  */
 export function isTyped(event) {
   const isLetter = [...(event.key ?? "")].length === 1 && event.key !== " ";
   if (isLetter && !lettersAct()) return true;
   const [target] = event.composedPath();
-  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
+  if (!(target instanceof HTMLElement)) return false;
+  const isWord = isLetter && target.matches(".chip:focus-visible");
+  return isWord || target.isContentEditable || target.matches("input, textarea, select");
+}
+
+/** The word that is meant by its place, or by the letters that it begins with; null where there is none. More letters may
+ * stay at the same one, a first letter goes on.
+ * @param {string} typed @param {string[]} words @param {number} at the one that has the focus
+ */
+export function wordOf(typed, words, at) {
+  if (/^\d+$/.test(typed)) return Number(typed) < words.length ? Number(typed) : null;
+  const from = at + ([...typed].length > 1 ? 0 : 1);
+  const order = words.map((_, step) => (from + step) % words.length);
+  const isMeant = (/** @type {number} */ one) =>
+    words[one]
+      .replace(/^(##|▁|Ġ|\s)/, "")
+      .toLowerCase()
+      .startsWith(typed.toLowerCase());
+  return order.find(isMeant) ?? null;
+}
+
+/** Letters and digits typed at a row of words go to the one that they mean. */
+export class TypedWord {
+  typed = "";
+
+  /** @param {HTMLElement} row @param {() => string[]} words of its children @param {(at: number) => void} choose */
+  constructor(row, words, choose) {
+    row.addEventListener("keydown", (event) => {
+      const { key, target } = event;
+      const isSign = [...key].length === 1 && key !== " " && !isShortcut(event) && lettersAct();
+      const at = [...row.children].indexOf(/** @type {Element} */ (target));
+      const meant = (/** @type {string} */ typed) => isSign && wordOf(typed, words(), at) !== null;
+      this.typed = [this.typed + key, key].find(meant) ?? "";
+      if (!this.typed || !(/** @type {Element} */ (target).matches(":focus-visible"))) return;
+      const to = /** @type {number} */ (wordOf(this.typed, words(), at));
+      event.preventDefault();
+      /** @type {HTMLElement} */ (row.children[to]).focus();
+      choose(to);
+    });
+    row.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!row.contains(/** @type {Node | null} */ (relatedTarget))) this.typed = "";
+    });
+  }
 }
 
 /** Where an arrow, Home or End leads; null for any other key.

@@ -5,6 +5,7 @@ import { inks } from "../base/colour.js";
 import { isDrawn, shownAlone } from "../base/curtain.js";
 import { asBytes } from "../picture/differences.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
+import { MODEL } from "../base/facts.js";
 import { Figures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { GroupChoice } from "../picture/groups.js";
@@ -331,10 +332,21 @@ export class PairView extends PlaceView {
   }
 
   swap() {
+    if (this.picture.isOfTwo) this.swapModels();
     this.switches.swap();
     const [left, right] = this.texts;
     if (right && right !== left) [right, left].forEach((text, side) => this.write(side, text));
     this.chose();
+  }
+
+  /** Each model keeps the head that is looked at. */
+  swapModels() {
+    const [left, { layer, head }] = this.picture.sides;
+    const own = this.modelName ?? MODEL;
+    this.write(0, this.texts[0]); // another model begins with another sentence
+    this.modelName = this.right.model2 === MODEL ? null : this.right.model2;
+    this.right = { model2: own, at2: `${left.layer}.${left.head}` };
+    this.place({ layer, head });
   }
 
   /** Looks at another head of the right model. @param {{layer?: number, head?: number}} change */
@@ -429,7 +441,6 @@ export class PairView extends PlaceView {
     setText(p.contrast, picture.contrast);
     setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
     p.copy.disabled = p.swap.disabled = !picture.differs.length;
-    p.swap.disabled ||= picture.isOfTwo;
     const several = new URL("./side-by-side", location.href);
     several.search = String(read());
     for (const [key, value] of Object.entries({ s: this.texts[0], at: `${at.layer}.${at.head}`, mean: "false" }))

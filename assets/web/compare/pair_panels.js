@@ -4,7 +4,7 @@
 import { gradient } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
-import { div, frame, h, setAttribute, setText, span } from "../base/dom.js";
+import { div, frame, h, LETTERS, setAttribute, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { meanOf, parseLook } from "../link/look.js";
@@ -22,7 +22,6 @@ const CLASSES = ["left", "right", "difference"];
 const DIFFERENCE = 2; // the panel of it
 const ROUND = 517; // pixels above and under the maps: the cards' own, and the two figures
 const LOWEST = 356; // pixels of a map, where the window is low
-const ROOMY = 19; // pixels of a cell that a number without a sign fits into
 const UNDER = 2; // rem under a projected map: what is read in it, and the card's own
 const BENEATH = 3; // rem under a map that is shown alone: what is read in it
 const PROJECTED = 16; // pixels of a number in the projector, at the least
@@ -33,7 +32,6 @@ export const keysOf = ({ tokens, columns }) => columns ?? tokens;
 /** The map of one side: with the rows of a word that occurs more than once marked at both ends. */
 class SideMap extends BigMap {
   repeated = /** @type {number[]} */ ([]);
-  roomy = ROOMY;
 
   /** @param {import("../picture/map.js").MapPicture} shown @param {Inks} inks @param {import("../picture/map.js").Room} room */
   draw(shown, inks, room) {
@@ -132,7 +130,7 @@ export class PairPanels {
     legend.hidden = readout.hidden = map.element.hidden = !shown;
     map.map.shown = shown;
     if (!shown || element.hidden) return;
-    map.map.smallest = this.view.projector ? PROJECTED / (rem() / 16) : 10;
+    map.map.smallest = this.view.projector ? PROJECTED / (rem() / 16) : LETTERS;
     map.map.project(this.view.foot.isOn);
     const writing = difference ? IN_TABLE : {};
     if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;

@@ -1,6 +1,8 @@
 // The channels of one pair as bars: q, k and their product one under the other, what is above 0 up and what is below
 // down, and under them the sum so far.
 
+import { LETTERS } from "../base/dom.js";
+
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {{q: Float32Array, k: Float32Array, products: Float32Array}} Channels */
 /** @typedef {{name: string, top: number, height: number, values: number[], zero: number, unit: number}} Strip of bars: where 0 is, and pixels of a 1 */
@@ -9,7 +11,7 @@ const GAP = 12; // pixels between two strips
 const LEFT = 62; // pixels of their names
 const BELOW = 18; // pixels of the channels' numbers
 const LEAST_WIDE = 3; // pixels of a channel
-const FONT = 12; // pixels
+const FONT = LETTERS;
 const PRODUCT = "q · k";
 
 /** The channels in order, or with the largest product first and the smallest last. @param {ArrayLike<number>} products @param {boolean} sorted */

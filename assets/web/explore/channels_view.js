@@ -2,8 +2,8 @@
 
 import { drawBars, layOutBars, orderOf, placeAt, runningSums } from "./channel_bars.js";
 import { div, fill, setText } from "../base/dom.js";
-import { DrawnGrid } from "./drawn_grid.js";
-import { FoldedTable } from "./folded_table.js";
+import { DrawnGrid } from "../picture/drawn_grid.js";
+import { FoldedTable } from "../picture/folded_table.js";
 import { headName, writeAt } from "../link/look.js";
 import { unpackFloats } from "../wire/packets.js";
 import { choice, contentWidth } from "../base/view_base.js";
@@ -84,7 +84,8 @@ export class ChannelsView {
     };
     grid.draw(
       {
-        name: `Channels of ${head}, “${answer.query}” → “${answer.looked}”: q × k, and the sum so far`,
+        name: `Channels of ${head}, “${answer.query}” → “${answer.looked}”`,
+        how: "q × k, and the sum so far",
         size: [1, order.length],
         say: ([, place]) => say(place),
         boxOf: ([, place]) => ({

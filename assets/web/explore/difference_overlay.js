@@ -45,7 +45,7 @@ export class DifferenceOverlay {
 
   /** The map to draw with, the numbers in it at least so many pixels high. @param {number} smallest */
   sized(smallest) {
-    return Object.assign(this.map, { smallest, roomy: 2.7 * smallest });
+    return Object.assign(this.map, { smallest, roomy: 2 * smallest });
   }
 
   /** The same map as its difference, where that is wanted. @param {MapPicture} shown @returns {MapPicture} */

@@ -2,6 +2,7 @@
 
 import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { TypedWord } from "../base/grid_keys.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { GroupChoice } from "../picture/groups.js";
 import { hasSpecials } from "../wire/packets.js";
@@ -66,6 +67,11 @@ export class ExploreBar {
     this.few = h("span", { class: "few", role: "group", "aria-label": "One of these" });
     this.empty = div("empty", "Type a sentence, or try one of these: ", this.few);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
+    new TypedWord(
+      this.chips,
+      () => view.maps.tokens,
+      (row) => view.focus.pickRow(row),
+    );
     this.scrolledTo = ""; // the word in focus, and of how many
     this.groups = new GroupChoice(view);
     this.layers = group("Layer");

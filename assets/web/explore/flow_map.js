@@ -1,14 +1,15 @@
 // The flow into one output token: tokens as columns, levels as rows, the input below and the output on top; the lines
 // between them are as wide as what goes along them, and one way stands out.
 
-import { clip, LEAN } from "../picture/map_labels.js";
+import { LETTERS } from "../base/dom.js";
+import { clip, everyOf, labelled, LEAN } from "../picture/map_labels.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 /** @typedef {[number, number, number, number]} Line level of the upper end, its token, the lower one's, share */
 /** @typedef {{tokens: string[], layers: number, row: number, lines: Line[], path: number[], masses: Float32Array}} Flow masses: a level after another, from the input up */
 
-const FONT = 12; // pixels
+const FONT = LETTERS;
 const LEFT = 68; // of the names of the levels
 const WIDEST = 16; // pixels of a line that carries all
 const SMALLEST_MASS = 0.004; // of a token that is drawn as a dot
@@ -65,17 +66,6 @@ export const widthOf = (share) => Math.max(0.6, WIDEST * share);
 /** What a level is called. @param {number} level */
 export const levelName = (level) => (level ? `layer ${level - 1}` : "input");
 
-/** Tokens that are named below: as many as there is room for, and those that must be.
- * @param {Layout} layout @param {number[]} wanted @returns {number[]}
- */
-export function labelled({ step, count }, wanted) {
-  const every = Math.max(1, Math.ceil((1.15 * FONT) / step));
-  const named = [...new Set(wanted)];
-  for (let at = 0; at < count; at += every)
-    if (every === 1 || named.every((other) => other === at || Math.abs(other - at) >= every)) named.push(at);
-  return [...new Set(named)].sort((one, other) => one - other);
-}
-
 /** @param {CanvasRenderingContext2D} context @param {Layout} layout @param {Flow} flow @param {Inks} inks
  * @param {number} layer in focus
  */
@@ -94,7 +84,7 @@ export function drawFlow(context, layout, flow, inks, layer) {
   }
   const ends = path.length ? [path[0]] : [];
   context.textBaseline = "middle";
-  for (const token of labelled(layout, [row, ...ends])) {
+  for (const token of labelled(layout.count, everyOf(FONT, layout.step), [row, ...ends])) {
     const isOwn = token === row;
     const [x, y] = spotOf(layout, 0, token);
     context.save();

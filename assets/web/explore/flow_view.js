@@ -1,9 +1,9 @@
 // Flow: of which input tokens the row in focus is made, layer by layer; by rollout, or by attention × value norm.
 
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";
-import { DrawnGrid } from "./drawn_grid.js";
+import { DrawnGrid } from "../picture/drawn_grid.js";
 import { boxOfNode, drawFlow, layOutFlow, levelName, nodeAt } from "./flow_map.js";
-import { FoldedTable } from "./folded_table.js";
+import { FoldedTable } from "../picture/folded_table.js";
 import { writeAt } from "../link/look.js";
 import { unpackFloats } from "../wire/packets.js";
 import { choice, contentWidth } from "../base/view_base.js";
@@ -99,7 +99,8 @@ export class FlowView {
     const { layer } = view.at;
     grid.draw(
       {
-        name: `Flow into ${quoted(tokens[row])} by ${answer.norm ? BY_NORM : ROLLOUT}: levels from the output down to the input, and tokens`,
+        name: `Flow into ${quoted(tokens[row])} by ${answer.norm ? BY_NORM : ROLLOUT}`,
+        how: "levels from the output down to the input, and tokens",
         size: [layers + 1, tokens.length],
         say: ([up, token]) => this.say(answer, layers - up, token),
         boxOf: ([up, token]) => boxOfNode(layout, [layers - up, token]),

@@ -5,7 +5,7 @@ import { ColumnSwitches } from "./column_switches.js";
 import { gradient, mostOf } from "../base/colour.js";
 import { heightLeft, isDrawn } from "../base/curtain.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, div, fill, h, LETTERS, setAttribute, setText, span } from "../base/dom.js";
 import { LongMap } from "./long_map.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
@@ -217,7 +217,7 @@ export class FocusPanel {
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */
   drawMap(shown, mode, inks) {
     const { difference, plain, map, asLines, view } = this;
-    const smallest = view.projector ? 12.2 : 11; // 16 px in the type of the projector
+    const smallest = view.projector ? 12.2 : LETTERS; // 16 px in the type of the projector
     const isLong = view.picture.tile > 0;
     this.long.bar.hidden = !isLong || mode !== "map";
     const kind = isLong ? this.long : plain;

@@ -1,7 +1,7 @@
 // All heads as points of two measures that are chosen; a point opens its head.
 
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";
-import { DrawnGrid } from "./drawn_grid.js";
+import { DrawnGrid } from "../picture/drawn_grid.js";
 import { digits, most } from "./head_measures.js";
 import { boxOfPoint, drawScatter, layOutScatter, pointAt } from "./head_scatter.js";
 import { contentWidth, named } from "../base/view_base.js";
@@ -74,7 +74,8 @@ export class HeadPlot {
     if (!this.grid.element.matches(":focus-within")) this.grid.active = [view.at.layer, view.at.head];
     this.grid.draw(
       {
-        name: `Heads by ${x.title} and ${y.title}; arrows up and down go through layers, left and right through their heads`,
+        name: `Heads by ${x.title} and ${y.title}`,
+        how: "arrows up and down go through layers, left and right through their heads",
         size: [layers, heads],
         say: (place) => this.say(this.at(place)),
         boxOf: (place) => boxOfPoint(layout, this.at(place)),

@@ -1,5 +1,7 @@
 // Two measures of all heads as a scatter, a point a head: where each stands, and how it is painted.
 
+import { LETTERS } from "../base/dom.js";
+
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("./head_measures.js").Measure} Measure */
 /** @typedef {{width: number, height: number, x: Axis, y: Axis, points: [number, number][]}} Scatter points in pixels, a head each */
@@ -71,7 +73,7 @@ const write = (/** @type {number} */ value) => String(Number(value.toPrecision(3
  */
 export function drawScatter(pen, of, inks, { focus, off, names }) {
   const { width, height, x, y, points } = of;
-  pen.font = `12px ${inks.mono}`;
+  pen.font = `${LETTERS}px ${inks.mono}`;
   const [left, bottom] = placed(of, x.low, y.low);
   const [right, top] = placed(of, x.high, y.high);
   Object.assign(pen, { strokeStyle: inks.line, fillStyle: inks.muted, lineWidth: 1, textAlign: "center" });

@@ -26,6 +26,7 @@ export class HeadsView {
     this.text = ""; // of the link
     this.header = /** @type {HeadsOverview | null} */ (null);
     this.ofText = /** @type {Measure[]} */ ([]); // of the sentence, or of random tokens
+    this.tokens = 0; // that it has
     this.effects = new HeadEffects(view, () => this.change({ y: EFFECT }));
     this.sources = new HeadSources(view, {
       choose: (on) => this.measureOn(on),
@@ -78,6 +79,7 @@ export class HeadsView {
   /** @param {Uint8Array[]} parts */
   take([message]) {
     this.ofText = this.unpack(message);
+    this.tokens = this.header?.tokens ?? 0; // the header is replaced by that of each sentence of a collection
   }
 
   close() {
@@ -137,7 +139,7 @@ export class HeadsView {
     const { effects, sources, header } = this;
     effects.follow();
     sources.follow();
-    const said = header && `${many(this.count, "head")} on ${many(header.tokens, "token")}.`;
+    const said = header && `${many(this.count, "head")} on ${many(this.tokens, "token")}.`;
     sources.draw(effects.said || said || "…");
     const { measures } = this;
     const columns = measures.filter(({ values }) => values);

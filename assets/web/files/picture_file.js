@@ -1,16 +1,16 @@
-// Picture files of what the page shows: its canvases as PNG, larger than on the screen or for a slide, and a map as SVG;
+// Picture files of what the page shows: its canvases as PNG, larger than on the screen or for a slide, and one of them as SVG;
 // under them a caption and the link.
 
 import { drawing, svg } from "../base/dom.js";
 import { drawViews, views } from "../base/view_base.js";
-import { maps } from "../picture/map.js";
-import { asXml, mapSvg } from "../picture/map_svg.js";
+import { drawings } from "../picture/drawings.js";
+import { asXml } from "../picture/map_svg.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
 /** @typedef {{element: Element, name: string}} Picture a part of the page that can be taken along */
 /** @typedef {{lines: string[], theme: Theme}} Caption what stands under it, the link last */
 
-const FRAMED = ".panel, .all-heads";
+const FRAMED = ".panel, .all-heads, .drawn";
 const WRITTEN = "h2, h3, .tile .name"; // texts beside the canvases that belong to them
 const ALL = "All of these together";
 const LARGER = 2; // than on the screen
@@ -33,7 +33,9 @@ const inSight = (element, kind) =>
 /** The framed parts of the page that have a canvas: a large one first, and all of a view together last. @returns {Picture[]} */
 export function picturesOfPage() {
   const found = [...views].flatMap(({ element }) => {
-    const framed = inSight(element, FRAMED).filter((one) => inSight(one, "canvas").length);
+    const framed = inSight(element, FRAMED).filter(
+      (one) => inSight(one, "canvas").length && drawings.get(one)?.isThere !== false,
+    );
     const outer = framed.filter((one) => !framed.some((other) => other !== one && other.contains(one)));
     const large = outer.filter((one) => one.matches(".large"));
     const named = [...large, ...outer.filter((one) => !large.includes(one))].map((one) => ({
@@ -47,14 +49,15 @@ export function picturesOfPage() {
 
 /** @param {Element} element */
 function nameOf(element) {
-  const name = element.getAttribute("aria-label") ?? element.querySelector("h2, h3")?.textContent;
+  const name =
+    drawings.get(element)?.name ?? element.getAttribute("aria-label") ?? element.querySelector("h2, h3")?.textContent;
   return (name ?? "").trim().slice(0, 80) || "Picture";
 }
 
-/** The map of a picture that is one alone. @param {Picture} picture */
-export function mapOf({ element }) {
-  const [map, ...more] = inSight(element, ".map").flatMap((one) => maps.get(one) ?? []);
-  return map?.shown?.whole && map.visible.length && !more.length ? map : null;
+/** The drawing of a picture that is one alone. @param {Picture} picture */
+export function drawingOf({ element }) {
+  const [one, ...more] = [element, ...inSight(element, ".map")].flatMap((part) => drawings.get(part) ?? []);
+  return one?.isThere && !more.length ? one : null;
 }
 
 /** Has the views draw in a theme, so many pixels of a canvas for one of the page; afterwards they stand as before.
@@ -139,9 +142,9 @@ export async function pngOf({ element }, caption, asSlide) {
   );
 }
 
-/** A map as the text of an SVG file. @param {import("../picture/map.js").BigMap} map @param {Caption} caption */
-export function svgOf(map, { lines, theme }) {
-  const inner = drawn(theme, 0, () => mapSvg(map));
+/** A drawing as the text of an SVG file. @param {import("../picture/drawings.js").Drawing} shown @param {Caption} caption */
+export function svgOf(shown, { lines, theme }) {
+  const inner = drawn(theme, 0, () => shown.svg());
   const [wide, high] = ["width", "height"].map((name) => Number(inner.getAttribute(name)));
   const [width, height] = [Math.max(wide, 640) + 2 * MARGIN, high + 2 * MARGIN + LINE * (lines.length + 1)];
   for (const side of ["x", "y"]) inner.setAttribute(side, String(MARGIN));

@@ -1,12 +1,13 @@
 // How large the three maps of the Masks view are: their rows line up, and what is projected fills the window.
 
 import { heightLeft } from "../base/curtain.js";
+import { LETTERS } from "../base/dom.js";
 import { contentWidth, rem } from "../base/view_base.js";
 
 /** @typedef {import("../picture/map.js").BigMap} BigMap */
 /** @typedef {import("../picture/map.js").Room} Room */
 
-const NUMBER = { small: 9, projected: 16 }; // pixels of a number
+const NUMBER = { small: LETTERS, projected: 16 }; // pixels of a number
 const CELL = { small: 18.5, projected: 30 }; // of a cell that holds one
 const SHARE = { small: 0.45, projected: 0.4 }; // of the cell that its number is high
 const READABLE = 1.5; // rem of such a cell

@@ -42,7 +42,7 @@ export class DifferenceMap extends BigMap {
   constructor(actions) {
     super(actions);
     this.beside = BARS;
-    this.roomy = 29; // signs need more
+    Object.assign(this, { roomy: 24, breadth: 2 }); // signs need more
   }
 
   /** @param {ShownDifference} shown @param {Inks} inks @param {import("./map.js").Room} room */

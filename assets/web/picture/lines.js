@@ -1,6 +1,6 @@
 // The same weights as lines: the words that look at the left, what they look at at the right, the stronger the thicker.
 
-import { contextOf, div, h } from "../base/dom.js";
+import { contextOf, div, h, LETTERS } from "../base/dom.js";
 
 const ROW = 26; // pixels of a word
 const LEAST = 0.03; // weight of the faintest line
@@ -33,7 +33,7 @@ export class Lines {
     const wide = Math.min(width, 640);
     const context = contextOf(this.canvas, wide, this.step * most);
     const [left, right] = [wide * 0.3, wide * 0.7];
-    const size = Math.min(17, this.step * 0.62);
+    const size = Math.min(17, Math.max(LETTERS, this.step * 0.62));
     context.textBaseline = "middle";
     words.forEach((word, at) => {
       const own = at + first === row;

@@ -1,10 +1,12 @@
 // One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
 
 import { inkOn, mostOf, picture } from "../base/colour.js";
-import { contextOf, frame, h, pixelRatio, setAttribute } from "../base/dom.js";
+import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute } from "../base/dom.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 import { Bubble } from "./bubble.js";
+import { drawings } from "./drawings.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
+import { mapSvg, whyNoSvg } from "./map_svg.js";
 import { pooled, toBytes, trimmed } from "../wire/packets.js";
 import { BLOCKED, number, ranked, short } from "../base/words.js";
 
@@ -34,7 +36,6 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
  */
 
 const MEASURE = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-const WIDTH = 1.85; // of a number in a cell, in its own size
 const HATCH = [0.25, 0.6, 0.95, 1.3, 1.65]; // where the lines of a forbidden cell begin, in sides of it
 
 /** A map that is there as float32, all of it in sight unless `more` says otherwise.
@@ -57,9 +58,6 @@ export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: 
   ...more,
 });
 
-/** The maps of the page, by their elements. @type {WeakMap<Element, BigMap>} */
-export const maps = new WeakMap();
-
 export class BigMap {
   /** @param {Actions} actions */
   constructor(actions) {
@@ -69,7 +67,7 @@ export class BigMap {
     this.cell = new GridCell();
     this.bubble = new Bubble();
     this.element = h("div", { class: "map", role: "grid" }, this.base, this.over, this.cell.row, this.bubble.element);
-    maps.set(this.element, this);
+    drawings.set(this.element, this);
     this.shown = /** @type {MapPicture | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
     this.visible = /** @type {string[]} */ ([]); // tokens of the rows in sight
@@ -81,9 +79,10 @@ export class BigMap {
     this.largest = 54; // pixels that a cell may be high; its number grows with it
     this.least = 0; // the smallest weight that is written
     this.usual = { stretch: 1, largest: 54, least: 0 }; // out of the projector
-    this.roomy = 22; // pixels of a cell that a number fits into
-    this.smallest = 10; // pixels of a number
-    this.font = 11.5; // pixels of a label
+    this.roomy = 18; // pixels of a cell that a number fits into
+    this.breadth = 1.45; // of a number, in its own size
+    this.smallest = LETTERS; // pixels of a number
+    this.font = LETTERS; // pixels of a label
     this.every = 1; // of how many tokens one is written at the sides
     this.share = 0.4; // of a cell that its number is high
     this.beside = 0; // pixels to keep free on the right, besides what the labels take
@@ -140,7 +139,7 @@ export class BigMap {
     const { inks, visible, seen } = this;
     const shown = /** @type {MapPicture} */ (this.shown);
     const { first, last, row, key } = shown;
-    const font = 11.5 * unit;
+    const font = LETTERS * unit;
     const context = this.layOut(room, unit, font);
     const n = visible.length;
     if (!n) return;
@@ -151,7 +150,7 @@ export class BigMap {
     this.drawLines(context);
     this.drawForbidden(context);
     const fits = Math.max(this.smallest * unit, Math.min((13 / 54) * this.largest * unit, step * this.share));
-    const size = Math.min(fits, wide / WIDTH);
+    const size = Math.min(fits, wide / this.breadth);
     const numbered = shown.weights && shown.whole && wide >= this.roomy * unit && step >= 1.2 * size;
     setAttribute(this.element, "data-number", numbered ? size : null); // pixels
     if (shown.weights && numbered) this.drawNumbers(context, shown.weights, cut, size);
@@ -161,6 +160,18 @@ export class BigMap {
     for (const own of [key, ...(shown.others ?? [])])
       if (own !== null && own >= first && own - first < seen.length)
         frame(context, left + (own - first) * wide, top, wide, side, inks.key);
+  }
+
+  get isThere() {
+    return Boolean(this.shown?.whole && this.visible.length);
+  }
+
+  get whyNoSvg() {
+    return whyNoSvg(this);
+  }
+
+  svg() {
+    return mapSvg(this);
   }
 
   /** The first and the last row in sight, and column. @returns {[Place, Place]} */
@@ -237,7 +248,7 @@ export class BigMap {
     const { first, keys, scale } = /** @type {MapPicture} */ (this.shown);
     const [n, columns] = [visible.length, seen.length];
     const most = mostOf(cut.bytes, scale);
-    Object.assign(context, { font: `${size}px ${this.inks.mono}`, textAlign: "center", textBaseline: "middle" });
+    Object.assign(context, { font: `${size}px ${this.inks.sans}`, textAlign: "center", textBaseline: "middle" });
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < columns; j++) {
         const text = this.inCell(weights[(i + first) * keys.length + j + first]);

@@ -7,6 +7,20 @@ export const LEAN = Math.PI / 3; // of the column labels
 const LONGEST = 12; // characters
 const AWAY = 7; // pixels from the cells
 
+/** Of how many tokens one is named, where each has so much room. @param {number} font @param {number} room pixels */
+export const everyOf = (font, room) => Math.max(1, Math.ceil((1.05 * font) / room));
+
+/** The tokens that are named: those that must be, and of the others as many as there is room for beside them.
+ * @param {number} count @param {number} every @param {number[]} wanted
+ */
+export function labelled(count, every, wanted) {
+  const must = wanted.filter((at) => at >= 0 && at < count);
+  const isFree = (/** @type {number} */ at) => must.every((own) => at === own || Math.abs(at - own) >= every);
+  return [...Array(count).keys()].filter(
+    (at) => must.includes(at) || (at % every === 0 && (every === 1 || isFree(at))),
+  );
+}
+
 /** @param {string} token */
 export const clip = (token) => (token.length > LONGEST ? `${token.slice(0, LONGEST - 1)}…` : token);
 
@@ -42,23 +56,15 @@ export function drawLabels(context, map) {
   const { step, wide, inks, font, visible, seen } = map;
   const { first, row, key: chosen, best = null } = /** @type {import("./map.js").MapPicture} */ (map.shown);
   const key = chosen ?? best;
-  const [down, along] = [step, wide].map((size) => Math.max(1, Math.ceil((font * 1.05) / size)));
-  const isWritten = (/** @type {number} */ at, /** @type {number | null} */ other, /** @type {number} */ every) => {
-    const own = at + first;
-    const crowded = every > 1 && other !== null && own !== other && Math.abs(own - other) < every;
-    return (at % every === 0 || own === other) && !crowded;
-  };
-  visible.forEach((_, at) => {
-    if (isWritten(at, row, down))
-      write(context, map, at, { asRow: true, ink: at + first === row ? inks.query : inks.muted });
-  });
-  seen.forEach((_, at) => {
-    if (!isWritten(at, key, along)) return;
+  const [down, along] = [step, wide].map((size) => everyOf(font, size));
+  for (const at of labelled(visible.length, down, [row - first]))
+    write(context, map, at, { asRow: true, ink: at + first === row ? inks.query : inks.muted });
+  for (const at of labelled(seen.length, along, key === null ? [] : [key - first])) {
     const isChosen = at + first === key;
     context.globalAlpha = key === null || isChosen ? 1 : 0.8;
     write(context, map, at, { asRow: false, ink: inks.key, strong: isChosen });
     context.globalAlpha = 1;
-  });
+  }
   return Math.max(down, along);
 }
 

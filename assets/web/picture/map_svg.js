@@ -56,6 +56,7 @@ export function mapSvg(map) {
     made.append(svg("text", { ...font, ...how }, asXml(text)));
   };
   const number = Number(map.element.dataset.number); // pixels; 0 where the cells have none
+  const ofCell = { "font-family": inks.sans, "text-anchor": "middle" };
   const letters = Math.min(map.font, step * 0.95);
   visible.forEach((token, i) => {
     write(clip(token), letters, { x: left - 7, y: top + (i + 0.5) * step, "text-anchor": "end", fill: inks.muted });
@@ -65,7 +66,7 @@ export function mapSvg(map) {
         made.append(svg("path", { d: `M${x} ${y + step}l${wide} ${-step}`, stroke: inks.line }));
       const text = number && weights ? map.inCell(weights[(i + first) * keys.length + j + first]) : "";
       const fill = map.inkOn(cut.bytes[i * seen.length + j], most);
-      if (text) write(text, number, { x: x + wide / 2, y: y + step / 2, "text-anchor": "middle", fill });
+      if (text) write(text, number, { ...ofCell, x: x + wide / 2, y: y + step / 2, fill });
     });
   });
   seen.forEach((token, j) => {

@@ -1,7 +1,7 @@
 // Pictures of tensors: as matrices in tiles, one colour a head, and as the memory that they lie in.
 
 import { canvasOf, mixed, pixel, rgb } from "../base/colour.js";
-import { contextOf } from "../base/dom.js";
+import { contextOf, LETTERS } from "../base/dom.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {import("../base/colour.js").Inks} Inks */
@@ -112,7 +112,7 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
   const every = Math.ceil(Math.sqrt(tensor.count / MOST_PIXELS));
   const single = plan.count === 1;
   const perRow = single ? 1 : Math.min(plan.count, width < 360 ? 4 : 6);
-  const [gap, label] = single ? [0, 0] : [6, 13 * scale]; // pixels
+  const [gap, label] = single ? [0, 0] : [6, 14 * scale]; // pixels
   const wide = Math.floor((width - gap * (perRow - 1)) / perRow);
   const fit = single
     ? [24, 96 * scale, plan.height * 8 * scale]
@@ -121,7 +121,7 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
   const most = (room - (lines - 1) * gap) / lines - label;
   const high = Math.max(fit[0], Math.min(fit[1], fit[2], most));
   const context = contextOf(canvas, width, lines * (high + label) + (lines - 1) * gap);
-  context.font = `${11 * scale}px ${colours.mono}`;
+  context.font = `${LETTERS * scale}px ${colours.mono}`;
   context.textBaseline = "top";
   const areas = Array.from({ length: plan.count }, (_, tile) => {
     const [x, y] = [(tile % perRow) * (wide + gap), Math.floor(tile / perRow) * (high + label + gap)];

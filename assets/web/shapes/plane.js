@@ -1,12 +1,14 @@
 // The values of one head as a grid: pointing reads a number, a click or the arrow keys choose a row and a column.
 
 import { palette, pixel, signedColour } from "../base/colour.js";
-import { contextOf, div, h, setText } from "../base/dom.js";
+import { contextOf, div, h, LETTERS, setText } from "../base/dom.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
+import { FoldedTable } from "../picture/folded_table.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 
 const MOST_ROWS = 40; // in sight at once, around the chosen one
+const MOST_COLUMNS = 64; // of the table
 const LABEL = 78; // pixels of the tokens beside the rows
 const LEVELS = 127; // of a sign
 const AXES = { i: "queries", j: "keys", d: "channels of the head", c: "channels" };
@@ -24,6 +26,9 @@ function painter(tensor, theme, inks) {
   return (value) => (value === -Infinity ? null : ramp[level(value)]);
 }
 
+/** @param {number} value */
+const written = (value) => (value === -Infinity ? "−∞" : value.toPrecision(4).replaceAll("-", "−"));
+
 export class Plane {
   constructor(pick) {
     this.pick = pick;
@@ -32,7 +37,8 @@ export class Plane {
     this.grid = h("div", { class: "grid", role: "grid" }, this.canvas, this.cell.row);
     this.readout = h("p", { class: "readout" });
     this.caption = h("p", { class: "label" });
-    this.element = div("plane", this.caption, this.grid, this.readout);
+    this.table = new FoldedTable("Values as a table", () => this.fillTable());
+    this.element = div("plane", this.caption, this.grid, this.readout, this.table.element);
     this.tensor = /** @type {Tensor} */ ({});
     this.plane = /** @type {ReturnType<Tensor["plane"]>} */ ({});
     this.tokens = /** @type {string[]} */ ([]);
@@ -59,19 +65,41 @@ export class Plane {
     const piece = plane.cols === "c" ? `, ${plane.first} to ${plane.first + plane.width - 1}` : "";
     const cut = rows < plane.height ? `; rows ${this.first} to ${this.first + rows - 1} in sight` : "";
     setText(this.caption, tensor.here ? `values of ${name}${piece}${cut}` : "these numbers were too many to send");
-    this.grid.hidden = this.readout.hidden = !tensor.here;
+    this.grid.hidden = this.readout.hidden = this.table.element.hidden = !tensor.here;
     if (!tensor.here) return;
     this.side = Math.max(1, Math.min(30 * scale, (width - this.label) / plane.width));
-    this.high = (rows > 24 ? 11 : 15) * scale;
+    this.high = (rows > 24 ? LETTERS : 15) * scale;
     const leaning = plane.cols === "j" && this.side >= 13 * scale;
     this.top = (leaning ? 58 : 16) * scale;
     const context = contextOf(this.canvas, this.label + this.side * plane.width, this.top + this.high * rows);
     context.textBaseline = "middle";
-    context.font = `${11 * scale}px ${colours.mono}`;
+    context.font = `${LETTERS * scale}px ${colours.mono}`;
     this.drawRows(context, rows, painter(tensor, theme, colours), colours);
     this.drawColumns(context, colours, leaning);
     this.describe(`${tensor.name}, ${name}`);
     this.read(null);
+    this.fillTable();
+  }
+
+  /** Around the chosen row and column, as far as a table can be read. */
+  fillTable() {
+    const { tensor, plane, tokens, at, first } = this;
+    if (!this.table.isOpen || !tensor.here) return;
+    const [high, wide] = [Math.min(MOST_ROWS, plane.height), Math.min(MOST_COLUMNS, plane.width)];
+    const left = Math.max(0, Math.min(at[1] - wide / 2, plane.width - wide));
+    const columns = Array.from({ length: wide }, (_, x) => left + x);
+    const names = columns.map((x) => (plane.cols === "j" ? `${x} ${tokens[x]}` : String(plane.first + x)));
+    const rows = Array.from({ length: high }, (_, y) => {
+      const i = first + y;
+      return [`${i} ${tokens[i]}`, ...columns.map((x) => written(tensor.value(plane.index(i, x))))];
+    });
+    const isCut = high < plane.height || wide < plane.width;
+    const rest = isCut ? ` Around the chosen one, ${high} × ${wide} of ${plane.height} × ${plane.width}.` : "";
+    this.table.fill(
+      [AXES[plane.rows], ...names],
+      rows,
+      `Rows are ${AXES[plane.rows]}, columns ${AXES[plane.cols]}.${rest}`,
+    );
   }
 
   drawRows(context, rows, colourOf, colours) {
@@ -129,7 +157,7 @@ export class Plane {
     const index = plane.index(i, j);
     const value = tensor.value(index);
     const column = plane.cols === "j" ? `key “${tokens[j]}”` : `channel ${plane.first + j}`;
-    const shown = value === -Infinity ? "−∞: not allowed" : value.toPrecision(4).replaceAll("-", "−");
+    const shown = value === -Infinity ? `${written(value)}: not allowed` : written(value);
     const place = tensor.place(index).toLocaleString("en");
     return `“${tokens[i]}”, ${column}: ${shown} · [${index.join(", ")}] lies at place ${place}`;
   }

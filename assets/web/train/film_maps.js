@@ -98,11 +98,6 @@ export function strongest({ tokens, keys, weights, forbids }) {
 }
 
 export class FilmMap extends BigMap {
-  constructor(actions) {
-    super(actions);
-    this.roomy = 20; // maps side by side are small
-  }
-
   say([i, j]) {
     const { tokens, keys, weights, forbids } = /** @type {import("../picture/map.js").MapPicture} */ (this.shown);
     const cell = `${quoted(tokens[i])} → ${quoted(keys[j])}`;

@@ -7,13 +7,14 @@ import { barOf, layOutBars, orderOf, placeAt, runningSums } from "../../../asset
 import {
   boxOfNode,
   drawFlow,
-  labelled,
   layOutFlow,
   levelName,
   nodeAt,
   spotOf,
   widthOf,
 } from "../../../assets/web/explore/flow_map.js";
+
+import { everyOf, labelled } from "../../../assets/web/picture/map_labels.js";
 
 /** @param {number} count */
 const words = (count) => Array.from({ length: count }, (_, at) => `w${at}`);
@@ -73,12 +74,13 @@ test("the output stands above the input, and a wider line carries more", () => {
 
 test("names of tokens do not stand on each other, and those that matter are there", () => {
   const layout = layOutFlow({ tokens: words(512), layers: 6 }, { width: 900, height: 460 });
-  const named = labelled(layout, [300, 7, 300]);
+  const named = labelled(512, everyOf(12, layout.step), [300, 7, 300, -1, 512]);
   assert.ok(named.includes(300) && named.includes(7));
   const gaps = named.slice(1).map((at, place) => (at - named[place]) * layout.step);
   assert.ok(Math.min(...gaps) >= 12, "pixels from one to the next");
-  const few = layOutFlow({ tokens: words(13), layers: 6 }, { width: 900, height: 460 });
-  assert.deepEqual(labelled(few, [3]), [...words(13).keys()]);
+  assert.deepEqual([everyOf(12, 12), everyOf(12, 13)], [2, 1]);
+  assert.deepEqual(labelled(7, 1, [3]), [0, 1, 2, 3, 4, 5, 6]);
+  assert.deepEqual(labelled(7, 2, [3]), [0, 3, 6], "its neighbours make room for what must be named");
 });
 
 test("a long text costs no more lines than are sent, and no dot where nothing passes", () => {
@@ -92,7 +94,7 @@ test("a long text costs no more lines than are sent, and no dot where nothing pa
   drawFlow(context, layout, flow, {}, 5);
   assert.equal(context.counts.stroke, 240 + 2 * layers, "the way is drawn twice: its ground, and itself");
   assert.equal(context.counts.arc, layers + 1);
-  assert.ok(context.counts.fillText <= layers + 1 + labelled(layout, [300]).length + 1);
+  assert.ok(context.counts.fillText <= layers + 1 + labelled(count, everyOf(12, layout.step), [300]).length + 1);
 });
 
 test("channels in order and sorted, and the sum so far", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isShortcut, isTyped, lettersAct, switchLetters } from "../../../assets/web/base/grid_keys.js";
+import { isShortcut, isTyped, lettersAct, switchLetters, wordOf } from "../../../assets/web/base/grid_keys.js";
 import { wishOf as ofLesson } from "../../../assets/web/lessons/lesson_keys.js";
 import { stepped, wishOf as ofBar } from "../../../assets/web/picture/projector_bar.js";
 
@@ -56,6 +56,45 @@ test("single letters and signs are keys until they are switched off", () => {
   assert.notEqual(ofLesson(pressed("PageDown"), []), null);
   switchLetters();
   assert.deepEqual([lettersAct(), typed(), items.size], [true, [], 0]);
+});
+
+const TIRED = "[CLS] the animal didn ' t cross the street because it was too tired [SEP]".split(" ");
+
+/** The place that keys lead to, one after another, as TypedWord reads them. @param {string} keys @param {number} at */
+function typedAt(keys, at) {
+  let typed = "";
+  for (const key of keys) {
+    typed = [typed + key, key].find((text) => wordOf(text, TIRED, at) !== null) ?? "";
+    at = typed ? /** @type {number} */ (wordOf(typed, TIRED, at)) : at;
+  }
+  return at;
+}
+
+test("every word is two keys away, so its strongest key four: Tab, Tab, and these", () => {
+  const it = TIRED.indexOf("it");
+  const reached = {
+    a: 2,
+    ti: 13,
+    th: 1,
+    tt: 13,
+    ttt: 1,
+    T: 12,
+    "[": 14,
+    "[c": 0,
+    s: 8,
+    z: it,
+    ax: 2,
+    7: 7,
+    12: 12,
+    19: 9,
+    99: 9,
+  };
+  for (const [keys, at] of Object.entries(reached)) assert.equal(typedAt(keys, it), at, keys);
+  for (let from = 0; from < TIRED.length; from += 1)
+    for (let to = 0; to < TIRED.length; to += 1) assert.equal(typedAt(String(to), from), to);
+  const hundred = Array.from({ length: 100 }, (_, at) => `##w${at}`);
+  for (let at = 0; at < 100; at += 1) assert.equal(wordOf(String(at), hundred, 5), at);
+  assert.equal(wordOf("w9", hundred, 5), 9, "marks of a piece of a word are no letters");
 });
 
 test("what AltGr writes is no shortcut", () => {

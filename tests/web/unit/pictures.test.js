@@ -10,6 +10,7 @@ import { columns, order, sortKey } from "../../../assets/web/picture/heads_order
 import { familyOf } from "../../../assets/web/picture/heads.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
 import { mapSvg, whyNoSvg } from "../../../assets/web/picture/map_svg.js";
+import { SvgPen } from "../../../assets/web/picture/svg_pen.js";
 import { told } from "../../../assets/web/sheets/patches.js";
 import {
   parts,
@@ -179,18 +180,24 @@ function fullMap(n, wide = n) {
   };
 }
 
+/** Instead of an element: its kind, what it says, and what is in it. @param {string} _ @param {string} tag */
+const bare = (_, tag) => ({
+  tag,
+  props: {},
+  children: [],
+  setAttribute(/** @type {string} */ name, /** @type {string} */ value) {
+    this.props[name] = value;
+  },
+  append(...more) {
+    this.children.push(...more);
+  },
+});
+
 /** @param {{children: any[]}} element */
 const elements = ({ children }) => children.reduce((sum, child) => sum + (child.children ? elements(child) : 0), 1);
 
 test("a drawing has so many cells, and beyond them is a sentence", () => {
-  const made = () => ({
-    children: [],
-    setAttribute() {},
-    append(...more) {
-      this.children.push(...more);
-    },
-  });
-  globalThis.document = { createElementNS: made };
+  globalThis.document = { createElementNS: bare };
   try {
     const most = 200;
     assert.equal(whyNoSvg(fullMap(most)), "");
@@ -207,6 +214,41 @@ test("a drawing has so many cells, and beyond them is a sentence", () => {
     delete globalThis.document;
   }
   assert.match(whyNoSvg(fullMap(201)), /^An SVG may have 40,000 cells, this map has 40,401: [^.]+\.$/);
+});
+
+test("what is drawn on a canvas is drawn as shapes and texts", () => {
+  globalThis.document = { createElementNS: bare };
+  try {
+    const pen = new SvgPen({ font: "", measureText: () => ({ width: 7 }) });
+    Object.assign(pen, { fillStyle: "#111", strokeStyle: "#222", lineWidth: 2, globalAlpha: 0.5 });
+    pen.fillRect(1, 2.345, 3, 4);
+    pen.strokeRect(1, 2, 0, 5);
+    pen.save();
+    pen.translate(10, 20);
+    pen.rotate(-Math.PI / 3);
+    Object.assign(pen, { font: "bold 12px mono, x", textAlign: "right", textBaseline: "middle", globalAlpha: 1 });
+    pen.fillText("a\u0001", 0, 0);
+    pen.restore();
+    pen.beginPath();
+    pen.moveTo(0, 0);
+    pen.bezierCurveTo(1, 2, 3, 4, 5, 6);
+    pen.arc(9, 9, 2);
+    pen.fill();
+    assert.equal(pen.measureText("a").width, 7);
+    const [rect, line, text, path] = pen.element.children;
+    assert.deepEqual(rect.props, { x: "1", y: "2.35", width: "3", height: "4", fill: "#111", opacity: "0.5" });
+    assert.equal(line.props.d, "M1 2h0v5h0z");
+    assert.deepEqual([line.props.stroke, line.props["stroke-width"], line.props.fill], ["#222", "2", "none"]);
+    assert.deepEqual([text.children, text.props.transform], [["a\uFFFD"], "translate(10 20)rotate(-60)"]);
+    assert.deepEqual(
+      ["font-family", "font-size", "font-weight", "text-anchor", "opacity"].map((key) => text.props[key]),
+      ["mono, x", "12", "bold", "end", undefined],
+    );
+    assert.equal(path.props.d, "M0 0C1 2 3 4 5 6M7 9a2 2 0 0 1 4 0a2 2 0 0 1 -4 0");
+    assert.deepEqual([path.props.transform, path.props.opacity], [undefined, "0.5"]);
+  } finally {
+    delete globalThis.document;
+  }
 });
 
 test("spellings", () => {
