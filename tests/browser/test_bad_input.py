@@ -57,6 +57,7 @@ def test_a_text_that_is_too_long_stays_to_be_shortened_and_an_empty_one_keeps_th
             "A sentence may have 12,000 characters, this one has 24,000 or more; shorten it. "
             f"Below: the text before, “{TIRED}”.",
             "The sentence had 100,000 characters; the first 24,000 are kept.",
+            "The full link would be longer than 6,000 bytes, so it omits the sentence.",
         ]
     )
     expect(explore.box).to_have_value(text[:24_000])

@@ -31,6 +31,7 @@ def test_the_difference_is_the_core_s_and_follows_what_is_looked_at(explore: Exp
     explore.page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
     explore.open(look="difference", at="3.1")
     with_nothing_changed_there_is_none(explore)
+    asked.clear()
     explore.mask("none")
     explore.position("none")
     explore.uncover()

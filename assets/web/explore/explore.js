@@ -110,7 +110,8 @@ export class Explore extends PlaceView {
     const unfold = () => (this.figures.element.hidden = !proof.open); // folded, what it can compare is no control
     proof.addEventListener("toggle", unfold);
     unfold();
-    this.box.element.append(div("in-box", this.changes.undo, this.bar.tries.element));
+    this.inBox = div("in-box", this.changes.undo, this.bar.tries.element);
+    this.box.element.append(this.inBox);
     const undo = { act: () => this.model.undo(), isIdle: () => !this.model.past.length };
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
     this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");

@@ -64,8 +64,8 @@ export class SeenPicture {
     const host = view.root instanceof ShadowRoot ? view.root.host : view.root;
     host.toggleAttribute("data-sees", Boolean(patches)); // the page hides its own question, and shows the control for a file
     const { undo } = view.changes;
-    const home = patches ? this.kinds : view.box.element.lastElementChild;
-    if (undo.parentElement !== home) home?.prepend(undo);
+    const home = patches ? this.kinds : view.inBox;
+    if (undo.parentElement !== home) home.prepend(undo);
     if (!patches) return;
     const place = view.narrow || view.look.all ? this.element : view.allHeads;
     if (this.board.parentElement !== place)
