@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
+from torch import Tensor
 
 from ..errors import Unsupported
 from ..models.inputs import no_mask
@@ -54,9 +55,9 @@ def grow(model: ForeignModel, ids: Sequence[int], kept: Any, asked: tuple[Any, .
     )
     found = model.wrapped.answer(torch.tensor([list(ids[known:])], device=device), request, past=kept.cache)
     kept.length = len(ids)
-    assert found.logits is not None
+    logits = cast(Tensor, found.logits)  # of a model that writes
     rows = torch.stack([call.weights[0, :, -1] for call in found.calls])
-    return Grown(rows, torch.stack([one[0, -1] for one in found.hidden[""]]), found.logits[0, -1], kept)
+    return Grown(rows, torch.stack([one[0, -1] for one in found.hidden[""]]), logits[0, -1], kept)
 
 
 def keeps(model: ForeignModel) -> bool:
