@@ -18,6 +18,7 @@ def test_no_view_stays_when_its_page_is_left(explore: Explore) -> None:
     page = explore.page
     page.goto(explore.url)  # not `open`, which holds the view that it waits for
     page.locator(".view[data-digest]").wait_for()
+    page.locator(".st-key-stage .question").wait_for()  # before Streamlit is there, a link leads to another document
     memory = page.context.new_cdp_session(page)
     page.evaluate(REMEMBER, ".view")
     for name, selector in VIEWS.items():
