@@ -310,7 +310,7 @@ def test_the_first_picture_is_behind_the_curtain_too(new_tab: NewTab) -> None:
     tab = new_tab(Beside)
     tab.page.route("**/static/js/index*.js", lambda route: None)  # Streamlit never comes
     step = IT.steps[0]
-    tab.page.goto(f"{tab.url}/?{step.query}&learn=it.1")
+    tab.page.goto(f"{tab.url}/?{step.query}&learn=it.1", wait_until="commit")  # it may never be loaded
     early = tab.page.locator("#headlight-early .view")
     expect(early.locator(".large .veil")).to_be_visible()
     expect(early.locator(".large h2")).to_be_hidden()
