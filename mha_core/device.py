@@ -1,14 +1,17 @@
 """The device of a computation: an explicit choice, otherwise the first of cuda, mps and cpu that is present."""
 
+import copy
 import os
 from collections.abc import Callable
 from typing import TypeVar
 
 import torch
+from torch import nn
 
 from .errors import DeviceError, DtypeError
 
 T = TypeVar("T")
+M = TypeVar("M", bound=nn.Module)
 VARIABLE = "HEADLIGHT_DEVICE"  # in the environment: the one kind that is used, where it is present
 
 
@@ -62,6 +65,14 @@ def seed_draws(device: torch.device, seed: int) -> None:
     there: up to half a millisecond.
     """
     (torch.default_generator if device.type == "cpu" else torch).manual_seed(seed)
+
+
+def copied(module: M, device: torch.device) -> M:
+    """A copy on a device, for which the module's own needs no room."""
+    there: dict[int, torch.Tensor] = {id(one): one.to(device, copy=True) for one in module.buffers()}
+    for one in module.parameters():
+        there[id(one)] = nn.Parameter(one.detach().to(device, copy=True), one.requires_grad)
+    return copy.deepcopy(module, there)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

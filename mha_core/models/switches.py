@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from .. import masks
 from ..attention.switches import Ablation
+from ..device import copied
 from ..positions import Position
 from .changes import Changes, in_words
 from .inputs import Mask, no_mask, position_for
@@ -44,7 +44,7 @@ class RunSwitches:
         """The keyword arguments of a pass of this stack."""
         encoding = position_for(stack, self.position)
         if encoding is self.position and stack is not self.model.encoder:  # the caller's, which stays on its device
-            encoding = copy.deepcopy(encoding).to(stack.device)
+            encoding = copied(encoding, stack.device)
         return {
             "allow": None if self.allow is None else self.allow.to(stack.device),
             "position": encoding,

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from mha_core import Model
 from mha_core.errors import DeviceError
 from mha_core.measure.measures import largest_difference
 from mha_core.models.encoder import Encoder, EncoderSizes
-from mha_core.positions import Nothing, Position, Sinusoidal
+from mha_core.positions import Learned, Nothing, Position, Sinusoidal
 
 FULL = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
 
@@ -68,6 +69,19 @@ def test_a_full_gpu_with_another_position(
 ) -> None:
     run = full_gpu(fall_back=True).run("a b c", position=position)
     assert largest_difference(run.weights, tiny.run("a b c", position=position).weights) <= 1e-6
+
+
+def test_a_full_gpu_need_not_hold_a_second_table(
+    full_gpu: Callable[..., Model], tiny: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise FULL
+
+    model, learned = full_gpu(fall_back=True), Learned(24, 12)
+    monkeypatch.setattr(nn.Parameter, "__deepcopy__", full)
+    run = model.run("a b c", position=learned)
+    assert run.notices == ("cuda:0 is out of memory; this was computed on the CPU.",)
+    assert torch.equal(run.weights, tiny.run("a b c", position=learned).weights)
 
 
 @pytest.mark.faults
