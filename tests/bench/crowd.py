@@ -11,6 +11,7 @@ import itertools
 import math
 import os
 import platform
+import random
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -27,6 +28,9 @@ TOKENS = 16
 OPENING = 200  # visitors of one link
 OPENING_SECONDS = 10.0
 OPENED_TOKENS = 64
+CLASS_SECONDS = 60.0
+SESSIONS = 1000
+REST = 10.0  # seconds, for what a session leaves to be tidied up
 BLOCK = b'id="headlight-first"'  # the picture in the page
 
 
@@ -90,16 +94,60 @@ def measure_opening(server: Server) -> None:
     print(f"{OPENING} open {of}: page {quantiles(times)} ms, {told}")
 
 
+def measure_class(server: Server) -> None:
+    """The same class with all that a browser does: page, socket until the script has run, maps; and all stay."""
+    text, before = sentence(OPENED_TOKENS, "a class that stays"), server.memory()
+    link = f"{server.url}/?{urlencode({'s': text})}"
+    times, stay = list[float](), list[Typist]()
+
+    def visit(number: int) -> None:
+        time.sleep(CLASS_SECONDS * number / OPENING)
+        begun = time.perf_counter()
+        with urllib.request.urlopen(link, timeout=60) as page:
+            page.read()
+        typist = Typist(server.url)
+        stay.append(typist)
+        if typist.ask(text).status == 200:
+            times.append(1000 * (time.perf_counter() - begun))
+
+    at_once(OPENING, visit)
+    of = f"{len(times)} of {OPENING} visitors open the page, its socket and its maps within {CLASS_SECONDS:g} s"
+    print(f"{of}: {quantiles(times)} ms, memory {server.memory() - before:+.0f} MiB while all are there")
+    for typist in stay:
+        typist.close()
+
+
+def measure_sessions(server: Server) -> None:
+    """What visits that have gone leave in memory; those of a first hundred, which fill the caches, do not count."""
+
+    def come_and_go(_: int) -> None:
+        time.sleep(random.uniform(0, 4))  # one address may connect five times a second
+        typist = Typist(server.url)
+        typist.ask(sentence(TOKENS))
+        typist.close()
+
+    def visits(count: int) -> float:
+        for _ in range(count // 10):
+            at_once(10, come_and_go)
+        time.sleep(REST)
+        return server.memory()
+
+    before = visits(100)
+    print(f"{SESSIONS} sessions opened and closed: memory {visits(SESSIONS) - before:+.0f} MiB")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--visitors", type=int, nargs="+", default=[1, 10, 25])
     parser.add_argument("--seconds", type=float, default=20)
     options = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} cores; ms: median, 95th percentile")
-    with serve() as server:
+    with serve(HEADLIGHT_SOCKETS="400") as server:  # all of them come from this one machine
         for visitors in options.visitors:
             measure_typing(server, visitors, options.seconds)
         measure_opening(server)
+        measure_class(server)
+        measure_sessions(server)
         print(f"server memory at its highest {server.peak():.0f} MiB")
 
 
