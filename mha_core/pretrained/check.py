@@ -137,7 +137,7 @@ def _causal(calls: list[Call]) -> bool:
 
 
 def _group(calls: list[Call], group: str) -> Group:
-    weights = torch.stack([call.weights.double() for call in calls])
+    weights = torch.stack([call.weights.cpu().double() for call in calls])
     rows = weights.sum(dim=-1)
     near = tolerance(calls[0].weights.dtype)
     if not bool(weights.isfinite().all()) or bool((weights < 0).any()) or bool((rows > 1 + near).any()):

@@ -15,7 +15,7 @@ from mha_core import Model, load_model
 from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from mha_core.measure.measures import largest_difference
 from mha_core.models.generation import Generation
-from mha_core.pretrained import memory, opened
+from mha_core.pretrained import memory, opened, seam
 from mha_core.pretrained.foreign import ForeignModel
 from mha_core.pretrained.foreign_growth import keeps
 
@@ -335,3 +335,29 @@ def test_a_folder_without_its_tokenizer(loaded: Any, folders: Path, tmp_path: Pa
     (tmp_path / "m" / "tokenizer.json").unlink()
     with pytest.raises(ValueError, match="the folder has no tokenizer; copy it beside the weights"):
         load_model(str(tmp_path / "m"))
+
+
+class WithoutDouble(torch.Tensor):
+    """Of a device that has no float64, as mps: `cpu()` brings it where there is."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[no-untyped-call]
+        if func is torch.Tensor.cpu:
+            return found.as_subclass(torch.Tensor)
+        if isinstance(found, torch.Tensor) and found.dtype == torch.float64:
+            raise TypeError(
+                "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64."
+            )
+        return found
+
+
+@pytest.mark.parametrize("model_type", ["bert", "gpt2", "t5"])
+def test_a_model_is_looked_at_without_float64(folders: Path, monkeypatch: Any, model_type: str) -> None:
+    def call(path: str, weights: torch.Tensor, *others: Any) -> seam.Call:
+        return seam_call(path, weights.as_subclass(WithoutDouble), *others)
+
+    seam_call = seam.Call
+    monkeypatch.setattr(seam, "Call", call)
+    folder = tiny_models.save(model_of(model_type), folders / f"{model_type}-single", ends=model_type == "t5")
+    assert load_model(str(folder), device="cpu").groups
