@@ -16,6 +16,46 @@ from .room_page import Phone
 IT = course().lessons["it"]
 
 
+def test_the_projector_has_a_key_for_every_step_and_a_phone_its_language(new_tab: NewTab, new_phone: NewTab) -> None:
+    host = new_tab(Beside).begin(IT)
+    strip = host.page.get_by_role("region", name="Room")
+    host.share().get_by_role("button", name="Open a room").click()
+    code = strip.locator('[aria-keyshortcuts="k"] .text').inner_text()
+    phone = new_phone(Phone)
+    phone.page.goto(f"{phone.url}{phone.PATH}")
+    phone.page.get_by_role("button", name="Deutsch").click()
+    phone.page.get_by_label("Code").fill(code)
+    phone.page.get_by_role("button", name="hinein").click()
+    expect(phone.view).to_be_visible()
+
+    with host.page.expect_popup() as opened:
+        strip.get_by_role("button", name="projector").click()
+    front = opened.value
+    told = front.get_by_role("status", name="Answer")
+    expect(front.locator(".large-code .code")).to_have_text(code)
+    front.keyboard.press("v")
+    expect(front.locator(".veil")).to_be_visible()
+    phone.option("To the word before it").click()
+    expect(told).to_have_text("1 of 1 have voted")
+    front.keyboard.press("v")
+    expect(phone.page.get_by_role("status", name="Answer")).to_have_text("Die Abstimmung ist zu Ende.")
+    front.keyboard.press("s")
+    expect(front.locator(".veil")).to_have_count(0)
+    front.keyboard.press("x")
+    expect(phone.option("To “cat”")).to_be_enabled()
+    expect(front.locator(".veil")).to_be_visible()
+    expect(told).to_have_text("0 of 1 have voted")
+    for key in "vsq":
+        front.keyboard.press(key)  # at once: each waits for what the last one does
+
+    host.page.bring_to_front()
+    strip.get_by_role("button", name="ask …").click()
+    strip.get_by_role("button", name="a sentence of each").click()
+    phone.page.get_by_label("Dein Satz").fill("x" * 250)
+    phone.page.get_by_role("button", name="abschicken").click()
+    expect(phone.page.locator("p.said")).to_have_text("Das ist zu lang: 250 Zeichen, erlaubt sind 200.")
+
+
 def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> None:
     host = new_tab(Beside).begin(IT)
     press, strip = host.page.keyboard.press, host.page.get_by_role("region", name="Room")

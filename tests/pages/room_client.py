@@ -38,7 +38,7 @@ class Client:
         return told
 
     @asynccontextmanager
-    async def events(self, code: str, listen: str) -> AsyncIterator[Events]:
+    async def events(self, code: str, listen: str, **more: str) -> AsyncIterator[Events]:
         """The stream of a room, hung up on at the end."""
         told: asyncio.Queue[Message] = asyncio.Queue()
         ended = asyncio.Event()
@@ -47,7 +47,7 @@ class Client:
             await ended.wait()
             return {"type": "http.disconnect"}
 
-        query = urlencode({"code": code, "listen": listen})
+        query = urlencode({"code": code, "listen": listen, **more})
         scope = self._scope("GET", f"events?{query}", {})
         task = asyncio.ensure_future(self.app(scope, receive, told.put))
         try:

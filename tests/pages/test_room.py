@@ -13,7 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pages.kit.rooms import room as rules
 from pages.kit.rooms.messages import RoomState
-from pages.kit.rooms.room import MOST_PHONES, Refusal, Room, listen_name, unpacked
+from pages.kit.rooms.refusals import MOST_PHONES, Refusal
+from pages.kit.rooms.room import Room, listen_name, unpacked
 
 from .room_client import CELL_QUESTION, OWN_QUESTION
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pages.kit.rooms import bounds, rooms, routes
+from pages.kit.rooms import bounds, refusals, rooms, routes
 from pages.kit.rooms.memory import Memory
 from pages.kit.rooms.messages import ALPHABET, RoomState
-from pages.kit.rooms.room import GUESSED, MOST_PHONES
+from pages.kit.rooms.refusals import AWAY, GUESSED, MOST_PHONES, NO_ROOM
 from pages.kit.rooms.routes import RoomRoutes
 from pages.kit.rooms.store import Away
 from pages.kit.server import readiness
@@ -31,7 +31,7 @@ def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
         phones = [await host.phone() for _ in range(3)]
         async with phones[0].events(host.code, phones[0].listen) as told, host.events(host.code, host.listen) as seen:
             first = await told.until(joined=3)
-            assert (first["phase"], first["follows"], first["is_host"]) == ("idle", True, False)
+            assert (first["phase"], first["follows"]) == ("idle", True)
             await host.act("show", link="/explore?s=it")
             assert (await told.until(link="/explore?s=it"))["follows"]
             await host.act("let_go")
@@ -53,8 +53,8 @@ def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
             await host.done("delete", {"code": host.code, "key": host.key})
             kind, gone = await told.next()
             assert kind == "gone"
-            assert gone["told"] == rooms.NO_ROOM
-        assert (await phones[0].vote(question, 1, 1)) == (404, rooms.NO_ROOM)
+            assert gone["told"] == NO_ROOM.english
+        assert (await phones[0].vote(question, 1, 1)) == (404, NO_ROOM.english)
 
     run(main())
 
@@ -119,7 +119,6 @@ def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
         assert state["follows"]
         assert host.key not in json.dumps(state)
         assert host.listen not in json.dumps(state)
-        assert not state["is_host"]
         assert (await host.post("join", {"code": host.code, "key": host.key}))[1] == {
             "token": "",
             "listen": host.listen,
@@ -165,14 +164,42 @@ def test_a_sentence_that_cannot_be_shown_is_refused_with_one_of_ours(text: Any) 
     run(main())
 
 
+def test_a_phone_is_refused_in_its_language() -> None:
+    async def main() -> None:
+        host = await opened()
+        phone = await host.phone()
+        body = {"code": host.code, "token": phone.token}
+        for language, at in (("de", "german"), ("en", "english"), ("xx", "english")):
+            of = f"?lang={language}"
+            assert await phone.post(f"sentence{of}", {**body, "text": "a"}) == (409, getattr(refusals.NOT_ASKED, at))
+            assert await phone.post(f"vote{of}", body) == (409, getattr(refusals.VOTE_CLOSED, at))
+            assert await phone.post(f"join{of}", {"code": "AAAAAA"}) == (404, getattr(NO_ROOM, at))
+            async with phone.events("AAAAAA", phone.listen, lang=language) as told:
+                assert await told.next() == ("gone", {"told": getattr(NO_ROOM, at)})
+        await host.act("write", state="asked")
+        long = await phone.post("sentence?lang=de", {**body, "text": "x" * 1234})
+        assert long == (422, "Das ist zu lang: 1.234 Zeichen, erlaubt sind 200.")
+
+    run(main())
+
+
+def test_whatever_a_phone_may_hear_is_there_in_both_languages() -> None:
+    told = [one for one in vars(refusals).values() if isinstance(one, refusals.Bilingual)]
+    assert len(told) == 13
+    for one in told:
+        assert one.german != one.english
+        assert one.german.count("{}") == one.english.count("{}")
+        assert one.german.endswith(".")
+
+
 def test_a_code_is_needed_and_guessing_costs_only_who_guesses() -> None:
     async def main() -> None:
         host = await opened()
         mate = await host.phone("203.0.113.5")
         guesser = Client(host.app, "203.0.113.5")
         heard = [await guesser.post("join", {"code": "AAAAA" + letter}) for letter in "BCDEFGHJKLMNPQRSTUVWXYZ" * 2]
-        assert heard[0] == (404, rooms.NO_ROOM)
-        assert heard[-1] == (429, GUESSED)
+        assert heard[0] == (404, NO_ROOM.english)
+        assert heard[-1] == (429, GUESSED.english)
         other = await opened_beside(host)
         assert await guesser.post("join", {"code": other.code}) == heard[-1], "of a room that there is, not a word more"
         async with guesser.events(other.code, "nobody") as told:
@@ -318,7 +345,7 @@ def test_what_is_sent_again_after_the_store_was_away_counts_once() -> None:
         async with phone.events(host.code, phone.listen) as told:
             await told.until(phase="open")
             store.is_away = True
-            assert await phone.vote(question, 1) == (503, rooms.AWAY)
+            assert await phone.vote(question, 1) == (503, AWAY.english)
             store.after = True  # it was stored, but nobody heard so
             assert (await phone.vote(question, 2))[0] == 503
             store.is_away = False

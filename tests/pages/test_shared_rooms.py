@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.kit.rooms import place, rooms
+from pages.kit.rooms import place
+from pages.kit.rooms.refusals import AWAY
 from pages.kit.rooms.routes import RoomRoutes
 from pages.kit.rooms.shared import Shared
 from pages.kit.rooms.store import Away, Full
@@ -52,7 +53,7 @@ def test_two_servers_hold_one_room_and_go_on_after_the_store_was_away(valkey: Va
                 assert (await stream.until(voted=8))["tallies"] == []
 
             valkey.process.send_signal(signal.SIGSTOP)
-            assert await phones[1].vote(question, 2) == (503, rooms.AWAY)
+            assert await phones[1].vote(question, 2) == (503, AWAY.english)
             assert (await elsewhere.next())[0] == "wait"
             valkey.process.send_signal(signal.SIGCONT)
             while (await phones[1].vote(question, 2))[0] != 200:

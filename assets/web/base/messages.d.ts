@@ -68,6 +68,6 @@ export interface RoomAsked { id: string; kind: string; text: string; options: st
 export interface RoomAnswer { right: number[]; text: string; } // pages/kit/rooms/messages.py
 export interface RoomTally { voted: number; counts: number[]; dots: [number, number, number][]; } // pages/kit/rooms/messages.py
 export interface RoomMine { choice: number | [number, number] | null; sentence: string; } // pages/kit/rooms/messages.py
-export interface RoomState { code: string; version: number; phase: string; round: number; follows: boolean; link: string; question: RoomAsked | null; joined: number; voted: number; tallies: RoomTally[]; answer: RoomAnswer | null; locked: boolean; write: string; written: number; points: [number, number][]; is_host: boolean; mine: RoomMine; } // pages/kit/rooms/messages.py
+export interface RoomState { code: string; version: number; phase: string; round: number; follows: boolean; link: string; question: RoomAsked | null; joined: number; voted: number; tallies: RoomTally[]; answer: RoomAnswer | null; locked: boolean; write: string; written: number; points: [number, number][]; mine: RoomMine; } // pages/kit/rooms/messages.py
 export interface RoomSentence { number: number; text: string; value?: number; hidden: boolean; } // pages/kit/rooms/messages.py
 export interface RoomSentences { sentences: RoomSentence[]; } // pages/kit/rooms/messages.py

@@ -305,6 +305,7 @@ class Phone {
 /** @param {Open} open @param {HTMLElement} page @param {"dark" | "light"} theme @param {Record<string, string>} colours of it */
 export async function beginRoom(open, page, theme, colours) {
   const phone = new Phone(open, page, theme, colours);
+  phone.draw();
   await load().catch(() => {}); // without the course a question of the host's own is asked all the same
   enter();
   phone.draw();

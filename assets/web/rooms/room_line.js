@@ -4,6 +4,7 @@
 import { urlOf } from "../base/dom.js";
 import { keep, kept } from "../base/kept.js";
 import { answered, LOST, pause } from "../wire/answered.js";
+import { language, words } from "./room_words.js";
 
 /** @typedef {import("../base/messages.js").RoomState} State */
 /** @typedef {import("../base/messages.js").RoomSentence} Sentence */
@@ -18,11 +19,14 @@ export const room = {
 };
 const line = { code: "", secret: "", listen: "", events: /** @type {EventSource | null} */ (null), read: "" };
 
+/** The language in which the server is to answer: a host's is English, as all of the app. */
+const spoken = () => (room.role === "host" ? "en" : language());
+
 const changed = () => dispatchEvent(new Event("headlight-room"));
 
 /** @param {string} said */
 function say(said) {
-  room.said = said;
+  room.said = said === LOST && room.role !== "host" ? words().lost : said;
   changed();
 }
 
@@ -31,7 +35,10 @@ function say(said) {
  */
 async function asked(name, body, times) {
   const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  const told = await answered(`api/room/${name}`, request, (answer) => answer.json(), { tell: say, times });
+  const told = await answered(`api/room/${name}?lang=${spoken()}`, request, (answer) => answer.json(), {
+    tell: say,
+    times,
+  });
   if (told !== null && room.said) say("");
   return told;
 }
@@ -78,7 +85,7 @@ function take(role, code, secret, listen) {
   keep("sessionStorage", KEPT, { role, code, secret });
   Object.assign(room, { role, said: "" });
   line.events?.close();
-  const events = new EventSource(urlOf(`api/room/events?${new URLSearchParams({ code, listen })}`));
+  const events = new EventSource(urlOf(`api/room/events?${new URLSearchParams({ code, listen, lang: spoken() })}`));
   Object.assign(line, { code, secret, listen, events });
   const told = (/** @type {MessageEvent<string>} */ { data }) => JSON.parse(data);
   events.addEventListener("room", (event) => hear(told(event)));

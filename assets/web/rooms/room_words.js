@@ -1,6 +1,7 @@
 // What a phone says in a room, in two languages. The pictures and questions are the host's.
 
 import { keep, kept } from "../base/kept.js";
+import { LOST } from "../wire/answered.js";
 
 const ENGLISH = {
   title: "Join a room",
@@ -24,6 +25,7 @@ const ENGLISH = {
   send: "send it",
   sent: "It is in; another one takes its place.",
   leave: "leave",
+  lost: LOST,
 };
 
 /** @type {typeof ENGLISH} */
@@ -49,6 +51,7 @@ const GERMAN = {
   send: "abschicken",
   sent: "Er ist da; ein neuer tritt an seine Stelle.",
   leave: "verlassen",
+  lost: "Der Server ist nicht zu erreichen; es wird wieder versucht.",
 };
 
 const KEY = "headlight-language"; // of this tab

@@ -120,7 +120,6 @@ class RoomState(TypedDict):
     write: str  # off asked shown
     written: int  # sentences
     points: list[tuple[int, float]]  # number and measure of the sentences that may be seen, in no order of time
-    is_host: bool
     mine: RoomMine  # of this phone
 
 

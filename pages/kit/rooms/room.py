@@ -14,18 +14,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, TypeGuard
 
-from mha_core.errors import HeadlightError
-
 from .messages import Cell, RoomAnswer, RoomAsked, RoomMine, RoomSentence, RoomState, RoomTally
+from .refusals import (
+    FULL,
+    GUESSED,
+    LOCKED,
+    MOST_PHONES,
+    NOT_ASKED,
+    NOT_IN,
+    OVER,
+    TOO_LONG,
+    UNSHOWN,
+    VOTE_CLOSED,
+    Bilingual,
+    Refusal,
+)
 
-MOST_PHONES: Final = 300
 MOST_OPTIONS: Final = 6  # of an own question; a lesson's step may have two more
 LONGEST_SENTENCE: Final = 200  # characters, also of an option
 LONGEST_TEXT: Final = 2000  # of a question and of an answer
 LONGEST_LINK: Final = 6000
 MOST_TOKENS: Final = 2048  # rows or columns of a map
 LARGEST_VALUE: Final = 1e9  # of a measure
-GUESSED: Final = "Too many codes were tried from your network; try again in a minute."
 
 _LINK = re.compile(r"/(?:(?!/)[!-\[\]-~]*)?")  # of this server, with nothing that a browser reads as another one
 _ID = re.compile(r"[\w-]{1,40}", re.ASCII)
@@ -42,18 +52,10 @@ _STEPS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 Choice = int | Cell
 
 
-class Refusal(HeadlightError):
-    """An act that is not done; the message is the sentence, `status` that of the answer."""
-
-    def __init__(self, told: str, status: int = 422) -> None:
-        super().__init__(told)
-        self.status = status
-
-
 class Stranger(Refusal):
     """A key or a token that is none of this room's."""
 
-    def __init__(self, told: str) -> None:
+    def __init__(self, told: Bilingual | str) -> None:
         super().__init__(told, 403)
 
 
@@ -128,9 +130,9 @@ def join(room: Room, name: str, *, is_slowed: bool = False) -> bool:
     if is_slowed:
         raise Refusal(GUESSED, 429)
     if room.locked:
-        raise Refusal("The host lets nobody new into this room.", 409)
+        raise Refusal(LOCKED, 409)
     if len(room.phones) >= MOST_PHONES:
-        raise Refusal(f"This room is full: {MOST_PHONES} have joined.", 409)
+        raise Refusal(FULL, 409)
     room.phones[name] = None
     return True
 
@@ -139,9 +141,9 @@ def vote(room: Room, name: str, said: Mapping[str, Any]) -> bool:
     """Counts the choice of a phone in the round that is open, in place of its earlier one."""
     _check_phone(room, name)
     if room.phase not in _OPEN or room.question is None:
-        raise Refusal("Voting is closed.", 409)
+        raise Refusal(VOTE_CLOSED, 409)
     if said.get("question") != room.question["id"] or said.get("round") != room.round:
-        raise Refusal("That question is over; another one is asked now.", 409)
+        raise Refusal(OVER, 409)
     choice, ballots = _choice(room.question, said.get("choice")), room.ballots[room.round]
     changed = ballots.get(name) != choice
     ballots[name] = choice
@@ -156,7 +158,7 @@ def write(room: Room, name: str, text: object, number: int) -> bool:
     """
     _check_phone(room, name)
     if room.write != "asked":
-        raise Refusal("Sentences are not asked for now.", 409)
+        raise Refusal(NOT_ASKED, 409)
     said, before = sentence_of(text), room.sentences.get(name)
     if not said:
         return room.sentences.pop(name, None) is not None
@@ -172,7 +174,7 @@ def write(room: Room, name: str, text: object, number: int) -> bool:
 
 def _check_phone(room: Room, name: str) -> None:
     if name not in room.phones:
-        raise Stranger("This phone has not joined the room, or the room has begun anew; join again.")
+        raise Stranger(NOT_IN)
 
 
 def _choice(question: RoomAsked, said: object) -> Choice:
@@ -299,7 +301,6 @@ def state(room: Room) -> RoomState:
         "write": room.write,
         "written": len(room.sentences),
         "points": _points(room) if room.write == "shown" else [],
-        "is_host": False,
         "mine": {"choice": None, "sentence": ""},
     }
 
@@ -308,7 +309,7 @@ def state_of(room: Room, name: str) -> RoomState:
     """What who has this name is told. Raises a Stranger."""
     told = state(room)
     if is_host(room, name):
-        told["is_host"], told["points"] = True, _points(room)
+        told["points"] = _points(room)
         if room.phase not in ("idle", *_OPEN):
             told["tallies"] = _tallies(room)
         return told
@@ -362,9 +363,9 @@ def text_of(said: object, longest: int) -> str:
         raise Refusal("A text is missing.")
     text = "".join(letter for letter in said if letter not in _TURNS).strip()
     if len(text) > longest:
-        raise Refusal(f"That is too long: {len(text):,} characters, where {longest:,} are allowed.")
+        raise Refusal(TOO_LONG.of(len(text), longest))
     if any(unicodedata.category(letter) in ("Cc", "Cs") and letter != "\n" for letter in text):
-        raise Refusal("That has characters that cannot be shown; type it anew.")
+        raise Refusal(UNSHOWN)
     return text
 
 

@@ -14,14 +14,10 @@ from typing import Final
 
 from . import room as rules
 from .messages import ALPHABET, CODE_LETTERS, RoomMine, RoomOpened
-from .room import Refusal, Room, listen_name
+from .refusals import NO_ROOM, Refusal
+from .room import Room, listen_name
 from .store import Away, Full, Store
 
-NO_ROOM: Final = (
-    "There is no room of this code: it was mistyped, or the room is gone: "
-    "deleted, 90 minutes without an act, or its server was started anew."
-)
-AWAY: Final = "The rooms cannot be reached for a moment; nothing that was counted is lost. It goes on by itself."
 TRIES: Final = 50  # a change of a room, while other replicas are quicker; one of them is each time
 REREAD_SECONDS: Final = 30.0  # a room that is listened to: nobody tells that it came to its end in a store elsewhere
 

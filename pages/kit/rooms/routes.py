@@ -20,8 +20,9 @@ from pages.kit.wire.routes import is_own_page, refused
 from . import room as rules
 from .bounds import ASKS, MOST_LISTENERS, MOST_LISTENERS_OF_ONE, OPENS, OWN, Buckets, Guesses
 from .messages import ALPHABET, CODE_LETTERS, PATH, RoomJoined, RoomSentences, RoomTold, RoomVersion
-from .room import GUESSED, Refusal, Stranger, listen_name
-from .rooms import AWAY, Change, Followed, Gone, Rooms
+from .refusals import AWAY, GUESSED, LATE, OFTEN, Bilingual, Refusal
+from .room import Stranger, listen_name
+from .rooms import Change, Followed, Gone, Rooms
 from .store import Away, Store
 
 LONGEST_BODY: Final = 2**15  # bytes
@@ -34,7 +35,6 @@ LOOK_SECONDS: Final = 1.0  # after which a stream looks whether somebody listens
 BEAT_SECONDS: Final = 15.0  # of silence, which something on the way might take for the end
 AGAIN_MS: Final = 1000  # after which a browser connects anew, and
 MUCH_LATER_MS: Final = 10_000  # the same, of one that comes too often
-OFTEN: Final = "Too much came at once from here; try again in a moment."
 HEADERS: Final = {"Cache-Control": "no-store"}
 
 Said = dict[str, Any]
@@ -74,6 +74,7 @@ class RoomRoutes:
 
     async def _answer(self, rooms: Rooms, name: str, scope: Scope, network: str, receive: Receive) -> Response:
         """The answer to what is no stream; a refusal is a sentence."""
+        language = _asked(scope).get("lang", "")
         try:
             if not self._asks.of(network).allows():
                 raise Refusal(OFTEN, 429)
@@ -94,9 +95,9 @@ class RoomRoutes:
             self._guesses.right(network, said["code"])
         except Refusal as refusal:
             again = {"Retry-After": "1"} if refusal.status == 429 else {}
-            return refused(refusal.status, str(refusal), again)
+            return refused(refusal.status, refusal.told.said(language), again)
         except Away:
-            return refused(503, AWAY, {"Retry-After": "1"})
+            return refused(503, AWAY.said(language), {"Retry-After": "1"})
         return JSONResponse(told, headers=HEADERS)
 
     async def _open(self, rooms: Rooms, network: str) -> object:
@@ -125,29 +126,29 @@ class RoomRoutes:
             self._listeners += Counter()  # drops who has none
 
     async def _messages(self, rooms: Rooms, said: Said, network: str, gone: asyncio.Task[None]) -> AsyncIterator[bytes]:
-        code, name = str(said.get("code")), str(said.get("listen"))
+        code, name, language = (str(said.get(key)) for key in ("code", "listen", "lang"))
         slowed = self._guesses.is_slowed(network, code)
         full = self._listeners.total() > MOST_LISTENERS or self._listeners[network] > MOST_LISTENERS_OF_ONE
         if full or not self._asks.of(network).allows():
-            yield _event("wait", _sentence_told(OFTEN), MUCH_LATER_MS)
+            yield _event("wait", _sentence_told(OFTEN, language), MUCH_LATER_MS)
             return
         followed = await rooms.listen(code)
         try:
-            async for message in _told(rooms, followed, name, gone):
+            async for message in _told(rooms, followed, name, language, gone):
                 if not isinstance(message, Refusal):
                     if not followed.is_away:
                         self._guesses.right(network, code)
                     yield message
                 elif slowed:
-                    yield _event("wait", _sentence_told(GUESSED), MUCH_LATER_MS)
+                    yield _event("wait", _sentence_told(GUESSED, language), MUCH_LATER_MS)
                 else:
-                    yield _event("gone", _sentence_told(str(message)))
+                    yield _event("gone", _sentence_told(message.told, language))
         finally:
             rooms.leave(followed)
 
 
 async def _told(
-    rooms: Rooms, followed: Followed, name: str, gone: asyncio.Task[None]
+    rooms: Rooms, followed: Followed, name: str, language: str, gone: asyncio.Task[None]
 ) -> AsyncIterator[bytes | Refusal]:
     """The messages of a stream; the last one may be why there are no more."""
     told, clock = -1, asyncio.get_running_loop().time
@@ -158,7 +159,7 @@ async def _told(
             told, beat = followed.number, clock() + BEAT_SECONDS
             try:
                 if followed.is_away:
-                    yield _event("wait", _sentence_told(AWAY))
+                    yield _event("wait", _sentence_told(AWAY, language))
                 else:
                     yield _event("room", followed.told(name))
             except Refusal as refusal:
@@ -257,7 +258,7 @@ async def _body(receive: Receive) -> Said:
             while (message := await receive()).get("more_body") and len(content) <= LONGEST_BODY:
                 content += message["body"]
     except TimeoutError:
-        raise Refusal("That took too long to arrive; send it again.", 408) from None
+        raise Refusal(LATE, 408) from None
     content += message.get("body", b"")
     if len(content) > LONGEST_BODY:
         raise Refusal(f"That is too long: {LONGEST_BODY:,} bytes may come at once.", 413)
@@ -274,8 +275,8 @@ def _event(kind: str, told: bytes, again_ms: int = AGAIN_MS) -> bytes:
     return f"retry: {again_ms}\nevent: {kind}\ndata: ".encode() + told + b"\n\n"
 
 
-def _sentence_told(told: str) -> bytes:
-    return json.dumps(RoomTold(told=told), ensure_ascii=False).encode()
+def _sentence_told(told: Bilingual, language: str) -> bytes:
+    return json.dumps(RoomTold(told=told.said(language)), ensure_ascii=False).encode()
 
 
 async def _send(send: Send, message: Message) -> None:
