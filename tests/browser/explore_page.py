@@ -17,7 +17,7 @@ from .tab import Tab
 __all__ = ["Explore"]
 
 IN_MENU = {"show small weights", "true to scale", "each map by its own maximum", "show [CLS] [SEP]", "pin", "unpin"}
-IN_MENU |= {"show only this head", "remove from view", "show all heads", "mean over the heads", "value lengths"}
+IN_MENU |= {"show only this head", "remove from view", "show all heads", "mean of heads", "value lengths"}
 IN_MENU |= {"one head", "join words", "rows sum to 1", "choose several keys", "show first token"}
 
 

@@ -64,7 +64,7 @@ def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> Non
     expect(explore.view.locator(".handed")).to_have_text(
         re.compile("^“it” gives “.+” \\d+ % of its weight, whose value")
     )
-    explore.button("mean over the heads").click()
+    explore.button("mean of heads").click()
     explore.settled()
     mean = run_of(Settings(TIRED, "causal")).weights[3].mean(dim=0)
     assert explore.hover(10, 2) == f"it → animal {written(float(mean[10, 2]))}"

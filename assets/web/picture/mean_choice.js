@@ -9,7 +9,7 @@ import { choice } from "../base/view_base.js";
 /** @type {[Mean | "", string, string][]} */
 const OF = [
   ["", "one head", "the head in focus"],
-  ["mean", "mean over the heads", "of this layer: the map that nn.MultiheadAttention returns by default"],
+  ["mean", "mean of heads", "of this layer: the map that nn.MultiheadAttention returns by default"],
   ["meanall", "of all layers", "the mean over every head of the model"],
 ];
 const IN_SIGHT = /** @type {[Mean, string, string]} */ ([
