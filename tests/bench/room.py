@@ -96,7 +96,8 @@ class Person:
                 query = urlencode({"code": self.code, "listen": self.listen})
                 writer.write(f"GET {PATH}/events?{query} HTTP/1.1\r\n{self._head()}\r\n\r\n".encode())
                 try:
-                    while line := await reader.readline():
+                    taken = b" 200 " in await reader.readline()  # else a copy is away, and nginx keeps the line
+                    while taken and (line := await reader.readline()):
                         if line.startswith(b"event: gone"):
                             return
                         if line.startswith(b"data: {") and b'"version"' in line:

@@ -126,6 +126,13 @@ def test_a_store_that_cannot_be_written(
         )
     monkeypatch.setenv(command.STORE, str(tmp_path / "file"))
     assert "nothing can be written" in refused(capsys, 1, "--port", str(port))
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    for bucket, told in (
+        ("s3://", "names no bucket"),
+        ("nothing://class", "no kind of bucket “nothing”"),
+        ("s3://class", "pip install 'headlight-attention[s3]' brings it"),
+    ):
+        assert told in refused(capsys, 1, "--store", bucket, "--port", str(port))
 
 
 def test_a_recording_that_is_none(
