@@ -279,6 +279,17 @@ def pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: E
     explore.settled()
     pinned = explore.view.locator(".pinned")
     expect(pinned).to_be_visible()
+    explore.tile(3, 5).locator(".square").click()
+    explore.settled()
+    pinned.get_by_role("button", name="difference").click()
+    expect(pinned.get_by_role("heading")).to_have_text("Large map − layer 3 head 1")
+    told = re.fullmatch(r"it → animal (0\.64) → (0\.\d\d), (−0\.\d\d)", run_row(explore))
+    assert told
+    before, now, change = (float(figure.replace("−", "-")) for figure in told.groups())
+    assert abs(now - before - change) < 0.011  # each is rounded
+    pinned.get_by_role("button", name="difference").click()
+    explore.tile(3, 1).locator(".square").click()
+    explore.settled()
     explore.button(WIDE).click()
     explore.shows(WIDE)
     expect(pinned.get_by_role("heading")).to_have_text("Layer 3 · Head 1, pinned")

@@ -1,8 +1,10 @@
-// The map that was pinned, beside the head in focus.
+// The map that was pinned, beside the head in focus; or what that is more or less than it, where both have as many tokens.
 
-import { button, div, h, setText, span } from "../base/dom.js";
+import { isDrawn } from "../base/curtain.js";
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { fillLooks, large, looksOf, roomFor } from "./focus_panel.js";
 import { parseAt } from "../link/look.js";
+import { asBytes, DifferenceMap, distancesOf, IN_TABLE } from "../picture/differences.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { rowOf, specials } from "../wire/packets.js";
@@ -19,22 +21,45 @@ export class PinnedPanel {
   constructor(view) {
     this.view = view;
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
-    this.map = new MapPanel(large(new BigMap({ pick: () => {}, hover })), "Pinned weights as a table");
+    const actions = { pick: () => {}, hover };
+    this.plain = large(new BigMap(actions));
+    this.difference = large(new DifferenceMap(actions));
+    this.isApart = false; // the difference is looked at
+    this.map = new MapPanel(/** @type {BigMap} */ (this.plain), "Pinned weights as a table");
     this.title = h("h2");
     this.label = span("label");
     this.readout = div("readout");
     this.who = span("who");
     this.list = h("div", { class: "bars", role: "list", "aria-label": "The pinned row looks at" });
     this.looks = div("looks", this.who, this.list);
+    this.apart = button("difference", () => this.setApart(!this.isApart), {
+      class: "toggle",
+      title: "the large map − the pinned one: blue less, orange more",
+    });
     const unpin = button("unpin", () => view.togglePin(), { class: "toggle" });
     this.element = panel(
       "pinned",
       "Pinned picture",
-      [div("titles", this.title, this.label), div("actions", unpin)],
+      [div("titles", this.title, this.label), div("actions", this.apart, unpin)],
       this.map.element,
       div("under", this.readout),
       this.looks,
     );
+  }
+
+  /** @param {boolean} is */
+  setApart(is) {
+    this.isApart = is;
+    this.view.redraw();
+  }
+
+  /** The map in focus, where it can be taken from the pinned one. @returns {Float32Array | null} */
+  get now() {
+    const { picture, sight } = this.view;
+    const { pin } = picture;
+    const keys = pin?.columns ?? pin?.tokens;
+    const fits = pin && sight.tokens.length === pin.tokens.length && sight.keys.length === keys?.length;
+    return fits && !isDrawn() ? sight.weights : null;
   }
 
   /** @param {Inks} inks */
@@ -63,7 +88,26 @@ export class PinnedPanel {
     this.looks.hidden = row === null;
     setText(this.who, pin.tokens[row ?? 0]);
     fillLooks(this.list, keys, looksOf(rowOf(pinWeights, row ?? 0, keys.length)));
+    const { now } = this;
+    this.apart.hidden = !now;
+    setAttribute(this.apart, "aria-pressed", String(this.isApart));
+    const isApart = this.isApart && now !== null;
+    this.map.use(isApart ? this.difference : this.plain);
     this.map.map.project(this.view.foot.isOn);
-    this.map.draw(shown, look.table, inks, roomFor(this.view, this.map.element));
+    const room = roomFor(this.view, this.map.element);
+    if (!isApart) return this.map.draw(shown, look.table, inks, room);
+    const change = now.map((weight, at) => weight - pinWeights[at]);
+    setText(this.title, `Large map − layer ${layer} head ${head}`);
+    setText(this.label, "blue: less, orange: more");
+    Object.assign(shown, {
+      name: `Large map − pinned, layer ${layer} head ${head}`,
+      weights: change,
+      map: { size: pin.tokens.length, bytes: asBytes(change) },
+      whole: true,
+      sides: [pinWeights, now],
+      distances: distancesOf(change, keys.length),
+      forbids: () => false,
+    });
+    this.map.draw(shown, look.table, inks, room, IN_TABLE);
   }
 }

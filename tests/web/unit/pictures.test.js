@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { distancesOf } from "../../../assets/web/picture/differences.js";
 import { UnderWay } from "../../../assets/web/explore/under_way.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/file_name.js";
@@ -323,4 +324,8 @@ test("the row of a patch in words", () => {
   const shape = "0.60 of its weight is on the 2 of 4 patches that the shape touches.";
   assert.equal(told(block, 0), `[CLS] looks most at row 0, column 1: 0.40. ${shape}`);
   assert.equal(told({ ...block, inside: [] }, 3), "row 1, column 0 looks most at row 0, column 1: 0.40.");
+});
+
+test("a row put elsewhere half of what its cells changed", () => {
+  assert.deepEqual(distancesOf(Float32Array.of(0.5, -0.5, 0, 0, 0.25, -0.25), 3), [0.5, 0.25]);
 });
