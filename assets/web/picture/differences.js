@@ -29,12 +29,6 @@ export function signedGradient(inks) {
 export const asBytes = (values) =>
   Uint8Array.from(values, (value) => MIDDLE + Math.round(127 * Math.max(-1, Math.min(1, value))));
 
-/** How much of its weight each row put elsewhere, 0 to 1: half of what its cells changed. @param {Float32Array} change @param {number} keys */
-export const distancesOf = (change, keys) =>
-  Array.from({ length: change.length / keys }, (_, row) =>
-    change.subarray(row * keys, (row + 1) * keys).reduce((sum, value) => sum + Math.abs(value) / 2, 0),
-  );
-
 /** How a table says them. @type {import("./table.js").Writing} */
 export const IN_TABLE = { what: "change", write: (value) => signed(value, (size) => size.toFixed(4)) };
 

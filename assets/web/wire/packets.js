@@ -69,6 +69,12 @@ export function mapsOf(header, body) {
 /** The piece of so many bytes that has this number. @param {Uint8Array} body @param {number} from @param {number} at @param {number} cells */
 const pieceOf = (body, from, at, cells) => body.subarray(from + at * cells, from + (at + 1) * cells);
 
+/** How much of its weight each row put elsewhere, 0 to 1: half of what its cells changed. @param {Float32Array} change @param {number} keys */
+export const distancesOf = (change, keys) =>
+  Array.from({ length: change.length / keys }, (_, row) =>
+    change.subarray(row * keys, (row + 1) * keys).reduce((sum, value) => sum + Math.abs(value) / 2, 0),
+  );
+
 /** A row of a map. @template {Uint8Array | Float32Array} Map @param {Map} map @param {number} row @param {number} wide columns of it */
 export const rowOf = (map, row, wide) => /** @type {Map} */ (map.subarray(row * wide, (row + 1) * wide));
 

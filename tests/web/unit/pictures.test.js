@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { distancesOf } from "../../../assets/web/picture/differences.js";
 import { UnderWay } from "../../../assets/web/explore/under_way.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/file_name.js";
@@ -14,6 +13,7 @@ import { mapSvg, whyNoSvg } from "../../../assets/web/picture/map_svg.js";
 import { SvgPen } from "../../../assets/web/picture/svg_pen.js";
 import { told } from "../../../assets/web/sheets/patches.js";
 import {
+  distancesOf,
   parts,
   pooled,
   specials,
