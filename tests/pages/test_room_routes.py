@@ -357,6 +357,24 @@ def test_what_is_sent_again_after_the_store_was_away_counts_once() -> None:
     run(main())
 
 
+def test_a_stream_goes_on_after_one_read_alone_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(rooms, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(rooms, "REREAD_SECONDS", float("inf"))
+
+    async def main() -> None:
+        store = Leaving()
+        host = await opened(store)
+        phone = await host.phone()
+        store.is_away = True  # for who reads: what tells of changes does not notice
+        async with phone.events(host.code, phone.listen) as told:
+            assert await told.next() == ("wait", {"told": AWAY.english})
+            store.is_away = False
+            assert (await told.until(joined=1))["phase"] == "idle"
+
+    run(main())
+
+
 def test_a_room_is_told_of_no_more_where_nobody_listens() -> None:
     async def main() -> None:
         held = rooms.Rooms(Memory())
