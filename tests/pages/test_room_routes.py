@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -315,6 +317,24 @@ def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
             while (await told.next())[0] == "room":
                 pass
         assert (await host.post("join", {"code": host.code}))[0] == 404
+
+    run(main())
+
+
+def test_a_clock_that_is_set_moves_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    hours = itertools.cycle([0.0, 4e9])
+    monkeypatch.setattr(time, "time", lambda: next(hours))
+
+    async def main() -> None:
+        host = await opened()
+        phone = await host.phone()
+        async with phone.events(host.code, phone.listen) as told:
+            question = await host.ask()
+            assert (await phone.vote(question, 1))[0] == 200
+            await told.until(voted=1)
+            await host.act("close")
+            await host.act("tallies")
+            assert (await told.until(phase="tallies"))["tallies"][0]["counts"] == [0, 1, 0]
 
     run(main())
 
