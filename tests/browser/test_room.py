@@ -8,7 +8,10 @@ from playwright.sync_api import expect
 
 from pages.kit.lessons.course import course
 
+from .compare_page import Compare
 from .conftest import NewTab
+from .expected import TIRED, written
+from .explore_page import Explore
 from .lessons_page import Beside
 from .measures import small_targets, unreadable
 from .room_page import Phone
@@ -54,6 +57,44 @@ def test_the_projector_has_a_key_for_every_step_and_a_phone_its_language(new_tab
     phone.page.get_by_label("Dein Satz").fill("x" * 250)
     phone.page.get_by_role("button", name="abschicken").click()
     expect(phone.page.locator("p.said")).to_have_text("Das ist zu lang: 250 Zeichen, erlaubt sind 200.")
+
+
+def test_a_click_on_the_map_is_asked_on_explore_where_other_pages_lead_in_one_press(
+    new_tab: NewTab, new_phone: NewTab
+) -> None:
+    host = new_tab(Compare).open(s=TIRED, at="2.1").settled()
+    strip = host.page.get_by_role("region", name="Room")
+    host.share().get_by_role("button", name="Open a room").click()
+    phone = new_phone(Phone)
+    phone.join(strip.locator('[aria-keyshortcuts="k"] .text').inner_text())
+    strip.get_by_role("button", name="ask …").click()
+    ask = strip.get_by_role("button", name="which cell of this map?")
+    expect(ask).to_be_hidden()
+    strip.get_by_role("link", name="on Explore: which cell of a map").click()
+    run = host.on(Explore).shows(TIRED)
+    expect(strip.get_by_role("link", name="on Explore")).to_be_hidden()
+    ask.click()
+    student = phone.on(Explore)
+    expect(phone.page.get_by_role("status", name="Answer")).to_contain_text("Tap the cell")
+    expect(phone.page.locator(".veil")).to_be_visible()
+    for column in (2, 3):  # a change of mind
+        student.click_cell(4, column)
+    expect(phone.page.locator(".dots circle")).to_have_count(1)
+    expect(strip.get_by_role("status")).to_have_text("1 have voted")
+    expect(host.page.locator(".dots circle")).to_have_count(0)
+    for key in "vt":
+        host.page.keyboard.press(key)
+    expect(host.page.locator(".dots circle")).to_have_count(1)
+    expect(host.page.locator(".veil")).to_be_visible()
+    host.page.keyboard.press("s")
+    weights = run.weights[2, 1]
+    row, at = divmod(int(weights.argmax()), weights.shape[1])
+    told = f"“{run.tokens[row]}” on “{run.tokens[at]}”, {written(float(weights.max()))}."
+    for place in (phone.page.locator("#headlight-lesson"), strip):
+        expect(place).to_contain_text(told)
+    for page in (host.page, phone.page):
+        expect(page.locator(".veil")).to_have_count(0)
+        expect(page.locator(".dots circle")).to_have_count(1)
 
 
 def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -319,6 +321,24 @@ def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
     run(main())
 
 
+def test_a_clock_that_is_set_moves_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    hours = itertools.cycle([0.0, 4e9])
+    monkeypatch.setattr(time, "time", lambda: next(hours))
+
+    async def main() -> None:
+        host = await opened()
+        phone = await host.phone()
+        async with phone.events(host.code, phone.listen) as told:
+            question = await host.ask()
+            assert (await phone.vote(question, 1))[0] == 200
+            await told.until(voted=1)
+            await host.act("close")
+            await host.act("tallies")
+            assert (await told.until(phase="tallies"))["tallies"][0]["counts"] == [0, 1, 0]
+
+    run(main())
+
+
 class Leaving(Memory):
     """A store that is away while it is told so, before or after it has done what it was asked."""
 
@@ -353,6 +373,24 @@ def test_what_is_sent_again_after_the_store_was_away_counts_once() -> None:
             await host.act("close")
             assert await host.act("close") == await host.act("close"), "an act that is sent again is nothing new"
             assert (await told.until(phase="closed"))["voted"] == 1
+
+    run(main())
+
+
+def test_a_stream_goes_on_after_one_read_alone_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(rooms, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(rooms, "REREAD_SECONDS", float("inf"))
+
+    async def main() -> None:
+        store = Leaving()
+        host = await opened(store)
+        phone = await host.phone()
+        store.is_away = True  # for who reads: what tells of changes does not notice
+        async with phone.events(host.code, phone.listen) as told:
+            assert await told.next() == ("wait", {"told": AWAY.english})
+            store.is_away = False
+            assert (await told.until(joined=1))["phase"] == "idle"
 
     run(main())
 

@@ -1,7 +1,9 @@
 // The host's own questions: two to six answers, a cell of the map, or a sentence of each; and the votes on one.
 
-import { button, div, fill, h, setText, span } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { addressOf, pageNow } from "../base/page_list.js";
 import { Hands } from "../lessons/hands.js";
+import { read, without } from "../link/link.js";
 import { handsOf, LETTERS } from "./tally.js";
 
 /** @typedef {Omit<import("../base/messages.js").RoomAsked, "id" | "link">} Asked */
@@ -20,12 +22,12 @@ export class AskCard {
       placeholder: "an answer a line, two to six",
       "aria-label": "Answers",
     });
-    this.size = /** @type {[number, number]} */ ([0, 0]);
     this.cell = button("which cell of this map?", () => {
-      ask({ ...OWN, kind: "cell", text: this.text.value.trim() || CELL, size: this.size });
+      ask({ ...OWN, kind: "cell", text: this.text.value.trim() || CELL });
       this.clear();
     });
     this.sentences = button("a sentence of each", askSentences);
+    this.explore = h("a", {}, "on Explore: which cell of a map, a sentence of each ›");
     const own = button("ask the class", () => {
       const options = this.options;
       if (!this.text.value.trim() || options.length < 2) return;
@@ -33,7 +35,7 @@ export class AskCard {
       this.clear();
     });
     this.element = div("ask-card", h("h2", {}, "A question of your own"), this.text, this.lines, own);
-    this.element.append(div("ways", this.cell, this.sentences));
+    this.element.append(div("ways", this.cell, this.sentences, this.explore));
   }
 
   /** What was asked is not asked again by what is pressed next. */
@@ -46,10 +48,12 @@ export class AskCard {
     return lines.filter(Boolean).slice(0, LETTERS.length);
   }
 
-  /** @param {any} view whose map can be asked about */
-  draw(view) {
-    this.cell.hidden = this.sentences.hidden = !view;
-    if (view) this.size = /** @type {[number, number]} */ ([view.maps.n, view.maps.keys.length]);
+  /** A map is asked about on Explore; elsewhere there is the way to it, with the same picture. */
+  draw() {
+    const isExplore = pageNow().path === "";
+    this.cell.hidden = this.sentences.hidden = !isExplore;
+    this.explore.hidden = isExplore;
+    setAttribute(this.explore, "href", `${addressOf("")}?${without(read(), "learn")}`);
   }
 }
 
@@ -58,12 +62,14 @@ export class VotesCard {
     this.hands = new Hands(() => {});
     this.text = h("h2");
     this.options = div("options");
-    this.element = div("asked", this.text, this.options);
+    this.answer = h("p");
+    this.element = div("asked", this.text, this.options, this.answer);
   }
 
-  /** @param {import("../base/messages.js").RoomAsked} question @param {import("./tally.js").Tally[]} tallies */
-  draw({ text, options }, tallies) {
+  /** @param {import("../base/messages.js").RoomAsked} question @param {import("./tally.js").Tally[]} tallies @param {string} answer "" = not shown, or none */
+  draw({ text, options }, tallies, answer) {
     setText(this.text, text);
+    setText(this.answer, answer);
     this.hands.rounds = tallies.map(handsOf);
     const make = () => div("option", span("letter"), span("text"), span("votes"));
     fill(this.options, options, make, (row, option, at) => {

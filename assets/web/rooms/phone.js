@@ -236,10 +236,10 @@ class Phone {
     setAttribute(p.alone, "href", `./${path}?${query}`);
     const asks = place !== null && (now.question !== null || now.write === "off"); // sentences need the room
     document.documentElement.classList.toggle("learning", asks);
+    this.drawPlace(now, text, path in this.files); // first: a view that has no room draws neither curtain nor dots
     const hidden = now.question?.kind === "cell" ? [{ part: "map", words: [] }] : (place?.step.curtain ?? []);
     drawCurtain(isOpen ? [] : hidden, false, place?.step.picture || USUAL[path] || "");
     setDots(this.dotsOf(now));
-    this.drawPlace(now, text, path in this.files);
     this.points.element.hidden = now.write !== "shown";
     this.points.draw(sayMeasure(pair), room.sentences, now.written);
     this.form.hidden = isProjector || now.write !== "asked";

@@ -34,8 +34,8 @@ const MAP = [{ part: "map", words: [] }];
 const ALWAYS = ["gather", "code", "keys"];
 const house = { address: "", theme: "dark" };
 
-/** The view whose map can be asked about. @returns {any} */
-const viewNow = () => [...views].find((view) => view.isHere && "maps" in view && /** @type {any} */ (view).maps);
+/** The view whose map can be asked about, once it is there. @returns {any} */
+const viewNow = () => [...views].find((view) => view.isHere && /** @type {any} */ (view).maps?.tokens);
 
 /** A button with its key. @param {Act} name @param {(name: Act) => void} press */
 function keyed(name, press) {
@@ -147,8 +147,10 @@ class HostBar {
 
   /** @param {Omit<import("../base/messages.js").RoomAsked, "id" | "link">} question */
   begin(question) {
+    const { maps } = viewNow() ?? {};
+    if (question.kind === "cell" && !maps) return;
     this.card = "";
-    return ask(question, this.told);
+    return ask({ ...question, size: question.kind === "cell" ? [maps.n, maps.keys.length] : null }, this.told);
   }
 
   /** @param {Act} name @returns {unknown} a promise of when it is there */
@@ -189,6 +191,7 @@ class HostBar {
   /** Asks a sentence of each, to be measured at the words in focus. */
   async askSentences() {
     const view = viewNow();
+    if (!view) return;
     const { row, key } = view.at;
     this.pair = { row: view.maps.tokens[row] ?? "", key: view.maps.tokens[key] ?? "" };
     this.card = "";
@@ -258,7 +261,7 @@ class HostBar {
     this.drawActs();
     p.ask.hidden = now.phase !== "idle";
     for (const [name, card] of Object.entries(this.cards)) card.hidden = this.card !== name;
-    this.ask.draw(viewNow());
+    this.ask.draw();
     this.drawCode(this.asked(now));
     this.drawVotes(now);
     this.points.element.hidden = now.write === "off";
@@ -307,7 +310,7 @@ class HostBar {
   }
 
   /** The host sees the votes where the class does: they are its. @param {State} now */
-  drawVotes({ question, phase, tallies, round }) {
+  drawVotes({ question, phase, tallies, round, answer }) {
     const seen = phase === "tallies" || phase === "answer" ? tallies : [];
     const isCell = question?.kind === "cell";
     setDots(isCell ? (seen[round]?.dots ?? []) : []);
@@ -317,7 +320,7 @@ class HostBar {
     if (isStep && phase === "answer" && !beside.isOpen()) beside.open(); // it was shown by the projector's key
     beside.count(isStep ? seen.map(handsOf) : []);
     this.votes.element.hidden = !question || isStep;
-    if (question && !isStep) this.votes.draw(question, seen);
+    if (question && !isStep) this.votes.draw(question, seen, answer?.text ?? "");
   }
 }
 

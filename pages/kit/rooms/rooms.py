@@ -20,6 +20,7 @@ from .store import Away, Full, Store
 
 TRIES: Final = 50  # a change of a room, while other replicas are quicker; one of them is each time
 REREAD_SECONDS: Final = 30.0  # a room that is listened to: nobody tells that it came to its end in a store elsewhere
+AGAIN_SECONDS: Final = 1.0  # the same of one that could not be read: nobody tells that it could be again
 
 Change = Callable[[Room], bool]
 
@@ -140,8 +141,9 @@ class Rooms:
         self._drop(followed)
 
     def look_again(self, followed: Followed) -> None:
-        """Has a room read anew that was not for long."""
-        if asyncio.get_running_loop().time() - followed.read_at > REREAD_SECONDS:
+        """Has a room read anew that was not for long, or could not be."""
+        kept = AGAIN_SECONDS if followed.is_away else REREAD_SECONDS
+        if asyncio.get_running_loop().time() - followed.read_at > kept:
             self._read_soon(followed)
 
     def _follow(self, code: str) -> Followed:

@@ -168,9 +168,9 @@ async def _told(
             await asyncio.sleep(PAUSE_SECONDS)
         elif clock() > beat:
             beat = clock() + BEAT_SECONDS
-            rooms.look_again(followed)
             yield b": still here\n\n"
         else:
+            rooms.look_again(followed)
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
                     await changed.wait()

@@ -143,9 +143,20 @@ test("a tab keeps its secret while the server is away, and opens a stream anew t
     assert.equal(room.said, LOST);
     await rest();
     assert.equal(streams.length, 2);
+    Object.assign(document, { hidden: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+    assert.equal(streams.length, 2, "a phone that falls asleep");
+    Object.assign(document, { hidden: false });
+    document.dispatchEvent(new Event("visibilitychange"));
+    dispatchEvent(new Event("online"));
+    assert.deepEqual(
+      streams.map(({ readyState }) => readyState),
+      [2, 2, 2, 1],
+      "awake, then in another network: a new stream each time, and one at a time",
+    );
     const gone = new MessageEvent("gone", { data: JSON.stringify({ told: "It is gone." }) });
-    streams[1].dispatchEvent(gone);
-    assert.deepEqual([room.said, [...kept.keys()], streams[1].readyState], ["It is gone.", ["headlight-language"], 2]);
+    streams[3].dispatchEvent(gone);
+    assert.deepEqual([room.said, [...kept.keys()], streams[3].readyState], ["It is gone.", ["headlight-language"], 2]);
   } finally {
     globalThis.setTimeout = before;
   }
