@@ -68,13 +68,22 @@ class Typist:
         """The answer to that."""
         begun = time.perf_counter()
         try:
-            self._wire.request("GET", self.question(text, route), headers={**self.headers, **headers})
-            response = self._wire.getresponse()
-            status, body = response.status, response.read()
+            status, body = self._asked(self.question(text, route), {**self.headers, **headers})
         except (http.client.HTTPException, OSError):
             self._wire.close()  # the next question opens another one
             status, body = 0, b""
         return Answer(status, body, 1000 * (time.perf_counter() - begun))
+
+    def _asked(self, question: str, headers: dict[str, str]) -> tuple[int, bytes]:
+        """Status and body. As a browser does, asks again where the server has just closed a line that was idle."""
+        try:
+            self._wire.request("GET", question, headers=headers)
+            response = self._wire.getresponse()
+        except ConnectionError:
+            self._wire.close()
+            self._wire.request("GET", question, headers=headers)
+            response = self._wire.getresponse()
+        return response.status, response.read()
 
     def close(self) -> None:
         self._wire.close()
