@@ -90,7 +90,7 @@ class Hearing(Named):
         """Refuses a model whose maps do not fit, of the sound that it is checked with. Raises a DeviceError."""
         tokens = self._tokens(self._noise())
         maps = config.num_hidden_layers * config.num_attention_heads * tokens**2
-        needed = maps * (3 * dtype.itemsize + 8)  # of two passes, as one, and once in float64
+        needed = maps * (2 * dtype.itemsize + 18)  # of two passes; in float64 each, and all as one; which are below 0
         memory.require(needed, f"a sound of {tokens:,} tokens", "close other programs or choose a smaller model")
 
     def in_words(self) -> str:

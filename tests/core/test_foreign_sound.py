@@ -308,7 +308,7 @@ def test_memory_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_check_wants_room_for_half_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = sounds.save("whisper", tmp_path / "m")
-    needed = 2 * 4 * 50**2 * 20
+    needed = 2 * 4 * 50**2 * 26
     monkeypatch.setattr(memory, "require", lambda size, what, remedy: asked.append((size, what)))
     asked: list[tuple[int, str]] = []
     load_model(str(folder), device="cpu")
