@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.core import pictures, tiny_models
+from tests.core import pictures, sounds, tiny_models
 from tests.core.test_seam import model_of
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -19,6 +19,8 @@ def fill(home: Path, *model_types: str) -> Path:
         snapshot.mkdir(parents=True)
         if model_type in pictures.HEADS:
             pictures.save(model_type, snapshot)
+        elif model_type in sounds.HEADS:
+            sounds.save(model_type, snapshot)
         else:
             tiny_models.save(model_of(model_type), snapshot, ends=model_type in ENDED)
         (folder / "refs").mkdir()

@@ -34,6 +34,21 @@ class Patches:
 
 
 @dataclass(frozen=True)
+class Heard:
+    """A sound as a model hears it.
+
+    Attributes:
+        samples: float32 (n,), -1 to 1, its channels mixed, on the CPU.
+        rate: samples a second.
+        step: samples from the beginning of a token to that of the next.
+    """
+
+    samples: Tensor
+    rate: int
+    step: int
+
+
+@dataclass(frozen=True)
 class Run:
     """One sentence's way through a model. Tensors are detached, on the model's device and in its dtype.
 
@@ -56,7 +71,8 @@ class Run:
         nobody: (layers, h, i), the share of each row that goes to no token, so that the row sums to 1 with it; None
             where every row sums to 1 by itself.
         paths: of each layer the name of the module that computed its maps; empty for the models of this package.
-        patches: the picture that was read; None of a text.
+        patches: the picture that was read; None of anything else.
+        heard: the sound that was read; None of anything else.
     """
 
     tokens: list[str]
@@ -75,6 +91,7 @@ class Run:
     nobody: Tensor | None = None
     paths: tuple[str, ...] = ()
     patches: Patches | None = None
+    heard: Heard | None = None
 
     def cpu(self) -> Run:
         """The same run with its tensors on the CPU; `device` still says where it was computed."""

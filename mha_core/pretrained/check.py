@@ -20,7 +20,7 @@ from .seam import Call, mix
 from .wrapped import Answer, Wrapped
 
 BY_TRANSFORMERS = "{} hands its maps out, but computes them outside the place where they could be changed"
-READS_PICTURES = "this model reads pictures, no sentences"
+NO_TEXT = "this model reads {}s, no sentences"
 NO_STEPS = "its layers are computed by transformers, line by line there is no record of them"
 NO_BATCH = "an encoder-decoder is run one text at a time here"
 NO_PLACE = "its positions are not in a place of their own, from which they could be taken"
@@ -71,7 +71,7 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
     """Runs the model on ids (1, i), and on a target (1, n) of another length where it has a decoder beside.
 
     Args:
-        length: how many tokens the ids are, or the picture in their place.
+        length: how many tokens the ids are, or the picture or sound in their place.
 
     Raises:
         Unsupported: it has no maps of tokens on tokens, or they are no shares.
@@ -102,9 +102,10 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
         if not moved:
             reasons["heads"] = "its output is the same with all heads off"
     reasons |= _positions(run, plain, acts)
-    if wrapped.family.sees:
-        reasons["text"] = READS_PICTURES
-    if target is not None or wrapped.family.sees or not wrapped.takes("attention_mask"):
+    reads = wrapped.family.reads
+    if reads != "text":
+        reasons["text"] = NO_TEXT.format(reads)
+    if target is not None or reads != "text" or not wrapped.takes("attention_mask"):
         reasons["batch"] = NO_BATCH if target is not None else "it takes no padding; run one after the other"
     can = frozenset(("mask", "heads", "temperature", "values", "positions", "batch")) - reasons.keys()
     states = [some for some in plain.hidden.values() if some]

@@ -7,16 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Unsupported, WeightsFileError
-from . import offline, sight
+from . import hearing, offline, sight
 
 # the heads whose classes may be chosen by a description, the first that has it; what they do
-HEADS = {
+TEXTS = {
     "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES": "writes",
     "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES": "answers",
     "MODEL_FOR_MASKED_LM_MAPPING_NAMES": "",
     "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES": "",
 }
-SEES = {"MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES": ""}  # of those that read pictures
+PICTURES = {"MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES": ""}
+SOUNDS = {
+    "MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES": "answers",
+    "MODEL_FOR_CTC_MAPPING_NAMES": "",
+    "MODEL_FOR_AUDIO_CLASSIFICATION_MAPPING_NAMES": "has no decoder",
+}
 BASE = "MODEL_MAPPING_NAMES"
 
 
@@ -28,23 +33,23 @@ class Family:
         kind: the class.
         config: the description, an object of the library.
         writes: its logits are of the word that comes next.
-        answers: an encoder and a decoder: it reads one text and writes another.
-        sees: it reads pictures.
+        answers: an encoder and a decoder: it reads one text, or a sound, and writes another.
+        reads: "text", "picture" or "sound".
     """
 
     kind: Any
     config: Any
     writes: bool
     answers: bool
-    sees: bool = False
+    reads: str = "text"
 
 
 def family(description: Mapping[str, Any]) -> Family:
     """The class that a checked description asks for.
 
     Raises:
-        Unsupported: of another library, or it reads neither text nor pictures as `sight` shows them, or it is made for
-            a device that has what this lacks.
+        Unsupported: of another library, or it reads neither text nor pictures as `sight` shows them nor sounds as
+            `hearing` gives them, or it is made for a device that has what this lacks.
         WeightsFileError: the class cannot be described so.
     """
     model_type = description.get("model_type")
@@ -56,8 +61,7 @@ def family(description: Mapping[str, Any]) -> Family:
     from transformers.models.auto import modeling_auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    sees = model_type in sight.KINDS
-    heads = SEES if sees else HEADS
+    reads, heads, takes = _reads(model_type)
     tables = {name: getattr(modeling_auto, name).get(model_type) for name in (*heads, BASE)}
     if model_type not in CONFIG_MAPPING or not any(tables.values()):
         raise Unsupported(
@@ -74,14 +78,23 @@ def family(description: Mapping[str, Any]) -> Family:
     except Exception as error:  # each family checks its own
         raise WeightsFileError(f"config.json is no description of a {model_type}: {error}") from error
     kind = getattr(library, str(name), None)
-    reads = getattr(kind, "main_input_name", "something else")
-    if reads != ("pixel_values" if sees else "input_ids"):
+    named = getattr(kind, "main_input_name", "something else")
+    if named != takes:
         raise Unsupported(
-            f"{model_type} reads {reads}, not a text; of those that read pictures these are run here: "
-            f"{', '.join(sight.KINDS)}; none that reads sounds"
+            f"{model_type} reads {named}, not a text; of those that read pictures these are run here: "
+            f"{', '.join(sight.KINDS)}; of those that read sounds: {', '.join(hearing.KINDS)}"
         )
-    answers = does == "answers" or bool(getattr(config, "is_encoder_decoder", False))
-    return Family(kind, config, does == "writes" or does == "answers", answers, sees)
+    both = bool(getattr(config, "is_encoder_decoder", False)) and does != "has no decoder"
+    return Family(kind, config, does in ("writes", "answers"), does == "answers" or both, reads)
+
+
+def _reads(model_type: str) -> tuple[str, dict[str, str], str]:
+    """What a family reads, the tables of its heads, and the name of what its pass takes."""
+    if model_type in sight.KINDS:
+        return "picture", PICTURES, "pixel_values"
+    if model_type in hearing.KINDS:
+        return "sound", SOUNDS, hearing.KINDS[model_type].reads
+    return "text", TEXTS, "input_ids"
 
 
 def _names(entry: Any) -> tuple[str, ...]:

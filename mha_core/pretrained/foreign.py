@@ -26,8 +26,8 @@ from .check import Findings, Group
 from .foreign_growth import grow
 from .foreign_runs import Pass, call_of_layer, runs
 from .foreign_tokens import Tokens
+from .preprocessor import Named
 from .seam import Call
-from .sight import Sight
 from .wrapped import Wrapped
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ForeignModel(Model):
     def __init__(
         self,
         name: str,
-        tokens: Tokens | Sight,
+        tokens: Tokens | Named,
         wrapped: Wrapped,
         findings: Findings,
         *,
@@ -83,7 +83,9 @@ class ForeignModel(Model):
         self.ends = ends_of(self.tokenizer)
         self._max_len = max_len
         self._fall_back = FallBack(self.encoder, False)
-        self._answered: Callable[[tuple[int, ...]], list[int]] = lru_cache(16)(wrapped.greedy)
+        self._answered: Callable[[tuple[int, ...]], list[int]] = lru_cache(16)(
+            lambda ids: wrapped.greedy(torch.tensor([ids], device=wrapped.device))
+        )
         self._speak_of(self.groups[0])
 
     def _speak_of(self, group: str) -> None:
@@ -211,16 +213,26 @@ class ForeignModel(Model):
         """The tokens of the rows and their ids, what the model reads (1, i), and the pass over it."""
         tokens, ids = self.tokenize(text)
         ends = self.ends if isinstance(text, str) else (0, 0)
-        written = self._target(ids, target) if self.wrapped.family.answers else None
-        rows = tokens, ids
-        columns = None
+        return self._passed((tokens, ids), torch.tensor([ids]), ends, target, **switches)
+
+    def _passed(
+        self,
+        rows: tuple[list[str], list[int]],
+        read: Tensor,
+        ends: tuple[int, int],
+        target: str | Sequence[int] | None,
+        **switches: Any,
+    ) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
+        """As `_asked`, of what the model reads (1, …) and its tokens."""
+        tokens, columns = rows[0], None
+        written = self._target(read, target) if self.wrapped.family.answers else None
         if written is not None and self.group != "encoder":
             rows, ends = (cast(Tokens, self.tokenizer).read(written), written), (1, 0)
             columns = tokens if self.group == "cross" else None
         len_k = None if columns is None else len(columns)
         given = None if written is None else torch.tensor([written])
         asked = Pass(self.switches(len(rows[1]), None, columns=len_k, **switches), ends, given, None, columns)
-        return rows, torch.tensor([ids]), asked
+        return rows, read, asked
 
     def run_batch(
         self,
@@ -282,16 +294,19 @@ class ForeignModel(Model):
         """The error of asking for what is not in `can`."""
         return Unsupported(f"{self.name}: {self.reasons[name]}")
 
-    def _target(self, ids: list[int], target: str | Sequence[int] | None) -> list[int]:
-        """What the decoder reads: a start, then the target."""
+    def _target(self, read: Tensor, target: str | Sequence[int] | None) -> list[int]:
+        """What the decoder reads beside what the encoder reads, (1, …): a start, then the target."""
         start = self.wrapped.start
         if self.group == "encoder" and target is None:
             return [start]
         if target is None:
-            return self._answered(tuple(ids))
+            return list(self._own_answer(read))
         front, behind = self.ends
         coded = self.coded(target)[1]
         inner = coded[front : len(coded) - behind] if isinstance(target, str) else coded
         if len(inner) >= self.sizes.max_len:
             raise TooLong(limit=self.sizes.max_len, got=len(inner) + 1)
         return [start, *inner]
+
+    def _own_answer(self, read: Tensor) -> Sequence[int]:
+        return self._answered(tuple(read[0].tolist()))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..models.inputs import no_mask
-from ..models.run import Patches, Run
+from ..models.run import Heard, Patches, Run
 from ..models.switches import RunSwitches
 from . import memory
 from .seam import Call
@@ -32,6 +32,7 @@ class Pass:
         columns: the tokens that are looked at, where they are others than those that look.
         all_logits: of every position.
         patches: the picture, where the model reads one.
+        heard: the sound, where the model reads one.
         record: names of what is to be recorded beside the maps, see `seam.Call`.
     """
 
@@ -42,6 +43,7 @@ class Pass:
     columns: list[str] | None = None
     all_logits: bool = False
     patches: Patches | None = None
+    heard: Heard | None = None
     record: frozenset[str] = frozenset()
 
 
@@ -55,7 +57,8 @@ def runs(model: ForeignModel, coded: Sequence[tuple[list[str], list[int]]], ids:
     whole = model.needs(longest, None if asked.columns is None else len(asked.columns)) * len(ids)
     # every layer's, and all of them as one; beside them what one softmax takes
     needed = 2 * whole + 4 * whole // model.sizes.n_layers
-    memory.require(needed, f"{longest} tokens of {model.name}", "shorten the text")
+    what = "text" if model.wrapped.family.reads == "text" else "input, or choose a smaller model"
+    memory.require(needed, f"{longest} tokens of {model.name}", f"shorten the {what}")
     found = _answer(model, ids, asked)
     maps, states = _maps(model, found), found.hidden.get(model.group) or found.hidden[""]
     return [
@@ -134,6 +137,7 @@ def _run(
         nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks else None,
         paths=known.paths if model.findings.by_seam else (),
         patches=asked.patches,
+        heard=asked.heard,
     )
 
 

@@ -46,7 +46,8 @@ def load_model(
 
     Args:
         name: "minilm", "smollm2", the path of a local folder: of a saved run (see `saved`), or with config.json,
-            a tokenizer and safetensors of any model of transformers that reads text; a file in it; or its name on the
+            a tokenizer and safetensors of any model of transformers that reads text, or with preprocessor_config.json
+            of one that reads pictures (`sight.KINDS`) or sounds (`hearing.KINDS`); a file in it; or its name on the
             hub, when the hub's cache on this machine has it (see `hub.download`).
         device: "auto" (cuda, mps, cpu, the first present), or a device by name. When a device that "auto" chose runs
             out of memory, the CPU takes over and `run.notices` says so.

@@ -14,13 +14,15 @@ import torch
 
 from ..device import is_out_of_memory
 from ..errors import DeviceError, HeadlightError, WeightsFileError
-from . import families, folders, foreign_tokens, foreign_weights, memory, offline, sight
+from . import families, folders, foreign_tokens, foreign_weights, hearing, memory, offline, sight
 from .check import Findings, examine
 from .families import Family
 from .folders import Tensors
 from .foreign import MOST_TOKENS, ForeignModel
+from .foreign_sound import ForeignSound
 from .foreign_tokens import Tokens
 from .foreign_vision import ForeignVision
+from .hearing import Hearing
 from .own_positions import OwnPosition
 from .sight import Sight
 from .wrapped import Wrapped
@@ -28,7 +30,9 @@ from .wrapped import Wrapped
 PROBE = "the quick brown fox jumps over the lazy dog"
 MOST_PROBED = 12  # tokens
 HASHED = 2 * 2**30  # bytes of weights, above which their sha256 takes too long to be asked for
-LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length")
+LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length",
+           "max_target_positions")  # fmt: skip
+READERS: dict[str, Any] = {"text": foreign_tokens, "picture": sight, "sound": hearing}
 LICENCE = re.compile(r"^license:\s*['\"]?([\w .+-]{1,60})", re.MULTILINE)
 
 
@@ -60,7 +64,8 @@ def open_folder(
     """
     family = families.family(describe(folder))
     weights = folders.weights_of(folder)
-    reads = (sight if family.sees else foreign_tokens).read(folder, family.config)
+    reads = READERS[family.reads].read(folder, family.config)
+    words = foreign_tokens.read(folder, family.config) if family.reads == "sound" and family.answers else None
     needed = weights.parameters * dtype.itemsize
     smaller = "" if dtype.itemsize <= 2 else ", choose dtype=torch.bfloat16, which takes half of it,"
     memory.require(needed, f"{name} in {_short(dtype)}", f"close other programs{smaller} or choose a smaller model")
@@ -71,45 +76,50 @@ def open_folder(
         if not is_out_of_memory(error):
             raise
         raise DeviceError(f"{device} has no memory for {name}; choose device='cpu'") from error
-    sees = isinstance(reads, Sight)
     try:
-        findings = examine(whole, *_probe(whole, reads))
+        findings = examine(whole, *_probe(whole, reads, words))
     except HeadlightError:
         raise
     except Exception as error:  # what a family does with something that it is not made for
-        what = "picture" if sees else "text"
-        raise WeightsFileError(f"{name} cannot be run on a {what}: {type(error).__name__}: {error!s:.300}") from error
+        raise WeightsFileError(
+            f"{name} cannot be run on a {family.reads}: {type(error).__name__}: {error!s:.300}"
+        ) from error
     whole.position = OwnPosition(findings.acts)
     left_out = f"{findings.left_out} of its maps have another size than the others and are not shown."
-    return (ForeignVision if sees else ForeignModel)(
-        name,
-        reads,
-        whole,
-        findings,
-        max_len=reads.get_vocab_size() if sees else _max_len(whole),
-        folder=folder,
-        facts=_facts(folder, name, family, weights, whole, findings)
-        | ({"pictures": reads.in_words()} if sees else {})
+    about: dict[str, Any] = {
+        "max_len": _max_len(whole) if family.reads == "text" or words else reads.get_vocab_size(),
+        "folder": folder,
+        "facts": _facts(folder, name, family, weights, whole, findings)
+        | ({} if family.reads == "text" else {f"{family.reads}s": reads.in_words()})
         | (facts or {}),
-        notices=(left_out,) if findings.left_out else (),
-    )
+        "notices": (left_out,) if findings.left_out else (),
+    }
+    if family.reads == "sound":
+        return ForeignSound(name, reads, whole, findings, words=words, **about)
+    return (ForeignVision if family.reads == "picture" else ForeignModel)(name, reads, whole, findings, **about)
 
 
-def _probe(whole: Wrapped, reads: Tokens | Sight) -> tuple[torch.Tensor, torch.Tensor | None, int]:
-    """A few ids to check it with, or a picture; for a decoder beside an encoder others, of another length; how many
-    tokens the first are.
+def _probe(
+    whole: Wrapped, reads: Tokens | Sight | Hearing, words: Tokens | None
+) -> tuple[torch.Tensor, torch.Tensor | None, int]:
+    """A few ids to check it with, or a picture or sound; for a decoder beside an encoder others, of another length; how
+    many tokens the first are.
     """
-    if isinstance(reads, Sight):
+    tokens = reads if isinstance(reads, Tokens) else words
+    ids = [] if tokens is None else [one for one in tokens.encode(PROBE).ids if one < whole.vocabulary][:MOST_PROBED]
+    if len(ids) < 4:
+        ids = [(7 * place + 5) % max(1, whole.vocabulary) for place in range(8)]
+    if isinstance(reads, Tokens):
+        read, length = torch.tensor([ids], device=whole.device), len(ids)
+    else:
         dtype = next(whole.parameters()).dtype
         reads.require_memory(whole.family.config, dtype)
-        return reads.noise().to(whole.device, dtype), None, reads.get_vocab_size()
-    ids = [one for one in reads.encode(PROBE).ids if one < whole.vocabulary][:MOST_PROBED]
-    if len(ids) < 4:
-        ids = [(7 * place + 5) % whole.vocabulary for place in range(8)]
-    read = torch.tensor([ids], device=whole.device)
+        given, length = reads.noise()
+        read = given.to(whole.device, dtype)
     if not whole.family.answers:
-        return read, None, len(ids)
-    return read, torch.tensor([[whole.start, *ids[: len(ids) - 3]]], device=whole.device), len(ids)
+        return read, None, length
+    written = [whole.start, *ids[: len(ids) - 3]]
+    return read, torch.tensor([written[: len(written) - (len(written) == length)]], device=whole.device), length
 
 
 def _max_len(whole: Wrapped) -> int:

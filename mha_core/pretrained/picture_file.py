@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
+from .given_file import content
 
 Picture = bytes | Path | Tensor
 
@@ -35,7 +36,7 @@ def read(picture: Picture) -> Any:
         return _of_tensor(picture)
     if not isinstance(picture, (bytes, Path)):
         raise HeadlightError(f"a picture is bytes, a Path or a tensor, got {type(picture).__name__}")
-    data = _bytes(picture)
+    data = content(picture, "the picture", MOST_BYTES, "make it smaller")
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as file:
             _check(*file.size)
@@ -48,16 +49,6 @@ def read(picture: Picture) -> Any:
         raise SizeError(f"the picture has more than {MOST_PIXELS:,} pixels; make it smaller") from error
     except Exception as error:  # each format has its own
         raise HeadlightError(f"the picture is damaged ({type(error).__name__}); choose another one") from error
-
-
-def _bytes(picture: bytes | Path) -> bytes:
-    try:
-        size = len(picture) if isinstance(picture, bytes) else picture.stat().st_size
-        if size > MOST_BYTES:
-            raise SizeError(f"the picture has {size:,} bytes, at most {MOST_BYTES:,} are read; make it smaller")
-        return picture if isinstance(picture, bytes) else picture.read_bytes()
-    except OSError as error:
-        raise HeadlightError(f"cannot read the picture: {error.strerror}") from error
 
 
 def _check(width: int, height: int) -> None:

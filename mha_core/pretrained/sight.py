@@ -12,15 +12,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import HeadlightError, Unsupported, WeightsFileError
+from ..errors import Unsupported, WeightsFileError
 from ..models.run import Patches
 from ..models.vision import CLS, names_of
-from . import memory, offline
-from .folders import read_json, refuse_code
+from . import memory, offline, preprocessor
 from .picture_file import Picture
 from .picture_file import read as read_picture
+from .preprocessor import FILE, Named
 
-PREPROCESSOR = "preprocessor_config.json"
 SETTINGS = ("do_convert_rgb", "do_resize", "size", "resample", "do_center_crop", "crop_size", "do_rescale",
             "rescale_factor", "do_normalize", "image_mean", "image_std")  # fmt: skip
 MOST_SIDE = 1024  # pixels
@@ -50,7 +49,7 @@ KINDS = {
 }
 
 
-class Sight:
+class Sight(Named):
     """Pictures to what the model reads. It stands where other models have a tokenizer.
 
     Attributes:
@@ -61,14 +60,14 @@ class Sight:
         self._processor = processor
         sides = {tuple(self._ready(torch.zeros(*size, 3, dtype=torch.uint8)).shape[1:]) for size in ((9, 9), (9, 18))}
         if not bool(self._ready(torch.full((9, 9, 3), 99, dtype=torch.uint8)).isfinite().all()):
-            raise WeightsFileError(f"{PREPROCESSOR} makes of a grey picture what is no number")
+            raise WeightsFileError(f"{FILE} makes of a grey picture what is no number")
         height, width = sides.pop()
         if sides or height % patch or width % patch:
-            raise Unsupported(f"{PREPROCESSOR} does not make every picture so large that patches of {patch} fill it")
+            raise Unsupported(f"{FILE} does not make every picture so large that patches of {patch} fill it")
         self.rows, self.columns, self.patch = height // patch, width // patch, patch
         if self.rows * self.columns > MOST_PATCHES:
             raise Unsupported(f"it cuts pictures into {self.rows} × {self.columns} patches; at most {MOST_PATCHES}")
-        self.names = names_of(self.rows, self.columns, kind.own, registers)
+        super().__init__(names_of(self.rows, self.columns, kind.own, registers), "pictures")
 
     def pixels(self, picture: Picture) -> tuple[Tensor, Patches]:
         """What the model reads, (1, 3, height, width), and what can be seen of it. Raises as `picture_file.read`."""
@@ -78,10 +77,10 @@ class Sight:
         patches = Patches(seen.permute(1, 2, 0).to(torch.uint8).contiguous(), own, self.rows, self.columns)
         return self._ready(image)[None], patches
 
-    def noise(self) -> Tensor:
-        """A picture to check a model with: its colours change from pixel to pixel."""
+    def noise(self) -> tuple[Tensor, int]:
+        """A picture to check a model with, its colours change from pixel to pixel, and how many tokens it is."""
         sides = (3, self.rows * self.patch, self.columns * self.patch)
-        return torch.randn(1, *sides, generator=torch.Generator().manual_seed(0))
+        return torch.randn(1, *sides, generator=torch.Generator().manual_seed(0)), len(self.names)
 
     def require_memory(self, config: Any, dtype: torch.dtype) -> None:
         """Refuses a model whose maps of one picture do not fit. Raises a DeviceError."""
@@ -96,22 +95,6 @@ class Sight:
         none = f", and {own} token{'s' * (own != 1)} of none" if own else ""
         return f"{size} in {self.rows} × {self.columns} patches{none}"
 
-    def encode(self, text: str) -> Any:
-        """As a tokenizer: it has no token for a text."""
-        raise HeadlightError("this model reads pictures, no text; give it the bytes of one, its Path or a tensor")
-
-    def id_to_token(self, number: int) -> str | None:
-        """The name of the token in that place."""
-        return self.names[number] if 0 <= number < len(self.names) else None
-
-    def token_to_id(self, token: str) -> int | None:
-        """The place of the token of that name."""
-        return self.names.index(token) if token in self.names else None
-
-    def get_vocab_size(self) -> int:
-        """How many tokens a picture has."""
-        return len(self.names)
-
     def _ready(self, image: Any, **more: Any) -> Tensor:
         if isinstance(image, Tensor):
             image = read_picture(image)
@@ -125,24 +108,17 @@ def read(folder: Path, config: Any) -> Sight:
     Raises:
         WeightsFileError: its description is missing or damaged. Unsupported: it asks for what is not done here.
     """
-    content = read_json(folder, PREPROCESSOR)
-    refuse_code(content, PREPROCESSOR)
-    given = {name: content[name] for name in SETTINGS if content.get(name) is not None}
+    given = preprocessor.settings(folder, SETTINGS)
     for side in _numbers([given.get("size"), given.get("crop_size")]):
         if not 1 <= side <= MOST_SIDE:
-            raise WeightsFileError(f"{PREPROCESSOR} asks for a side of {side:,} pixels; 1 to {MOST_SIDE:,} are read")
+            raise WeightsFileError(f"{FILE} asks for a side of {side:,} pixels; 1 to {MOST_SIDE:,} are read")
     kind = KINDS[config.model_type]
     patch = config.patch_size
     if not isinstance(patch, int) or not 1 <= patch <= MOST_SIDE:
         raise Unsupported(f"its patches are no squares (patch_size={patch!r:.40})")
-    try:
-        processor = getattr(offline.transformers(), kind.processor)(**given)
-        sight = Sight(processor, kind, patch, int(getattr(config, "num_register_tokens", 0)))
-    except HeadlightError:
-        raise
-    except Exception as error:  # each class checks its own
-        raise WeightsFileError(f"{PREPROCESSOR} cannot be used: {type(error).__name__}: {error!s:.200}") from error
-    return sight
+    registers = int(getattr(config, "num_register_tokens", 0))
+    library = offline.transformers()
+    return preprocessor.made(lambda: Sight(getattr(library, kind.processor)(**given), kind, patch, registers))
 
 
 def _numbers(value: Any) -> Iterator[float]:

@@ -66,7 +66,7 @@ class Wrapped(nn.Module):
     @property
     def vocabulary(self) -> int:
         """How many tokens it has an embedding for; 0 of one that reads none."""
-        if self.family.sees:
+        if self.family.reads != "text" and not self.family.answers:
             return 0
         return int(self.module.get_input_embeddings().weight.shape[0])
 
@@ -113,7 +113,7 @@ class Wrapped(nn.Module):
         """One pass.
 
         Args:
-            ids: int64 (b, i), or the pixels of pictures.
+            ids: int64 (b, i), or what stands for pictures or sounds, (b, …).
             target: int64 (b, n), what the decoder of an encoder-decoder reads.
             keep: bool (b, i), False = padding.
             states: (b, i, c), of the encoder, when it need not run again.
@@ -137,13 +137,13 @@ class Wrapped(nn.Module):
             found = self.module(**given)
         return Answer(calls, _maps(found), _hidden(found), _tensor(found, "logits"))
 
-    def greedy(self, ids: tuple[int, ...]) -> list[int]:
-        """What an encoder-decoder answers: its likeliest next token again and again, up to the end that it sets.
+    def greedy(self, read: Tensor) -> list[int]:
+        """What an encoder-decoder answers to what it reads, (1, …), on its device: its likeliest next token again and
+        again, up to the end that it sets.
 
         Raises:
             Unsupported: it has no head that writes.
         """
-        read = torch.tensor([ids], device=self.device)
         written, states = [self.start], None
         while len(written) <= MOST_WRITTEN:
             target = torch.tensor([written], device=self.device)

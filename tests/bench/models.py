@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from mha_core.pretrained import offline, seam
+from mha_core.pretrained import hearing, offline, seam, sight
 from tests.core import tiny_models
 
 PARTS = ("q", "k", "v", "scores", "mask", "mixed")
@@ -265,6 +265,9 @@ bit, among those recorded; in the others see the column. What is not counted has
 - **{len(handed)} hand their maps out** and compute them elsewhere: they are shown, and nothing can be changed in them.
 - **{len(refused)} give no maps here**, each with its reason: convolutions and recurrences, types that no class reads \
 alone, packages that are not installed, and those that could not be made tiny by the same few rules as the others.
+
+`load_model` gives pictures to {len(sight.KINDS)} of these types ({", ".join(sight.KINDS)}) and sounds to \
+{len(hearing.KINDS)} ({", ".join(hearing.KINDS)}); the pages show texts and pictures.
 
 ## Through the seam
 

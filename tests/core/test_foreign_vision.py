@@ -13,7 +13,7 @@ import torch
 from mha_core import load_model
 from mha_core.errors import DeviceError, HeadlightError, SizeError, Unsupported, WeightsFileError
 from mha_core.models.vision import token_names
-from mha_core.pretrained import memory, offline, picture_file, sight
+from mha_core.pretrained import memory, offline, picture_file, preprocessor, sight
 from mha_core.pretrained.foreign_vision import ForeignVision
 
 from . import pictures
@@ -180,7 +180,7 @@ def test_pictures_that_are_refused(loaded: Any, picture: Any, said: str) -> None
     assert "\n" not in str(caught.value)
 
 
-def edited(folder: Path, name: str = sight.PREPROCESSOR, **changes: Any) -> None:
+def edited(folder: Path, name: str = preprocessor.FILE, **changes: Any) -> None:
     file = folder / name
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
 
@@ -229,7 +229,7 @@ def test_more_folders_that_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(memory, "available", lambda: 1000)
     with pytest.raises(DeviceError, match=r"17 tokens of .* needs 0 MB of memory"):
         model.run(cast(Any, pictures.file()))
-    (folder / sight.PREPROCESSOR).unlink()
+    (folder / preprocessor.FILE).unlink()
     with pytest.raises(WeightsFileError, match=r"cannot read preprocessor_config\.json: it is missing"):
         load_model(str(folder), device="cpu")
 

@@ -166,6 +166,7 @@ def test_the_fields_of_results() -> None:
         "nobody",
         "paths",
         "patches",
+        "heard",
     ]
     step = ["name", "expression", "of", "axes", "shape", "strides", "contiguous", "is_view", "value", "code", "line"]
     assert fields(Step) == step

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mha_core.errors import HeadlightError
-from mha_core.pretrained import families, folders, hub, sight
+from mha_core.pretrained import families, folders, hearing, hub, sight
 from mha_core.training import saved
 from pages.kit.server import public
 
@@ -30,6 +30,7 @@ _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_la
 _HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
 NOT_HERE = "models of this machine’s own are opened only by whoever sits at it; choose another one"
 NO_FOLDER = "this folder is not known to this server any more: choose it again under “Another model”"
+READS_SOUNDS = 'it reads sounds, which no page shows: in a notebook, load_model(…).run(Path("a.wav")) gives its maps'
 NOT_CACHED = "is not in this machine’s cache of the Hugging Face hub: get it under “Another model”"
 
 _folders: dict[str, Path] = {}  # hash -> the folder, of those that somebody at this machine has opened
@@ -107,25 +108,27 @@ def place(name: str) -> Path | None:
 
 
 def folder_of(name: str) -> Path:
-    """The folder of a model by its name. Raises as `check`."""
+    """The folder of a model by its name. Raises as `check`, and where no page shows what it reads."""
     check(name)
     folder = place(name)
     if folder is None:  # it went this moment
         raise HeadlightError(NO_FOLDER)
+    if _type(str(folder)) in hearing.KINDS:
+        raise HeadlightError(f"the model {title(name)} cannot be opened: {READS_SOUNDS}")
     return folder
 
 
 def sees(name: str) -> bool:
     """Tells whether a model reads pictures, from its description alone."""
     folder = place(name)
-    return folder is not None and _sees(str(folder))
+    return folder is not None and _type(str(folder)) in sight.KINDS
 
 
 @lru_cache(maxsize=64)
-def _sees(folder: str) -> bool:
+def _type(folder: str) -> str:
     with suppress(HeadlightError):
-        return folders.read_json(Path(folder), folders.CONFIG).get("model_type") in sight.KINDS
-    return False
+        return str(folders.read_json(Path(folder), folders.CONFIG).get("model_type", ""))
+    return ""
 
 
 def revision_of(name: str) -> dict[str, str]:
@@ -255,7 +258,8 @@ def _found(name: str, title: str, folder: Path) -> Found:
     try:
         config = folders.read_json(folder, folders.CONFIG)
         folders.refuse_code(config, folders.CONFIG)
-        families.family(config)
+        if families.family(config).reads == "sound":
+            raise HeadlightError(READS_SOUNDS)
         size = folders.weights_of(folder).bytes
     except HeadlightError as error:
         return Found(name, title, "", str(error))

@@ -1,0 +1,61 @@
+"""A speech model of transformers as a `Model`: a sound in, a `Run` out, its rows and columns moments of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from torch import Tensor
+
+from ..models.run import Run
+from .foreign import ForeignModel
+from .foreign_runs import Pass
+from .foreign_tokens import Tokens
+from .hearing import Hearing
+from .sound_file import Sound
+
+
+class ForeignSound(ForeignModel):
+    """A `ForeignModel` that reads sounds, and with a decoder writes text.
+
+    Args:
+        words: the tokenizer of its decoder; None without one.
+    """
+
+    def __init__(self, name: str, hearing: Hearing, *args: Any, words: Tokens | None = None, **about: Any) -> None:
+        super().__init__(name, hearing if words is None else words, *args, **about)
+        self.hearing = hearing
+
+    def needs(self, rows: int, columns: int | None = None) -> int:
+        """As of others, and what the maps of its encoder take, which are made in every pass."""
+        known, own = self.known("encoder"), super().needs(rows, columns)
+        if self.group == "encoder" or self.hearing.whole is None:
+            return own
+        encoder: int = len(known.paths) * known.heads * self.hearing.whole**2 * self.dtype.itemsize
+        return own + encoder
+
+    def run(self, sound: Sound, /, **switches: Any) -> Run:  # type: ignore[override]  # it reads no text
+        """Computes every map and hidden state of one sound.
+
+        Args:
+            sound: a WAV file by its bytes or its Path, at most 30 s, or float (n,) at the model's rate.
+            switches: as in `ForeignModel.run`; a mask is of the tokens; `target` is a text or ids for the decoder.
+
+        Returns:
+            a run with `heard`. The tokens of the encoder are the times at which they begin, "0.48 s".
+
+        Raises:
+            HeadlightError: of the sound, as `sound_file.read`. SizeError: more tokens than are read, or none.
+            Unsupported: something that is not in `can`, with its reason.
+        """
+        return super().run(cast(Any, sound), **switches)
+
+    def _asked(self, text: Any, target: Any, **switches: Any) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
+        features, times, heard = self.hearing.read(text)
+        rows = times, list(range(len(times)))
+        rows, whole, asked = self._passed(rows, features.to(self.dtype), (0, 0), target, **switches)
+        return rows, whole, replace(asked, heard=heard)
+
+    def _own_answer(self, read: Tensor) -> Sequence[int]:
+        return self.wrapped.greedy(read.to(self.device))

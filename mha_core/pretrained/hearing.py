@@ -1,0 +1,168 @@
+"""How a speech model of transformers is given a sound: by its folder's own preprocessor_config.json, with the library's
+class for its family, which needs numpy alone; and what the tokens are called that it makes of it: when they begin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, log10
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import SizeError, Unsupported, WeightsFileError
+from ..models.run import Heard
+from . import memory, offline, preprocessor, sound_file
+from .preprocessor import FILE, Named
+from .sound_file import Sound, up
+
+MOST_TOKENS = 1500  # 30 s of 20 ms
+MOST_CONVOLUTIONS = 32
+PROBED = 12  # tokens
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Families that read sounds in one way: the class of transformers that readies them, and what their pass takes."""
+
+    extractor: str
+    reads: str
+
+
+MEL, WAVE = Kind("WhisperFeatureExtractor", "input_features"), Kind("Wav2Vec2FeatureExtractor", "input_values")
+KINDS = {"whisper": MEL} | dict.fromkeys(
+    ("wav2vec2", "wav2vec2-conformer", "hubert", "unispeech", "unispeech-sat", "data2vec-audio", "wavlm"), WAVE
+)
+# the settings that each class is given, and how large the number may be
+MOST = {
+    MEL: {"feature_size": 512, "sampling_rate": 48_000, "hop_length": 48_000, "chunk_length": 30, "n_fft": 8_192},
+    WAVE: {"feature_size": 1, "sampling_rate": 48_000},
+}
+SWITCHES = {MEL: ("padding_value",), WAVE: ("padding_value", "do_normalize")}
+
+
+class Hearing(Named):
+    """Sounds to what the model reads.
+
+    Attributes:
+        rate: samples a second.
+        step: samples from the beginning of a token to that of the next.
+        whole: how many tokens every sound has, silence behind it included; None where that goes with its length.
+    """
+
+    def __init__(self, extractor: Any, kind: Kind, config: Any) -> None:
+        self._extractor, self._reads = extractor, kind.reads
+        self.rate: int = extractor.sampling_rate
+        self._convolutions: list[tuple[int, int]] = []
+        self.whole = None
+        if kind is MEL:
+            if extractor.nb_max_frames > 2 * MOST_TOKENS:
+                raise WeightsFileError(f"{FILE} cuts sounds into {extractor.nb_max_frames:,} pieces; at most 3,000")
+            self.step, self.whole = 2 * extractor.hop_length, extractor.nb_max_frames // 2
+        else:
+            self._convolutions = _convolutions(config, self.rate)
+            self.step = _product(self._convolutions)
+        digits = max(2, ceil(-log10(self.step / self.rate)))
+        starts = (place * self.step / self.rate for place in range(self.whole or MOST_TOKENS))
+        super().__init__([f"{start:.{digits}f} s" for start in starts], "sounds")
+        for samples in (torch.zeros(self.rate // 4), self._noise()):
+            if not bool(self._ready(samples).isfinite().all()):
+                raise WeightsFileError(f"{FILE} makes of a sound what is no number")
+
+    def read(self, sound: Sound) -> tuple[Tensor, list[str], Heard]:
+        """What the model reads, (1, …); its tokens; and the sound itself.
+
+        Raises:
+            SizeError: it would be more tokens than are read, or none.
+            HeadlightError: as `sound_file.read`.
+        """
+        samples = sound_file.read(sound, self.rate)
+        return self._ready(samples), list(self.names[: self._tokens(samples)]), Heard(samples, self.rate, self.step)
+
+    def noise(self) -> tuple[Tensor, int]:
+        """A sound to check a model with, (1, …), and how many tokens it is."""
+        samples = self._noise()
+        return self._ready(samples), self._tokens(samples)
+
+    def require_memory(self, config: Any, dtype: torch.dtype) -> None:
+        """Refuses a model whose maps do not fit, of the sound that it is checked with. Raises a DeviceError."""
+        tokens = self._tokens(self._noise())
+        maps = config.num_hidden_layers * config.num_attention_heads * tokens**2
+        needed = maps * (2 * dtype.itemsize + 18)  # of two passes; in float64 each, and all as one; which are below 0
+        memory.require(needed, f"a sound of {tokens:,} tokens", "close other programs or choose a smaller model")
+
+    def in_words(self) -> str:
+        """What it makes of a sound."""
+        every = f"a token every {1000 * self.step / self.rate:.3g} ms"
+        if self.whole is None:
+            return f"{self.rate:,} samples a second, {every}, at most {MOST_TOKENS:,}"
+        return f"{self.rate:,} samples a second, {every}, always {self.whole:,}: silence follows a shorter sound"
+
+    def _tokens(self, samples: Tensor) -> int:
+        count, seconds = len(samples), len(samples) / self.rate
+        for kernel, stride in self._convolutions:
+            count = (count - kernel) // stride + 1
+        if count < 1:
+            raise SizeError(
+                f"the sound of {seconds:.3f} s is too short for one token of this model; choose a longer one"
+            )
+        most = self.whole * self.step if self.whole else MOST_TOKENS
+        if count > most:
+            longest = len(self.names) * self.step / self.rate
+            raise SizeError(f"the sound of {up(seconds)} s is longer than the {longest:.2f} s that are read; cut it")
+        return self.whole or count
+
+    def _noise(self) -> Tensor:
+        length = self.whole * self.step if self.whole else _reach(self._convolutions) + (PROBED - 1) * self.step
+        return 0.1 * torch.randn(length, generator=torch.Generator().manual_seed(0))
+
+    def _ready(self, samples: Tensor) -> Tensor:
+        found: Tensor = self._extractor(samples.numpy(), sampling_rate=self.rate, return_tensors="pt")[self._reads]
+        return found
+
+
+def read(folder: Path, config: Any) -> Hearing:
+    """How the folder's model is given a sound.
+
+    Raises:
+        WeightsFileError: its description is missing or damaged. Unsupported: it asks for what is not done here.
+    """
+    kind = KINDS[config.model_type]
+    most = MOST[kind]
+    given = preprocessor.settings(folder, (*most, *SWITCHES[kind], "dither"))
+    if given.pop("dither", 0):
+        raise Unsupported(
+            f"{FILE} asks for noise in the sound (dither), with which no two runs are the same; remove it"
+        )
+    for name, limit in most.items():
+        value = given.get(name, 1)
+        if type(value) is not int or not 1 <= value <= limit:
+            raise WeightsFileError(f"{FILE} has impossible sizes: {name}={value!r:.40}; 1 to {limit:,} is read")
+    library = offline.transformers()
+    return preprocessor.made(lambda: Hearing(getattr(library, kind.extractor)(**given), kind, config))
+
+
+def _convolutions(config: Any, rate: int) -> list[tuple[int, int]]:
+    """Width and step of each convolution that makes tokens of samples."""
+    found = list(zip(config.conv_kernel, config.conv_stride, strict=True))
+    plain = all(type(size) is int and 1 <= size <= rate for pair in found for size in pair)
+    if not plain or not 1 <= len(found) <= MOST_CONVOLUTIONS or max(_product(found), _reach(found)) > rate:
+        raise WeightsFileError("config.json has impossible sizes: conv_kernel, conv_stride make no token of a second")
+    return found
+
+
+def _product(convolutions: list[tuple[int, int]]) -> int:
+    product = 1
+    for _, stride in convolutions:
+        product *= stride
+    return product
+
+
+def _reach(convolutions: list[tuple[int, int]]) -> int:
+    """Samples that the first token is made of."""
+    length = 1
+    for kernel, stride in reversed(convolutions):
+        length = (length - 1) * stride + kernel
+    return length
