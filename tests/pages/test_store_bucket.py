@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
 
+from mha_core.errors import HeadlightError
 from pages.kit.server import store, store_bucket
-from pages.kit.server.store_bucket import Bucket
+from pages.kit.server.store_bucket import Away, Bucket
 from pages.kit.server.store_folder import Folder
 
 ANY = re.compile(r"\w+\.(?:model|visit)")
@@ -79,6 +80,10 @@ def test_a_bucket_that_gives_no_answer(
             assert one.read("a.model") is None
         one.write("b.model", b"mine")
         assert one.read("b.model") == b"mine"
+        with pytest.raises(Away):  # an older list of a visit in place of its newer one
+            one.read("v.visit")
+        with pytest.raises(Away):
+            one.write("v.visit", b"older")
         assert len(asked) == 1
         assert [record.getMessage() for record in caplog.records] == [
             f"the store memory:// gives no answer ({'PermissionError' if how == 'refuses' else 'TimeoutError'}); "
@@ -90,9 +95,21 @@ def test_a_bucket_that_gives_no_answer(
         goes_on.set()
     other = server(tmp_path / "other")
     assert not other.has("b.model")
+    other.write("v.visit", b"newer")
     now[0] += store_bucket.REST_SECONDS
     one.sweep(ANY, HOUR, 1000)
     assert other.read("b.model") == b"mine"
+    assert one.read("v.visit") == b"newer"
+
+
+def test_a_full_disk_beside_it_takes_nothing_away(tmp_path: Path) -> None:
+    server(tmp_path / "one").write("a.model", b"weights")
+    (tmp_path / "file").touch()
+    full = server(tmp_path / "file")  # which is no folder
+    assert full.has("a.model")
+    assert full.read("a.model") == b"weights"
+    with pytest.raises(FileExistsError):
+        full.write("b.model", b"more")
 
 
 def test_the_old_and_the_oldest_go_and_what_is_no_file_of_ours_stays(tmp_path: Path, files: MemoryFileSystem) -> None:
@@ -117,3 +134,7 @@ def test_the_store_is_a_bucket_where_its_address_says_so(monkeypatch: pytest.Mon
     assert MemoryFileSystem().cat_file(f"/class/headlight/{tmp_path.name}/{name}.film") == b"maps"
     store.forget("film", name)
     assert not store.has("film", name)
+    with monkeypatch.context() as broken:
+        broken.setattr(Bucket, "read", lambda self, file: (_ for _ in ()).throw(Away()))
+        with pytest.raises(HeadlightError, match="cannot be reached for a moment"):
+            store.read("visit", name)

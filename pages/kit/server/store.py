@@ -55,8 +55,15 @@ def has(kind: str, name: str) -> bool:
 
 
 def read(kind: str, name: str) -> bytes | None:
-    """The content of a file; None when there is none, and for what no name is."""
-    return _place().read(_file(kind, name)) if NAME.fullmatch(name) else None
+    """The content of a file; None when there is none, and for what no name is.
+
+    Raises:
+        HeadlightError: nobody can tell now what a visit has, see `store_bucket`.
+    """
+    try:
+        return _place().read(_file(kind, name)) if NAME.fullmatch(name) else None
+    except OSError:
+        raise HeadlightError("the store cannot be reached for a moment; try again") from None
 
 
 def forget(kind: str, name: str) -> None:

@@ -2,15 +2,17 @@
 
 What was written or read stays in the folder too, so that the bucket is asked once for what never changes. A bucket that
 refuses, or lets one wait, is not asked again for a while: nobody waits for it twice. Until then what others have kept
-is not there, and what is kept lies here alone and goes to the bucket with the next sweep.
+is not there, and what is kept lies here alone and goes to the bucket with the next sweep. What changes is neither read
+nor written meanwhile: an older state would come in the place of another server's newer one.
 """
 
 import functools
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeVar
@@ -19,10 +21,13 @@ from .store_folder import Folder, swept
 
 WAIT_SECONDS = 3.0  # for an answer
 REST_SECONDS = 20.0  # that a bucket is left alone which gave none
-MOST_ASKED = 8  # at once
 LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+
+class Away(OSError):
+    """The bucket gives no answer."""
 
 
 class Bucket:
@@ -31,7 +36,7 @@ class Bucket:
     Args:
         address: such as s3://bucket/folder, of any kind that fsspec knows.
         beside: the folder.
-        changes: how the names end of files that are written anew, which the bucket is asked for every time.
+        changes: how the names end of files that are written anew. They lie in the bucket alone.
     """
 
     def __init__(
@@ -40,33 +45,44 @@ class Bucket:
         self._address, self._beside, self._changes, self._clock = address, beside, changes, clock
         self._late = set[str]()  # what the bucket has not got yet
         self._rests_until = 0.0
-        self._asking = ThreadPoolExecutor(MOST_ASKED, thread_name_prefix="bucket")
 
     def write(self, file: str, content: bytes) -> None:
-        """Writes a file here and there. Raises an OSError when it cannot even be written here."""
+        """Writes a file here and there. Raises an OSError where it cannot be written here, Away of one that changes."""
+        if file.endswith(self._changes):
+            self._asked(_written(content), file)
+            return
         self._beside.write(file, content)
         self._send(file, content)
 
     def has(self, file: str) -> bool:
         """Tells whether there is such a file."""
-        return self._beside.has(file) or self._asked(lambda files, path: files.exists(path), file) is True
+        if self._beside.has(file):
+            return True
+        with suppress(Away):
+            return self._asked(lambda files, path: bool(files.exists(path)), file)
+        return False
 
     def read(self, file: str) -> bytes | None:
-        """The content of a file; None when there is none, or the bucket gives none."""
+        """The content of a file; None when there is none, or the bucket gives none. Raises Away of one that changes."""
+        if file.endswith(self._changes):
+            return self._asked(_content, file)
         here = self._beside.read(file)
-        if here is not None and not file.endswith(self._changes):
+        if here is not None:
             return here
-        there = self._asked(_content, file)
-        if there is None:
-            return here
-        if there != here:
-            self._beside.write(file, there)
+        there = None
+        with suppress(Away):
+            there = self._asked(_content, file)
+        if there is not None:
+            with suppress(OSError):  # the disk is full: it is asked for again
+                self._beside.write(file, there)
         return there
 
     def forget(self, file: str) -> None:
         """Deletes a file, if it is there."""
         self._beside.forget(file)
-        self._asked(_deleted, file)
+        self._late.discard(file)
+        with suppress(Away):
+            self._asked(_deleted, file)
 
     def sweep(self, ours: re.Pattern[str], older: float, most: int) -> None:
         """Deletes what `swept` names of the files of such names, here and there, and sends what could not be sent."""
@@ -76,30 +92,40 @@ class Bucket:
             self._late.discard(file)
             if content is not None:
                 self._send(file, content)
-        listed = self._asked(_listed, "") or []
+        listed = list[dict[str, Any]]()
+        with suppress(Away):
+            listed = self._asked(_listed, "")
         found = [(_age(one), int(one["size"] or 0), one["name"].rpartition("/")[2]) for one in listed]
         for file in swept([one for one in found if ours.fullmatch(one[2])], older, most):
             self.forget(file)
 
     def _send(self, file: str, content: bytes) -> None:
-        if self._asked(lambda files, path: files.pipe_file(path, content) or True, file) is None:
+        try:
+            self._asked(_written(content), file)
+        except Away:
             self._late.add(file)
 
-    def _asked(self, ask: Callable[[Any, str], T], file: str) -> T | None:
-        """What the bucket says; None where it says nothing in time, or nothing good."""
+    def _asked(self, ask: Callable[[Any, str], T], file: str) -> T:
+        """What the bucket says. Raises Away where it says nothing in time, or nothing good."""
         if self._clock() < self._rests_until:
-            return None
+            raise Away
+        said: Future[T] = Future()
+
+        def work() -> None:
+            try:
+                files, root = self._files
+                said.set_result(ask(files, f"{root}/{file}".rstrip("/")))
+            except Exception as error:  # each kind of bucket has its own
+                said.set_exception(error)
+
+        threading.Thread(target=work, daemon=True).start()  # one that hangs does not hold the server's end
         try:
-            return self._asking.submit(self._ask, ask, file).result(WAIT_SECONDS)
-        except Exception as error:  # each kind of bucket has its own
+            return said.result(WAIT_SECONDS)
+        except Exception as error:
             self._rests_until = self._clock() + REST_SECONDS
             told = "the store %s:// gives no answer (%s); it is asked again in a while"
             LOG.warning(told, self._address.partition("://")[0], type(error).__name__)
-            return None
-
-    def _ask(self, ask: Callable[[Any, str], T], file: str) -> T:
-        files, root = self._files
-        return ask(files, f"{root}/{file}".rstrip("/"))
+            raise Away from error
 
     @functools.cached_property
     def _files(self) -> tuple[Any, str]:
@@ -107,6 +133,13 @@ class Bucket:
 
         files, root = url_to_fs(self._address, use_listings_cache=False)
         return files, root.rstrip("/")
+
+
+def _written(content: bytes) -> Callable[[Any, str], None]:
+    def write(files: Any, path: str) -> None:
+        files.pipe_file(path, content)
+
+    return write
 
 
 def _content(files: Any, path: str) -> bytes | None:
