@@ -12,7 +12,7 @@ from pages.kit.picture.presets import NAMES, PRESETS
 from pages.kit.picture.settings import Settings
 
 from .expected import TIRED, run_of
-from .tab import Tab
+from .tab import TWO_FRAMES, Tab
 
 __all__ = ["Explore"]
 
@@ -95,6 +95,7 @@ class Explore(Tab):
 
     def uncover(self) -> None:
         """Closes the panel that lies over the heads, if any does."""
+        self.page.evaluate(TWO_FRAMES)  # what was just pressed is drawn
         opened = self.view.locator('.switch[aria-expanded="true"]')
         if opened.count():
             opened.click()

@@ -133,7 +133,6 @@ def test_at_a_desk(name: str, new_tab: NewTab) -> None:
 def change_explore(tab: Explore) -> None:
     """A mask, and the head in focus off: every layer has a badge."""
     tab.mask("causal")
-    tab.page.keyboard.press("Escape")
     tab.lamp(3, 1).click()
     tab.shows(mask="causal", heads_off=((3, 1),))
 

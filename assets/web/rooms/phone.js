@@ -14,7 +14,7 @@ import { sayMeasure } from "./measure.js";
 import { Points } from "./points.js";
 import { makeDoor } from "./room_door.js";
 import { actsOf, Keys } from "./room_keys.js";
-import { act, doPlain, enter, leave, qrOf, room, sayLink, tell } from "./room_line.js";
+import { act, doPlain, enter, leave, qrOf, room, sayLink, sayTold, tell } from "./room_line.js";
 import { language, switchLanguage, words } from "./room_words.js";
 import { readShown } from "./shown.js";
 import { handsOf, LETTERS } from "./tally.js";
@@ -163,10 +163,10 @@ class Phone {
   }
 
   async send() {
-    const { own, said } = this.p;
+    const { own } = this.p;
     if (!own.value.trim() || !(await tell("sentence", { text: own.value }))) return;
     own.value = "";
-    setText(said, words().sent);
+    sayTold(words().sent);
   }
 
   /** The step of the course that the host's link shows. @param {State} now */

@@ -14,21 +14,47 @@ const KEPT = "headlight-room"; // in this tab
 export const room = {
   role: /** @type {"" | "phone" | "host"} */ (""),
   now: /** @type {State | null} */ (null),
-  said: "", // why one is outside again, why an act was not taken, or what is waited for
+  get said() {
+    return line.told || line.said;
+  },
   sentences: /** @type {Sentence[]} */ ([]),
 };
-const line = { code: "", secret: "", listen: "", events: /** @type {EventSource | null} */ (null), read: "" };
+const line = {
+  code: "",
+  secret: "",
+  listen: "",
+  events: /** @type {EventSource | null} */ (null),
+  read: "",
+  said: "", // what is waited for, or why one is outside again
+  told: "", // what came of this tab's last act: whoever else acts takes nothing of it back
+};
 
 /** The language in which the server is to answer: a host's is English, as all of the app. */
 const spoken = () => (room.role === "host" ? "en" : language());
 
 const changed = () => dispatchEvent(new Event("headlight-room"));
 
-/** @param {string} said */
+/** @param {string} said of the line */
 function say(said) {
-  room.said = said === LOST && room.role !== "host" ? words().lost : said;
+  line.said = said === LOST && room.role !== "host" ? words().lost : said;
   changed();
 }
+
+/** Says what came of an act of this tab, until the next one or until the room goes on. @param {string} said */
+export function sayTold(said) {
+  line.told = said;
+  changed();
+}
+
+/** Nothing is to be said any more. */
+function hush() {
+  if (!room.said) return;
+  Object.assign(line, { said: "", told: "" });
+  changed();
+}
+
+/** What the room is at: people who come and votes that are counted leave it as it is. @param {State | null} now */
+const stageOf = (now) => now && JSON.stringify([now.question?.id, now.phase, now.round, now.write, now.follows]);
 
 /** Sends an act, again as it is if need be: none is done twice. What it answers, or null with the reason said.
  * @param {string} name @param {object} body @param {number} [times]
@@ -36,10 +62,10 @@ function say(said) {
 async function asked(name, body, times) {
   const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
   const told = await answered(`api/room/${name}?lang=${spoken()}`, request, (answer) => answer.json(), {
-    tell: say,
+    tell: (said) => (said === LOST ? say : sayTold)(said),
     times,
   });
-  if (told !== null && room.said) say("");
+  if (told !== null) hush();
   return told;
 }
 
@@ -83,7 +109,8 @@ async function comeBack(role, code, secret) {
 /** @param {"phone" | "host"} role @param {string} code @param {string} secret @param {string} listen */
 function take(role, code, secret, listen) {
   keep("sessionStorage", KEPT, { role, code, secret });
-  Object.assign(room, { role, said: "" });
+  room.role = role;
+  hush();
   line.events?.close();
   const events = new EventSource(urlOf(`api/room/events?${new URLSearchParams({ code, listen, lang: spoken() })}`));
   Object.assign(line, { code, secret, listen, events });
@@ -101,7 +128,9 @@ function take(role, code, secret, listen) {
 
 /** @param {State} now */
 async function hear(now) {
-  Object.assign(room, { now, said: "" });
+  line.said = "";
+  if (stageOf(now) !== stageOf(room.now)) line.told = "";
+  room.now = now;
   changed();
   const readable = JSON.stringify([now.write, now.written, now.points]);
   if (!now.written || readable === line.read || (room.role === "phone" && now.write !== "shown")) return;
@@ -152,7 +181,7 @@ export async function join(typed) {
 export function leave(why = "") {
   line.events?.close();
   keep("sessionStorage", KEPT, null);
-  Object.assign(line, { code: "", secret: "", events: null, read: "" });
+  Object.assign(line, { code: "", secret: "", events: null, read: "", told: "" });
   Object.assign(room, { role: "", now: null, sentences: [] });
   say(why);
 }

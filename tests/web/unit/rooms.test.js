@@ -131,7 +131,7 @@ test("a tab keeps its secret while the server is away, and opens a stream anew t
     for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
   };
   try {
-    const { enter, room } = await import("../../../assets/web/rooms/room_line.js");
+    const { enter, room, tell } = await import("../../../assets/web/rooms/room_line.js");
     const away = () => new Response("<html>", { status: 502, headers: { "Content-Type": "text/html" } });
     const joined = () => Response.json({ token: "mine", listen: "name" });
     serverOf(...Array.from({ length: 8 }, away), joined(), away(), joined());
@@ -154,6 +154,17 @@ test("a tab keeps its secret while the server is away, and opens a stream anew t
       [2, 2, 2, 1],
       "awake, then in another network: a new stream each time, and one at a time",
     );
+    const hear = (/** @type {object} */ now) =>
+      streams[3].dispatchEvent(
+        new MessageEvent("room", { data: JSON.stringify({ write: "off", written: 0, ...now }) }),
+      );
+    hear({ version: 1, phase: "open" });
+    serverOf(new Response("That question is over.", { status: 409, headers: { "Content-Type": "text/plain" } }));
+    assert.equal(await tell("vote", {}), false);
+    hear({ version: 2, phase: "open", joined: 2 });
+    assert.equal(room.said, "That question is over.", "somebody else came: that takes nothing back");
+    hear({ version: 3, phase: "closed" });
+    assert.equal(room.said, "");
     const gone = new MessageEvent("gone", { data: JSON.stringify({ told: "It is gone." }) });
     streams[3].dispatchEvent(gone);
     assert.deepEqual([room.said, [...kept.keys()], streams[3].readyState], ["It is gone.", ["headlight-language"], 2]);
