@@ -58,6 +58,13 @@ NOT_IN: Final = Bilingual(
     "This phone has not joined the room, or the room has begun anew; join again.",
     "Dieses Handy ist nicht im Raum, oder der Raum hat neu begonnen; geh noch einmal hinein.",
 )
+NO_CELL: Final = Bilingual(
+    "There is no such cell; the map has {} rows and {} columns.",
+    "Diese Zelle gibt es nicht; die Karte hat {} Zeilen und {} Spalten.",
+)
+NO_OPTION: Final = Bilingual(
+    "There is no such option; choose one of {}.", "Diese Antwort gibt es nicht; wähle eine von {}."
+)
 NO_ROOM: Final = Bilingual(
     "There is no room of this code: it was mistyped, or the room is gone: "
     "deleted, 90 minutes without an act, or its server was started anew.",

@@ -20,6 +20,8 @@ from .refusals import (
     GUESSED,
     LOCKED,
     MOST_PHONES,
+    NO_CELL,
+    NO_OPTION,
     NOT_ASKED,
     NOT_IN,
     OVER,
@@ -182,11 +184,11 @@ def _choice(question: RoomAsked, said: object) -> Choice:
     if size is None:
         if _is_whole(said, len(question["options"])):
             return said
-        raise Refusal(f"There is no such option; choose one of {len(question['options'])}.")
+        raise Refusal(NO_OPTION.of(len(question["options"])))
     match said:
         case [row, column] if _is_whole(row, size[0]) and _is_whole(column, size[1]):
             return row, column
-    raise Refusal(f"There is no such cell; the map has {size[0]} rows and {size[1]} columns.")
+    raise Refusal(NO_CELL.of(*size))
 
 
 # ---- the host's acts
