@@ -63,8 +63,10 @@ class Model:
         reasons: of each that it cannot, why, in a sentence.
         groups: the kinds of attention in it, of "encoder", "decoder" and "cross"; `of` gives the model of one.
         group: the one whose maps, layers and heads this model's runs and `sizes` speak of.
+        reads: "text", "picture" or "sound".
     """
 
+    reads = "text"
     can = EVERYTHING
     reasons: Mapping[str, str] = MappingProxyType({})
 

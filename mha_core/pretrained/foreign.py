@@ -75,6 +75,7 @@ class ForeignModel(Model):
         self.notices = notices
         self.history = None
         self.wrapped = wrapped
+        self.reads = wrapped.family.reads
         self.findings = findings
         self.can = findings.can
         self.reasons = findings.reasons

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, cast
 
 from torch import Tensor
 
-from ..models.run import Run
+from ..models.run import Heard, Run
 from .foreign import ForeignModel
 from .foreign_runs import Pass
 from .foreign_tokens import Tokens
 from .hearing import Hearing
 from .sound_file import Sound
+
+KEPT = 8  # sounds of the album, as the model reads them
 
 
 class ForeignSound(ForeignModel):
@@ -21,11 +24,29 @@ class ForeignSound(ForeignModel):
 
     Args:
         words: the tokenizer of its decoder; None without one.
+
+    Attributes:
+        album: sounds that may be given by their names.
     """
 
     def __init__(self, name: str, hearing: Hearing, *args: Any, words: Tokens | None = None, **about: Any) -> None:
         super().__init__(name, hearing if words is None else words, *args, **about)
         self.hearing = hearing
+        self.album: Mapping[str, Sound] = {}
+        self._named: Callable[[str], tuple[Tensor, list[str], Heard]] = lru_cache(KEPT)(
+            lambda name: hearing.read(self.album[name])
+        )
+
+    def heard(self, sound: Sound | str) -> tuple[Tensor, list[str], Heard]:
+        """What the model reads of a sound, (1, …); its tokens; and the sound itself. Raises as `run`."""
+        return self._named(sound) if isinstance(sound, str) and self.album else self.hearing.read(cast(Any, sound))
+
+    def tokenize(self, text: str | Sequence[int]) -> tuple[list[str], list[int]]:
+        """As of others, of what its decoder reads; of a name in the album the moments of that sound."""
+        if not self.album or not isinstance(text, str):
+            return super().tokenize(text)
+        times = self.heard(text)[1]
+        return times, list(range(len(times)))
 
     def needs(self, rows: int, columns: int | None = None) -> int:
         """As of others, and what the maps of its encoder take, which are made in every pass."""
@@ -35,11 +56,12 @@ class ForeignSound(ForeignModel):
         encoder: int = len(known.paths) * known.heads * self.hearing.whole**2 * self.dtype.itemsize
         return own + encoder
 
-    def run(self, sound: Sound, /, **switches: Any) -> Run:  # type: ignore[override]  # it reads no text
+    def run(self, sound: Sound | str, /, **switches: Any) -> Run:  # type: ignore[override]  # it reads no text
         """Computes every map and hidden state of one sound.
 
         Args:
-            sound: a WAV file by its bytes or its Path, at most 30 s, or float (n,) at the model's rate.
+            sound: a WAV file by its bytes or its Path, at most 30 s, float (n,) at the model's rate, or a name in the
+                album.
             switches: as in `ForeignModel.run`; a mask is of the tokens; `target` is a text or ids for the decoder.
 
         Returns:
@@ -52,7 +74,7 @@ class ForeignSound(ForeignModel):
         return super().run(cast(Any, sound), **switches)
 
     def _asked(self, text: Any, target: Any, **switches: Any) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
-        features, times, heard = self.hearing.read(text)
+        features, times, heard = self.heard(text)
         rows = times, list(range(len(times)))
         rows, whole, asked = self._passed(rows, features.to(self.dtype), (0, 0), target, **switches)
         return rows, whole, replace(asked, heard=heard)

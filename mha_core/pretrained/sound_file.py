@@ -66,6 +66,15 @@ def read(sound: Sound, rate: int) -> Tensor:
     return resample(samples, found.framerate, rate).float()
 
 
+def written(samples: Tensor, rate: int) -> bytes:
+    """float (n,), -1 to 1, as a WAV file of 16 bits."""
+    made = io.BytesIO()
+    with wave.open(made, "wb") as file:
+        file.setparams((1, 2, rate, len(samples), "NONE", ""))
+        file.writeframes((samples.clamp(-1, 1) * (2**15 - 1)).round().to(torch.int16).numpy().tobytes())
+    return made.getvalue()
+
+
 def resample(samples: Tensor, rate: int, wanted: int) -> Tensor:
     """(n,) at one rate -> (⌈n · wanted / rate⌉,) at another: its frequencies, up to half of the lower rate.
 

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure import measures
-from mha_core.pretrained.foreign_vision import ForeignVision
 from mha_core.show.cells import write_cells
 from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.picture import abilities, fitting, means, models, next_token, pictures, recordings, words
@@ -31,7 +30,7 @@ SIDES = ("", "2")  # what the keys of each end with
 # of the link, that the view owns
 KEYS = ("s", "s2", *(f"{key}{side}" for side in SIDES for key in SIDE), "at", "look", "order", "shuffle", "word")
 KEYS += ("model", "dev", "model2", "at2")
-ONE_SEES = "one of these two models reads pictures, the other sentences; choose two that read the same"
+OTHER_THINGS = "one of these two models reads {}s, the other {}s; choose two that read the same"
 ONE_MODEL = "this is asked of one model; choose the same one on both sides"
 
 
@@ -144,8 +143,8 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     left, of_the_left = query.within()
     side = right_side.of(query, left)
     recordings.refuse(side.query.model)
-    if isinstance(query.model, ForeignVision) != isinstance(side.query.model, ForeignVision):
-        raise Unsupported(ONE_SEES)
+    if query.model.reads != side.query.model.reads:
+        raise Unsupported(OTHER_THINGS.format(words.thing(query.model), words.thing(side.query.model)))
     right = side.settings
     shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head, query.look, side.at)
     offered = tries.tries(query.name, shown.left.model)
@@ -153,7 +152,7 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     sides = {"on the left": shown.left, "on the right": shown.right}
     at = query.place(shown.of_sides[0], shown.left.run.columns)
     digest = f"{left.digest}-{right.digest}"
-    notices = [*of_the_left, *side.told, *words.of_patches(query.model), *_notices(shown)]
+    notices = [*of_the_left, *side.told, *words.of_no_words(query.model), *_notices(shown)]
     header: ComparePicture = {
         **_header(shown, at),
         "begins": begins or {},

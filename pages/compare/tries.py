@@ -3,7 +3,7 @@
 from typing import Any
 
 from mha_core import Model
-from pages.kit.picture import abilities, models
+from pages.kit.picture import abilities, models, words
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.presets import PRESETS
@@ -39,6 +39,6 @@ def tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
         if model.own_mask == "none" and not {"pos", "mask"} & set(fixed):
             offered[CAUSAL] = TRY[CAUSAL]
         if len(presets) > 1:
-            offered["two pictures" if "s" in fixed else "two sentences"] = {"s2": presets[1], "pos2": "as trained"}
+            offered[f"two {words.thing(model)}s"] = {"s2": presets[1], "pos2": "as trained"}
     plain = {key: DEFAULTS[key] for key in _CHOSEN_BY_TRY} | own
     return {title: plain | values for title, values in offered.items()}

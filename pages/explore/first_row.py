@@ -15,12 +15,14 @@ def on(place: At, asked: At, untouched: Picture) -> At:
     """A place, its row chosen where the link, `asked`, has none: the largest weight between two words that are no
     neighbours, pronouns first, in the head that the untouched model is looked at first. So no other head and no change
     moves it. A model that goes on with the text is asked of its last word, as `At.on` has it; of a picture it is the
-    patch in the middle.
+    patch in the middle, of a sound the moment.
     """
     run = untouched.run
     if asked.row is None and run.patches is not None:
         own, rows, columns = run.patches.own, run.patches.rows, run.patches.columns
         return replace(place, row=own + rows // 2 * columns + columns // 2)
+    if asked.row is None and run.heard is not None and untouched.model.group == "encoder":
+        return replace(place, row=len(run.tokens) // 2)
     if asked.row is not None or run.logits is not None or run.columns is not None:
         return place
     first = At.of(models.first_at(untouched.settings.model))

@@ -23,7 +23,7 @@ Kind = tuple[str, float]  # its name, and the number that made it so
 def of_layer(picture: Picture, layer: int) -> list[Kind]:
     """The kind of every head of a layer of a picture."""
     weights = pictures.among_tokens(picture.run)
-    if picture.run.patches is not None:  # they are named by words of a sentence
+    if picture.model.reads != "text":  # they are named by words of a sentence
         return []
     return [] if weights is None else kinds(weights[layer : layer + 1], picture.run.tokens, picture.run.ends)[0]
 

@@ -19,6 +19,7 @@ from pages.kit.picture.settings import Settings
 from . import (
     columns,
     first_row,
+    given,
     goes_on,
     heads_overview,
     kinds,
@@ -29,7 +30,6 @@ from . import (
     pair_channels,
     pins,
     reading,
-    seen_picture,
     token_notes,
 )
 from . import masked_word as masked_words
@@ -178,7 +178,8 @@ def _header(
         "places": models.places(settings.model),
         "typed": settings.text,
         "pieces": token_notes.in_words(picture),
-        "patches": seen_picture.patches(picture.run),
+        "patches": given.patches(picture.run),
+        "heard": given.heard(picture),
         "kv": picture.run.kv_heads,
         **continued,
         **of_maps,
@@ -295,7 +296,12 @@ def masked_word(raw: bytes) -> bytes:
 
 def seen(raw: bytes) -> bytes:
     """The picture of a query as its model sees it, a PNG file. Raises a HeadlightError."""
-    return seen_picture.png(LinkQuery(raw))
+    return given.png(LinkQuery(raw))
+
+
+def heard(raw: bytes) -> bytes:
+    """The sound of a query as its model hears it, a WAV file. Raises a HeadlightError."""
+    return given.wav(LinkQuery(raw))
 
 
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:

@@ -3,10 +3,10 @@
 from pages.kit.draw.view import View
 from pages.kit.frame import view_page
 
-from . import own_picture
+from . import own_file
 
 VIEW = View("maps", "maps", "explore/explore.js")
 
 
 def show() -> None:
-    view_page.show("explore", VIEW, own_picture.show)
+    view_page.show("explore", VIEW, own_file.show)

@@ -7,10 +7,10 @@ from pages.kit.picture.link_query import PictureAnswer
 from pages.kit.picture.words import Figure
 
 from .effect import ChangeEffect
+from .given import HeardSound, SeenPatches
 from .goes_on import GoesOn
 from .kinds import Kind
 from .reading import ReadMap
-from .seen_picture import SeenPatches
 
 
 class EffectHere(ChangeEffect):
@@ -58,5 +58,6 @@ class ExplorePicture(PictureAnswer, GoesOn, OfMaps):
     places: Mapping[str, str]  # preset -> the head that shows it, as `at` of a link
     typed: str  # the sentence of the picture
     pieces: list[str]  # what must be explained of the tokens
-    patches: SeenPatches | None  # None of a text
+    patches: SeenPatches | None  # of a picture
+    heard: HeardSound | None  # of a sound
     kv: int  # key and value heads of a layer; query heads that follow each other share one

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from mha_core.models.run import Heard
 from pages.kit.picture import models
 from pages.kit.picture.pictures import Picture
 
@@ -14,6 +15,10 @@ def in_words(picture: Picture) -> list[str]:
     if picture.run.patches is not None:
         return [_of_patches(tokens[: picture.run.patches.own])]
     told, n = list[str](), len(tokens)
+    if picture.run.heard is not None and picture.model.group != "decoder":
+        told.append(_of_moments(picture.run.heard))
+    if picture.run.heard is not None and picture.model.group == "encoder":
+        return told
     unknown = tokens.count("[UNK]")
     if picture.settings.model == models.MINILM and 2 * _foreign(tokens) > n - sum(picture.run.ends):
         told.append("This model reads English. To it, all unknown words are the same word, [UNK].")
@@ -40,6 +45,11 @@ def _of_patches(own: Sequence[str]) -> str:
     """How the tokens of a picture are named."""
     none = f"{', '.join(own)} {'stands' if len(own) == 1 else 'stand'} for no patch. " if own else ""
     return f"{none}A patch is named by its row and column from the top left, counted from 0."
+
+
+def _of_moments(heard: Heard) -> str:
+    """How the tokens of a sound are named."""
+    return f"A moment is named by when it begins; the next one begins {1000 * heard.step / heard.rate:.3g} ms later."
 
 
 def _foreign(tokens: Sequence[str]) -> int:

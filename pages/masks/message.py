@@ -136,7 +136,7 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     weights = [run.weights[at.layer, at.head] if heads is None else means.mean_of(run.weights, heads) for run in runs]
     fixed = "mask" in query.fixed
     of_runs = [said for run in runs for said in run.notices]
-    notices = [*left_out, *of_runs, *words.of_patches(query.model), *([query.fixed["mask"]] if fixed else [])]
+    notices = [*left_out, *of_runs, *words.of_no_words(query.model), *([query.fixed["mask"]] if fixed else [])]
     header: Masks = {
         **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask),
         **_header(picture, at, query.look),

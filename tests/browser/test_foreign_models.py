@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 from playwright.sync_api import expect
 
+from mha_core import load_model
 from pages.kit.picture import abilities
+from pages.kit.picture.album import SOUNDS
 from tests import hub_cache
-from tests.core import pictures
+from tests.core import pictures, sounds
 from tests.hub_cache import name_of
 
 from .axe import Findings
@@ -21,16 +25,21 @@ from .explore_page import Explore
 from .masks_page import Masks
 
 TEXT = "the quick brown fox sat on the mat"
-SEES = "dinov2_with_registers"
+SEES, HEARS = "dinov2_with_registers", "wav2vec2"
 ROWS = {"distilbert": 9, "gpt2": 8}
+SHARES = "moments => moments.map((moment) => parseFloat(moment.style.getPropertyValue('--share')))"
+DURATION = """player => new Promise((done) => {
+  player.onloadedmetadata = () => done(player.duration);
+  player.load();
+})"""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def cache(common_folder: Path) -> None:
-    """The cache of the hub that the server has, with four models in it."""
+    """The cache of the hub that the server has, with five models in it."""
     with FileLock(common_folder / "hf.lock"):
         if not (common_folder / "hf" / "hub").exists():
-            hub_cache.fill(common_folder / "hf", "distilbert", "gpt2", "t5", SEES)
+            hub_cache.fill(common_folder / "hf", "distilbert", "gpt2", "t5", SEES, HEARS)
 
 
 def size_of(tab: Explore | Compare | Masks, panel: str) -> tuple[str | None, str | None]:
@@ -151,14 +160,14 @@ def test_a_picture_and_its_patches(explore: Explore) -> None:
     findings = Findings(explore)
     findings.look("a picture")
     assert not findings.lines, "\n".join(findings.lines)
-    file = page.locator(".st-key-own_picture input[type=file]")
+    file = page.locator(".st-key-own_file input[type=file]")
     file.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": pictures.file("JPEG")})
     own = view.get_by_role("button", name="your own picture")
     expect(own).to_have_attribute("aria-pressed", "true")
     explore.settled()
     expect(view.locator(".board img")).to_have_js_property("naturalWidth", 32)
     file.set_input_files({"name": "b.png", "mimeType": "image/png", "buffer": pictures.png_of(10_000, 10_000)})
-    expect(page.locator(".st-key-own_picture")).to_contain_text("The picture before is still there.")
+    expect(page.locator(".st-key-own_file")).to_contain_text("The picture before is still there.")
     expect(own).to_have_attribute("aria-pressed", "true")
     page.get_by_role("combobox", name="Model", exact=True).select_option("minilm")
     explore.settled()
@@ -166,3 +175,41 @@ def test_a_picture_and_its_patches(explore: Explore) -> None:
     expect(explore.box).to_be_visible()
     expect(page.locator(".question")).to_be_visible()
     expect(file).to_be_hidden()
+
+
+def test_a_sound_and_its_moments(explore: Explore, common_folder: Path) -> None:
+    explore.open(model=name_of(HEARS))
+    page, view = explore.page, explore.view
+    expect(view.get_by_role("heading", level=1)).to_have_text("Which moments does each moment look at?")
+    expect(explore.box).to_be_hidden()
+    assert size_of(explore, ".large") == ("74", "74")
+    moments = view.get_by_role("slider", name="Moment")
+    expect(moments).to_have_attribute("aria-valuenow", "37")
+    moments.press("ArrowRight")
+    expect(view.locator(".large h2")).to_contain_text("“0.76 s” puts")
+    page.keyboard.press("End")
+    expect(view.locator(".large h2")).to_contain_text("“1.46 s” puts")
+    expect(moments).to_have_attribute("aria-valuetext", re.compile(r"^1\.46 s looks most at \d\.\d\d s: 0\.\d\d$"))
+    box = moments.bounding_box()
+    assert box is not None
+    moments.click(position={"x": box["width"] * 10.5 / 74, "y": 30})
+    explore.wait_for_query(at="0.0.10")
+    explore.settled()
+    folder = next((common_folder / "hf" / "hub" / f"models--tiny--{HEARS}" / "snapshots").iterdir())
+    heard: Any = next(iter(SOUNDS.values()))
+    row = load_model(str(folder), device="cpu").run(heard).weights[0, 0, 10]
+    shares = view.locator(".wave g rect:not(.place)").evaluate_all(SHARES)
+    assert shares == pytest.approx((100 * (row / row.max()).sqrt()).tolist(), abs=0.01)
+    assert view.locator("audio").evaluate(DURATION) == pytest.approx(1.5)
+    file = page.locator(".st-key-own_file input[type=file]")
+    file.set_input_files({"name": "a.wav", "mimeType": "audio/wav", "buffer": sounds.file()})
+    own = view.get_by_role("button", name="your own sound")
+    expect(own).to_have_attribute("aria-pressed", "true")
+    explore.settled()
+    assert size_of(explore, ".large") == ("29", "29")
+    file.set_input_files({"name": "b.wav", "mimeType": "audio/wav", "buffer": b"ID3 and no sound"})
+    expect(page.locator(".st-key-own_file")).to_contain_text("The sound before is still there.")
+    expect(own).to_have_attribute("aria-pressed", "true")
+    findings = Findings(explore)
+    findings.look("a sound")
+    assert not findings.lines, "\n".join(findings.lines)

@@ -156,20 +156,6 @@ def test_its_maps_can_be_followed_but_not_its_values() -> None:
         explore.flow(query(name_of("t5", "cross"), view="flow"))
 
 
-@pytest.mark.parametrize("kind", ["whisper", "wav2vec2"])
-def test_a_model_of_sounds_is_refused_by_name_before_its_weights_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    hub_cache.fill(tmp_path, kind)
-    monkeypatch.setenv("HF_HOME", str(tmp_path))
-    assert [one.why_not for one in foreign.cached()] == [foreign.READS_SOUNDS]
-    with pytest.raises(HeadlightError, match=f"the model tiny/{kind} cannot be opened: it reads sounds, which no page"):
-        explore.maps(query(name_of(kind)))
-    assert not [key for key in loaded() if name_of(kind) in str(key)]
-    with pytest.raises(HeadlightError, match="cannot be opened: it reads sounds"):
-        foreign.opened(str(foreign.place(name_of(kind))))
-
-
 def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: Path, monkeypatch: Any) -> None:
     found = {one.title: one for one in foreign.cached()}
     assert sorted(found) == sorted(f"tiny/{kind}" for kind in KINDS)

@@ -16,7 +16,7 @@ from mha_core.errors import HeadlightError
 from mha_core.pretrained.foreign_vision import ForeignVision
 from pages.compare import message as compare
 from pages.explore import message as explore
-from pages.explore import own_picture
+from pages.explore import own_file
 from pages.kit.jobs import visitor
 from pages.kit.picture import album, foreign, models, pictures
 from pages.kit.picture.link_query import LinkQuery
@@ -31,7 +31,7 @@ from tests.hub_cache import name_of
 from .conftest import app_at, unpacked
 
 VIT, DINO = name_of("vit"), name_of("dinov2_with_registers")
-BALL, DOT = album.OURS
+BALL, DOT = album.PICTURES
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +63,8 @@ def picture(model: str, **more: Any) -> dict[str, Any]:
 
 def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
     assert [found.why_not for found in foreign.cached()] == ["", ""]
-    assert foreign.sees(VIT)
-    assert not foreign.sees(models.MINILM)
+    assert foreign.reads(VIT) == "picture"
+    assert foreign.reads(models.MINILM) == "text"
     said = picture(DINO)
     assert said["presets"] == [BALL, DOT]
     assert said["typed"] == BALL
@@ -81,24 +81,26 @@ def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
 def test_its_maps_are_those_of_the_core() -> None:
     model = pictures.model_on("auto", DINO)
     assert isinstance(model, ForeignVision)
-    for name in album.OURS:
+    for name in album.PICTURES:
         settings = LinkQuery(query(DINO, s=name, t=2)).within()[0]
-        assert torch.equal(pictures.picture(settings).run.weights, model.run(album.OURS[name](), temperature=2).weights)
+        assert torch.equal(
+            pictures.picture(settings).run.weights, model.run(album.PICTURES[name], temperature=2).weights
+        )
     with Image.open(io.BytesIO(explore.seen(query(DINO, s=DOT)))) as seen:
         assert seen.size == (32, 32)
-        assert seen.tobytes() == model.sight.pixels(album.OURS[DOT]())[1].pixels.numpy().tobytes()
+        assert seen.tobytes() == model.sight.pixels(album.PICTURES[DOT])[1].pixels.numpy().tobytes()
     with pytest.raises(HeadlightError, match="reads no pictures"):
         explore.seen(query(models.MINILM, s="a dog"))
 
 
 def test_a_picture_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
-    name = f"{album.PREFIX}{store.keep('data', files.file('JPEG'))}"
+    name = album.PICTURES.name_of(store.keep("data", files.file("JPEG")))
     said = picture(VIT, s=name)
     assert (said["typed"], said["told"]) == (name, [])
     model = pictures.model_on("auto", VIT)
     settings = LinkQuery(query(VIT, s=name)).within()[0]
     assert torch.equal(pictures.picture(settings).run.weights, model.run(files.file("JPEG")).weights)
-    store.forget("data", name.removeprefix(album.PREFIX))
+    store.forget("data", name.removeprefix("picture:"))
     gone = picture(VIT, s=name)
     assert gone["typed"] == BALL
     assert gone["told"][0].endswith("This model reads pictures, no sentences.")
@@ -110,7 +112,7 @@ def test_a_sentence_is_no_picture(text: str) -> None:
     assert (said["typed"], set(said["unusable"])) == (BALL, {"s"})
     assert said["told"][0].endswith("This model reads pictures, no sentences.")
     with pytest.raises(HeadlightError, match="this model reads pictures, no sentences: choose one of ours"):
-        album.ALBUM[text]
+        album.PICTURES[text]
 
 
 @pytest.mark.parametrize("route", ["pair", "masked"])
@@ -168,7 +170,7 @@ def test_the_route_is_a_picture_and_a_model_of_too_many_tokens_is_refused(
 def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_at(model=VIT).run()
     assert not app.get("file_uploader")
-    app.session_state[own_picture.SEES] = True
+    app.session_state[own_file.READS] = "picture"
     assert len(app.run().get("file_uploader")) == 1
     monkeypatch.setenv(public.VARIABLE, "1")
     assert not app.run().get("file_uploader")
@@ -179,22 +181,22 @@ def test_a_bad_file_leaves_the_picture_before(monkeypatch: pytest.MonkeyPatch) -
     state: dict[str, Any] = {}
     monkeypatch.setattr("streamlit.session_state", state)
     monkeypatch.setattr("streamlit.runtime.exists", lambda: False)
-    own_picture.take(files.file())
-    name = visitor.picture()
+    own_file.take("picture", files.file())
+    name = visitor.given()["picture"]
     assert album.is_there(name)
-    assert state[own_picture.TOLD] == ""
+    assert state[own_file.TOLD] == ""
     for content, said in [
         (files.png_of(10_000, 10_000), "pixels"),
         (b"GIF89a", "no PNG, JPEG or WebP picture, whatever its name says"),
         (files.file()[:300], "is damaged"),
         (bytes(10 * 2**20 + 1), "bytes, at most"),
     ]:
-        own_picture.take(content)
-        assert state[own_picture.TOLD].startswith("This file cannot be shown: ")
-        assert said in state[own_picture.TOLD]
-        assert state[own_picture.TOLD].endswith(". The picture before is still there.")
-        assert visitor.picture() == name
-    own_picture.take(files.file("WEBP"))
-    assert visitor.picture() != name
+        own_file.take("picture", content)
+        assert state[own_file.TOLD].startswith("This file cannot be opened: ")
+        assert said in state[own_file.TOLD]
+        assert state[own_file.TOLD].endswith(". The picture before is still there.")
+        assert visitor.given()["picture"] == name
+    own_file.take("picture", files.file("WEBP"))
+    assert visitor.given()["picture"] != name
     assert not album.is_there(name), "a visitor has one picture"
     assert visitor.brought() == {}, "it is no data to train on"

@@ -67,7 +67,7 @@ export class ChangeTiles extends ControlChips {
 
   /** What is looked at. */
   get what() {
-    return this.view.picture.patches ? "patches" : "words";
+    return this.view.given.rows;
   }
 
   draw(inks) {

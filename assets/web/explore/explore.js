@@ -25,7 +25,7 @@ import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
 import { RecordedSteps } from "./recorded_steps.js";
-import { SeenPicture } from "./seen_picture.js";
+import { Given } from "./given.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
@@ -88,7 +88,7 @@ export class Explore extends PlaceView {
     this.tiles = new ChangeTiles(this);
     this.steps = new FirstSteps(this);
     this.recorded = new RecordedSteps(this);
-    this.seen = new SeenPicture(this);
+    this.given = new Given(this);
     this.next = new NextTokens(this);
     this.focus = new FocusPanel(this);
     this.pinned = new PinnedPanel(this);
@@ -118,7 +118,15 @@ export class Explore extends PlaceView {
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.mean.tile, this.shared);
     this.show(
-      div("top", this.box.element, this.seen.element, this.recorded.element, said, this.cutText, this.underWay.element),
+      div(
+        "top",
+        this.box.element,
+        this.given.element,
+        this.recorded.element,
+        said,
+        this.cutText,
+        this.underWay.element,
+      ),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
       div("try-and-change", this.tiles.chips, this.tiles.panel, this.steps.element),
@@ -133,11 +141,11 @@ export class Explore extends PlaceView {
 
   // ---- what comes in
 
-  /** @param {import("../base/messages.js").Turns & {own: string}} message own: the name of the visitor's picture */
+  /** @param {import("../base/messages.js").Turns & {own: Record<"picture" | "sound", string>}} message own: the names of the visitor's files */
   take(message) {
     this.heard = message.heard;
     super.take(message);
-    this.seen.take(message.own);
+    this.given.take(message.own);
   }
 
   /** @param {Uint8Array} bytes @param {string} question */
@@ -405,7 +413,7 @@ export class Explore extends PlaceView {
     this.tiles.draw(colours);
     this.steps.draw();
     this.recorded.draw();
-    this.seen.draw();
+    this.given.draw();
     this.next.draw();
     this.drawFigures();
     setText(this.parts.pieces, picture.pieces.join(" "));

@@ -284,7 +284,7 @@ export class FocusPanel {
     fillLooks(this.list, keys, best);
     this.view.values.draw(row);
     setText(this.sum, [picture.mean, reading.said].filter(Boolean).join(" "));
-    story(tokens, sight.row, row, keys, picture.patches ? "token" : "word").forEach((line, index) =>
+    story(tokens, sight.row, row, keys, this.view.given.rows === "words" ? "word" : "token").forEach((line, index) =>
       setText(this.lines[index], line),
     );
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);

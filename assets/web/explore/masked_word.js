@@ -50,9 +50,9 @@ export class MaskedWord {
   }
 
   draw() {
-    const { maps, sight, rowChosen, picture } = this.view;
+    const { maps, sight, rowChosen, given } = this.view;
     setText(this.press, `put a mask in place of ${quoted(sight.tokens[sight.row])}`);
-    const isOfText = maps.columns === null && !picture.patches;
+    const isOfText = maps.columns === null && given.rows === "words";
     this.element.hidden = !isOfText || !rowChosen; // of a word that was chosen, not of the page’s first
     setText(this.said, this.refusal.said && this.refusal.of === String(this.query) ? this.refusal.said : "");
   }

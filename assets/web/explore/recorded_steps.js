@@ -19,9 +19,9 @@ export class RecordedSteps {
 
   /** What computes is not offered, and the box says the step alone. */
   draw() {
-    const { picture, text, box, bar } = this.view;
-    const { presets, fixed, patches } = picture;
-    const why = patches ? "" : (fixed.s ?? "");
+    const { picture, text, box, bar, given } = this.view;
+    const { presets, fixed } = picture;
+    const why = given.kind ? "" : (fixed.s ?? "");
     this.element.hidden = !why;
     setText(this.why, why);
     box.input.readOnly = Boolean(why);

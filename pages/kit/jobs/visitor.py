@@ -8,7 +8,8 @@ import streamlit as st
 from streamlit import runtime
 
 from mha_core.training import saved
-from pages.kit.picture import album, recordings
+from pages.kit.picture import recordings
+from pages.kit.picture.album import ALBUMS
 from pages.kit.server import sockets, store
 from pages.kit.server.visits import address, visitor
 
@@ -51,17 +52,17 @@ def recording() -> str:
     return f"{recordings.PREFIX}{name}" if name else ""
 
 
-def open_picture(content: bytes) -> None:
-    """Takes a picture, the visitor's only one from now on. Raises a HeadlightError where it cannot be shown."""
-    album.check(content)
-    _bring(album.KIND, content)
+def open_given(kind: str, content: bytes) -> None:
+    """Takes a "picture" or "sound", the visitor's only one from now on. Raises a HeadlightError for what is none."""
+    ALBUMS[kind].read(content)
+    _bring(kind, content)
 
 
-def picture() -> str:
-    """The name of this visitor's picture, "" without one."""
+def given() -> dict[str, str]:
+    """The names of this visitor's picture and sound, "" without one."""
     visit = _visit()
-    name = visit.data.get(album.KIND) if visit is not None else None
-    return f"{album.PREFIX}{name}" if name else ""
+    data = {} if visit is None else visit.data
+    return {kind: album.name_of(data.get(kind)) for kind, album in ALBUMS.items()}
 
 
 def _bring(kind: str, content: bytes) -> None:
@@ -137,7 +138,7 @@ def notices() -> list[str]:
 def brought() -> dict[str, bytes]:
     """The data that were brought for the trainings of this visit, by their kinds."""
     visit = _visit()
-    shown = (recordings.KIND, album.KIND)
+    shown = (recordings.KIND, *ALBUMS)
     names = {} if visit is None else {kind: name for kind, name in visit.data.items() if kind not in shown}
     kept = {kind: store.read("data", name) for kind, name in names.items()}
     return {kind: content for kind, content in kept.items() if content is not None}

@@ -1,7 +1,8 @@
-"""The pictures that models of vision are shown, by the names that a link has for them: two of ours, made by code, and
-those that visitors bring, whose names nobody can guess.
+"""The pictures and sounds for models that read no text, by the names that a link has for them: a few of ours, made by
+code, and those that visitors bring, whose names nobody can guess.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 
@@ -9,17 +10,61 @@ import torch
 from torch import Tensor
 
 from mha_core.errors import HeadlightError
-from mha_core.pretrained import picture_file
-from mha_core.pretrained.picture_file import Picture
+from mha_core.pretrained import picture_file, sound_file
 from pages.kit.server import store
 
-PREFIX = "picture:"
-KIND = "picture"  # of data that a visit brings
-MEGABYTES = picture_file.MOST_BYTES // 2**20
-NO_PICTURE = "this model reads pictures, no sentences: choose one of ours, or open a file on the page Explore"
-GONE = "this picture is gone: open its file again, or choose one of ours"
-_NAME = re.compile(rf"{PREFIX}([\w-]{{22}})", re.ASCII)
+Given = bytes | Tensor
 _SIDE = 224  # pixels
+_RATE = 16_000  # samples a second
+_RESONANCES = {"a": (730, 1090, 2440), "i": (270, 2290, 3010), "u": (300, 870, 2240)}  # of the mouth, in hertz
+
+
+class Album(Mapping[str, Given]):
+    """The pictures, or the sounds, by their names.
+
+    Args:
+        kind: of data that a visit brings; a name of theirs begins with it.
+        most: bytes of a file.
+        ours: what is made by code.
+        read: raises a HeadlightError for what is no such file.
+    """
+
+    def __init__(
+        self, kind: str, most: int, ours: Mapping[str, Callable[[], Given]], read: Callable[[bytes], object]
+    ) -> None:
+        self.kind, self.read = kind, read
+        self.megabytes = most // 2**20
+        self._ours = ours
+        self._name = re.compile(rf"{kind}:([\w-]{{22}})", re.ASCII)
+
+    def __getitem__(self, name: str) -> Given:
+        """Raises a HeadlightError for a name that none has."""
+        if name in self._ours:
+            return self._ours[name]()
+        found = self._name.fullmatch(name)
+        if found is None:
+            raise HeadlightError(
+                f"this model reads {self.kind}s, no sentences: choose one of ours, or open a file on the page Explore"
+            )
+        content = store.read("data", found[1])
+        if content is None:
+            raise HeadlightError(f"this {self.kind} is gone: open its file again, or choose one of ours")
+        return content
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ours)
+
+    def __len__(self) -> int:
+        return len(self._ours)
+
+    def has(self, name: str) -> bool:
+        """Tells whether one has this name, ours or a visitor's."""
+        found = self._name.fullmatch(name)
+        return name in self._ours or (found is not None and store.has("data", found[1]))
+
+    def name_of(self, data: str | None) -> str:
+        """The name of what a visit brought; "" where it brought nothing."""
+        return f"{self.kind}:{data}" if data else ""
 
 
 def _ball_and_box() -> Tensor:
@@ -46,39 +91,54 @@ def _painted(layers: list[tuple[Tensor, tuple[int, int, int]]]) -> Tensor:
     return pixels
 
 
-OURS: Mapping[str, Callable[[], Tensor]] = {"a ball and a box": _ball_and_box, "one odd dot": _odd_dot}
+def _vowels() -> bytes:
+    """a, i, u: the harmonics of a voice of 120 Hz, each as strong as the mouth's resonances let it through."""
+    parts = []
+    for resonances in _RESONANCES.values():
+        harmonics = 120.0 * torch.arange(1, 31)
+        through = sum(1 / (1 + ((harmonics - centre) / 90) ** 2) for centre in resonances)
+        parts += [_faded(_sines(harmonics, 0.4) @ through), torch.zeros(_RATE // 10)]
+    return _wav(parts)
 
 
-class _Album(Mapping[str, Picture]):
-    """The pictures by their names. Raises a HeadlightError for what none has."""
-
-    def __getitem__(self, name: str) -> Picture:
-        if name in OURS:
-            return OURS[name]()
-        found = _NAME.fullmatch(name)
-        if found is None:
-            raise HeadlightError(NO_PICTURE)
-        content = store.read("data", found[1])
-        if content is None:
-            raise HeadlightError(GONE)
-        return content
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(OURS)
-
-    def __len__(self) -> int:
-        return len(OURS)
+def _tone_twice() -> bytes:
+    """A tone, silence, the same tone again."""
+    tone = _faded(_sines(torch.tensor([440.0]), 0.4).squeeze(1))
+    return _wav([tone, torch.zeros(4 * _RATE // 10), tone])
 
 
-ALBUM = _Album()
+def _sines(hertz: Tensor, seconds: float) -> Tensor:
+    """(n, waves): one of each frequency."""
+    return torch.sin(2 * math.pi * torch.arange(int(seconds * _RATE))[:, None] / _RATE * hertz)
+
+
+def _faded(samples: Tensor) -> Tensor:
+    """It begins and ends softly, and its loudest sample is half as loud as can be."""
+    window = torch.hann_window(_RATE // 20, periodic=False)
+    half = len(window) // 2
+    edges = torch.cat((window[:half], torch.ones(len(samples) - 2 * half), window[-half:]))
+    return 0.5 * samples * edges / (samples * edges).abs().max()
+
+
+def _wav(parts: list[Tensor]) -> bytes:
+    return sound_file.written(torch.cat(parts), _RATE)
+
+
+PICTURES = Album(
+    "picture",
+    picture_file.MOST_BYTES,
+    {"a ball and a box": _ball_and_box, "one odd dot": _odd_dot},
+    picture_file.read,
+)
+SOUNDS = Album(
+    "sound",
+    sound_file.MOST_BYTES,
+    {"three vowels: a, i, u": _vowels, "a tone twice": _tone_twice},
+    lambda content: sound_file.read(content, _RATE),
+)
+ALBUMS = {album.kind: album for album in (PICTURES, SOUNDS)}
 
 
 def is_there(name: str) -> bool:
-    """Tells whether a picture has this name."""
-    found = _NAME.fullmatch(name)
-    return name in OURS or (found is not None and store.has("data", found[1]))
-
-
-def check(content: bytes) -> None:
-    """Raises a HeadlightError where a file is no picture, or too large."""
-    picture_file.read(content)
+    """Tells whether a picture or a sound has this name."""
+    return any(album.has(name) for album in ALBUMS.values())

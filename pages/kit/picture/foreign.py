@@ -30,7 +30,6 @@ _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_la
 _HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
 NOT_HERE = "models of this machine’s own are opened only by whoever sits at it; choose another one"
 NO_FOLDER = "this folder is not known to this server any more: choose it again under “Another model”"
-READS_SOUNDS = 'it reads sounds, which no page shows: in a notebook, load_model(…).run(Path("a.wav")) gives its maps'
 NOT_CACHED = "is not in this machine’s cache of the Hugging Face hub: get it under “Another model”"
 
 _folders: dict[str, Path] = {}  # hash -> the folder, of those that somebody at this machine has opened
@@ -108,20 +107,19 @@ def place(name: str) -> Path | None:
 
 
 def folder_of(name: str) -> Path:
-    """The folder of a model by its name. Raises as `check`, and where no page shows what it reads."""
+    """The folder of a model by its name. Raises as `check`."""
     check(name)
     folder = place(name)
     if folder is None:  # it went this moment
         raise HeadlightError(NO_FOLDER)
-    if _type(str(folder)) in hearing.KINDS:
-        raise HeadlightError(f"the model {title(name)} cannot be opened: {READS_SOUNDS}")
     return folder
 
 
-def sees(name: str) -> bool:
-    """Tells whether a model reads pictures, from its description alone."""
+def reads(name: str) -> str:
+    """What a model reads, "text", "picture" or "sound", from its description alone."""
     folder = place(name)
-    return folder is not None and _type(str(folder)) in sight.KINDS
+    kind = "" if folder is None else _type(str(folder))
+    return "picture" if kind in sight.KINDS else "sound" if kind in hearing.KINDS else "text"
 
 
 @lru_cache(maxsize=64)
@@ -258,8 +256,7 @@ def _found(name: str, title: str, folder: Path) -> Found:
     try:
         config = folders.read_json(folder, folders.CONFIG)
         folders.refuse_code(config, folders.CONFIG)
-        if families.family(config).reads == "sound":
-            raise HeadlightError(READS_SOUNDS)
+        families.family(config)
         size = folders.weights_of(folder).bytes
     except HeadlightError as error:
         return Found(name, title, "", str(error))

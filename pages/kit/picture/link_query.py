@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from math import floor
 from typing import Any, TypedDict, TypeVar
 
 from mha_core import Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError, TooLong, Unsupported
+from mha_core.pretrained.foreign_sound import ForeignSound
 from pages.kit.draw.numbers import count, cut
 
 from . import abilities, album, foreign, link_version, models, pictures, words
@@ -182,11 +184,7 @@ class LinkQuery(Query):
             fits = longest_fit(settings, most)
             said = words.sentence(error)
             if isinstance(error, TooLong):
-                rest = len(settings.text[fits:].split())
-                said = (
-                    f"This text has {error.got} tokens; {_who_reads(self.model, error.limit)} {error.limit}. "
-                    f"Remove about {count(rest, 'word')}."
-                )
+                said = _too_long(self.model, error, settings.text[fits:])
             raise Refused(f"s{side}" if self[f"s{side}"] else "s", said, fits) from error
         return fitting, left_out
 
@@ -254,6 +252,15 @@ class LinkQuery(Query):
             return read()
         except HeadlightError:
             return self.leave_out(key, instead)
+
+
+def _too_long(model: Model, error: TooLong, rest: str) -> str:
+    """What is said of a text or a sound that is; `rest`: of the text, what does not fit."""
+    limit = f"{_who_reads(model, error.limit)} {error.limit}"
+    if isinstance(model, ForeignSound):
+        seconds = error.limit * model.hearing.step / model.hearing.rate
+        return f"This sound has {error.got} moments; {limit}. Cut it to {floor(10 * seconds) / 10} s."
+    return f"This text has {error.got} tokens; {limit}. Remove about {count(len(rest.split()), 'word')}."
 
 
 def _who_reads(model: Model, limit: int) -> str:

@@ -34,7 +34,8 @@ from mha_core.training.events import History
 from pages.kit.draw.numbers import share
 from pages.kit.server import store
 
-from . import album, foreign, recordings
+from . import foreign, recordings
+from .album import ALBUMS
 from .limits import POSITIONS
 from .place import DEFAULT_AT
 from .presets import CONTINUED, NAMES, PRESETS
@@ -222,8 +223,8 @@ def presets(name: str) -> tuple[str, ...]:
         return recordings.model(name).texts
     if name in OWN_PRESETS:
         return OWN_PRESETS[name]
-    if foreign.sees(name):
-        return tuple(album.OURS)
+    if given := ALBUMS.get(foreign.reads(name)):
+        return tuple(given)
     run = _own(name)
     if run is None:
         return _built(name.split("-")[0], 0) if name in shipped() else PRESETS

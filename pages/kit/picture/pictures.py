@@ -20,12 +20,13 @@ from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
 from mha_core.models.words import Word, words_of
 from mha_core.pretrained import memory
+from mha_core.pretrained.foreign_sound import ForeignSound
 from mha_core.pretrained.foreign_vision import ForeignVision
 from pages.kit.draw.packing import goes_whole, pack_maps
 from pages.kit.server.queue import BOUNDS, QUEUE, Work
 
 from . import foreign, models, recordings
-from .album import ALBUM
+from .album import PICTURES, SOUNDS
 from .limits import MOST_TOKENS
 from .models import MINILM, SMOLLM2
 from .presets import PRESETS
@@ -168,10 +169,11 @@ def foreign_on(device: str, name: str) -> Model:
         raise WeightsFileError(said if title in said else f"the model {title} cannot be opened: {said}") from error
     except Exception as error:  # what a library says of files that it cannot read is for its own users
         raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
-    if isinstance(model, ForeignVision):
-        if model.sizes.max_len > MOST_TOKENS:
-            raise WeightsFileError(f"{title} makes {model.sizes.max_len} tokens of a picture; {MOST_TOKENS} are drawn")
-        model.album = ALBUM
+    if isinstance(model, (ForeignVision, ForeignSound)):
+        every = model.sizes.max_len if isinstance(model, ForeignVision) else model.hearing.whole or 0
+        if every > MOST_TOKENS:
+            raise WeightsFileError(f"{title} makes {every:,} tokens of a {model.reads}; {MOST_TOKENS} are drawn")
+        model.album = PICTURES if isinstance(model, ForeignVision) else SOUNDS
     model.name = title
     model.facts |= {"model": title, **foreign.revision_of(name)}
     return model

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model
 from mha_core.attention.switches import EVERYTHING
-from mha_core.pretrained.foreign_vision import ForeignVision
 
 from . import foreign, models, pictures
 from .next_token import LIKELIEST
@@ -119,16 +118,16 @@ def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     written = [
         f"{key}={f'{name}_{key}' if isinstance(value, Tensor) else _literal(value)}" for key, value in chosen.items()
     ]
-    sees = isinstance(model, ForeignVision)
-    given = ["picture" if sees else _literal(settings.text), *written]
+    file = {"picture": "picture.png", "sound": "sound.wav"}.get(model.reads)
+    given = [model.reads if file else _literal(settings.text), *written]
     whole = f"{name} = model.run({', '.join(given)})"
     if len(whole) > 100:
         whole = "\n".join([f"{name} = model.run(", *(f"    {one}," for one in given), ")"])
     # numbers of another count of threads differ in their last digit
     threads = threads_for(len(model.tokenize(settings.text)[1]), models.heads(model))
     set_up = f"torch.set_num_threads({threads})  # as on the page"
-    if sees:
-        set_up = f'from pathlib import Path\n\npicture = Path("picture.png")  # give the path of its file\n{set_up}'
+    if file:
+        set_up = f'from pathlib import Path\n\n{model.reads} = Path("{file}")  # give the path of its file\n{set_up}'
     said = f"One pass, kept as `{name}`: the maps are `{name}.weights` (layers, heads, queries, keys)."
     return CodeCell(said, "\n".join([set_up, *drawn, whole]))
 

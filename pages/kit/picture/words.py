@@ -8,7 +8,6 @@ from mha_core import Model, positions
 from mha_core.models import changes
 from mha_core.models.model import EVERYTHING
 from mha_core.positions import Learned
-from mha_core.pretrained.foreign_vision import ForeignVision
 from pages.kit.draw import numbers
 
 from . import abilities, mask_codec, models, rules
@@ -58,8 +57,8 @@ def figures(picture: Picture) -> list[Figure]:
     if picture.settings.model != MINILM:
         first, *others = models.answer(model, picture.run) or [""]
         then = f"; then {', '.join(others)}" if others else ""
-        what = "sentence" if picture.run.patches is None else "picture"
-        answer: Figure = {"value": first, "label": f"what the model says of this {what}, under these settings{then}"}
+        label = f"what the model says of this {thing(model)}, under these settings{then}"
+        answer: Figure = {"value": first, "label": label}
         return [answer, *strip] if first else strip
     label = "largest difference from Hugging Face transformers (unmodified model, all maps and hidden states)"
     return [*strip, {"value": "", "label": label, "ask": "compare now"}]
@@ -88,15 +87,21 @@ def of_rows(model: Model) -> list[str]:
     """Whose tokens the rows are where they are not those of the sentence."""
     if model.group not in ("decoder", "cross") or len(model.groups) == 1:
         return []
-    looked_at = "; the columns are the sentence" if model.group == "cross" else ""
+    looked_at = f"; the columns are the {thing(model)}" if model.group == "cross" else ""
     return [f"The rows are the model’s own answer, its likeliest token each time{looked_at}."]
 
 
-def of_patches(model: Model) -> list[str]:
-    """What the words of a page on sentences mean for a model that reads pictures."""
-    if not isinstance(model, ForeignVision):
+def thing(model: Model) -> str:
+    """What a model reads, as one of it is called."""
+    return "sentence" if model.reads == "text" else model.reads
+
+
+def of_no_words(model: Model) -> list[str]:
+    """What the words of a page on sentences mean for a model that reads none."""
+    meant = {"picture": "a patch, named by its row and column", "sound": "a moment, named by when it begins"}
+    if model.reads not in meant:
         return []
-    return ["This model reads pictures: where this page says word, it is a patch, named by its row and column."]
+    return [f"This model reads {model.reads}s: where this page says word, it is {meant[model.reads]}."]
 
 
 def label(settings: Settings, model: Model) -> str:

@@ -50,6 +50,7 @@ _MESSAGES = {
         "part",
         "tile",
         "seen",
+        "heard",
     ),
     "masks": ("masked", "entered", "outcomes"),
     "compare": ("pair", "begun", "asides", "shuffled", "each"),
@@ -65,7 +66,8 @@ ROUTES = {
     **OTHERS,
 }
 OF_SETTINGS = {"about": take_along.about, "ipynb": notebook}
-BYTES, TYPES = "application/octet-stream", {"qr": "image/svg+xml", "seen": "image/png"}  # of what a page shows as it is
+BYTES = "application/octet-stream"
+TYPES = {"qr": "image/svg+xml", "seen": "image/png", "heard": "audio/wav"}  # of what a page shows as it is
 # below a picture: they must not keep another one waiting
 BELOW = (
     "outcomes", "asides", "shuffled", "reshape", "classes", "compared", "each", "lesson",

@@ -1,0 +1,43 @@
+"""A picture or a sound of the visitor's own: a control over the view, once that has shown a model which reads such."""
+
+import streamlit as st
+
+from mha_core.errors import HeadlightError
+from pages.kit.draw import canvas, sheet
+from pages.kit.draw.view import Event, View
+from pages.kit.frame import widgets
+from pages.kit.jobs import visitor
+from pages.kit.picture.album import ALBUMS
+
+READS, TOLD = "reads_files", "file_told"
+ENDINGS = {"picture": ["png", "jpg", "jpeg", "webp"], "sound": ["wav"]}
+FORMATS = {"picture": "PNG, JPEG or WebP", "sound": "WAV, at most 30 s"}
+
+
+def show(view: View) -> None:
+    """The control and the view, which is told the names of what was brought."""
+    with st.container(key="own_file"):
+        if kind := st.session_state.get(READS):
+            most = ALBUMS[kind].megabytes
+            asks = f"A {kind} of your own: {FORMATS[kind]}, at most {most} MB; it stays in this visit"
+            widgets.file(asks, ENDINGS[kind], f"{kind}_file", most, lambda content: take(kind, content))
+            sentence = st.session_state.get(TOLD, "")
+            canvas.sheet("file_told", [sheet.notices([sentence] if sentence else [])])
+    view.show({"own": visitor.given()}, _hear)
+
+
+def _hear(event: Event) -> None:
+    kind = event.get("reads")
+    if kind in ALBUMS and kind != st.session_state.get(READS):
+        st.session_state.update({READS: kind, TOLD: ""})
+
+
+def take(kind: str, content: bytes | None) -> None:
+    """Makes a file the visitor’s picture or sound, or says why it cannot be; None: it was taken away."""
+    st.session_state[TOLD] = ""
+    if content is None:
+        return
+    try:
+        visitor.open_given(kind, content)
+    except HeadlightError as error:
+        st.session_state[TOLD] = f"This file cannot be opened: {error}. The {kind} before is still there."
