@@ -68,8 +68,8 @@ class Run:
         changes: what it did otherwise than its model as it was trained.
         columns: the tokens that are looked at, where they are others than those that look: (…, i, j) has one column
             for each; None where both are `tokens`.
-        nobody: (layers, h, i), the share of each row that goes to no token, so that the row sums to 1 with it; None
-            where every row sums to 1 by itself.
+        nobody: (layers, h, i), the share of each row that goes to no token of these, so that the row sums to 1 with it;
+            None where every row sums to 1 by itself.
         paths: of each layer the name of the module that computed its maps; empty for the models of this package.
         patches: the picture that was read; None of anything else.
         heard: the sound that was read; None of anything else.

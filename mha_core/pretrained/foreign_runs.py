@@ -33,6 +33,7 @@ class Pass:
         all_logits: of every position.
         patches: the picture, where the model reads one.
         heard: the sound, where the model reads one.
+        is_left_out: the model makes more keys than there are columns.
         record: names of what is to be recorded beside the maps, see `seam.Call`.
     """
 
@@ -44,6 +45,7 @@ class Pass:
     all_logits: bool = False
     patches: Patches | None = None
     heard: Heard | None = None
+    is_left_out: bool = False
     record: frozenset[str] = frozenset()
 
 
@@ -134,7 +136,7 @@ def _run(
         ends=asked.ends,
         changes=asked.switches.changes(tokens, row, asked.columns),
         columns=asked.columns,
-        nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks else None,
+        nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks or asked.is_left_out else None,
         paths=known.paths if model.findings.by_seam else (),
         patches=asked.patches,
         heard=asked.heard,

@@ -33,6 +33,9 @@ class ForeignSound(ForeignModel):
         super().__init__(name, hearing if words is None else words, *args, **about)
         self.hearing = hearing
         self.album: Mapping[str, Sound] = {}
+        self._written: Callable[[Tensor], list[int]] = lru_cache(KEPT)(
+            lambda read: self.wrapped.greedy(read.to(self.device, self.dtype))
+        )  # of the same features, by which a sound of the album is known again
         self._named: Callable[[str], tuple[Tensor, list[str], Heard]] = lru_cache(KEPT)(
             lambda name: hearing.read(self.album[name])
         )
@@ -49,12 +52,12 @@ class ForeignSound(ForeignModel):
         return times, list(range(len(times)))
 
     def needs(self, rows: int, columns: int | None = None) -> int:
-        """As of others, and what the maps of its encoder take, which are made in every pass."""
-        known, own = self.known("encoder"), super().needs(rows, columns)
-        if self.group == "encoder" or self.hearing.whole is None:
-            return own
-        encoder: int = len(known.paths) * known.heads * self.hearing.whole**2 * self.dtype.itemsize
-        return own + encoder
+        """As of others; the whole maps of an encoder that hears silence too are made in every pass."""
+        known, whole = self.known("encoder"), self.hearing.whole
+        if whole is None:
+            return super().needs(rows, columns)
+        encoder: int = len(known.paths) * known.heads * whole**2 * self.dtype.itemsize
+        return encoder if self.group == "encoder" else encoder + super().needs(rows, columns)
 
     def run(self, sound: Sound | str, /, **switches: Any) -> Run:  # type: ignore[override]  # it reads no text
         """Computes every map and hidden state of one sound.
@@ -65,7 +68,8 @@ class ForeignSound(ForeignModel):
             switches: as in `ForeignModel.run`; a mask is of the tokens; `target` is a text or ids for the decoder.
 
         Returns:
-            a run with `heard`. The tokens of the encoder are the times at which they begin, "0.48 s".
+            a run with `heard`. The tokens of the encoder are the times at which they begin, "0.48 s". Where it hears
+            silence behind every sound, that has no rows and columns here, and `nobody` is what each row gives it.
 
         Raises:
             HeadlightError: of the sound, as `sound_file.read`. SizeError: more tokens than are read, or none.
@@ -75,9 +79,14 @@ class ForeignSound(ForeignModel):
 
     def _asked(self, text: Any, target: Any, **switches: Any) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
         features, times, heard = self.heard(text)
-        rows = times, list(range(len(times)))
-        rows, whole, asked = self._passed(rows, features.to(self.dtype), (0, 0), target, **switches)
-        return rows, whole, replace(asked, heard=heard)
+        every = list(self.hearing.names[: self.hearing.whole or len(times)])  # which a mask goes over
+        rows, whole, asked = self._passed((every, list(range(len(every)))), features, (0, 0), target, **switches)
+        if self.group == "encoder":
+            rows = times, rows[1][: len(times)]
+        elif self.group == "cross":
+            asked = replace(asked, columns=times)
+        is_left_out = len(times) < len(every) and self.group != "decoder"
+        return rows, whole.to(self.dtype), replace(asked, heard=heard, is_left_out=is_left_out)
 
     def _own_answer(self, read: Tensor) -> Sequence[int]:
-        return self.wrapped.greedy(read.to(self.device))
+        return self._written(read)

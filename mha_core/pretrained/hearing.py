@@ -49,7 +49,8 @@ class Hearing(Named):
     Attributes:
         rate: samples a second.
         step: samples from the beginning of a token to that of the next.
-        whole: how many tokens every sound has, silence behind it included; None where that goes with its length.
+        whole: how many tokens the model makes of every sound, silence behind it included; None where it follows no
+            silence.
     """
 
     def __init__(self, extractor: Any, kind: Kind, config: Any) -> None:
@@ -72,14 +73,16 @@ class Hearing(Named):
                 raise WeightsFileError(f"{FILE} makes of a sound what is no number")
 
     def read(self, sound: Sound) -> tuple[Tensor, list[str], Heard]:
-        """What the model reads, (1, …); its tokens; and the sound itself.
+        """What the model reads, (1, …); the tokens of the sound, none of the silence behind it; and the sound itself.
 
         Raises:
             SizeError: it would be more tokens than are read, or none.
             HeadlightError: as `sound_file.read`.
         """
         samples = sound_file.read(sound, self.rate)
-        return self._ready(samples), list(self.names[: self._tokens(samples)]), Heard(samples, self.rate, self.step)
+        count = self._tokens(samples)
+        own = min(count, ceil(len(samples) / self.step)) if self.whole else count
+        return self._ready(samples), list(self.names[:own]), Heard(samples, self.rate, self.step)
 
     def noise(self) -> tuple[Tensor, int]:
         """A sound to check a model with, (1, …), and how many tokens it is."""

@@ -123,7 +123,7 @@ def _check(found: wave._wave_params) -> None:
 
 def up(seconds: float) -> str:
     """Seconds rounded up, so that what is too long does not read like what is not."""
-    return f"{ceil(100 * seconds) / 100:,.2f}"
+    return f"{ceil(round(100 * seconds, 6)) / 100:,.2f}"
 
 
 def _check_length(samples: int, rate: int) -> None:

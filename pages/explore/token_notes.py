@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from mha_core import Run
 from mha_core.models.run import Heard
-from pages.kit.picture import models
+from pages.kit.picture import models, pictures
 from pages.kit.picture.pictures import Picture
 
 from . import masked_word
@@ -16,7 +17,7 @@ def in_words(picture: Picture) -> list[str]:
         return [_of_patches(tokens[: picture.run.patches.own])]
     told, n = list[str](), len(tokens)
     if picture.run.heard is not None and picture.model.group != "decoder":
-        told.append(_of_moments(picture.run.heard))
+        told.append(_of_moments(picture.run, picture.run.heard))
     if picture.run.heard is not None and picture.model.group == "encoder":
         return told
     unknown = tokens.count("[UNK]")
@@ -47,9 +48,12 @@ def _of_patches(own: Sequence[str]) -> str:
     return f"{none}A patch is named by its row and column from the top left, counted from 0."
 
 
-def _of_moments(heard: Heard) -> str:
-    """How the tokens of a sound are named."""
-    return f"A moment is named by when it begins; the next one begins {1000 * heard.step / heard.rate:.3g} ms later."
+def _of_moments(run: Run, heard: Heard) -> str:
+    """How the tokens of a sound are named, and what is with those that are not shown."""
+    said = f"A moment is named by when it begins; the next one begins {1000 * heard.step / heard.rate:.3g} ms later."
+    if run.nobody is None:
+        return said
+    return f"{said} The model hears silence behind the sound: “{pictures.NOBODY}” is what a row gives to that."
 
 
 def _foreign(tokens: Sequence[str]) -> int:

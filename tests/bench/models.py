@@ -267,7 +267,7 @@ bit, among those recorded; in the others see the column. What is not counted has
 alone, packages that are not installed, and those that could not be made tiny by the same few rules as the others.
 
 `load_model` gives pictures to {len(sight.KINDS)} of these types ({", ".join(sight.KINDS)}) and sounds to \
-{len(hearing.KINDS)} ({", ".join(hearing.KINDS)}); the pages show texts and pictures.
+{len(hearing.KINDS)} ({", ".join(hearing.KINDS)}); the pages show all three.
 
 ## Through the seam
 

@@ -18,7 +18,7 @@ from pages.compare import message as compare
 from pages.explore import given, own_file
 from pages.explore import message as explore
 from pages.kit.jobs import visitor
-from pages.kit.picture import album, foreign, models, pictures
+from pages.kit.picture import album, foreign, mask_codec, models, pictures
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.snippet import snippet
 from pages.kit.server import public, store
@@ -107,9 +107,33 @@ def test_a_sound_ends_before_its_last_moments() -> None:
 
 @pytest.mark.parametrize("group", ["encoder", "decoder", "cross"])
 def test_whisper_has_three_kinds_of_attention(group: str) -> None:
-    said = header(explore.maps(query(f"{WHISPER}~{group}", s=f"sound:{store.keep('data', sounds.file())}")))
-    assert said["group"] == group
-    assert len(said["heard"]["wave"]) == 50
+    name = f"sound:{store.keep('data', sounds.file())}"
+    mask = {} if group == "cross" else {"mask": "causal"}
+    said = header(explore.maps(query(f"{WHISPER}~{group}", s=name, off="L0 H1", **mask)))
+    assert (said["group"], said["told"]) == (group, [])
+    assert len(said["heard"]["wave"]) == 30, "of 50: silence is behind them"
+    assert ("“no word” is what a row gives to that" in said["pieces"][0]) == (group != "decoder")
+    settings = LinkQuery(query(f"{WHISPER}~{group}", s=name)).within()[0]
+    picture = pictures.picture(settings)
+    assert (
+        picture.run.columns
+        == {
+            "encoder": [*picture.run.tokens, pictures.NOBODY],
+            "decoder": None,
+            "cross": [*picture.model.tokenize(name)[0], pictures.NOBODY],
+        }[group]
+    )
+    assert picture.worst_row_sum == pytest.approx(1, abs=1e-5)
+    assert pictures.passed(picture.model, name) == 50
+    if group != "decoder":
+        assert explore.channels(query(f"{WHISPER}~{group}", s=name, view="channels", at="0.1.2.3"))
+
+
+def test_a_mask_is_not_painted_where_silence_follows() -> None:
+    name = f"sound:{store.keep('data', sounds.file())}"
+    painted = mask_codec.write_flips(torch.ones(1, 30, 30, dtype=torch.bool).tril())
+    said = sound(WHISPER, s=name, p=painted, mask="painted")
+    assert any("where no cell is painted; only the mask’s rule applies." in notice for notice in said["notices"])
 
 
 def test_a_sound_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
@@ -133,16 +157,13 @@ def test_a_sentence_is_no_sound(text: str) -> None:
         album.SOUNDS[text]
 
 
-def test_a_sound_of_too_many_moments_and_a_model_that_always_makes_too_many_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_sound_of_too_many_moments_is_refused() -> None:
     long = album.SOUNDS.name_of(store.keep("data", sounds.file(sounds.tone(12))))
     with pytest.raises(HeadlightError, match=r"This sound has 599 moments; here it may have 512\. Cut it to 10\.2 s\."):
         explore.maps(query(WAVE, s=long))
-    pictures.foreign_on.cache.clear()  # type: ignore[attr-defined]
-    monkeypatch.setattr(pictures, "MOST_TOKENS", 49)
-    with pytest.raises(HeadlightError, match="tiny/whisper makes 50 tokens of a sound; 49 are drawn"):
-        pictures.model_on("cpu", WHISPER)
+    long = album.SOUNDS.name_of(store.keep("data", sounds.file(sounds.tone(1.1))))
+    with pytest.raises(HeadlightError, match=r"The sound of 1\.10 s is longer than the 1\.00 s that are read"):
+        explore.maps(query(WHISPER, s=long))
 
 
 @pytest.mark.parametrize("route", ["pair", "masked"])

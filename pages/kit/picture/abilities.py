@@ -8,7 +8,7 @@ from mha_core.errors import Unsupported
 # what a model can, as `Model.can` has it -> the key of the control that needs it
 CONTROLS = {"mask": "mask", "positions": "pos", "temperature": "t", "heads": "off", "values": "unheard"}
 OF_ONE_TEXT = ("mask", "unheard")
-TWO_TEXTS = "These maps look from one text at another; masks, and values left out, go by places within one text."
+TWO_TEXTS = "These maps look from one text at another, or at a sound; masks, and values left out, go by places in one."
 
 
 def fixed(model: Model) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from bisect import bisect
 from collections.abc import Sequence
 
 from mha_core.errors import HeadlightError, TooLong
+from mha_core.pretrained.foreign_sound import ForeignSound
 
 from . import mask_codec, pictures
 from .limits import LONGEST_TEXT, MOST_TOKENS, check_length
@@ -52,11 +53,15 @@ def within(settings: Settings, most: int | None = MOST_TOKENS) -> tuple[Settings
     check_length(settings.text)
     if settings.model == MINILM and not settings.painted:
         return settings, []
-    tokens, _ = pictures.model_of(settings).tokenize(settings.text)
+    model = pictures.model_of(settings)
+    tokens, _ = model.tokenize(settings.text)
     if most is not None and len(tokens) > most:
         raise TooLong(limit=most, got=len(tokens))
     if not tokens:
         raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
+    if settings.painted and isinstance(model, ForeignSound) and model.hearing.whole:
+        told = f"{model.name} hears silence behind every sound, where no cell is painted; only the mask’s rule applies."
+        return settings.unpainted, [told]
     if not settings.painted or mask_codec.tokens_of(settings.painted) == len(tokens):
         return settings, []
     sizes = f"for {mask_codec.tokens_of(settings.painted)} tokens; the sentence has {len(tokens)}"

@@ -169,11 +169,12 @@ def foreign_on(device: str, name: str) -> Model:
         raise WeightsFileError(said if title in said else f"the model {title} cannot be opened: {said}") from error
     except Exception as error:  # what a library says of files that it cannot read is for its own users
         raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
-    if isinstance(model, (ForeignVision, ForeignSound)):
-        every = model.sizes.max_len if isinstance(model, ForeignVision) else model.hearing.whole or 0
-        if every > MOST_TOKENS:
-            raise WeightsFileError(f"{title} makes {every:,} tokens of a {model.reads}; {MOST_TOKENS} are drawn")
-        model.album = PICTURES if isinstance(model, ForeignVision) else SOUNDS
+    if isinstance(model, ForeignVision):
+        if model.sizes.max_len > MOST_TOKENS:
+            raise WeightsFileError(f"{title} makes {model.sizes.max_len} tokens of a picture; {MOST_TOKENS} are drawn")
+        model.album = PICTURES
+    if isinstance(model, ForeignSound):
+        model.album = SOUNDS
     model.name = title
     model.facts |= {"model": title, **foreign.revision_of(name)}
     return model
@@ -208,7 +209,7 @@ def tokens(settings: Settings) -> list[str]:
 def picture(settings: Settings) -> Picture:
     """The picture of these settings, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
     model = model_of(settings)
-    count = len(model.tokenize(settings.text)[1])
+    count = passed(model, settings.text)
     with turn(count, models.heads(model)):
         start = time.perf_counter()
         run = with_nobody(settings.run(model))
@@ -242,8 +243,14 @@ def both(one: Settings, other: Settings) -> tuple[Picture, Picture]:
 
 def _takes_one_thread(settings: Settings) -> bool:
     model = model_of(settings)
-    threads = threads_for(len(model.tokenize(settings.text)[1]), models.heads(model))
+    threads = threads_for(passed(model, settings.text), models.heads(model))
     return model.device.type == "cpu" and threads == 1
+
+
+def passed(model: Model, text: str) -> int:
+    """How many tokens a pass over a text has, the silence behind a sound with them."""
+    count = len(model.tokenize(text)[1])
+    return model.hearing.whole or count if isinstance(model, ForeignSound) else count
 
 
 def _packed_key(picture: Picture, layer: int) -> Hashable:

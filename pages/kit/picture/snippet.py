@@ -124,7 +124,7 @@ def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     if len(whole) > 100:
         whole = "\n".join([f"{name} = model.run(", *(f"    {one}," for one in given), ")"])
     # numbers of another count of threads differ in their last digit
-    threads = threads_for(len(model.tokenize(settings.text)[1]), models.heads(model))
+    threads = threads_for(pictures.passed(model, settings.text), models.heads(model))
     set_up = f"torch.set_num_threads({threads})  # as on the page"
     if file:
         set_up = f'from pathlib import Path\n\n{model.reads} = Path("{file}")  # give the path of its file\n{set_up}'
