@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -161,6 +162,11 @@ def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
     expect(page.locator("#headlight-bar")).to_be_hidden()
     main = page.locator("[data-testid='stMain']")
     assert main.evaluate("main => main.scrollHeight <= main.clientHeight"), "nothing is left behind a scroll"
+    width = page.evaluate("innerWidth * getComputedStyle(document.documentElement).zoom")
+    assert width == pytest.approx(718, abs=1), "as on the screen, and as wide as a sheet of A4 between its margins"
+    expect(explore.view.locator(".large .map .over")).to_be_hidden()  # it would come out white
+    expect(explore.view.locator(".large .map canvas:not(.over)")).to_be_visible()
+    expect(explore.view.locator(".all-heads")).to_be_hidden()
     assert re.search(rb"/Type\s*/Page\b", page.pdf(format="A4"))
     page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")

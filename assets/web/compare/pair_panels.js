@@ -237,10 +237,11 @@ export class PairPanels {
     const narrowest = Math.min(...seen.map(({ element, map }) => element.clientWidth - map.beside));
     const { element, map } = this.panels[n].map;
     const width = Math.min(narrowest + map.beside, element.clientWidth);
-    if (view.alone) return { width: narrowest + map.beside, height: heightLeft(element) - BENEATH * rem() };
-    if (view.foot.isOn) return { width, height: view.foot.heightOver(element) - UNDER * rem() };
+    const labels = view.narrow ? undefined : view.picture.tokens; // of the difference, which has the words of both
+    if (view.alone) return { width: narrowest + map.beside, height: heightLeft(element) - BENEATH * rem(), labels };
+    if (view.foot.isOn) return { width, height: view.foot.heightOver(element) - UNDER * rem(), labels };
     const [lowest, around] = view.narrow ? [260, 330] : [LOWEST, ROUND];
-    return { width, height: Math.max(lowest, Math.min(560, window.innerHeight - around)) };
+    return { width, height: Math.max(lowest, Math.min(560, window.innerHeight - around)), labels };
   }
 
   /** @param {HTMLElement} legend @param {BigMap} map @param {Inks} colours */

@@ -103,6 +103,7 @@ export class Explore extends PlaceView {
     this.figures = new Figures(() => this.askComparison());
     this.cutText = button("cut it to what fits", () => this.model.retype([...this.text].slice(0, this.fits).join("")), {
       hidden: "",
+      class: "cut",
     });
     this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
     const { notices: said, status, pieces } = this.parts;

@@ -16,9 +16,19 @@ import { tellAddress } from "../link/way.js";
 /** @typedef {import("./pickers.js").Option} Option */
 /** @typedef {import("../base/messages.js").House} House */
 
-// whoever asks to print: ink on white
-addEventListener("beforeprint", () => drawViews("light"));
-addEventListener("afterprint", () => drawViews());
+const PAPER = 718; // pixels of a sheet's width, A4 upright, between its margins
+
+// whoever asks to print: ink on white, and as on the screen, since no view measures itself anew for the paper
+addEventListener("beforeprint", () => {
+  const { style } = document.documentElement;
+  style.setProperty("--paper", String(Math.min(1, PAPER / innerWidth)));
+  style.setProperty("--window", `${innerHeight}px`);
+  drawViews("light");
+});
+addEventListener("afterprint", () => {
+  document.documentElement.style.removeProperty("--window");
+  drawViews();
+});
 
 const OURS = ["big", "learn", "film"]; // keys that no script writes
 

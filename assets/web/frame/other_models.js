@@ -87,7 +87,7 @@ export class OtherModels {
       h(
         "p",
         {},
-        "load_model opens the folder of any text model of transformers, and of most vision transformers; watch reads any module of torch.",
+        "load_model opens the folder of any text model of transformers, and of most models of pictures and speech; watch reads any module of torch.",
       ),
       h("pre", {}, OWN_CODE),
     );

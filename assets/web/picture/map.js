@@ -13,7 +13,9 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
-/** @typedef {{width: number, height: number}} Room */
+/** `labels`: of a map beside it, as wide as whose labels its own are taken, so that the rows of both line up.
+ * @typedef {{width: number, height: number, labels?: string[]}} Room
+ */
 /** @typedef {{pick(row: number, key: number | null, adds?: boolean): void, hover(text: string | null, at: Place | null): void}} Actions */
 /**
  * @typedef {object} MapPicture
@@ -190,8 +192,9 @@ export class BigMap {
     const widthsOf = (/** @type {string[]} */ all) => all.map((token) => MEASURE.measureText(clip(token)).width);
     const widths = widthsOf(this.visible);
     const above = this.seen === this.visible ? widths : widthsOf(this.seen);
-    this.left = Math.max(20, ...widths) + 12;
-    this.top = Math.max(20, ...above) * Math.sin(LEAN) + 16;
+    const beside = Math.max(20, ...widthsOf(room.labels ?? []));
+    this.left = Math.max(beside, ...widths) + 12;
+    this.top = Math.max(beside, ...above) * Math.sin(LEAN) + 16;
     this.right = Math.max(6, (above.at(-1) ?? 0) * Math.cos(LEAN) - 4) + this.beside;
     const [width, height] = [room.width - this.left - this.right, room.height - this.top - 4];
     const least = 60 / Math.max(rows, columns); // pixels of a cell
