@@ -23,6 +23,8 @@ _SHEET = re.compile(r'^import (\w+) from "(\.{1,2}/[\w./]+\.css)" with \{ type: 
 _EXPORT = re.compile(r"^export ((?:async )?function\*?|class|const) ([\w$]+)", re.MULTILINE)
 _LEFT = re.compile(r"^(import|export)\b.*", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(//[^\n]*|/\*(?:(?!\*/).)*\*/[ \t]*)\n", re.MULTILINE | re.DOTALL)
+_CAST = re.compile(r"/\*\* @(?:type|param) [^\n]*?\*/ ?")
+_IN_SHEET = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
 _BEGINNING = """\
 const once = (make) => {
   let made;
@@ -86,10 +88,10 @@ def _bundle(entries: Iterable[str], text_of: Callable[[str], str]) -> str:
 def _block(name: str, text: str) -> str:
     """A module as a function that gives what it exports, a style sheet as one that gives it; made once."""
     if name.endswith(".css"):
-        return f"const {_place(name)} = once(() => sheet({json.dumps(text)}));\n"
+        return f"const {_place(name)} = once(() => sheet({json.dumps(_IN_SHEET.sub('', text))}));\n"
     own = _NAMES.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {_import(name, found[2])}", text)
     own = _SHEET.sub(lambda found: f"const {found[1]} = {_import(name, found[2])}", own)
-    own = _EXPORT.sub(r"\1 \2", _COMMENT.sub("", own))
+    own = _EXPORT.sub(r"\1 \2", _CAST.sub("", _COMMENT.sub("", own)))
     own = own.replace("import.meta.url", f'new URL("{name}", import.meta.url)')
     left = _LEFT.search(own)
     if left:

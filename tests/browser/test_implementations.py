@@ -73,8 +73,10 @@ def a_second_visitor_waits_until_the_first_has_stopped_his_race(
     expect(other.page.get_by_text("Waiting: 1 measurement comes first")).to_be_visible()
     implementations.button("Stop").click()
     expect(implementations.button("Start")).to_be_enabled()
-    expect(implementations.page.locator(".sheet .notices p", has_text=re.compile("^Stopped after"))).to_be_visible()
-    expect(implementations.page.locator(".js-plotly-plot")).to_have_count(0)
+    stopped = implementations.page.locator(".sheet .notices p", has_text=re.compile("^Stopped after"))
+    expect(stopped).to_be_visible()
+    charts = 0 if "results for 0 of" in stopped.inner_text() else 2  # a slow machine has finished a length meanwhile
+    expect(implementations.page.locator(".js-plotly-plot")).to_have_count(charts)
     runs_to_its_chart_and_table(other)
 
 

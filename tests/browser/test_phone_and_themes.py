@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from pages.kit.draw.pages import PAGES
 
-from .conftest import NewTab
+from .conftest import NewPage, NewTab
 from .expected import written
 from .explore_page import Explore
 from .measures import scrolls_sideways
@@ -104,3 +105,39 @@ def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
     explore.page.keyboard.press("p")
     explore.wait_for_query(big=None)
     expect(explore.view.locator(".all-heads")).to_be_visible()
+
+
+SYSTEM = """name => {
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.cssText = `forced-color-adjust: none; color: ${name}`;
+  const said = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  probe.remove();
+  return said;
+}"""
+PIXELS = """(canvas, places) => {
+  const { left, top, width } = canvas.getBoundingClientRect();
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height); // read once
+  const ratio = canvas.width / width;
+  const at = ([x, y]) => 4 * (Math.round((y - top) * ratio) * canvas.width + Math.round((x - left) * ratio));
+  return places.map((place) => [...data.subarray(at(place), at(place) + 3)]);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_where_the_system_chooses_the_colours_maps_have_them_too(new_page: NewPage, scheme: str) -> None:
+    explore = new_page(Explore, forced_colors="active", color_scheme=scheme).open(s="how are you", at="0.2")
+    page = explore.page
+    ink, ground = (page.evaluate(SYSTEM, name) for name in ("CanvasText", "Canvas"))
+    assert ink != ground
+    canvas = explore.view.locator(".large .map canvas").first
+    run = explore.shows("how are you")
+    weights = run.weights[0, 2]
+    cells = [(3, 2), (1, 4)]
+    assert [float(weights[cell]) for cell in cells] == pytest.approx([1, 0], abs=0.002)
+    boxes = [explore.box_of(explore.cell, *cell) for cell in cells]
+    found = canvas.evaluate(PIXELS, [[left + width / 8, top + height / 8] for left, top, width, height in boxes])
+    assert found == [pytest.approx(colour, abs=12) for colour in (ink, ground)]
+    pressed, other = (explore.button(name) for name in ("map", "table"))
+    grounds = [one.evaluate("one => getComputedStyle(one).backgroundColor") for one in (pressed, other)]
+    assert grounds[0] != grounds[1]
+    assert explore.theme == ("dark" if sum(ground) < 380 else "light")

@@ -43,7 +43,8 @@ def test_the_script_mounts_the_view_and_knows_nothing_of_what_it_shows() -> None
     app = app_at("explore", s="how are you", at="2.3", mask="causal").run()
     told = told_to(component(app, "maps"))
     assert set(told) == {"visit", "heard", "own"}
-    assert (told["heard"], told["own"]) == (0, ""), "nor of what it is told, but a picture that was brought"
+    assert told["heard"] == 0
+    assert told["own"] == {"picture": "", "sound": ""}, "nor of what it is told, but a file that was brought"
     assert "how are you" not in str(app.session_state.to_dict())
 
 

@@ -187,7 +187,7 @@ def test_a_phone_is_refused_in_its_language() -> None:
 
 def test_whatever_a_phone_may_hear_is_there_in_both_languages() -> None:
     told = [one for one in vars(refusals).values() if isinstance(one, refusals.Bilingual)]
-    assert len(told) == 13
+    assert len(told) == 15
     for one in told:
         assert one.german != one.english
         assert one.german.count("{}") == one.english.count("{}")

@@ -6,10 +6,23 @@
 /** @typedef {[number, number, number]} Rgb */
 /** @typedef {{size: number, bytes: Uint8Array}} Bytes a map of so many rows, one byte a cell */
 
+/** True where the visitor's system chooses all colours: then a map goes from its ground to its ink. */
+const FORCED = globalThis.matchMedia?.("(forced-colors: active)").matches ?? false;
+const SYSTEM = FORCED ? ["Canvas", "CanvasText"].map(hexOf) : null;
 const STOPS = {
-  dark: ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
-  light: ["#FFFFFF", "#FDEFD0", "#F6C560", "#DB8A1E", "#A34A06", "#4A1D02"],
+  dark: SYSTEM ?? ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
+  light: SYSTEM ?? ["#FFFFFF", "#FDEFD0", "#F6C560", "#DB8A1E", "#A34A06", "#4A1D02"],
 };
+
+/** A colour of CSS as "#f6b73c", whatever shines through it; black for what is none. @param {string} css */
+function hexOf(css) {
+  const probe = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+  probe.fillStyle = "#000";
+  probe.fillStyle = css;
+  probe.fillRect(0, 0, 1, 1);
+  const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
+  return `#${((r << 16) | (g << 8) | b).toString(16).padStart(6, "0")}`;
+}
 
 /** @param {string} hex "#F6B73C" @returns {Rgb} */
 export const rgb = (hex) => [
@@ -115,9 +128,8 @@ export const inkOnSigned = (colour) => (brightness(colour) > 125 ? "#0B0F19" : "
 
 /** "light" or "dark": what the page's background is. @param {Element} element @returns {Theme} */
 export function themeOf(element) {
-  const probe = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-  probe.fillStyle = getComputedStyle(element).getPropertyValue("--st-background-color").trim() || "#000";
-  return brightness(rgb(probe.fillStyle)) > 128 ? "light" : "dark";
+  const ground = SYSTEM?.[0] ?? hexOf(getComputedStyle(element).getPropertyValue("--st-background-color").trim());
+  return brightness(rgb(ground)) > 128 ? "light" : "dark";
 }
 
 /** @typedef {ReturnType<typeof inks>} Inks */
@@ -125,7 +137,10 @@ export function themeOf(element) {
 /** Everything that the canvases paint with, read from the page. @param {Element} element */
 export function inks(element) {
   const style = getComputedStyle(element);
-  const read = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+  const read = (/** @type {string} */ name) => {
+    const said = style.getPropertyValue(name).trim();
+    return FORCED ? hexOf(said) : said; // "CanvasText" is a colour too
+  };
   return {
     text: read("--ink"),
     muted: read("--muted"),
@@ -138,7 +153,7 @@ export function inks(element) {
     less: read("--less"),
     none: read("--none"),
     more: read("--more"),
-    mono: read("--mono"),
+    mono: style.getPropertyValue("--mono").trim(),
     sans: style.fontFamily,
   };
 }
