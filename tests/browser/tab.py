@@ -41,6 +41,7 @@ FOCUSED = """() => {
 # The place of a cell of a grid, in pixels of the page, from the one cell that is there; −1 is a label. From the styles:
 # a rectangle's sizes are rounded to 1/64 pixel, which adds up over hundreds of cells.
 CELL = """(cell, [row, column]) => {
+  if (!cell.isConnected) return null; // it has just handed its place on to another one
   const grid = cell.closest('[role="grid"]');
   grid.scrollIntoView({ block: "center", behavior: "instant" });
   const [box, place] = [grid.getBoundingClientRect(), cell.style];
@@ -157,7 +158,9 @@ class Tab:
 
     def box_of(self, cell: Locator, row: int, column: int) -> tuple[float, float, float, float]:
         """Left, top, width and height of a cell of a grid, given the cell of it that stands there."""
-        left, top, width, height = cell.evaluate(CELL, [row, column])
+        while (found := cell.evaluate(CELL, [row, column])) is None:
+            pass
+        left, top, width, height = found
         return left, top, width, height
 
     def middle(self, cell: Locator, row: int, column: int) -> tuple[float, float]:

@@ -102,6 +102,8 @@ export class GridCell {
   constructor() {
     this.element = h("div", { class: "cell", role: "gridcell", tabindex: "0" });
     this.row = h("div", { role: "row" }, this.element);
+    this.at = ""; // where it stands
+    this.former = /** @type {Element | null} */ (null); // the row of the one before
   }
 
   /** @param {string} name of the grid @param {Place} size rows and columns of it @param {Place} at
@@ -109,6 +111,13 @@ export class GridCell {
    * @param {{left: number, top: number, width: number, height: number}} box pixels
    */
   put(grid, name, size, at, text, box) {
+    const { row, element } = this;
+    const passes = this.at !== String(at) && element.matches(":focus");
+    this.at = String(at);
+    if (passes) {
+      this.row = /** @type {HTMLDivElement} */ (row.cloneNode(true));
+      this.element = /** @type {HTMLDivElement} */ (this.row.firstElementChild);
+    } else if (text !== element.getAttribute("aria-label")) this.forget();
     setAttribute(grid, "aria-label", name);
     setAttribute(grid, "aria-rowcount", size[0]);
     setAttribute(grid, "aria-colcount", size[1]);
@@ -116,5 +125,27 @@ export class GridCell {
     setAttribute(this.element, "aria-colindex", at[1] + 1);
     setAttribute(this.element, "aria-label", text);
     for (const [side, pixels] of Object.entries(box)) this.element.style.setProperty(side, `${pixels}px`);
+    if (passes) this.pass(row, element);
+  }
+
+  /** Gives the focus to another cell: a screen reader says what gets it, and nothing of what moves with it or goes.
+   * @param {Element} row @param {HTMLElement} before that had it, and stays until the next one gets it
+   */
+  pass(row, before) {
+    const { onkeydown, onfocus, onblur } = before;
+    before.onblur = null; // the grid is not left
+    row.before(this.row);
+    this.element.focus({ preventScroll: true });
+    Object.assign(this.element, { onkeydown, onfocus, onblur });
+    this.forget();
+    this.former = row;
+    setAttribute(before, "class", "former");
+    setAttribute(before, "tabindex", "-1");
+  }
+
+  /** What the one before said holds no more. */
+  forget() {
+    this.former?.remove();
+    this.former = null;
   }
 }

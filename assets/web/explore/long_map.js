@@ -290,6 +290,7 @@ export class LongMap extends BigMap {
     this.moveWindow(including(this.window, n, to));
     const at = /** @type {[number, number]} */ ([to[0] - this.window.row, to[1] - this.window.column]);
     this.active = at;
+    this.cell.at = ""; // the window may have moved, and not the cell in it
     this.again();
     this.moveTo(at);
   }
