@@ -18,7 +18,7 @@ def show(view: View) -> None:
     """The control and the view, which is told the names of what was brought."""
     with st.container(key="own_file"):
         if kind := st.session_state.get(READS):
-            most = ALBUMS[kind].megabytes
+            most = min(ALBUMS[kind].megabytes, st.get_option("server.maxUploadSize"))  # no server takes more
             asks = f"A {kind} of your own: {FORMATS[kind]}, at most {most} MB; it stays in this visit"
             widgets.file(asks, ENDINGS[kind], f"{kind}_file", most, lambda content: take(kind, content))
             sentence = st.session_state.get(TOLD, "")

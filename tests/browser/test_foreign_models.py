@@ -157,6 +157,15 @@ def test_a_picture_and_its_patches(explore: Explore) -> None:
     written = float(str(patches.nth(0).get_attribute("title")).removeprefix("row 0, column 0: "))
     assert abs(written - float(str(cell.text_content()))) <= 0.005
     explore.button("map").click()
+    page.keyboard.press("p")
+    explore.wait_for_query(big="true")
+    shown, grid = view.locator(".board .picture").bounding_box(), view.locator(".large .map").bounding_box()
+    assert shown is not None
+    assert grid is not None
+    assert shown["x"] >= grid["x"] + grid["width"], "beside the map"
+    assert shown["y"] + shown["height"] <= 900
+    page.keyboard.press("p")
+    explore.wait_for_query(big=None)
     findings = Findings(explore)
     findings.look("a picture")
     assert not findings.lines, "\n".join(findings.lines)
@@ -201,6 +210,12 @@ def test_a_sound_and_its_moments(explore: Explore, common_folder: Path) -> None:
     shares = view.locator(".wave g rect:not(.place)").evaluate_all(SHARES)
     assert shares == pytest.approx((100 * (row / row.max()).sqrt()).tolist(), abs=0.01)
     assert view.locator("audio").evaluate(DURATION) == pytest.approx(1.5)
+    page.keyboard.press("p")
+    explore.wait_for_query(big="true")
+    expect(moments).to_be_visible()
+    expect(view.get_by_role("heading", level=1)).to_be_hidden()
+    page.keyboard.press("p")
+    explore.wait_for_query(big=None)
     file = page.locator(".st-key-own_file input[type=file]")
     file.set_input_files({"name": "a.wav", "mimeType": "audio/wav", "buffer": sounds.file()})
     own = view.get_by_role("button", name="your own sound")

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from pages.kit.picture.settings import Settings
 
-from .held import holds_back, say
+from .held import begins_with_its_picture, holds_back, say
 from .masks_page import WORDS, Masks
 from .tab import TWO_FRAMES
 from .test_masks import check_weights, painting
@@ -130,8 +130,7 @@ def strokes_faster_than_their_answers_and_one_that_goes_on_are_not_lost(masks: M
 
 def test_what_is_painted_on_the_first_picture_is_kept(masks: Masks) -> None:
     holds_back(masks, from_the_start=True)
-    masks.page.goto(f"{masks.url}/masks?s=can+you+can+that&at=0.3", wait_until="commit")
-    masks.page.wait_for_selector("#headlight-early", state="attached")
+    begins_with_its_picture(masks, f"{masks.url}/masks?s=can+you+can+that&at=0.3")
     masks.click(1, 2)
     expect(masks.counted).to_have_text("1 of 36 blocked")
     say(masks)

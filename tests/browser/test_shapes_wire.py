@@ -7,7 +7,7 @@ from playwright.sync_api import Route, expect
 from pages.kit.picture.settings import Settings
 
 from .expected import TIRED
-from .held import hold, holds_back, say
+from .held import begins_with_its_picture, hold, holds_back, say
 from .shapes_page import Shapes, check_readout, check_side, listed, read, step_of, steps_of
 
 
@@ -108,8 +108,7 @@ def test_fast_steps_through_a_long_text_ask_for_few_and_show_the_last(shapes: Sh
 def test_a_step_chosen_on_the_first_picture_is_kept(shapes: Shapes) -> None:
     """The page begins with the numbers of one step; those of another are asked for before the script is there."""
     holds_back(shapes, from_the_start=True)
-    shapes.page.goto(f"{shapes.url}/shapes?step=weights&at=3.1.10.2", wait_until="commit")
-    shapes.page.wait_for_selector("#headlight-early", state="attached")
+    begins_with_its_picture(shapes, f"{shapes.url}/shapes?step=weights&at=3.1.10.2")
     shapes.drawn("weights")
     check_side(shapes.says(), "efficient", step_of("efficient", "weights"))
     check_readout(shapes.readout(), "weights", (0, 1, 10, 2))

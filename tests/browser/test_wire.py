@@ -13,7 +13,7 @@ from .by_hand_page import ByHand
 from .conftest import NewTab
 from .expected import TIRED, largest
 from .explore_page import Explore
-from .held import holds_back, say
+from .held import begins_with_its_picture, holds_back, say
 
 # Answers of the wire that come late and cross each other, or do not come: by the visitor's own dice, always the same.
 BAD_NETWORK = """
@@ -222,8 +222,7 @@ def test_the_first_picture_stands_on_a_phone_too(new_phone: NewTab) -> None:
 
 def test_what_is_typed_into_the_first_picture_is_kept(explore: Explore) -> None:
     holds_back(explore, from_the_start=True)
-    explore.page.goto(explore.url, wait_until="commit")
-    explore.page.wait_for_selector("#headlight-early", state="attached")
+    begins_with_its_picture(explore, explore.url)
     explore.box.click()
     explore.page.keyboard.press("End")
     explore.page.keyboard.type(" now")

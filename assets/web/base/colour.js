@@ -6,13 +6,14 @@
 /** @typedef {[number, number, number]} Rgb */
 /** @typedef {{size: number, bytes: Uint8Array}} Bytes a map of so many rows, one byte a cell */
 
+const OWN = {
+  dark: ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
+  light: ["#FFFFFF", "#FDEFD0", "#F6C560", "#DB8A1E", "#A34A06", "#4A1D02"],
+};
 /** True where the visitor's system chooses all colours: then a map goes from its ground to its ink. */
 const FORCED = globalThis.matchMedia?.("(forced-colors: active)").matches ?? false;
 const SYSTEM = FORCED ? ["Canvas", "CanvasText"].map(hexOf) : null;
-const STOPS = {
-  dark: SYSTEM ?? ["#11182A", "#2A1D12", "#6B3F0B", "#C07A14", "#F6B73C", "#FFF4DC"],
-  light: SYSTEM ?? ["#FFFFFF", "#FDEFD0", "#F6C560", "#DB8A1E", "#A34A06", "#4A1D02"],
-};
+const STOPS = SYSTEM ? { dark: SYSTEM, light: SYSTEM } : OWN;
 
 /** A colour of CSS as "#f6b73c", whatever shines through it; black for what is none. @param {string} css */
 function hexOf(css) {

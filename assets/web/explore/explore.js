@@ -406,6 +406,7 @@ export class Explore extends PlaceView {
     this.heads.draw(colours);
     this.shared.hidden = !(picture.kv && picture.kv < maps.heads);
     this.wait(!fits); // until the numbers of this head have come, those of another one must not stand here
+    this.given.draw(); // first: it decides what room is left
     this.foot.draw();
     this.focus.draw(colours);
     this.pinned.draw(colours);
@@ -414,7 +415,6 @@ export class Explore extends PlaceView {
     this.tiles.draw(colours);
     this.steps.draw();
     this.recorded.draw();
-    this.given.draw();
     this.next.draw();
     this.drawFigures();
     setText(this.parts.pieces, picture.pieces.join(" "));

@@ -75,7 +75,8 @@ export class Given {
     this.element.hidden = !kind;
     for (const [own, board] of Object.entries(this.boards)) board.element.hidden = own !== kind;
     this.player.hidden = kind !== "sound";
-    view.box.element.hidden = Boolean(kind);
+    view.box.element.hidden = Boolean(kind) && !view.projector; // there it is the bar at the foot
+    view.box.element.toggleAttribute("data-given", Boolean(kind));
     view.bar.chips.hidden = this.rows !== "words";
     const host = view.root instanceof ShadowRoot ? view.root.host : view.root;
     host.toggleAttribute("data-given", Boolean(kind)); // the page hides its own question, and shows the control for a file
@@ -84,7 +85,7 @@ export class Given {
     if (undo.parentElement !== home) home.prepend(undo);
     if (!kind) return;
     const { element } = this.boards[kind];
-    const place = kind === "sound" || view.narrow || view.look.all ? this.element : view.allHeads;
+    const place = this.placeOf(kind);
     if (element.parentElement !== place) place.insertBefore(element, place === this.element ? null : place.firstChild);
     this.askForFiles(kind);
     setText(this.question, SAYS[kind].question);
@@ -104,6 +105,13 @@ export class Given {
     for (const [key, value] of Object.entries({ model: view.modelName, dev: view.deviceName, s: typed }))
       put(file, key, value);
     this.boards[kind].draw({ name, file, row: at.row, weights: rowOf(weights, at.row, maps.n), isNew });
+  }
+
+  /** Where its board stands: a wave over the map, a picture before the heads, and in the projector beside the map. @param {Kind} kind */
+  placeOf(kind) {
+    const { narrow, projector, look, element, allHeads } = this.view;
+    if (kind === "picture" && projector && !narrow) return element;
+    return kind === "sound" || narrow || look.all ? this.element : allHeads;
   }
 
   /** The control for a file comes when the first of its kind is shown: no other page waits for it. @param {Kind} kind */
