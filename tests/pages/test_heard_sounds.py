@@ -6,7 +6,6 @@ import io
 import wave
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -21,13 +20,13 @@ from pages.kit.jobs import visitor
 from pages.kit.picture import album, foreign, mask_codec, models, pictures
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.snippet import snippet
-from pages.kit.server import public, store
+from pages.kit.server import store
 from pages.kit.wire import routes
 from tests import hub_cache
 from tests.core import sounds
 from tests.hub_cache import name_of
 
-from .conftest import unpacked
+from .given_models import header, query, sit_at
 
 WAVE, WHISPER = name_of("wav2vec2"), name_of("whisper")
 VOWELS, TONE = album.SOUNDS
@@ -40,20 +39,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process is at the machine whose cache that is."""
-    monkeypatch.setenv("HF_HOME", str(home))
-    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
-    monkeypatch.setattr(public, "is_local", lambda: not public.is_public())
-
-
-def query(model: str, **more: Any) -> bytes:
-    return urlencode({"model": model, **more}, doseq=True).encode()
-
-
-def header(packed: bytes) -> dict[str, Any]:
-    """Of a message, or of the first of those in it."""
-    said, body = unpacked(packed)
-    return header(body[: said["parts"][0]]) if "parts" in said else said
+    sit_at(home, monkeypatch)
 
 
 def sound(model: str, **more: Any) -> dict[str, Any]:

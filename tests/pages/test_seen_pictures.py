@@ -6,7 +6,6 @@ import io
 import struct
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -28,7 +27,8 @@ from tests import hub_cache
 from tests.core import pictures as files
 from tests.hub_cache import name_of
 
-from .conftest import app_at, unpacked
+from .conftest import app_at
+from .given_models import header, query, sit_at
 
 VIT, DINO = name_of("vit"), name_of("dinov2_with_registers")
 BALL, DOT = album.PICTURES
@@ -41,20 +41,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process is at the machine whose cache that is."""
-    monkeypatch.setenv("HF_HOME", str(home))
-    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
-    monkeypatch.setattr(public, "is_local", lambda: not public.is_public())
-
-
-def query(model: str, **more: Any) -> bytes:
-    return urlencode({"model": model, **more}, doseq=True).encode()
-
-
-def header(packed: bytes) -> dict[str, Any]:
-    """Of a message, or of the first of those in it."""
-    said, body = unpacked(packed)
-    return header(body[: said["parts"][0]]) if "parts" in said else said
+    sit_at(home, monkeypatch)
 
 
 def picture(model: str, **more: Any) -> dict[str, Any]:

@@ -104,7 +104,8 @@ export class Given {
     const file = new URLSearchParams();
     for (const [key, value] of Object.entries({ model: view.modelName, dev: view.deviceName, s: typed }))
       put(file, key, value);
-    this.boards[kind].draw({ name, file, row: at.row, weights: rowOf(weights, at.row, maps.n), isNew });
+    const keys = maps.columns ?? maps.tokens;
+    this.boards[kind].draw({ name, file, row: at.row, weights: rowOf(weights, at.row, keys.length), isNew });
   }
 
   /** Where its board stands: a wave over the map, a picture before the heads, and in the projector beside the map. @param {Kind} kind */

@@ -2,6 +2,7 @@
 // listen. A press, or the arrows, choose the row of a moment; where the rows are words, its column.
 
 import { div, h, setAttribute, setText, svg, urlOf } from "../base/dom.js";
+import { walked } from "../base/grid_keys.js";
 import { number, ranked } from "../base/words.js";
 
 const SHOWS =
@@ -14,15 +15,6 @@ const HOW = {
 };
 const HEIGHT = 64;
 const LEAST = 2; // pixels of a moment of silence
-const FAR = 10; // moments that Page Up and Page Down go on
-const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: FAR, PageDown: -FAR };
-
-/** How far along the sound of so many moments a key leads, or null. @param {string} key @param {number} now @param {number} count */
-export function walked(key, now, count) {
-  const to =
-    key === "Home" ? 0 : key === "End" ? count - 1 : now + (STEPS[/** @type {"PageUp"} */ (key)] ?? Number.NaN);
-  return Number.isNaN(to) ? null : Math.max(0, Math.min(count - 1, to));
-}
 
 /** The bars of a wave, one a moment: from where and how high, in pixels. @param {[number, number][]} wave lowest and highest, −1 to 1 */
 export function bars(wave) {
@@ -51,10 +43,10 @@ export class SoundBoard {
       this.go(Math.min(this.count - 1, Math.floor(((clientX - left) / width) * this.count)));
     });
     this.slider.addEventListener("keydown", (event) => {
-      const to = walked(event.key, this.now ?? 0, this.count);
-      if (to === null || this.view.picture.group === "decoder") return;
+      const to = walked(event, [0, this.now ?? 0], [0, 0], [0, this.count - 1]);
+      if (!to || this.view.picture.group === "decoder") return;
       event.preventDefault();
-      this.go(to);
+      this.go(to[1]);
     });
   }
 
@@ -85,7 +77,7 @@ export class SoundBoard {
     if (!isNew || !heard) return;
     const { seconds, wave } = heard;
     const isLookedAt = group !== "decoder";
-    const most = Math.max(...weights);
+    const most = Math.max(...weights.subarray(0, wave.length)) || 1; // of a moment: the silence behind them may have more
     setAttribute(this.picture, "viewBox", `0 0 ${wave.length} ${HEIGHT}`);
     const moments = bars(wave).map(({ top, height }, at) => {
       const moment = /** @type {SVGElement} */ (svg("rect", { x: at, y: top, width: 1, height }));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { UnderWay } from "../../../assets/web/explore/under_way.js";
-import { bars, walked } from "../../../assets/web/explore/sound_board.js";
+import { bars } from "../../../assets/web/explore/sound_board.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/file_name.js";
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
@@ -331,7 +331,7 @@ test("a row put elsewhere half of what its cells changed", () => {
   assert.deepEqual(distancesOf(Float32Array.of(0.5, -0.5, 0, 0, 0.25, -0.25), 3), [0.5, 0.25]);
 });
 
-test("a sound is as high as its loudest sample, its silence a line, and keys walk in it without leaving it", () => {
+test("a sound is as high as its loudest sample, and its silence a line", () => {
   const wave = /** @type {[number, number][]} */ ([
     [-0.5, 0.5],
     [0, 0.25],
@@ -343,7 +343,4 @@ test("a sound is as high as its loudest sample, its silence a line, and keys wal
     { top: 31, height: 2 },
   ]);
   assert.deepEqual(bars([[0, 0]]), [{ top: 31, height: 2 }]);
-  const from = (/** @type {number} */ now, /** @type {string[]} */ ...keys) => keys.map((key) => walked(key, now, 30));
-  assert.deepEqual(from(5, "ArrowRight", "ArrowLeft", "PageUp", "PageDown", "Home", "End"), [6, 4, 15, 0, 0, 29]);
-  assert.deepEqual(from(29, "ArrowUp", "x", "Tab"), [29, null, null]);
 });
