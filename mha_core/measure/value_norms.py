@@ -13,6 +13,7 @@ from ..models.block import AttentionBlock
 from ..models.model import Model
 from ..models.run import Run
 from ..models.stack import Stack
+from ..pretrained.foreign import ForeignModel
 
 
 def transformed_values(block: AttentionBlock, x: Tensor) -> Tensor:
@@ -24,9 +25,28 @@ def transformed_values(block: AttentionBlock, x: Tensor) -> Tensor:
     layer, weights = block.attention, block.attention.save()
     x = x if block.norm_after else block.attention_norm(x)
     v = F.linear(x, weights.v, weights.v_bias).view(len(x), layer.n_kv_heads, layer.d_head).transpose(0, 1)
-    of_heads = v.repeat_interleave(layer.n_heads // layer.n_kv_heads, dim=0)
-    found: Tensor = of_heads @ weights.o.T.view(layer.n_heads, layer.d_head, -1)
-    return found.detach()
+    return _through(v, weights.o.T, layer.n_heads)
+
+
+def _through(v: Tensor, o: Tensor, heads: int) -> Tensor:
+    """Values (kv heads, j, d) through Wᵒ (h·d, c) -> (h, j, c); heads that follow each other share values."""
+    of_heads = v.repeat_interleave(heads // len(v), dim=0)
+    return (of_heads @ o.reshape(heads, v.shape[-1], -1)).detach()
+
+
+def handed_over(model: Model, run: Run, layer: int) -> Tensor:
+    """f(x) of a layer of a run, (h, j, c), on the model's device.
+
+    Raises:
+        Unsupported: only the maps of this model are known here.
+    """
+    stack = getattr(model, "encoder", None)
+    if isinstance(stack, Stack):
+        return transformed_values(stack.block(layer), run.hidden[layer].to(stack.device))
+    if isinstance(model, ForeignModel) and run.values and "lengths" not in model.reasons:
+        o = model.output_matrix(layer)
+        return _through(run.values[layer].to(o.device), o, model.sizes.n_heads)
+    raise Unsupported(f"{model.name} is computed elsewhere: only its maps are known here, not its values")
 
 
 def handed_lengths(model: Model, run: Run) -> Tensor:
@@ -37,12 +57,8 @@ def handed_lengths(model: Model, run: Run) -> Tensor:
     Raises:
         Unsupported: only the maps of this model are known here.
     """
-    stack = getattr(model, "encoder", None)
-    if not isinstance(stack, Stack):
-        raise Unsupported(f"{model.name} is computed elsewhere: only its maps are known here, not its values")
-    x = run.hidden.to(stack.device)
-    values = (transformed_values(stack.block(layer), x[layer]) for layer in range(len(run.weights)))
-    return torch.stack([torch.linalg.vector_norm(own, dim=-1).float().cpu() for own in values])
+    values = (handed_over(model, run, layer) for layer in range(len(run.weights)))
+    return torch.stack([torch.linalg.vector_norm(own.float(), dim=-1).cpu() for own in values])
 
 
 def norm_shares(weights: Tensor, values: Tensor) -> Tensor:

@@ -60,7 +60,7 @@ class Model:
     Attributes:
         can: what of a run can be changed or asked for: "mask", "heads", "temperature", "values", "positions", "steps"
             (a traced layer) and "batch"; asking for another raises Unsupported.
-        reasons: of each that it cannot, why, in a sentence.
+        reasons: of each that it cannot, why, in a sentence; also of "lengths", how long what its tokens hand over is.
         groups: the kinds of attention in it, of "encoder", "decoder" and "cross"; `of` gives the model of one.
         group: the one whose maps, layers and heads this model's runs and `sizes` speak of.
         reads: "text", "picture" or "sound".

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..errors import HeadlightError, Unsupported
-from . import own_positions
+from . import output_matrices, own_positions
 from .seam import Call, mix
 from .wrapped import Answer, Wrapped
 
@@ -23,6 +23,7 @@ BY_TRANSFORMERS = "{} hands its maps out, but computes them outside the place wh
 NO_TEXT = "this model reads {}s, no sentences"
 NO_STEPS = "its layers are computed by transformers, line by line there is no record of them"
 NO_BATCH = "an encoder-decoder is run one text at a time here"
+NO_OUTPUT = "what its heads give goes on through no matrix of its own, so how much each hands over is not known"
 NO_PLACE = "its positions are not in a place of their own, from which they could be taken"
 
 
@@ -51,6 +52,7 @@ class Findings:
     Attributes:
         by_seam: its maps come through the seam; else the model hands them out itself.
         groups: by name, in order.
+        outputs: path of an attention -> name of the module with its matrix Wᵒ, see `output_matrices`.
         acts: where its positions act.
         can, reasons: as in `Model`.
         left_out: layers whose maps have another shape than most.
@@ -59,6 +61,7 @@ class Findings:
 
     by_seam: bool
     groups: dict[str, Group]
+    outputs: dict[str, str]
     acts: frozenset[str]
     can: frozenset[str]
     reasons: dict[str, str]
@@ -81,7 +84,9 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
     def run(**asked: Any) -> Answer:
         return wrapped.answer(ids, wrapped.request(**asked), target=target)
 
-    plain = run(keep=frozenset(("v", "mixed")))
+    request = wrapped.request(keep=frozenset(("v", "mixed")))
+    with output_matrices.watched(wrapped.module, request.calls) as outputs:
+        plain = wrapped.answer(ids, request, target=target)
     by_seam = bool(plain.calls)
     own = plain if by_seam else wrapped.answer(ids, wrapped.request(), target=target, attentions=True)
     calls = plain.calls if by_seam else [Call(group, maps, 0) for group, some in own.maps.items() for maps in some]
@@ -94,11 +99,13 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
     reasons = {"steps": NO_STEPS}
     moved = None
     if not by_seam:
-        reasons |= dict.fromkeys(("mask", "heads", "temperature", "values"), BY_TRANSFORMERS.format(name))
+        reasons |= dict.fromkeys(("mask", "heads", "temperature", "values", "lengths"), BY_TRANSFORMERS.format(name))
     else:
         for group, known in groups.items():
             reasons |= _changes(run, plain, group, known, sorted_calls[group])
             moved = _moved(plain, run, known) if moved is None else moved
+        if any(path not in outputs for known in groups.values() for path in known.paths):
+            reasons["lengths"] = NO_OUTPUT
         if not moved:
             reasons["heads"] = "its output is the same with all heads off"
     reasons |= _positions(run, plain, acts)
@@ -112,7 +119,7 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
     if not states:
         raise Unsupported(f"{name} gives no hidden states")
     left_out = len(calls) - sum(len(known.paths) for known in groups.values())
-    return Findings(by_seam, groups, acts, can, reasons, left_out, moved, states[-1][-1].shape[-1])
+    return Findings(by_seam, groups, outputs, acts, can, reasons, left_out, moved, states[-1][-1].shape[-1])
 
 
 def _by_group(calls: list[Call], lengths: tuple[int, int], by_seam: bool) -> dict[str, list[Call]]:

@@ -26,6 +26,7 @@ from .check import Findings, Group
 from .foreign_growth import grow
 from .foreign_runs import Pass, call_of_layer, runs
 from .foreign_tokens import Tokens
+from .output_matrices import matrix
 from .preprocessor import Named
 from .seam import Call
 from .wrapped import Wrapped
@@ -187,6 +188,11 @@ class ForeignModel(Model):
             values_off=values_off,
         )
         return runs(self, [rows], whole, replace(asked, all_logits=all_logits))[0]
+
+    def output_matrix(self, layer: int) -> Tensor:
+        """Wᵒ of a layer of this group, (h·d, c), on the model's device; `reasons` says where there is none."""
+        name = self.findings.outputs[self.known(self.group).paths[layer]]
+        return matrix(self.wrapped.module.get_submodule(name))
 
     def call_of_layer(
         self, text: str, layer: int, record: Iterable[str], **switches: Any

@@ -63,22 +63,36 @@ def runs(model: ForeignModel, coded: Sequence[tuple[list[str], list[int]]], ids:
     memory.require(needed, f"{longest} tokens of {model.name}", f"shorten the {what}")
     found = _answer(model, ids, asked)
     maps, states = _maps(model, found), found.hidden.get(model.group) or found.hidden[""]
+    values = [call.parts["v"] for call in _calls(model, found)]
     return [
-        _run(model, own, row, asked, found.logits, [one[row] for one in maps], [one[row] for one in states])
+        _run(
+            model,
+            own,
+            row,
+            asked,
+            found.logits,
+            [one[row] for one in maps],
+            [one[row] for one in states],
+            [one[row] for one in values],
+        )
         for row, own in enumerate(coded)
     ]
 
 
 def call_of_layer(model: ForeignModel, ids: Tensor, asked: Pass, layer: int) -> Call:
     """What passed the seam in one layer of the model's group, in a pass over ids (1, i)."""
-    calls = [call for call in _answer(model, ids, asked).calls if call.path in model.known(model.group).paths]
-    return calls[layer]
+    return _calls(model, _answer(model, ids, asked))[layer]
+
+
+def _calls(model: ForeignModel, found: Answer) -> list[Call]:
+    """What passed the seam in the model's group."""
+    return [call for call in found.calls if call.path in model.known(model.group).paths]
 
 
 def _answer(model: ForeignModel, ids: Tensor, asked: Pass) -> Answer:
     switches, device = asked.switches, model.device
     request = model.wrapped.request(
-        keep=asked.record,
+        keep=asked.record | {"v"},
         changed=frozenset(model.known(model.group).paths),
         allow=None if no_mask(switches.mask) else on(switches.allow, device),
         heads=on(switches.ablate.heads, device),
@@ -99,7 +113,7 @@ def _maps(model: ForeignModel, found: Answer) -> list[Tensor]:
     """(b, h, i, j) of every layer of the model's group."""
     known = model.known(model.group)
     if model.findings.by_seam:
-        return [call.weights for call in found.calls if call.path in known.paths]
+        return [call.weights for call in _calls(model, found)]
     maps = found.maps.get(model.group) or found.maps.get("", [])
     return [one for one in maps if one.shape[1] == known.heads]
 
@@ -112,6 +126,7 @@ def _run(
     logits: Tensor | None,
     maps: list[Tensor],
     states: list[Tensor],
+    values: list[Tensor],
 ) -> Run:
     tokens, ids = own
     known = model.known(model.group)
@@ -137,6 +152,7 @@ def _run(
         changes=asked.switches.changes(tokens, row, asked.columns),
         columns=asked.columns,
         nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks or asked.is_left_out else None,
+        values=tuple(one[:, :m] for one in values),
         paths=known.paths if model.findings.by_seam else (),
         patches=asked.patches,
         heard=asked.heard,

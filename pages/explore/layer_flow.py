@@ -11,7 +11,7 @@ from mha_core import Model
 from mha_core.errors import Unsupported
 from mha_core.measure.flow import Flow, flow
 from mha_core.measure.rollout import with_residual
-from mha_core.measure.value_norms import norm_shares, transformed_values
+from mha_core.measure.value_norms import handed_over, norm_shares
 from mha_core.models.inputs import heads_on, values_on
 from pages.kit.draw import numbers
 from pages.kit.draw.packing import pack_focus
@@ -86,7 +86,6 @@ def _mixing(settings: Settings, norm: bool) -> Mixing:
         raise Unsupported(NOT_SQUARE)
     if norm and (why := no_norm(model)):
         raise Unsupported(why)
-    stack = models.stack_of(model) if norm else None
     layers, _, n, _ = maps.shape
     heads, values = heads_on(settings.heads_off, model.sizes), values_on(settings.values_off, n)
     made = []
@@ -94,19 +93,15 @@ def _mixing(settings: Settings, norm: bool) -> Mixing:
         for layer in range(layers):
             own = maps[layer] if heads is None else maps[layer] * heads[layer, :, None, None]
             own = own if values is None else own * values[0]
-            if stack is None:
-                mixed = own.mean(dim=0)
-            else:
-                x = run.hidden[layer].to(stack.device)
-                mixed = norm_shares(own, transformed_values(stack.block(layer), x).cpu())
+            mixed = norm_shares(own, handed_over(model, run, layer)) if norm else own.mean(dim=0)
             made.append(with_residual(mixed).float())
     return Mixing(torch.stack(made), run.tokens)
 
 
 def no_norm(model: Model) -> str | None:
     """Why nothing is known of the values of a model's layers, None where they are."""
-    if models.stack_of(model) is None or "steps" not in model.can:
-        return f"Only the maps of this model are known here, not its values. {abilities.reason(model, 'steps')}"
+    if "lengths" in model.reasons:
+        return f"Only the maps of this model are known here, not its values. {abilities.reason(model, 'lengths')}"
     if _reads_another(model):
         return "Between the layers of this decoder stands attention to the other text: choose rollout."
     return None

@@ -103,7 +103,7 @@ class Request:
 
     def _value_lengths(self) -> list[float] | None:
         """Those of every key in the head in focus, (j,); None where they are not wanted, or nothing records them."""
-        if "values" not in self.look.switches or "steps" not in self.picture.model.can:
+        if "values" not in self.look.switches or "lengths" in self.picture.model.reasons:
             return None
         lengths: list[float] = value_lengths.lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
         return lengths

@@ -17,11 +17,13 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from mha_core.errors import HeadlightError
+from mha_core.heads.measures import value_share
 from mha_core.measure import rounding
 from mha_core.measure.channels import Channels
 from mha_core.measure.measures import largest_difference
+from mha_core.measure.value_norms import handed_lengths
+from pages.explore import heads_overview, pair_channels
 from pages.explore import message as explore
-from pages.explore import pair_channels
 from pages.explore.pins import parse_pin, pin_tail
 from pages.kit.picture import abilities, foreign, models, pictures, take_along
 from pages.kit.picture.link_query import LinkQuery
@@ -148,10 +150,18 @@ def test_channels_of_a_pair_that_a_mask_forbids_and_of_cooled_scores() -> None:
         assert (own.bias, float(layer.weights[1, row, key])) == (0, float(key == 0))
 
 
-def test_its_maps_can_be_followed_but_not_its_values() -> None:
+def test_its_maps_can_be_followed_and_its_values() -> None:
     assert explore.flow(query(name_of("gpt_oss"), view="flow"))
-    with pytest.raises(HeadlightError, match="not its values"):
-        explore.flow(query(name_of("gpt2"), view="flow.norm"))
+    assert explore.flow(query(name_of("gpt2"), view="flow")) != explore.flow(query(name_of("gpt2"), view="flow.norm"))
+    link = LinkQuery(query(name_of("gpt2")))
+    shown = pictures.picture(link.within()[0])
+    expected = value_share(shown.run.weights, handed_lengths(shown.model, shown.run))
+    table = heads_overview.table(link.within()[0], "")
+    at = next(place for place, name in enumerate(table.columns) if name.startswith("value-weighted"))
+    assert torch.equal(torch.as_tensor(table.values)[:, at], expected.flatten())
+    told = picture(name_of("gpt2"), look="values", at="1.2.3")["values"]
+    assert told == torch.linalg.vector_norm(shown.run.values[1][2], dim=-1).tolist()
+    assert picture(name_of("gpt2"))["values"] is None
     with pytest.raises(HeadlightError, match="from one text at another"):
         explore.flow(query(name_of("t5", "cross"), view="flow"))
 

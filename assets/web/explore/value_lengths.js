@@ -36,10 +36,10 @@ export class ValueLengths {
     const { look, picture, maps, at, model } = view;
     const { values } = picture;
     setAttribute(this.opener, "aria-pressed", String(look.values));
-    const { steps } = picture.fixed;
+    const { lengths } = picture.fixed;
     const isOther = view.mean.isOn || view.reading.isOn; // heads' values are different vectors, and so are those of pieces
-    this.opener.disabled = isOther || Boolean(steps) || picture.tile > 0;
-    setAttribute(this.opener, "title", steps ?? HANDED);
+    this.opener.disabled = isOther || Boolean(lengths) || picture.tile > 0;
+    setAttribute(this.opener, "title", lengths ?? HANDED);
     this.element.hidden = !look.values || isOther || !values;
     // what the row looks at stands in the table too, and how much is handed on is no longer told by weights alone
     this.element.parentElement?.toggleAttribute("data-values", !this.element.hidden);

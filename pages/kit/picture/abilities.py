@@ -12,9 +12,11 @@ TWO_TEXTS = "These maps look from one text at another, or at a sound; masks, and
 
 
 def fixed(model: Model) -> Mapping[str, str]:
-    """Key of a control, or "steps" and "batch" for what asks for them -> why it has no effect, in a sentence."""
+    """Key of a control, or "steps", "batch", "lengths" for what asks for them -> why it has no effect, in a sentence."""
     lacks = [ability for ability in (*CONTROLS, "steps", "batch") if ability not in model.can]
     found = {CONTROLS.get(ability, ability): reason(model, ability) for ability in lacks}
+    if "lengths" in model.reasons:
+        found["lengths"] = reason(model, "lengths")
     if "text" in model.reasons:
         found["s"] = reason(model, "text")
     if model.group == "cross":

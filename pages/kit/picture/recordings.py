@@ -54,7 +54,7 @@ class RecordedModel(Model):
     """A group of a recording in the place of a model: it reads steps, and can do nothing beside."""
 
     can = frozenset[str]()
-    reasons: Mapping[str, str] = dict.fromkeys((*EVERYTHING, "text"), WHY)
+    reasons: Mapping[str, str] = dict.fromkeys((*EVERYTHING, "lengths", "text"), WHY)
 
     def __init__(self, name: str, recording: Recording, group: int = 0) -> None:
         chosen = recording.groups[group]

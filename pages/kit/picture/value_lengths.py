@@ -8,10 +8,14 @@ from .settings import Settings
 
 
 def lengths(settings: Settings, layer: int) -> Tensor:
-    """‖v‖ of every key in every head, (h, j): float32, computed in a recorded pass of the layer.
+    """‖v‖ of every key in every head, (h, j): float32, of the pass, or of a recorded one of the layer.
 
     Heads that share their values have the same. Raises what `Model.run` raises.
     """
-    v = next(step.value for step in traces.traced(settings, layer, "fused").steps if step.name == "v")[0]
+    values = pictures.picture(settings).run.values
+    if values:
+        v = values[layer]
+    else:
+        v = next(step.value for step in traces.traced(settings, layer, "fused").steps if step.name == "v")[0]
     found: Tensor = torch.linalg.vector_norm(v.float(), dim=-1)
     return found.repeat_interleave(pictures.model_of(settings).sizes.n_heads // len(found), dim=0)
