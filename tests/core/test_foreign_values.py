@@ -76,6 +76,7 @@ def test_a_head_that_is_off_hands_nothing_over(tmp_path: Path) -> None:
 
 def test_of_two_texts_and_of_another_text(tmp_path: Path) -> None:
     model = loaded("t5", tmp_path).of("cross")
+    assert isinstance(model, ForeignModel)
     run = model.run(TEXT, target="a cat")
     assert handed_lengths(model, run).shape == run.weights.shape[:2] + run.weights.shape[3:], "one for each column"
     short, long = loaded("bert", tmp_path / "bert").run_batch(["a cat", TEXT])

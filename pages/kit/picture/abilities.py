@@ -12,7 +12,7 @@ TWO_TEXTS = "These maps look from one text at another, or at a sound; masks, and
 
 
 def fixed(model: Model) -> Mapping[str, str]:
-    """Key of a control, or "steps", "batch", "lengths" for what asks for them -> why it has no effect, in a sentence."""
+    """Key of a control, or "steps", "batch", "lengths" for what asks for it -> why it has no effect, in a sentence."""
     lacks = [ability for ability in (*CONTROLS, "steps", "batch") if ability not in model.can]
     found = {CONTROLS.get(ability, ability): reason(model, ability) for ability in lacks}
     if "lengths" in model.reasons:
