@@ -183,7 +183,7 @@ def _draw_charts(shown: Runs, picture: _Picture) -> None:
     with missing.package_error():
         _draw_panels(charts, shown, apart=apart, large=large, on_point=film.seek if filmed else None)
     told = " · ".join(standing.sentences(shown.candidates)) if shown.begun else ""
-    pressed = sheet.text("Click a point of a curve: the film shows that step.")
+    pressed = sheet.text("Click a point of a curve, or reach it by arrows and Enter: the film shows that step.")
     canvas.sheet("curves_told", [*[pressed] * filmed, sheet.text(told, muted=True)])
     with widgets.folded("curves_numbers", "The curves as tables", lazy=True) as fold:
         canvas.sheet("curves_numbers", [chart.table for chart in charts] if fold.open else [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -54,7 +55,7 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     train.until(lambda: chips.evaluate_all(MARKED) == ["alibi", "shaw"], "both say so")
 
     train.settled()
-    expect(train.page.get_by_text("Click a point of a curve: the film shows that step.")).to_be_visible()
+    expect(train.page.get_by_text("Click a point of a curve, or reach it by arrows and Enter: the film shows that step.")).to_be_visible()
     chart = train.page.locator(".st-key-axes_accuracy .js-plotly-plot")
     point = chart.locator(".scatterlayer .trace .points path").nth(2)
     step = point.evaluate("point => point.__data__.x")
@@ -65,8 +66,15 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     expect(train.slider).to_have_attribute("aria-valuetext", f"step {step} of 400")
     train.tab("Curves")
     expect(chart).to_be_visible()
-    train.tab("Film")
-    expect(train.slider).to_have_attribute("aria-valuetext", f"step {step} of 400")
+    frame = chart.locator("..")
+    frame.focus()
+    for key in ("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight"):  # the first comes to the first point
+        train.page.keyboard.press(key)
+    expect(frame.locator(".said")).to_have_text(re.compile(r".+: 0\.\d+ after step 30"))
+    expect(chart.locator(".hoverlayer .hovertext")).to_have_count(1)
+    assert step != 30
+    train.page.keyboard.press("Enter")
+    expect(train.slider).to_have_attribute("aria-valuetext", "step 30 of 400")
 
     box_of_words = train.tab("Ask").page.get_by_role("textbox", name="A sentence")
     expect(train.page.locator("[role='tabpanel']:visible").get_by_role("rowheader").first).to_be_visible()  # answered

@@ -1,6 +1,7 @@
 // What every page of the house shares: its question, the bar, the lesson beside it, and one entry of the history.
 
 import { drawBar, makeTitle } from "./bar.js";
+import { listenToCharts } from "./chart_keys.js";
 import { themeOf } from "../base/colour.js";
 import { openSheet } from "./control_sheet.js";
 import { h, urlOf } from "../base/dom.js";
@@ -62,6 +63,8 @@ function join(event) {
   });
 }
 /** @type {any} */ (window).navigation?.addEventListener("navigate", join);
+
+listenToCharts();
 
 /** Takes the question of the page that was left away: Streamlit does so when the new one's script has come to its end.
  * @param {HTMLElement} here

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { isShortcut, isTyped, lettersAct, switchLetters, wordOf } from "../../../assets/web/base/grid_keys.js";
+import { ledTo } from "../../../assets/web/frame/chart_keys.js";
 import { wishOf as ofLesson } from "../../../assets/web/lessons/lesson_keys.js";
 import { stepped, wishOf as ofBar } from "../../../assets/web/picture/projector_bar.js";
 
@@ -102,4 +103,23 @@ test("what AltGr writes is no shortcut", () => {
   assert.equal(isShortcut(pressed("[", altGr)), false);
   assert.ok(isShortcut(pressed("o", { ctrlKey: true })));
   assert.ok(isShortcut(pressed("[", { metaKey: true })));
+});
+
+test("arrows go along a curve and to the next one", () => {
+  const lines = /** @type {any[]} */ ([{ count: 3 }, { count: 2 }]);
+  const led = (/** @type {string} */ key, /** @type {[number, number]} */ at) => ledTo(key, at, lines);
+  assert.deepEqual(led("ArrowRight", [0, 1]), [0, 2]);
+  assert.deepEqual(led("ArrowRight", [0, 2]), [0, 2]);
+  assert.deepEqual(led("ArrowLeft", [0, 0]), [0, 0]);
+  assert.deepEqual(
+    [led("Home", [1, 1]), led("End", [0, 0])],
+    [
+      [1, 0],
+      [0, 2],
+    ],
+  );
+  assert.deepEqual(led("ArrowDown", [0, 2]), [1, 1]);
+  assert.deepEqual(led("ArrowDown", [1, 1]), [1, 1]);
+  assert.deepEqual(led("ArrowUp", [1, 1]), [0, 1]);
+  assert.equal(led("p", [0, 0]), null);
 });

@@ -1,0 +1,111 @@
+// Charts that Plotly draws, by the keyboard: arrows read out what the pointer would, and Enter is a press on that point.
+
+import { isShortcut } from "../base/grid_keys.js";
+import { h, setText } from "../base/dom.js";
+
+/** @typedef {{count: number, at: (point: number) => object, place: (point: number) => [number, number]}} Line */
+
+const CHART = ".stPlotlyChart";
+const KEYS = "Left and right go along it, up and down to the next one, Enter presses.";
+
+/** Where the keys are in each chart: its line, and the point of it. @type {WeakMap<Element, [number, number]>} */
+const places = new WeakMap();
+
+/** What the pointer could read out of a chart: curves, and the rows of a plane. @param {any} plot @returns {Line[]} */
+function linesOf({ _fullData: traces, calcdata }) {
+  return traces.flatMap((/** @type {any} */ trace, /** @type {number} */ curveNumber) => {
+    if (trace.visible !== true || trace.hoverinfo === "skip") return [];
+    if (trace.z) {
+      const [{ x, y }] = calcdata[curveNumber]; // borders of the cells
+      const middle = (/** @type {number[]} */ ends, /** @type {number} */ at) => (ends[at] + ends[at + 1]) / 2;
+      return Array.from({ length: y.length - 1 }, (_, row) => {
+        const place = (/** @type {number} */ at) => /** @type {[number, number]} */ ([middle(x, at), middle(y, row)]);
+        return { count: x.length - 1, place, at: (/** @type {number} */ at) => named(place(at)) };
+      });
+    }
+    const known = calcdata[curveNumber].flatMap((/** @type {any} */ point, /** @type {number} */ at) =>
+      Number.isFinite(point.y) ? [at] : [],
+    );
+    if (!known.length) return [];
+    const pointOf = (/** @type {number} */ at) => calcdata[curveNumber][known[at]];
+    return {
+      count: known.length,
+      place: (/** @type {number} */ at) => [pointOf(at).x, pointOf(at).y],
+      at: (/** @type {number} */ at) => ({ curveNumber, pointNumber: known[at] }),
+    };
+  });
+}
+
+/** @param {[number, number]} place */
+const named = ([xval, yval]) => ({ xval, yval });
+
+/** Where a key leads: along a line, which ends, or to the same point of another one; null for other keys.
+ * @param {string} key @param {[number, number]} from @param {Line[]} lines @returns {[number, number] | null}
+ */
+export function ledTo(key, [line, point], lines) {
+  const last = lines[line].count - 1;
+  if (key === "ArrowLeft" || key === "ArrowRight")
+    return [line, Math.max(0, Math.min(last, point + (key === "ArrowLeft" ? -1 : 1)))];
+  if (key === "Home" || key === "End") return [line, key === "Home" ? 0 : last];
+  if (key !== "ArrowUp" && key !== "ArrowDown") return null;
+  const next = Math.max(0, Math.min(lines.length - 1, line + (key === "ArrowUp" ? -1 : 1)));
+  return [next, Math.min(point, lines[next].count - 1)];
+}
+
+/** A press of the mouse at a point. @param {any} plot @param {[number, number]} place on its axes */
+function press(plot, [x, y]) {
+  const { xaxis, yaxis } = plot._fullLayout;
+  const { left, top } = plot.getBoundingClientRect();
+  const at = { clientX: left + xaxis._offset + xaxis.c2p(x), clientY: top + yaxis._offset + yaxis.c2p(y) };
+  const [over] = plot.getElementsByClassName("nsewdrag");
+  for (const kind of ["mousemove", "mousedown", "mouseup"])
+    over.dispatchEvent(new MouseEvent(kind, { bubbles: true, view: window, button: 0, ...at }));
+}
+
+/** @param {KeyboardEvent} event */
+function key(event) {
+  const chart = /** @type {Element} */ (event.target);
+  const plot = chart.matches?.(CHART) ? /** @type {any} */ (chart.querySelector(".js-plotly-plot")) : null;
+  if (!plot?.calcdata || isShortcut(event)) return;
+  const lines = linesOf(plot);
+  if (!lines.length) return;
+  const from = places.get(chart);
+  const at = /** @type {[number, number]} */ ([Math.min(from?.[0] ?? 0, lines.length - 1), from?.[1] ?? 0]);
+  if (event.key === "Enter" && from) press(plot, lines[at[0]].place(at[1]));
+  const led = ledTo(event.key, at, lines);
+  const to = led && !from ? at : led; // the first key comes to the first point
+  if (!to && event.key !== "Enter") return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (!to) return;
+  const layer = plot.querySelector(".hoverlayer"); // where Plotly writes it, now or in a moment
+  if (!from) new MutationObserver(() => say(chart)).observe(layer, { childList: true, subtree: true });
+  places.set(chart, to);
+  /** @type {any} */ (window).Plotly.Fx.hover(plot, [lines[to[0]].at(to[1])]);
+}
+
+/** What is read out stands as text too, while the keys are here. @param {Element} chart */
+function say(chart) {
+  if (chart !== document.activeElement) return;
+  const texts = [...chart.querySelectorAll(".hoverlayer .hovertext")].map(({ textContent }) => textContent.trim());
+  setText(/** @type {HTMLElement} */ (chart.querySelector(":scope > .said")), texts.join("; "));
+}
+
+/** Every chart can have the focus. */
+function open() {
+  for (const chart of document.querySelectorAll(`${CHART}:not([tabindex])`)) {
+    chart.setAttribute("tabindex", "0");
+    chart.setAttribute("aria-description", KEYS);
+    chart.append(h("p", { class: "said", role: "status" }));
+  }
+}
+
+/** Listens for charts and to keys at them. */
+export function listenToCharts() {
+  new MutationObserver(open).observe(document.body, { childList: true, subtree: true });
+  addEventListener("keydown", key, true);
+  addEventListener("focusout", ({ target }) => {
+    const plot = target instanceof Element && target.matches(CHART) && target.querySelector(".js-plotly-plot");
+    if (plot) /** @type {any} */ (window).Plotly.Fx.unhover(plot);
+  });
+}
