@@ -13,19 +13,35 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared
 from pages.kit.picture.take_along import of_link
 
-from . import first_row, heads_overview, reading
+from . import first_row, heads_overview, long_pictures, reading
 from .other_views import parse_view
 
 KEPT_BYTES = 8 * 2**20  # of pages that were made last
 
 
 def tables(raw: bytes) -> list[Table]:
-    """The map in focus, and where they are shown the measures of all heads. Raises a HeadlightError."""
+    """The map in focus, of a long text its row, and where they are shown the measures of all heads.
+
+    Raises a HeadlightError.
+    """
     query = LinkQuery(raw)
+    whole, _ = query.within(most=None)
+    if long_pictures.is_long(whole):
+        return [_row(query, whole)]
     settings, _ = query.within()
     name, state = parse_view(query["view"])
     measures = [heads_overview.table(settings, state)] if name == "heads" else []
     return [_map(query, settings), *measures]
+
+
+def _row(query: LinkQuery, settings: Settings) -> Table:
+    """The row in focus of a long text, as a table of one row."""
+    tokens, _ = query.model.tokenize(settings.text)
+    at, is_mean = query.place(tokens), "mean" in query.look.switches
+    row = at.row or 0
+    values = long_pictures.head_map(settings, at.layer, None if is_mean else at.head)[row : row + 1]
+    name = f"layer {at.layer} {'mean of the heads' if is_mean else f'head {at.head}'}"
+    return Table(f"{name}, row {row}: query / key", [tokens[row]], tokens, values)
 
 
 def _map(query: LinkQuery, settings: Settings) -> Table:

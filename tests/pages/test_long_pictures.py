@@ -110,6 +110,10 @@ def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
     said, body = unpacked(answer("tile", asked(tile="0.0.4", look="mean").encode()))
     blocks = torch.nn.functional.max_pool2d(run.weights[1].mean(0)[None], 4, ceil_mode=True)
     assert body == blocks.numpy().tobytes()
+    lines = answer("explore.csv", asked(at="1.1.8.2").encode()).decode("utf-8-sig").splitlines()
+    assert len(lines) == 2, "of a long text the row in focus"
+    assert "layer 1 head 1, row 8: query / key" in lines[0]
+    assert [np.float32(one) for one in lines[1].split(",")[-n:]] == run.weights[1, 1, 8].tolist()
     for wrong in ("", "1", "0.0.0", "-1.0.1", "9999.0.1", "a.b.c"):
         with pytest.raises(ValueError, match=r"piece"):
             answer("tile", asked(tile=wrong).encode())

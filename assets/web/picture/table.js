@@ -9,7 +9,6 @@ import { rowOf } from "../wire/packets.js";
 /** @typedef {{what?: string, write?: (value: number) => string}} Writing what the numbers are, and how they are written */
 
 const NONE = "—"; // stands where the mask lets nobody look
-const MOST_LISTED = 512; // keys of a row
 const WHOLE_UP_TO = 64; // tokens; beyond that the row in focus is listed, and the whole map is in the CSV
 
 /** What a table shows, so that it is not made again. @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
@@ -58,9 +57,8 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
   const inRow = (/** @type {number} */ j) => (ofRow ? write(ofRow[j]) : written(row, j));
   if (Math.max(n, wide) <= WHOLE_UP_TO) parent.replaceChildren(wholeTable(shown, weights, written));
   else {
-    const most = wide > MOST_LISTED ? `, its ${MOST_LISTED} largest` : "";
-    const rest = ofRow ? "" : "; the whole map is in the CSV";
-    const note = `${n} × ${wide} weights are too many to read: this is row ${row}, ${tokens[row]}${most}${rest}.`;
+    const rest = ofRow ? "; the CSV is of the same row" : "; the whole map is in the CSV";
+    const note = `${n} × ${wide} weights are too many to read: this is row ${row}, ${tokens[row]}${rest}.`;
     parent.replaceChildren(h("p", {}, note), rowTable(shown, ofRow ?? rowOf(weights, row, wide), what, inRow));
   }
 }
@@ -102,9 +100,7 @@ function wholeTable(
 /** @param {MapPicture} shown @param {Float32Array} weights of the row @param {string} what @param {(j: number) => string} written */
 function rowTable({ tokens, keys, row, first, last }, weights, what, written) {
   const n = keys.length;
-  const listed = ranked(weights.map(Math.abs))
-    .filter(([j]) => j >= first && j < n - last)
-    .slice(0, MOST_LISTED);
+  const listed = ranked(weights.map(Math.abs)).filter(([j]) => j >= first && j < n - last);
   const names = ["position", "key", `${what} from ${tokens[row]}`].map((name) => cell("th", name));
   const body = listed.map(([j]) =>
     h("tr", {}, cell("td", String(j)), cell("th", keys[j], { scope: "row" }), valueCell(written(j))),
