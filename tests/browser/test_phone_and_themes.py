@@ -141,3 +141,41 @@ def test_where_the_system_chooses_the_colours_maps_have_them_too(new_page: NewPa
     grounds = [one.evaluate("one => getComputedStyle(one).backgroundColor") for one in (pressed, other)]
     assert grounds[0] != grounds[1]
     assert explore.theme == ("dark" if sum(ground) < 380 else "light")
+
+
+def luminance(colour: list[int]) -> float:
+    """Of WCAG 2.2."""
+    parts = [part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_small_weights_stand_out_and_blocked_cells_are_plain_where_that_is_wanted(
+    new_page: NewPage, scheme: str
+) -> None:
+    explore = new_page(Explore, contrast="more", color_scheme=scheme).open(s="how are you", mask="causal", at="3.1")
+    run = explore.shows("how are you", mask="causal")
+    weights = run.weights[3, 1].tril()
+    small = divmod(int(weights.where(weights > 0.02, 1).argmin()), len(run.tokens))
+    canvas = explore.view.locator(".large .map canvas").first
+
+    def contrast() -> float:
+        boxes = [explore.box_of(explore.cell, *cell) for cell in (small, (0, 4))]
+        found = canvas.evaluate(PIXELS, [[left + width / 8, top + height / 8] for left, top, width, height in boxes])
+        low, high = sorted(map(luminance, found))
+        return (high + 0.05) / (low + 0.05)
+
+    def choose(name: str, pressed: bool) -> None:
+        explore.button("view").click()
+        explore.button(name).click()  # the page is loaded again
+        explore.settled().button("view").click()
+        expect(explore.button(name)).to_have_attribute("aria-pressed", str(pressed).lower())
+        explore.page.keyboard.press("Escape")
+
+    assert contrast() >= 3, "the system asks for it"
+    choose("strong contrast", False)
+    assert contrast() < 3
+    root = explore.page.locator("html")
+    expect(root).not_to_have_attribute("data-hatch", "none")
+    choose("hatching", False)
+    expect(root).to_have_attribute("data-hatch", "none")

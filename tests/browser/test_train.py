@@ -55,7 +55,9 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     train.until(lambda: chips.evaluate_all(MARKED) == ["alibi", "shaw"], "both say so")
 
     train.settled()
-    expect(train.page.get_by_text("Click a point of a curve, or reach it by arrows and Enter: the film shows that step.")).to_be_visible()
+    expect(
+        train.page.get_by_text("Click a point of a curve, or reach it by arrows and Enter: the film shows that step.")
+    ).to_be_visible()
     chart = train.page.locator(".st-key-axes_accuracy .js-plotly-plot")
     point = chart.locator(".scatterlayer .trace .points path").nth(2)
     step = point.evaluate("point => point.__data__.x")

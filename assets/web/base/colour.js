@@ -14,6 +14,9 @@ const OWN = {
 const FORCED = globalThis.matchMedia?.("(forced-colors: active)").matches ?? false;
 const SYSTEM = FORCED ? ["Canvas", "CanvasText"].map(hexOf) : null;
 const STOPS = SYSTEM ? { dark: SYSTEM, light: SYSTEM } : OWN;
+/** What the visitor has chosen for this browser (boot.js): small weights stand out, blocked cells are not hatched. */
+const { contrast = "", hatch = "" } = globalThis.document?.documentElement?.dataset ?? {};
+export const isPlain = hatch === "none";
 
 /** A colour of CSS as "#f6b73c", whatever shines through it; black for what is none. @param {string} css */
 function hexOf(css) {
@@ -54,13 +57,24 @@ function ramp(stops) {
   });
 }
 
-const RAMPS = { dark: ramp(STOPS.dark), light: ramp(STOPS.light) };
+/** How light a colour is, as WCAG counts it. @param {Rgb} colour */
+function luminance(colour) {
+  const [r, g, b] = colour.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** The same ramp, of which whatever is more than 0 stands out from the ground by 3 : 1. @param {Rgb[]} colours */
+export function standingOut(colours) {
+  const lights = colours.map(luminance);
+  const from = lights.findIndex((one) => Math.abs(Math.log((one + 0.05) / (lights[0] + 0.05))) >= Math.log(3));
+  return colours.map((ground, at) => (at ? colours[from + Math.round(((at - 1) / 254) * (255 - from))] : ground));
+}
+
+const rampOf = (/** @type {string[]} */ stops) => (contrast || FORCED ? standingOut(ramp(stops)) : ramp(stops));
+const RAMPS = { dark: rampOf(STOPS.dark), light: rampOf(STOPS.light) };
 
 /** Black or white, whichever has the greater contrast to a colour: at least 4.5 : 1. @param {Rgb} colour */
-function inkFor(colour) {
-  const [r, g, b] = colour.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#FFFFFF";
-}
+const inkFor = (colour) => (luminance(colour) > 0.179 ? "#000000" : "#FFFFFF");
 
 const INKS = { dark: RAMPS.dark.map(inkFor), light: RAMPS.light.map(inkFor) };
 
@@ -90,7 +104,8 @@ export const palette = (theme, scale, most) =>
 export const inkOn = (byte, theme, scale, most) => INKS[theme][stepOf(byte, scale, most)];
 
 /** The ramp as a CSS gradient, for the legend. @param {Theme} theme */
-export const gradient = (theme) => `linear-gradient(to right, ${STOPS[theme].join(", ")})`;
+export const gradient = (theme) =>
+  `linear-gradient(to right, ${[0, 1, 52, 103, 154, 205, 255].map((at) => `rgb(${RAMPS[theme][at]}) ${at / 2.55}%`)})`;
 
 /** The largest byte that a scale takes for full. @param {Uint8Array} bytes @param {Scale} scale */
 export const mostOf = (bytes, scale) => (scale === "own" ? bytes.reduce((a, b) => Math.max(a, b), 0) : 255);

@@ -3,6 +3,7 @@
 import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { TypedWord } from "../base/grid_keys.js";
+import { keep } from "../base/kept.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { GroupChoice } from "../picture/groups.js";
 import { hasSpecials } from "../wire/packets.js";
@@ -58,6 +59,22 @@ function fillExamples(parent, { picture, text }, count, choose) {
   });
 }
 
+/** How this browser draws on every page, whatever a link says. */
+function makePreferences() {
+  const { contrast, hatch } = document.documentElement.dataset;
+  const make = (/** @type {string} */ name, /** @type {string} */ key, /** @type {boolean} */ is, title = "") => {
+    const act = () => {
+      keep("localStorage", key, !is);
+      location.reload(); // all that draws reads it once
+    };
+    return button(name, act, { ...toggle, title, "aria-pressed": String(is) });
+  };
+  return [
+    make("strong contrast", "headlight-contrast", Boolean(contrast), "on every page: small weights stand out by 3 : 1"),
+    make("hatching", "headlight-hatch", !hatch, "on every page: cells that the mask blocks have slanted lines"),
+  ];
+}
+
 export class ExploreBar {
   /** @param {Explore} view */
   constructor(view) {
@@ -94,6 +111,7 @@ export class ExploreBar {
       "view",
       span("label", "Colour"),
       this.scales.element,
+      div("actions", ...makePreferences()),
       span("label", "Tokens and heads"),
       div("actions", this.specials, ...view.reading.buttons, this.sort),
       div("actions", this.solo, this.hide, this.everyHead),

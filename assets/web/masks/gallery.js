@@ -1,5 +1,6 @@
 // The gallery of masks: each rule drawn for the visitor's own sentence; a click uses it or joins it to the rule in use.
 
+import { isPlain } from "../base/colour.js";
 import { button, contextOf, fill, h, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
 import { readCells } from "../link/painted.js";
 
@@ -28,7 +29,7 @@ function drawMask(canvas, cells, n, inks, accent) {
     const [x, y] = [edge(j), edge(i)];
     const [width, height] = [Math.max(1, edge(j + 1) - x - gap), Math.max(1, edge(i + 1) - y - gap)];
     if (!forbidden) context.fillRect(x, y, width, height);
-    else if (gap) {
+    else if (gap && !isPlain) {
       context.rect(x + 0.5, y + 0.5, width - 1, height - 1);
       context.moveTo(x + 1, y + height - 1);
       context.lineTo(x + width - 1, y + 1);

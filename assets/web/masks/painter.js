@@ -1,6 +1,6 @@
 // The Masks view: a sentence, the gallery, the painted mask, and the weights before and after.
 
-import { inks } from "../base/colour.js";
+import { inks, isPlain } from "../base/colour.js";
 import { div, h, setText, span } from "../base/dom.js";
 import { drawGallery } from "./gallery.js";
 import { MaskAlso } from "./mask_also.js";
@@ -202,6 +202,13 @@ function limitsInWords({ tokens, most, longest, cards }, tooLong) {
 
 /** What an open and a hatched cell mean. */
 const legend = () =>
-  h("p", { class: "legend" }, span("swatch"), "open: may look", span("swatch hatched"), "hatched: may not look");
+  h(
+    "p",
+    { class: "legend" },
+    span("swatch"),
+    "open: may look",
+    span(isPlain ? "swatch plain" : "swatch hatched"),
+    `${isPlain ? "empty" : "hatched"}: may not look`,
+  );
 
 export const view = mount(Painter);

@@ -1,6 +1,6 @@
 // The blocked cells of a small map as slanted lines over all of them: a hatch in each would not be seen.
 
-import { canvasOf } from "../base/colour.js";
+import { canvasOf, isPlain } from "../base/colour.js";
 import { pixelRatio } from "../base/dom.js";
 import { forbids } from "../link/painted.js";
 
@@ -16,7 +16,7 @@ const kept = new Map();
  */
 export function hatched(forbidden, head, n, keys, [first, last], { width, height }, ink) {
   const text = forbidden[head] ?? forbidden[0];
-  if (!text) return null;
+  if (!text || isPlain) return null;
   const kind = [text, n, keys, first, last, width, height, pixelRatio(), ink].join(" ");
   const known = kept.get(kind);
   if (known) return known;

@@ -1,6 +1,6 @@
 // One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
 
-import { inkOn, mostOf, picture } from "../base/colour.js";
+import { inkOn, isPlain, mostOf, picture } from "../base/colour.js";
 import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute } from "../base/dom.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 import { Bubble } from "./bubble.js";
@@ -228,7 +228,7 @@ export class BigMap {
   drawForbidden(context) {
     const { step, wide, left, top, visible, seen } = this;
     const { first, forbids } = /** @type {MapPicture} */ (this.shown);
-    if (step < 5) return;
+    if (step < 5 || isPlain) return;
     context.strokeStyle = this.inks.line;
     context.lineWidth = 1;
     context.beginPath();

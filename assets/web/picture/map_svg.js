@@ -1,6 +1,6 @@
 // A map as a drawing for papers: a shape a colour, the numbers in its cells, and the tokens at both sides.
 
-import { mostOf } from "../base/colour.js";
+import { isPlain, mostOf } from "../base/colour.js";
 import { svg } from "../base/dom.js";
 import { LEAN, clip } from "./map_labels.js";
 import { trimmed } from "../wire/packets.js";
@@ -62,7 +62,7 @@ export function mapSvg(map) {
     write(clip(token), letters, { x: left - 7, y: top + (i + 0.5) * step, "text-anchor": "end", fill: inks.muted });
     seen.forEach((_, j) => {
       const [x, y] = [left + j * wide, top + i * step];
-      if (shown.forbids(i + first, j + first))
+      if (!isPlain && shown.forbids(i + first, j + first))
         made.append(svg("path", { d: `M${x} ${y + step}l${wide} ${-step}`, stroke: inks.line }));
       const text = number && weights ? map.inCell(weights[(i + first) * keys.length + j + first]) : "";
       const fill = map.inkOn(cut.bytes[i * seen.length + j], most);

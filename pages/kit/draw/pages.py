@@ -79,7 +79,7 @@ PAGES = {
         "Change",
         "Masks",
         "Who may look at whom?",
-        "Choose a mask or paint one. Hatched cells are blocked: this word may not look there.",
+        "Choose a mask or paint one. Cells without colour are blocked: this word may not look there.",
         model=True,
     ),
     "positions": Named(

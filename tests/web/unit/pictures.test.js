@@ -7,6 +7,7 @@ import { UnderWay } from "../../../assets/web/explore/under_way.js";
 import { bars } from "../../../assets/web/explore/sound_board.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/file_name.js";
+import { standingOut } from "../../../assets/web/base/colour.js";
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
 import { familyOf } from "../../../assets/web/picture/heads.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
@@ -343,4 +344,25 @@ test("a sound is as high as its loudest sample, and its silence a line", () => {
     { top: 31, height: 2 },
   ]);
   assert.deepEqual(bars([[0, 0]]), [{ top: 31, height: 2 }]);
+});
+
+test("with strong contrast whatever is more than 0 stands out from the ground by 3 : 1", () => {
+  const light = ([r, g, b]) =>
+    [r, g, b]
+      .map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+  for (const end of [0, 255]) {
+    const usual = Array.from({ length: 256 }, (_, at) => /** @type {any} */ (Array(3).fill(end ? 255 - at : at)));
+    const [ground, ...others] = standingOut(usual).map(light);
+    for (const one of others) {
+      const [low, high] = [one, ground].sort((a, b) => a - b);
+      assert.ok((high + 0.05) / (low + 0.05) >= 3);
+    }
+    assert.deepEqual(
+      others,
+      [...others].sort((a, b) => (end ? b - a : a - b)),
+      "still the larger, the farther",
+    );
+    assert.equal(others.at(-1), light(usual[255]));
+  }
 });
