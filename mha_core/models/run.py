@@ -70,10 +70,10 @@ class Run:
             for each; None where both are `tokens`.
         nobody: (layers, h, i), the share of each row that goes to no token of these, so that the row sums to 1 with it;
             None where every row sums to 1 by itself.
-        values: of each layer (kv_heads, j, d), what its weights mix; empty where `hidden` tells it.
         paths: of each layer the name of the module that computed its maps; empty for the models of this package.
         patches: the picture that was read; None of anything else.
         heard: the sound that was read; None of anything else.
+        values: of each layer (kv_heads, j, d), what its weights mix; empty where `hidden` tells it.
     """
 
     tokens: list[str]
@@ -90,10 +90,10 @@ class Run:
     changes: Changes = field(default_factory=Changes)
     columns: list[str] | None = None
     nobody: Tensor | None = None
-    values: tuple[Tensor, ...] = ()
     paths: tuple[str, ...] = ()
     patches: Patches | None = None
     heard: Heard | None = None
+    values: tuple[Tensor, ...] = ()
 
     def cpu(self) -> Run:
         """The same run with its tensors on the CPU; `device` still says where it was computed."""

@@ -18,6 +18,8 @@ from mha_core.pretrained.foreign import ForeignModel
 from . import tiny_models
 from .test_seam import model_of
 
+pytestmark = pytest.mark.numeric
+
 TEXT = "the quick brown fox sat on a mat"
 OUTPUTS = {  # of the second layer, as each file names them; albert has one for all
     "bert": "bert.encoder.layer.1.attention.output.dense",
@@ -51,7 +53,6 @@ def bound_of(values: Tensor) -> float:
     return rounding.of_sums(values.numel(), values.shape[1]) * max(1.0, float(values.abs().max()))
 
 
-@pytest.mark.numeric
 @pytest.mark.parametrize("model_type", OUTPUTS)
 def test_weights_times_what_is_handed_over_is_what_the_attention_adds(model_type: str, tmp_path: Path) -> None:
     model = loaded(model_type, tmp_path)

@@ -14,6 +14,7 @@ from mha_core.measure import rounding
 from pages.kit.lessons import references
 from pages.kit.lessons.evaluate import evaluate, number, truth
 from pages.kit.lessons.grammar import DEEPEST, LONGEST, MOST_NODES, RuleError, parse
+from pages.kit.lessons.quantities import scene
 from pages.kit.lessons.quantities.scene import PageScene, scene_of
 from pages.kit.lessons.values import Value
 from pages.kit.picture import pictures
@@ -237,6 +238,7 @@ def test_whatever_is_typed_only_a_rules_error_comes() -> None:
     ("rule", "why"),
     [
         ("weights[0,0] > 1", "“weights” is no quantity, and no word"),
+        ('with("s=what+you+need", W[0,0,need,you]) > 0', "“need” is a quantity and a word of the sentence"),
         ("Q'[0] > 1", "no quantity “Q”"),
         ("system(1) > 1", "no function “system”"),
         (" + ".join(["without(0, n)"] * 13), "12 other pictures"),
@@ -246,6 +248,20 @@ def test_unknown_names_are_found_before_anything_runs(rule: str, why: str) -> No
     with pytest.raises(RuleError) as error:
         references.rule(rule, references.Known(frozenset({"cat"})))
     assert why in str(error.value)
+
+
+def test_a_quantity_is_told_what_it_takes_and_its_own_faults_stay_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = scene_of("explore", {})
+    for rule in ('bits("many")', "bits()", "accuracy(3)"):
+        with pytest.raises(RuleError, match="is told something that it does not take"):
+            evaluate(parse(rule), shown)
+
+    def bits(channels: float) -> Value:
+        raise TypeError(f"a fault of {channels}")
+
+    monkeypatch.setitem(scene.CALLED, "bits", bits)
+    with pytest.raises(TypeError, match="a fault of 3"):
+        evaluate(parse("bits(3)"), shown)
 
 
 def test_the_names_are_those_of_the_picture() -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from itertools import cycle, product
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,27 @@ def test_the_same_question_is_answered_from_the_browsers_memory(client: TestClie
     assert (again.status_code, again.content) == (304, b"")
     assert client.get(f"{API}/focus?s=hi&at=1.3", headers={"If-None-Match": tag}).status_code == 200
     assert client.get(f"{API}/maps?s=hi&at=1.2", headers={"If-None-Match": tag}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("question", "key", "other"),
+    [("qr?to=http://a&s=hi", "to=http://a", "to=http://b"), ("lesson.handout?lesson=it&from=http://a", "//a", "//b")],
+)
+def test_what_is_no_control_s_tells_questions_apart_too(
+    client: TestClient, question: str, key: str, other: str
+) -> None:
+    tag = client.get(f"{API}/{question}").headers["etag"]
+    assert client.get(f"{API}/{question}", headers={"If-None-Match": tag}).status_code == 304
+    answer = client.get(f"{API}/{question.replace(key, other)}", headers={"If-None-Match": tag})
+    assert (answer.status_code, answer.headers["etag"] == tag) == (200, False)
+
+
+def test_every_route_has_one_function() -> None:
+    names = [name for own in routes.MESSAGES.values() for name in own]
+    assert sorted(names) == sorted(set(names)), "a name of two packages would be the later one's alone"
+    for package, own in routes.MESSAGES.items():
+        message = import_module(f"pages.{package}.message")
+        assert [name for name in own if not callable(getattr(message, name, None))] == []
 
 
 def test_over_a_network_it_is_packed() -> None:

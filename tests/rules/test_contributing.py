@@ -39,6 +39,16 @@ shown("implementations")
 page = shown("scaled-dot", echo="true", qs="2, 3, 7")
 assert "(2, 3, 7)" in text_of(page, "echo_sheet")
 """,
+    "A quantity, and a lesson that asks for it": """
+from pages.kit.lessons.evaluate import truth
+from pages.kit.lessons.grammar import parse
+from pages.kit.lessons.quantities.scene import scene_of
+assert truth(parse("widest[0,2] < 2"), scene_of("explore", {"s": "how are you"}))
+""",
+    "A data route": """
+from pages.kit.wire.routes import answer
+assert answer("counted", b"s=how+are+you") == b"5"
+""",
     "A page": """
 assert "Hello." in text_of(shown("hello"), "hello")
 """,

@@ -167,6 +167,7 @@ def test_the_fields_of_results() -> None:
         "paths",
         "patches",
         "heard",
+        "values",
     ]
     step = ["name", "expression", "of", "axes", "shape", "strides", "contiguous", "is_view", "value", "code", "line"]
     assert fields(Step) == step

@@ -1,4 +1,4 @@
-// What the wire says of Explore's picture, with its float32 maps, and what a link says until the script does.
+// What the wire says of Explore's picture, with its float32 maps.
 
 import { asBytes } from "../picture/differences.js";
 import { parseLook, reads } from "../link/look.js";

@@ -35,7 +35,7 @@ export function maskOf(rule) {
 /** The tokens whose value no other takes in. @param {Controls} controls */
 export const valuesOff = ({ unheard }) => (unheard ? unheard.split("-").map(Number) : []);
 
-/** May query i look at key j? The written rules of mha_core/masks.py, for the small pictures.
+/** May query i look at key j? The rules of mha_core/masks/rules.py, for the small pictures.
  * @param {string} mask @param {Record<string, number>} numbers @param {number} i @param {number} j
  */
 export function allows(mask, { w = 3, first = 1, gap = 2 }, i, j) {

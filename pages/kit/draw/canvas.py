@@ -1,4 +1,4 @@
-"""The Python side of the browser's components: the house, the views of maps, steps, pairs and films, and sheets."""
+"""The Python side of the browser's components: the house, sheets, charts, and what a page tells its frame."""
 
 import math
 from collections.abc import Callable, Sequence

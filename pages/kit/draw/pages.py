@@ -27,7 +27,7 @@ class Named:
 
 
 DEFAULT = "explore"  # the page at the server's own address
-# by the name of its package. The order tells a story: see, change, build, learn.
+# by the name of its package. The order tells a story: lessons, texts, look, change, build, train.
 PAGES = {
     "lessons": Named(
         "Lessons",

@@ -90,12 +90,15 @@ def _checked(tree: Node, known: frozenset[str]) -> Node:
     if len(changes) > MOST_CHANGES:
         raise RuleError(f"a rule may ask for {MOST_CHANGES} other pictures, this one asks for {len(changes)}")
     known |= _words(_sentences(changes))
+    places = {id(one) for node in ast.walk(tree) if isinstance(node, ast.Subscript) for one in ast.walk(node.slice)}
     for node in ast.walk(tree):
         said = word(node)
         if said is None or said.quoted:
             continue
         if id(node) in called and said.name not in scene.NAMES | functions.NAMES | CHANGING:
             raise RuleError(f"there is no function “{said.name:.40}”")
+        if id(node) in places - called and said.name in scene.NAMES and said.name.casefold() in known:
+            raise RuleError(f"“{said.name}” is a quantity and a word of the sentence; write the word in quotes")
         if id(node) not in called and said.name not in scene.NAMES:
             if said.primed:
                 raise RuleError(f"there is no quantity “{said.name:.40}”")

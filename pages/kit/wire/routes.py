@@ -37,7 +37,7 @@ Answer = Callable[[bytes], bytes]  # a query -> a message of `kit.draw.packing`
 
 LESSONS = "kit.lessons"
 # A package -> its routes, for each of which its `message` has a function of that name.
-_MESSAGES = {
+MESSAGES = {
     "explore": (
         "maps",
         "focus",
@@ -61,7 +61,7 @@ _MESSAGES = {
 }
 # The name of a route -> its package.
 ROUTES = {
-    **{name: package for package, names in _MESSAGES.items() for name in names},
+    **{name: package for package, names in MESSAGES.items() for name in names},
     **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
     **OTHERS,
 }
@@ -74,7 +74,8 @@ BELOW = (
     "overview", "flow", "channels",
 )  # fmt: skip
 VISIT = "headlight-visit"  # the header that names the visitor
-PIECES = ("part", "tile")
+# whose queries have keys of their own, which no control has: how far a long picture is, an address, a lesson
+OF_WHOLE_QUERY = ("part", "tile", "film", "qr", *OTHERS)
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
 _START = secrets.token_hex(4)  # numbers of another start of the server may differ in their last digits
@@ -122,10 +123,9 @@ class Wire:
         squeezed, raw = wants_gzip(scope), scope["query_string"]
         try:
             query = Query(raw)
-            # films have a name that is no control's, and lessons are files that may change
+            # lessons are files that may change
             files = await asyncio.to_thread(_course_files) if ROUTES[name] == LESSONS else None
-            # what is no control's must count too: how far a long picture is, and which piece of it
-            asked = raw if name in PIECES else query.pairs or raw
+            asked = raw if name in OF_WHOLE_QUERY else query.pairs
             tag = _tag(name, asked, squeezed, files)
             if headers.get("if-none-match") == tag:
                 await Response(None, 304, _headers(tag))(scope, receive, send)

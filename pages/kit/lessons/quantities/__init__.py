@@ -1,1 +1,1 @@
-"""What the names of a rule mean: `picture` and `trained` hold quantities, `scene` asks them of what a page shows."""
+"""What the names of a rule mean: each module holds quantities, `scene` asks them of what a page shows."""

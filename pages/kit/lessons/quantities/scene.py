@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from inspect import signature
+from typing import Any, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from mha_core.measure import measures
@@ -93,10 +94,10 @@ class PageScene:
             return _told(name, CALLED[name], arguments)
         if name in OF_A_WORD:
             picture = self.picture(primed=primed)
-            return _told(name, lambda word: OF_A_WORD[name](picture, word), arguments)
+            return _told(name, OF_A_WORD[name], arguments, picture)
         if name in OF_A_LINK:
             settings = self._sides[primed]
-            return _told(name, lambda *told: OF_A_LINK[name](self.query, settings, *told), arguments)
+            return _told(name, OF_A_LINK[name], arguments, self.query, settings)
         if arguments:
             raise RuleError(f"{name} takes no arguments")
         if own := self._own(self._as_given if primed else self.query):
@@ -149,9 +150,13 @@ def scene_of(page: str, query: Query | Mapping[str, Any]) -> PageScene:
     return PageScene(page, query if isinstance(query, Query) else Query(urlencode(query, doseq=True).encode("ascii")))
 
 
-def _told(name: str, quantity: Callable[..., Value], arguments: list[str | float]) -> Value:
-    """A quantity that is told something. Raises a RuleError where it takes something else."""
+def _told(name: str, quantity: Callable[..., Value], arguments: list[str | float], *given: object) -> Value:
+    """A quantity of what is given, that is told something. Raises a RuleError where it takes something else."""
+    kinds, wrong = get_type_hints(quantity), RuleError(f"{name} is told something that it does not take")
     try:
-        return quantity(*arguments)
-    except (TypeError, AttributeError):
-        raise RuleError(f"{name} is told something that it does not take") from None
+        bound = signature(quantity).bind(*given, *arguments)
+    except TypeError:
+        raise wrong from None
+    if not all(isinstance(told, kinds[key]) for key, told in list(bound.arguments.items())[len(given) :]):
+        raise wrong
+    return quantity(*given, *arguments)
