@@ -126,7 +126,7 @@ def test_what_is_no_long_text_has_no_pieces(shipped: Path) -> None:
 
 
 def test_pieces_of_one_picture_are_not_taken_for_each_other() -> None:
-    assert set(routes.PIECES) <= set(routes.ROUTES)
+    assert set(routes.OF_WHOLE_QUERY) <= set(routes.ROUTES)
 
 
 def test_a_text_without_memory_for_it_is_refused_before_it_is_spent(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
