@@ -72,15 +72,18 @@ export class TypedWord {
   }
 }
 
+const FAR = 10; // cells that an arrow passes with the shift key
+
 /** Where an arrow, Home or End leads; null for any other key.
- * @param {KeyboardEvent} event @param {Place} at @param {Place} rows the first and the last @param {Place} columns
+ * @param {{key: string, shiftKey?: boolean}} event @param {Place} at @param {Place} rows the first and the last @param {Place} columns
  * @returns {Place | null}
  */
-export function walked({ key }, [i, j], rows, columns) {
+export function walked({ key, shiftKey }, [i, j], rows, columns) {
   if (key === "Home") return [i, columns[0]];
   if (key === "End") return [i, columns[1]];
   const step = ARROWS[key];
-  return step ? nearest([i + step[0], j + step[1]], rows, columns) : null;
+  const far = shiftKey ? FAR : 1;
+  return step ? nearest([i + far * step[0], j + far * step[1]], rows, columns) : null;
 }
 
 /** The nearest place within rows and columns. @param {Place} at @param {Place} rows @param {Place} columns @returns {Place} */

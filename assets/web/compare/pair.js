@@ -38,7 +38,7 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 
 const HELP =
-  "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, Enter marks. In the projector − shows the difference, and the maps again. Attention shows where a head looks, not why the model answers.";
+  "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, with Shift ten cells, Enter marks. In the projector − shows the difference, and the maps again. Attention shows where a head looks, not why the model answers.";
 const DIFFERENCE = "Difference";
 const TEXTS = ["s", "s2"]; // keys of the sentences
 const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps

@@ -47,7 +47,7 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 
 const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
-  "Keyboard: arrows move between heads, cells, points and bars, Enter enlarges or picks, + and − zoom a long map, s shows one head alone, h hides it, o switches it off in the model; at the words, the first letters of one or its number go to it.",
+  "Keyboard: arrows move between heads, cells, points and bars, with Shift ten at a time, Enter enlarges or picks, + and − zoom a long map, s shows one head alone, h hides it, o switches it off in the model; at the words, the first letters of one or its number go to it.",
 ].join(" ");
 const WHOLE = /** @type {[number, number]} */ ([0, 0]); // no token is left out at either end
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map

@@ -3,7 +3,7 @@
 import { div, fill, h, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 import { digits, most } from "./head_measures.js";
-import { boxOfPoint, drawScatter, layOutScatter, pointAt } from "./head_scatter.js";
+import { atTheSamePlace, boxOfPoint, drawScatter, layOutScatter, pointAt } from "./head_scatter.js";
 import { contentWidth, named } from "../base/view_base.js";
 
 /** @typedef {import("./heads_view.js").HeadsView} HeadsView */
@@ -11,6 +11,7 @@ import { contentWidth, named } from "../base/view_base.js";
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 
 const HIGH = 360; // pixels
+const MOST_NAMED = 3; // heads that lie over one
 
 export class HeadPlot {
   /** @param {HeadsView} of */
@@ -29,6 +30,7 @@ export class HeadPlot {
     this.chosen = div("actions", named("across", across), named("up", up));
     this.element = div("head-plot", this.chosen, this.grid.element, this.readout);
     this.shown = /** @type {Measure[]} */ ([]);
+    this.layout = /** @type {import("./head_scatter.js").Scatter | null} */ (null);
   }
 
   /** @param {Place} place */
@@ -39,7 +41,16 @@ export class HeadPlot {
   /** @param {number} at */
   say(at) {
     const texts = this.shown.map(({ title, unit, values }) => `${title} ${digits(values?.[at] ?? 0)} ${unit}`);
-    return `${this.of.nameOf(at)}: ${texts.join(", ")}`;
+    return `${this.of.nameOf(at)}: ${texts.join(", ")}${this.sayOthers(at)}`;
+  }
+
+  /** Which points lie over this one. @param {number} at */
+  sayOthers(at) {
+    const others = this.layout ? atTheSamePlace(this.layout, at) : [];
+    if (!others.length) return "";
+    const named = others.slice(0, MOST_NAMED).map((one) => this.of.nameOf(one));
+    const rest = others.length > named.length ? ` and ${others.length - named.length} more` : "";
+    return `; over it ${named.join(", ")}${rest}`;
   }
 
   sayFocus() {
@@ -63,6 +74,7 @@ export class HeadPlot {
     });
     const { layers, heads } = view.maps;
     const layout = layOutScatter(x, y, { width: contentWidth(this.element), height: HIGH });
+    this.layout = layout;
     const off = [...view.off].map((id) => this.at(/** @type {Place} */ (id.split(".").map(Number))));
     const marked = {
       focus: head,

@@ -58,6 +58,12 @@ export function pointAt({ points }, left, top) {
   return best;
 }
 
+/** The others whose points lie over the one of a head. @param {Scatter} of @param {number} at @returns {number[]} */
+export const atTheSamePlace = ({ points }, at) =>
+  points.flatMap(([x, y], own) =>
+    own !== at && Math.hypot(x - points[at][0], y - points[at][1]) <= 2 * RADIUS ? [own] : [],
+  );
+
 /** @param {Scatter} of @param {number} at */
 export function boxOfPoint({ points }, at) {
   const [x, y] = points[at];
@@ -91,9 +97,10 @@ export function drawScatter(pen, of, inks, { focus, off, names }) {
   pen.fillText(`${x.title} →`, right, height - 6);
   pen.textAlign = "left";
   pen.fillText(`↑ ${y.title}`, left, 14);
-  pen.globalAlpha = 0.75;
-  points.forEach((point, at) => drawPoint(pen, point, off.has(at) ? null : inks.head, inks.head));
-  pen.globalAlpha = 1;
+  for (const [at, point] of points.entries()) {
+    drawPoint(pen, point, inks.panel, inks.panel, RADIUS + 1); // ground between points that touch
+    drawPoint(pen, point, off.has(at) ? null : inks.head, inks.head);
+  }
   drawPoint(pen, points[focus], inks.accent, inks.text, RADIUS + 2);
   pen.fillStyle = inks.text;
   for (const [at, name] of names) {

@@ -101,7 +101,7 @@ export class PaintGrid extends BigMap {
     if (!from) return;
     const undoes = event.key === "z" && (event.ctrlKey || event.metaKey);
     if (isShortcut(event) && !undoes) return;
-    const to = walked(event, from, ...this.ends);
+    const to = walked({ key: event.key }, from, ...this.ends); // with the shift key they paint
     if (undoes) this.strokes.undo();
     else if (to && event.shiftKey && event.key.startsWith("Arrow")) {
       this.strokes.begin(from);

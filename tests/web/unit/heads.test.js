@@ -3,7 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { boxOfPoint, drawScatter, layOutScatter, pointAt, ticksOf } from "../../../assets/web/explore/head_scatter.js";
+import {
+  atTheSamePlace,
+  boxOfPoint,
+  drawScatter,
+  layOutScatter,
+  pointAt,
+  ticksOf,
+} from "../../../assets/web/explore/head_scatter.js";
 import {
   digits,
   filterOf,
@@ -201,6 +208,14 @@ test("points", () => {
     flat.points.every(([x]) => Number.isFinite(x)),
     "a measure that is 0 everywhere",
   );
+  const near = layOutScatter(measure("next", [0.1, 0.9, 0.1, 0.101]), measure("same", [0.5, 0.5, 0.9, 0.5]), {
+    width: 400,
+    height: 300,
+  });
+  assert.deepEqual(
+    [0, 1, 3].map((at) => atTheSamePlace(near, at)),
+    [[3], [], [0]],
+  );
   const drawn = { arc: 0, fillText: /** @type {string[]} */ ([]) };
   const pen = {
     beginPath() {},
@@ -214,6 +229,6 @@ test("points", () => {
   drawScatter(/** @type {any} */ (pen), layout, /** @type {any} */ ({}), marked);
   assert.deepEqual(
     [drawn.arc, drawn.fillText.includes("L0 H1"), drawn.fillText.includes("previous (weight) →")],
-    [5, true, true],
+    [9, true, true], // each on a ground of its own, and the one in focus
   );
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isShortcut, isTyped, lettersAct, switchLetters, wordOf } from "../../../assets/web/base/grid_keys.js";
+import { isShortcut, isTyped, lettersAct, switchLetters, walked, wordOf } from "../../../assets/web/base/grid_keys.js";
 import { ledTo } from "../../../assets/web/frame/chart_keys.js";
 import { wishOf as ofLesson } from "../../../assets/web/lessons/lesson_keys.js";
 import { stepped, wishOf as ofBar } from "../../../assets/web/picture/projector_bar.js";
@@ -122,4 +122,23 @@ test("arrows go along a curve and to the next one", () => {
   assert.deepEqual(led("ArrowDown", [1, 1]), [1, 1]);
   assert.deepEqual(led("ArrowUp", [1, 1]), [0, 1]);
   assert.equal(led("p", [0, 0]), null);
+});
+
+test("arrows walk a grid, with the shift key ten cells at a time, and never out of it", () => {
+  const to = (/** @type {string} */ key, shiftKey = false) => walked({ key, shiftKey }, [5, 20], [0, 30], [0, 40]);
+  assert.deepEqual(
+    [to("ArrowRight"), to("ArrowRight", true)],
+    [
+      [5, 21],
+      [5, 30],
+    ],
+  );
+  assert.deepEqual(
+    [to("ArrowUp"), to("ArrowUp", true)],
+    [
+      [4, 20],
+      [0, 20],
+    ],
+  );
+  assert.deepEqual([to("Home"), to("End"), to("a")], [[5, 0], [5, 40], null]);
 });

@@ -7,7 +7,7 @@ import { UnderWay } from "../../../assets/web/explore/under_way.js";
 import { bars } from "../../../assets/web/explore/sound_board.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/file_name.js";
-import { standingOut } from "../../../assets/web/base/colour.js";
+import { level, standingOut } from "../../../assets/web/base/colour.js";
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
 import { familyOf } from "../../../assets/web/picture/heads.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
@@ -365,4 +365,20 @@ test("with strong contrast whatever is more than 0 stands out from the ground by
     );
     assert.equal(others.at(-1), light(usual[255]));
   }
+});
+
+test("how far up the ramp a weight lies: by its root, by itself, or by the largest of its map", () => {
+  assert.deepEqual(
+    [0, 51, 255].map((byte) => level(byte, "root", 100)),
+    [0, Math.sqrt(0.2), 1],
+  );
+  assert.deepEqual(
+    [0, 51, 255].map((byte) => level(byte, "linear", 100)),
+    [0, 0.2, 1],
+  );
+  assert.deepEqual(
+    [0, 51, 102].map((byte) => level(byte, "own", 102)),
+    [0, 0.5, 1],
+  );
+  assert.equal(level(0, "own", 0), 0, "a map of nothing");
 });
