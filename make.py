@@ -48,7 +48,7 @@ LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not ed
 
 # What each of these commands has pytest choose.
 TESTS = {"test": (), "check": (), "test-long": ("--timeout=3600",), "test-quick": ("-m", "not browser"),
-         "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric"),
+         "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric and not once"),
          "faults": ("-m", "faults")}  # fmt: skip
 COMMANDS = ("run", *TESTS, "test-web", "lint", "bench", "attack", "load", "soak", "models", "lock", "checkpoints",
             "screenshots", "reproduce")  # fmt: skip

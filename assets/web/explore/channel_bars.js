@@ -73,7 +73,7 @@ export function drawBars(context, { order, strips, wide, left, width, height }, 
     values.forEach((value, place) => {
       const [up, long] = barOf({ name, top, height: high, values, zero, unit }, value);
       context.fillStyle = value < 0 ? inks.less : inks.more;
-      context.globalAlpha = name === PRODUCT && !strongest.has(order[place]) ? 0.4 : 1;
+      context.globalAlpha = name === PRODUCT && !strongest.has(order[place]) ? 0.7 : 1; // 3 : 1 and more in both themes
       context.fillRect(left + place * wide, up, bar, Math.max(value ? 1 : 0, long));
     });
     context.globalAlpha = 1;

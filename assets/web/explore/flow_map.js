@@ -61,7 +61,7 @@ export function boxOfNode(layout, [level, token]) {
 }
 
 /** Pixels of a line. @param {number} share */
-export const widthOf = (share) => Math.max(0.6, WIDEST * share);
+export const widthOf = (share) => Math.max(1, WIDEST * share);
 
 /** What a level is called. @param {number} level */
 export const levelName = (level) => (level ? `layer ${level - 1}` : "input");
@@ -73,7 +73,7 @@ export function drawFlow(context, layout, flow, inks, layer) {
   const { tokens, layers, row, lines, path, masses } = flow;
   drawLevels(context, layout, inks, layer);
   for (const [level, above, below, share] of [...lines].reverse()) {
-    context.globalAlpha = 0.4 + 0.5 * Math.min(1, 3 * share);
+    context.globalAlpha = 0.7 + 0.3 * Math.min(1, 3 * share); // 3 : 1 and more in both themes
     line(context, layout, level, above, below, above === below ? inks.muted : inks.key, widthOf(share));
   }
   context.globalAlpha = 1;

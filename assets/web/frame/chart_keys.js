@@ -91,11 +91,11 @@ function say(chart) {
   setText(/** @type {HTMLElement} */ (chart.querySelector(":scope > .said")), texts.join("; "));
 }
 
-/** Every chart can have the focus. */
+/** Every chart can have the focus, and then takes keys that a screen reader would keep at a mere figure. */
 function open() {
   for (const chart of document.querySelectorAll(`${CHART}:not([tabindex])`)) {
-    chart.setAttribute("tabindex", "0");
-    chart.setAttribute("aria-description", KEYS);
+    const attributes = { tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-description": KEYS };
+    for (const [name, value] of Object.entries(attributes)) chart.setAttribute(name, value);
     chart.append(h("p", { class: "said", role: "status" }));
   }
 }

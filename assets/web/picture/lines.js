@@ -47,7 +47,7 @@ export class Lines {
       const isChosen = at + first === key || shown.others?.includes(at + first);
       context.font = `${weight > 0.2 || isChosen ? "bold " : ""}${size}px ${inks.mono}`;
       context.fillStyle = inks.key;
-      context.globalAlpha = isChosen ? 1 : 0.5 + 0.5 * Math.min(1, weight * 4);
+      context.globalAlpha = isChosen ? 1 : 0.85 + 0.15 * Math.min(1, weight * 4); // 4.5 : 1 and more
       context.textAlign = "left";
       context.fillText(word, right + 8, (at + 0.5) * this.step);
       context.globalAlpha = 1;
@@ -78,7 +78,7 @@ export class Lines {
         context.moveTo(left, y);
         context.bezierCurveTo(middle, y, middle, to, right, to);
         context.strokeStyle = colour(value, own);
-        context.globalAlpha = own ? 0.35 + 0.65 * weight : 0.35 * weight;
+        context.globalAlpha = own ? 0.7 + 0.3 * weight : 0.35 * weight; // 3 : 1 and more of the row in focus
         context.lineWidth = own ? 1 + 7 * weight : 1 + 3 * weight;
         context.stroke();
       }
