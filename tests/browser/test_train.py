@@ -72,7 +72,7 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     frame.focus()
     for key in ("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight"):  # the first comes to the first point
         train.page.keyboard.press(key)
-    expect(frame.locator(".said")).to_have_text(re.compile(r".+: 0\.\d+ after step 30"))
+    expect(frame).to_have_attribute("aria-valuetext", re.compile(r".+: 0\.\d+ after step 30"))
     expect(chart.locator(".hoverlayer .hovertext")).to_have_count(1)
     assert step != 30
     train.page.keyboard.press("Enter")

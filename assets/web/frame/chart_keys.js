@@ -1,7 +1,6 @@
 // Charts that Plotly draws, by the keyboard: arrows read out what the pointer would, and Enter is a press on that point.
 
 import { isShortcut } from "../base/grid_keys.js";
-import { h, setText } from "../base/dom.js";
 
 /** @typedef {{count: number, at: (point: number) => object, place: (point: number) => [number, number]}} Line */
 
@@ -84,19 +83,23 @@ function key(event) {
   /** @type {any} */ (window).Plotly.Fx.hover(plot, [lines[to[0]].at(to[1])]);
 }
 
-/** What is read out stands as text too, while the keys are here. @param {Element} chart */
+/** What is read out is the chart's value, as a screen reader knows that of a slider. @param {Element} chart */
 function say(chart) {
   if (chart !== document.activeElement) return;
   const texts = [...chart.querySelectorAll(".hoverlayer .hovertext")].map(({ textContent }) => textContent.trim());
-  setText(/** @type {HTMLElement} */ (chart.querySelector(":scope > .said")), texts.join("; "));
+  if (!texts.length) return; // between one point and the next
+  const [line, point] = /** @type {[number, number]} */ (places.get(chart));
+  chart.setAttribute("aria-valuenow", String(1e4 * line + point)); // another number for every point: what is equal is not told
+  chart.setAttribute("aria-valuetext", texts.join("; "));
 }
 
-/** Every chart can have the focus, and then takes keys that a screen reader would keep at a mere figure. */
+/** Every chart can have the focus. As a slider it gets the arrows, which a screen reader would keep at a figure. */
 function open() {
   for (const chart of document.querySelectorAll(`${CHART}:not([tabindex])`)) {
-    const attributes = { tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-description": KEYS };
-    for (const [name, value] of Object.entries(attributes)) chart.setAttribute(name, value);
-    chart.append(h("p", { class: "said", role: "status" }));
+    const aria = { roledescription: "chart", description: KEYS, valuenow: "0", valuetext: "no point yet" };
+    for (const [name, value] of Object.entries(aria)) chart.setAttribute(`aria-${name}`, value);
+    chart.setAttribute("role", "slider");
+    chart.setAttribute("tabindex", "0");
   }
 }
 
