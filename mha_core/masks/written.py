@@ -29,6 +29,9 @@ _WRITTEN: dict[str, tuple[range, Callable[..., Rule]]] = {
     "unseen": (range(1, 100), unseen),
 }
 
+# an example of each
+FORMS = "none, causal, window:3, prefix:2, sinks:1, dilated:3:2, documents:5 or unseen:4"
+
 
 def _parse_one(text: str) -> Rule:
     written = text.strip()
@@ -36,7 +39,6 @@ def _parse_one(text: str) -> Rule:
     counts, make = _WRITTEN.get(name, (range(0), window))
     # nine digits hold in int64 with room to multiply two of them
     if len(numbers) not in counts or not all(number.isdecimal() and len(number) <= 9 for number in numbers):
-        forms = "none, causal, window:3, prefix:2, sinks:1, dilated:3:2, documents:5 or unseen:4"
-        raise MaskError(f"mask {written!r} is not known; write {forms}, joined by & and |, ! for not")
+        raise MaskError(f"mask {written!r} is not known; write {FORMS}, joined by & and |, ! for not")
     rule = make(*(int(number) for number in numbers))
     return invert(rule) if written.startswith("!") else rule

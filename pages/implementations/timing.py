@@ -154,7 +154,7 @@ class TimingJob(Job):
         large = self.plan.is_large(length)
         fewest = FEWEST_OF_LARGE if large else FEWEST_ROUNDS
         for name, number, took in calls(candidates, MOST_ROUNDS, warm_up=1 if large else 2, device=device):
-            if self.is_left():
+            if self.must_end():
                 return None
             if number >= 0:
                 seconds[name].append(took)
@@ -167,7 +167,7 @@ class TimingJob(Job):
                 break
         peaks: dict[str, int | None] = {}
         for name, candidate in candidates.items():
-            if self.is_left():
+            if self.must_end():
                 return None
             peaks[name] = peak_memory(candidate, device)
         return AtLength(length, {name: spread(times) for name, times in seconds.items()}, peaks)

@@ -36,6 +36,9 @@ export const LONGEST_SENTENCE = 12000;
 /** Characters of a sentence that a box keeps. @type {number} */
 export const LONGEST_TEXT = 24000;
 
+/** Characters of a mask in written form. @type {number} */
+export const LONGEST_RULE = 200;
+
 /** The largest number of a mask. @type {number} */
 export const WIDEST = 512;
 

@@ -1,11 +1,12 @@
 // The column of the key in focus, taken out at one press: hidden from all others, or its weight stays and its value
 // is zeroed for them. The same press takes it back.
 
+import { LONGEST_RULE } from "../base/facts.js";
 import { maskOf, ruleOf, valuesOff } from "../link/changes.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { sortKey } from "../picture/heads_order.js";
 import { readFlips, writeFlips } from "../link/painted.js";
-import { LONGEST_RULE, toggledUnseen, unseenOf } from "../link/rules.js";
+import { toggledUnseen, unseenOf } from "../link/rules.js";
 import { quoted, toggled } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */

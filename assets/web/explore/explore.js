@@ -20,7 +20,7 @@ import { ModelChanges } from "./model_changes.js";
 import { mount } from "../base/mount.js";
 import { NextTokens, SAMPLING } from "./next_tokens.js";
 import { OtherViews } from "./other_views.js";
-import { parts, specials } from "../wire/packets.js";
+import { parts as partsOf, specials } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
@@ -152,7 +152,7 @@ export class Explore extends PlaceView {
   /** @param {Uint8Array} bytes @param {string} question */
   answered(bytes, question) {
     const query = new URLSearchParams(question.slice(question.indexOf("?") + 1));
-    const [focus, maps] = parts(bytes);
+    const [focus, maps] = partsOf(bytes);
     if (focus.length) return super.answered(bytes, `?${without(query, "part")}`);
     const coming = this.underWay.take(maps, query); // of a long text whose layer in sight is not there yet
     if (this.maps?.digest === coming.digest) this.maps = coming;
@@ -269,9 +269,9 @@ export class Explore extends PlaceView {
     if (isOfLong && maps.isHere(at.layer) && !(this.isSeen && this.next.isTold(query))) return "focus";
     if (continues || isOfLong) return continues ? "part" : "";
     if (!maps || this.mapsOf !== without(query, ...PLACE) || !maps.isWhole(at.layer)) return "maps";
-    const fits = isOf(picture, at, look) && picture.digest === maps.digest && (!look.values || picture.values);
+    const isHere = isOf(picture, at, look) && picture.digest === maps.digest && (!look.values || picture.values);
     const kinds = !look.all || picture.kinds.every(({ length }) => length);
-    return fits && kinds && this.next.isTold(query) && this.pinOf === this.pin ? "" : "focus";
+    return isHere && kinds && this.next.isTold(query) && this.pinOf === this.pin ? "" : "focus";
   }
 
   /** The numbers of the row in focus of a long text are here. */
@@ -371,8 +371,8 @@ export class Explore extends PlaceView {
     this.keepWithin(maps.n, maps.keys.length);
     this.cut = picture.tile ? WHOLE : specials(maps, look);
     this.matching = picture.digest === maps.digest;
-    const fits = this.matching && isOf(picture, at, look);
-    this.sight = this.reading.sight(fits);
+    const isNow = this.matching && isOf(picture, at, look);
+    this.sight = this.reading.sight(isNow);
     this.weights = this.sight.isWords ? null : this.sight.weights;
     const all = look.all && (!this.alone || this.alone === "panel heads");
     const across = isAcross(maps) && !this.narrow;
@@ -405,7 +405,7 @@ export class Explore extends PlaceView {
     this.heads.update(shown, maps, order(this, all, across), side);
     this.heads.draw(colours);
     this.shared.hidden = !(picture.kv && picture.kv < maps.heads);
-    this.wait(!fits); // until the numbers of this head have come, those of another one must not stand here
+    this.wait(!isNow); // until the numbers of this head have come, those of another one must not stand here
     this.given.draw(); // first: it decides what room is left
     this.foot.draw();
     this.focus.draw(colours);
@@ -419,7 +419,7 @@ export class Explore extends PlaceView {
     this.drawFigures();
     setText(this.parts.pieces, picture.pieces.join(" "));
     setText(this.parts.status, picture.status);
-    Object.assign(this.element.dataset, { digest: maps.digest, numbers: fits ? `${at.layer}.${at.head}` : "" });
+    Object.assign(this.element.dataset, { digest: maps.digest, numbers: isNow ? `${at.layer}.${at.head}` : "" });
   }
 
   /** The heads stand before the large map, on a phone under it. */

@@ -2,7 +2,6 @@
 // side is pages/kit/picture/rules.py.
 
 const UNSEEN = "unseen";
-export const LONGEST_RULE = 200; // characters, as on the server
 
 /** The parts of a rule: joined by & inside, by | outside. @param {string} rule */
 const termsOf = (rule) => rule.split("|").map((term) => term.split("&").map((part) => part.replace(/\s/g, "")));

@@ -1,5 +1,6 @@
 // What the Masks view shows and what its visitor chooses, without the elements: painter.js draws it.
 
+import { LONGEST_RULE } from "../base/facts.js";
 import { controlsOf } from "../link/changes.js";
 import { isUsed } from "./gallery.js";
 import { without } from "../link/link.js";
@@ -7,7 +8,6 @@ import { headName, headsOf, inOrder, parseLook, reads, writeAt, writeLook } from
 import { MaskOutcomes } from "./mask_outcomes.js";
 import { MaskPaint } from "./mask_paint.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
-import { LONGEST_RULE } from "../link/rules.js";
 import { arrival } from "../link/way.js";
 import { PlaceView } from "../wire/place_view.js";
 

@@ -66,7 +66,9 @@ export class WireView extends View {
     return {};
   }
 
-  /** The same as the server is asked; a place within a map makes no other picture of it. @returns {Values} */
+  /** What the server is asked with: the link but for what makes no other picture, as the place within a map.
+   * @returns {Values}
+   */
   own() {
     return this.link();
   }
@@ -81,7 +83,7 @@ export class WireView extends View {
     return "";
   }
 
-  /** What is here answers this query too: it asks for the same in other words. @param {URLSearchParams} _query */
+  /** A query is answered by the picture that is here, which was asked for in other words: the view notes them. @param {URLSearchParams} _query */
   same(_query) {}
 
   /** Takes the answer to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */

@@ -122,7 +122,7 @@ class Job(ABC):
 
     @abstractmethod
     def _work(self) -> None:
-        """Does it; returns early when `is_left()`. A HeadlightError becomes `error`."""
+        """Does it; returns early when `must_end()`. A HeadlightError becomes `error`."""
 
     @abstractmethod
     def _is_complete(self) -> bool:
@@ -136,7 +136,7 @@ class Job(ABC):
     def _explain(self, error: Exception) -> str:
         """An error that nobody foresaw, in words that tell nothing of this machine."""
 
-    def is_left(self) -> bool:
+    def must_end(self) -> bool:
         """Tells whether it is to end: it was stopped, or its visitor is gone."""
         if self._is_here():
             self.heard()
@@ -144,10 +144,10 @@ class Job(ABC):
 
     def _run(self) -> None:
         try:
-            self._queue.wait(self._turn, self.is_left)
+            self._queue.wait(self._turn, self.must_end)
             if self._turn.displaced:
                 self.error = f"its place in the queue went to somebody who had none; press {self.button} again"
-            elif self._turn.began is not None and not self.is_left():
+            elif self._turn.began is not None and not self.must_end():
                 self._work()
         except HeadlightError as error:
             self.error = str(error)

@@ -192,7 +192,7 @@ class TrainingJob(Job):
                 latest = self._shortened + SLACK_SECONDS
                 worker.tell(stdin, "enough")
             late = self.elapsed > latest
-            if told_at is None and (late or self.record.error or self.is_left()):
+            if told_at is None and (late or self.record.error or self.must_end()):
                 if late:
                     self.error = f"the training did not end within its {self._shortened or self.plan.seconds:.0f} s"
                 worker.tell(stdin, "stop")

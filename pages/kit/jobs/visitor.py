@@ -13,9 +13,8 @@ from pages.kit.picture.album import ALBUMS
 from pages.kit.server import sockets, store
 from pages.kit.server.visits import address, visitor
 
-from . import visit as visits
 from .training import TrainingData, TrainingJob, TrainingPlan, writing
-from .visit import OwnRun, Tab, Visit
+from .visit import OwnRun, Tab, Visit, find
 
 
 def own_runs() -> dict[str, OwnRun]:
@@ -119,7 +118,7 @@ def come_back(told: object) -> bool:
     """
     if _visit() is not None:
         return True
-    visit = visits.find(told, address())
+    visit = find(told, address())
     if visit is None:
         return False
     _enter(visit)

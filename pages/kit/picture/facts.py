@@ -62,6 +62,7 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "LONGEST_QUERY": ("number", "Bytes of a query that the server reads.", LONGEST),
         "LONGEST_SENTENCE": ("number", "Characters of a sentence that is computed.", limits.LONGEST_TEXT),
         "LONGEST_TEXT": ("number", "Characters of a sentence that a box keeps.", FIELDS["s"].longest),
+        "LONGEST_RULE": ("number", "Characters of a mask in written form.", limits.LONGEST_RULE),
         "WIDEST": ("number", "The largest number of a mask.", limits.WIDEST_WINDOW),
         "TEMPERATURES": ("number[]", "The ends of the softmax temperature.", list(limits.TEMPERATURES)),
         "CALLED": (

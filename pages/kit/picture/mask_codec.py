@@ -116,7 +116,7 @@ def forbidden(
 ) -> list[str]:
     """The forbidden cells as `write_cells`: one text for all heads, or one a head."""
     allow = allowed(mask, painted, n, heads, built_in, keys)
-    return [write_cells(~mask) for mask in (allow if allow.dim() == 3 else allow[None])]
+    return [write_cells(~own) for own in (allow if allow.dim() == 3 else allow[None])]
 
 
 def _edges(values: list[int], size: int) -> list[int] | None:
