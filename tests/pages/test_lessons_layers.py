@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,21 +11,13 @@ from torch import Tensor
 from mha_core import Model
 from pages.kit.lessons.evaluate import evaluate, number, truth
 from pages.kit.lessons.grammar import RuleError, parse
-from pages.kit.lessons.quantities.scene import NAMES, PageScene, scene_of
+from pages.kit.lessons.quantities.scene import PageScene, scene_of
 from pages.shapes.time_first_lessons import after_dropout
 
 TIRED = "The animal didn't cross the street because it was too tired"
 LONG = "Prices rose again last month while wages stayed the same, so many families had to put off their plans"
 SILENT = "q.view(b, h, i, d)"
 REFUSED = "mixed.transpose(1, 2).view(b, i, c)"
-
-
-DOCS = Path(__file__).parents[2] / "docs" / "lessons.md"
-
-
-def test_every_quantity_is_in_the_docs() -> None:
-    text = DOCS.read_text("utf-8")
-    assert [name for name in NAMES if not re.search(rf"`{name}[`(]", text)] == []
 
 
 def at(**keys: object) -> PageScene:

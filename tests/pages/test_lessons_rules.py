@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -20,6 +22,7 @@ from pages.kit.lessons.values import Value
 from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
 
+DOCS = Path(__file__).parents[2] / "docs" / "lessons.md"
 WORDS = ("[CLS]", "the", "cat", "saw", "the", "dog", "n")
 
 
@@ -248,6 +251,11 @@ def test_unknown_names_are_found_before_anything_runs(rule: str, why: str) -> No
     with pytest.raises(RuleError) as error:
         references.rule(rule, references.Known(frozenset({"cat"})))
     assert why in str(error.value)
+
+
+def test_every_quantity_is_in_the_docs() -> None:
+    text = DOCS.read_text("utf-8")
+    assert [name for name in scene.NAMES if not re.search(rf"`{name}[`(]", text)] == []
 
 
 def test_a_quantity_is_told_what_it_takes_and_its_own_faults_stay_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ T = TypeVar("T")
 SHARPER = 0.5  # the temperature of a right side of which nothing else can be changed
 # What a person types: while such a text cannot be used, the view keeps the last one that could.
 TYPED = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
-WRITTEN_FORMS = f"Write {FORMS}: documents:5 begins a new document at token 5, and unseen:4 lets nobody but token 4 itself look at it."
+WRITTEN_FORMS = f"Write {FORMS}: documents:5 begins a document at token 5, unseen:4 hides token 4 from all others."
 NOT_A_RULE = f"Not a valid rule (at most {LONGEST_RULE} characters, numbers below 1,000). {WRITTEN_FORMS}"
 # of a model named like those that visitors train (jobs.visit)
 _LIKE_AN_OWN_ONE = re.compile(r"[\w-]{22}", re.ASCII)
