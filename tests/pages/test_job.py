@@ -32,7 +32,7 @@ class Idler(Job):
     def _work(self) -> None:
         if self.failure is not None:
             raise self.failure
-        while not self.let_go.is_set() and not self.is_left():
+        while not self.let_go.is_set() and not self.must_end():
             time.sleep(0.002)
 
     def _is_complete(self) -> bool:
@@ -119,7 +119,7 @@ def test_a_visitor_who_is_back_just_when_his_job_gave_up_gets_no_place_that_is_n
     class Back(Idler):
         looked = 0
 
-        def is_left(self) -> bool:
+        def must_end(self) -> bool:
             self.looked += 1
             return self.looked == 1
 
