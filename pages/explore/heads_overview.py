@@ -115,14 +115,13 @@ def _measured(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
     run = _on_random_tokens(model, settings) if random else pictures.picture(settings).run
     maps, why = pictures.among_tokens(run), _no_values(model, settings)
     n = len(run.tokens)
+    lengths = None
     with turn(n, models.heads(model)):
-        if maps is None:
-            return n, head_measures(run.weights, None)
-        if why:
-            found = head_measures(maps, run.ids)
-            return n, replace(found, missing=found.missing | {"value": why})
-        lengths, heads = handed_lengths(model, run), heads_on(settings.heads_off, model.sizes)
-        return n, head_measures(maps, run.ids, lengths if heads is None else lengths * heads[..., None])
+        if not why and (maps is not None or run.values):  # of another text the pass itself tells the values
+            heads = heads_on(settings.heads_off, model.sizes)
+            lengths = handed_lengths(model, run) * (1 if heads is None else heads[..., None])
+        found = head_measures(run.weights if maps is None else maps, None if maps is None else run.ids, lengths)
+    return n, replace(found, missing=found.missing | {"value": why}) if why else found
 
 
 def _on_random_tokens(model: Model, settings: Settings) -> Run:

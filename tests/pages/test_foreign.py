@@ -159,6 +159,9 @@ def test_its_maps_can_be_followed_and_its_values() -> None:
     table = heads_overview.table(link.within()[0], "")
     at = next(place for place, name in enumerate(table.columns) if name.startswith("value-weighted"))
     assert torch.equal(torch.as_tensor(table.values)[:, at], expected.flatten())
+    across = heads_overview.table(LinkQuery(query(name_of("t5", "cross"))).within()[0], "")
+    assert [name.partition(" (")[0] for name in across.columns] == ["entropy", "value-weighted share"]
+    assert torch.as_tensor(across.values)[:, 1].view(2, -1).sum(dim=1).tolist() == pytest.approx([1, 1], abs=1e-5)
     told = picture(name_of("gpt2"), look="values", at="1.2.3")["values"]
     assert told == torch.linalg.vector_norm(shown.run.values[1][2], dim=-1).tolist()
     assert picture(name_of("gpt2"))["values"] is None
