@@ -47,7 +47,7 @@ def test_its_steps_are_its_texts(recording: Recording, name: str) -> None:
     assert said["presets"] == ["step 0", "step 100", "step 200"]
     assert (said["typed"], said["origin"], said["label"]) == ("step 200", "recorded", "recorded after step 200")
     assert (said["groups"], said["groupNames"]) == (["0", "1"], ["layers.*.attn", "cross"])
-    assert {"s", "mask", "pos", "t", "off", "unheard", "steps", "batch"} == set(said["fixed"])
+    assert {"s", "mask", "pos", "t", "off", "unheard", "steps", "batch", "lengths"} == set(said["fixed"])
     assert set(said["fixed"].values()) == {f"{recordings.WHY[:1].upper()}{recordings.WHY[1:]}."}
     assert [figure["label"].split()[:3] for figure in said["figures"]] == [["the", "row", "sum"]]
     assert said["notices"] == []

@@ -111,15 +111,14 @@ export class ExploreBar {
       "view",
       span("label", "Colour"),
       this.scales.element,
-      div("actions", ...makePreferences()),
       span("label", "Tokens and heads"),
       div("actions", this.specials, ...view.reading.buttons, this.sort),
       div("actions", this.solo, this.hide, this.everyHead),
       span("label", "Large map"),
       view.mean.choice.element,
       div("actions", view.values.opener),
-      span("label", "This picture"),
-      div("actions", this.pin),
+      span("label", "This picture, and all pages"),
+      div("actions", this.pin, ...makePreferences()),
     );
     this.menu.element.classList.add("view-menu");
     const layers = h("span", { class: "label", "aria-hidden": "true" }, "layer");
