@@ -45,7 +45,7 @@ def handed_over(model: Model, run: Run, layer: int) -> Tensor:
         return transformed_values(stack.block(layer), run.hidden[layer].to(stack.device))
     if isinstance(model, ForeignModel) and run.values and "lengths" not in model.reasons:
         o = model.output_matrix(layer)
-        return _through(run.values[layer].to(o.device), o, model.sizes.n_heads)
+        return _through(run.values[layer].to(o.device, torch.float32), o.float(), model.sizes.n_heads)
     raise Unsupported(f"{model.name} is computed elsewhere: only its maps are known here, not its values")
 
 

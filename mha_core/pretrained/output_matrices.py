@@ -29,7 +29,7 @@ def watched(module: nn.Module, calls: list[Call]) -> Iterator[dict[str, str]]:
             if call is None or call.path in found or not args or not isinstance(args[0], Tensor):
                 return
             mixed = call.parts["mixed"].flatten(2)
-            if args[0].numel() == mixed.numel() and torch.equal(args[0].view(-1), mixed.reshape(-1)):
+            if args[0].numel() == mixed.numel() and torch.equal(args[0].reshape(-1), mixed.reshape(-1)):
                 found[call.path] = name
 
         return before
