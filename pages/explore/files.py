@@ -25,10 +25,9 @@ def tables(raw: bytes) -> list[Table]:
     Raises a HeadlightError.
     """
     query = LinkQuery(raw)
-    whole, _ = query.within(most=None)
-    if long_pictures.is_long(whole):
-        return [_row(query, whole)]
-    settings, _ = query.within()
+    settings, _ = query.within(most=long_pictures.most_tokens(query.model))
+    if long_pictures.is_long(settings):
+        return [_row(query, settings)]
     name, state = parse_view(query["view"])
     measures = [heads_overview.table(settings, state)] if name == "heads" else []
     return [_map(query, settings), *measures]

@@ -69,8 +69,9 @@ function key(event) {
   const lines = linesOf(plot);
   if (!lines.length) return;
   const from = places.get(chart);
-  const at = /** @type {[number, number]} */ ([Math.min(from?.[0] ?? 0, lines.length - 1), from?.[1] ?? 0]);
-  if (event.key === "Enter" && from) press(plot, lines[at[0]].place(at[1]));
+  const line = Math.min(from?.[0] ?? 0, lines.length - 1); // what was drawn anew may have fewer, and shorter ones
+  const at = /** @type {[number, number]} */ ([line, Math.min(from?.[1] ?? 0, lines[line].count - 1)]);
+  if (event.key === "Enter" && from) press(plot, lines[line].place(at[1]));
   const led = ledTo(event.key, at, lines);
   const to = led && !from ? at : led; // the first key comes to the first point
   if (!to && event.key !== "Enter") return;

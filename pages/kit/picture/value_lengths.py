@@ -12,9 +12,8 @@ def lengths(settings: Settings, layer: int) -> Tensor:
 
     Heads that share their values have the same. Raises what `Model.run` raises.
     """
-    values = pictures.picture(settings).run.values
-    if values:
-        v = values[layer]
+    if "steps" not in pictures.model_of(settings).can:
+        v = pictures.picture(settings).run.values[layer]
     else:
         v = next(step.value for step in traces.traced(settings, layer, "fused").steps if step.name == "v")[0]
     found: Tensor = torch.linalg.vector_norm(v.float(), dim=-1)
