@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Locator
 
 from .tab import Tab
@@ -19,7 +21,8 @@ class ByHand(Tab):
         self.page.get_by_role("radio", name=name, exact=True).click()
 
     def cell(self, matrix: str, row: str, col: str) -> Locator:
-        return self.view.get_by_label(f"{matrix}, row {row}, column {col}", exact=True).first
+        name = re.escape(f"{matrix}, row {row}, column {col}")
+        return self.view.get_by_label(re.compile(rf"^{name}(: \S+)?$")).first
 
     def matrix(self, name: str) -> list[list[str]]:
         """The last matrix of that name: its cells, without the row sums."""

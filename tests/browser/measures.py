@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Page
 
-__all__ = ["PHONE", "height", "not_reached_by_tab", "scrolls_sideways", "small_targets", "unnamed", "unreadable"]
+__all__ = [
+    "PHONE", "height", "not_reached_by_tab", "obscured", "scrolls_sideways", "small_targets",
+    "space_letters", "unnamed", "unreadable",
+]  # fmt: skip
 
 PHONE: dict[str, Any] = {
     "viewport": {"width": 375, "height": 812}, "has_touch": True, "is_mobile": True, "color_scheme": "light",
 }  # fmt: skip
 CONTRAST = 4.5  # of a text to what lies under it
-TARGET = 43.5  # pixels: 44, less what rounding takes
+BY_MOUSE, BY_FINGER = 23.5, 43.5  # pixels of what is pressed: 24 and 44, less what rounding takes
 LAST_TAB = 400
 
 # All elements that are seen and pass a test, inside views too.
@@ -72,11 +75,16 @@ CONTRASTS = """() => {
   walk(document);
   return found;
 }"""
+# A link within a sentence is as high as its line. A label is pressed for what it names, a slider's track for its thumb.
+POINTED_AT = "button, select, textarea, summary, input, [role=option], a[href]:not(p *, li *, td *)"
+TOUCHED = "button, .st-key-pages a, [role=option], .sheet input"
 SMALL_TARGETS = (
-    f"(least) => ({SEEN})"
-    + """(
-  (element) => element.matches("button, .st-key-pages a, [role=option], .sheet input"))
-  .map((element) => [element.textContent || element.ariaLabel, element.getBoundingClientRect()])
+    f"([what, least]) => ({SEEN})"
+    + """((element) => element.matches(what))
+  .map((element) => [
+    element.textContent || element.ariaLabel,
+    (element.closest("label, [data-testid=stSlider]") ?? element).getBoundingClientRect(),
+  ])
   .filter(([, { width, height }]) => height && Math.min(width, height) < least)
   .map(([name, { width, height }]) => [name, width, height])"""
 )
@@ -116,6 +124,41 @@ NOT_REACHED = (
 )
 
 
+# What the bar, or anything else that stays, lies over as soon as it has the focus: none of nine points of it is seen.
+# From the last to the first, since what is scrolled down to comes to the foot of the window, where nothing lies.
+OBSCURED = (
+    f"() => ({SEEN})"
+    + """((element) => element.matches("button, a[href], input, textarea, select, summary, [tabindex]")
+    && element.tabIndex >= 0 && !element.disabled && element.getBoundingClientRect().width > 1)
+  .reverse()
+  .filter((element) => {
+    element.focus();
+    const shown = element.closest("label, [data-testid=stSlider], [role=grid]") ?? element;
+    const { x, y, width, height } = shown.getBoundingClientRect();
+    const at = (left, top, root = document) => root.elementFromPoint(x + width * left, y + height * top);
+    const isSeenAt = (left, top) => {
+      let [above, seen] = [null, at(left, top)];
+      while (seen?.shadowRoot && seen !== above) [above, seen] = [seen, at(left, top, seen.shadowRoot)];
+      return shown.contains(seen);
+    };
+    return ![0.1, 0.5, 0.9].some((left) => [0.1, 0.5, 0.9].some((top) => isSeenAt(left, top)));
+  })
+  .map((element) => element.outerHTML.slice(0, 200))"""
+)
+# What a reader may ask of the text: WCAG 2.2's 1.4.12. Nothing may be lost by it.
+SPACED = """() => {
+  const css = `* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important; }
+    p { margin-bottom: 2em !important; }`;
+  const add = (root) => {
+    const style = document.createElement("style");
+    style.textContent = css;
+    (root.head ?? root).append(style);
+    for (const element of root.querySelectorAll("*")) if (element.shadowRoot) add(element.shadowRoot);
+  };
+  add(document);
+}"""
+
+
 def unreadable(page: Page, least: int = 41) -> list[tuple[str, float]]:
     """The texts with less contrast than they need; fails where there are not so many texts."""
     found = page.evaluate(CONTRASTS)
@@ -123,10 +166,23 @@ def unreadable(page: Page, least: int = 41) -> list[tuple[str, float]]:
     return [(text, round(contrast, 2)) for text, contrast in found if contrast < CONTRAST]
 
 
-def small_targets(page: Page) -> list[tuple[str, float, float]]:
-    """What a finger must hit and may miss: its name, width and height."""
-    found: list[tuple[str, float, float]] = page.evaluate(SMALL_TARGETS, TARGET)
+def small_targets(page: Page, by: Literal["finger", "mouse"] = "finger") -> list[tuple[str, float, float]]:
+    """What is to be hit and may be missed: its name, width and height. Cells of maps are as large as their data."""
+    what = [TOUCHED, BY_FINGER] if by == "finger" else [POINTED_AT, BY_MOUSE]
+    found: list[tuple[str, float, float]] = page.evaluate(SMALL_TARGETS, what)
     return found
+
+
+def obscured(page: Page) -> list[str]:
+    """What has the focus and is not seen."""
+    found: list[str] = page.evaluate(OBSCURED)
+    page.evaluate("document.activeElement.blur()")
+    return found
+
+
+def space_letters(page: Page) -> None:
+    """Sets letters, words, lines and paragraphs apart, as a reader may."""
+    page.evaluate(SPACED)
 
 
 def height(page: Page) -> int:

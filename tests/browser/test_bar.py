@@ -46,6 +46,11 @@ def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(new_t
     tab.page.keyboard.press("Escape")
     expect(opener).to_be_focused()
     expect(opener).to_have_attribute("aria-expanded", "false")
+    tab.page.keyboard.press("ArrowDown")
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    for _ in titles:
+        tab.page.keyboard.press("Tab")
+    expect(opener).to_have_attribute("aria-expanded", "false")  # the focus has left it, by the last of its pages
 
 
 def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Explore) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from pages.kit.draw.pages import PAGES
 from pages.kit.picture import mask_codec
@@ -21,10 +21,20 @@ from .conftest import NewTab
 from .explore_page import Explore
 from .glossary_page import Glossary
 from .implementations_page import Implementations
-from .layout import faults_at_every_width
+from .layout import faults, faults_at_every_width
 from .lessons_page import Lessons
 from .masks_page import WORDS, Masks
-from .measures import PHONE, height, not_reached_by_tab, scrolls_sideways, small_targets, unnamed, unreadable
+from .measures import (
+    PHONE,
+    height,
+    not_reached_by_tab,
+    obscured,
+    scrolls_sideways,
+    small_targets,
+    space_letters,
+    unnamed,
+    unreadable,
+)
 from .positions_page import Positions
 from .scaled_dot_page import ScaledDot
 from .shapes_page import Shapes
@@ -83,6 +93,7 @@ NARROW: dict[str, dict[str, Any]] = {
     "scaled_dot": {"qs": "2, 2, 4, 10, 8", "aat": "3, 2, 10, 256"},
     "claims": {"claim": "mean", "say": "show"},
 }  # fmt: skip
+AT_400_PER_CENT: ViewportSize = {"width": 320, "height": 256}  # a window of 1280×1024, magnified
 # Times differ from run to run, and what follows them with it.
 TIMES = re.compile(r"[\d.,]+\s(ms|µs|s)\b")
 BROKEN = re.compile(r"\b(NaN|undefined|\[object)\b")
@@ -119,6 +130,8 @@ def test_at_a_desk(name: str, new_tab: NewTab) -> None:
     findings = Findings(tab)
     findings.look(name, without=["color-contrast"])  # asks for less than `unreadable`
     assert not_reached_by_tab(page) == []
+    assert obscured(page) == []
+    assert small_targets(page, "mouse") == []
     findings.open_parts(name, None)
 
     said = texts(page)
@@ -128,6 +141,11 @@ def test_at_a_desk(name: str, new_tab: NewTab) -> None:
     findings.look(name, only=["link-in-text-block"])
     findings.open_parts(name, COLOURS)
     assert not findings.lines, "\n".join(findings.lines)
+
+    plain = faults(page)
+    space_letters(page)
+    page.evaluate(TWO_FRAMES)
+    assert set(faults(page)) <= set(plain)
 
 
 def change_explore(tab: Explore) -> None:
@@ -178,6 +196,9 @@ def test_on_a_phone_and_at_every_width(name: str, new_phone: NewTab) -> None:
         tab.wait_for_query(big="true")
     tab.page.evaluate(TWO_FRAMES)  # the window has another size
     fits_on_a_phone(tab.settled())
+    tab.page.set_viewport_size(AT_400_PER_CENT)
+    tab.page.evaluate(TWO_FRAMES)
+    assert scrolls_sideways(tab.page) == 0
 
 
 def fits_on_a_phone(tab: Tab) -> None:

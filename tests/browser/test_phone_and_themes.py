@@ -70,6 +70,36 @@ def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) 
     assert max(box["y"], 48) + 100 < own["y"], "the map is in sight above the sheet"
 
 
+# Notes how long each old picture takes to go.
+WATCH_FADING = """view => {
+  window.faded = [];
+  const watch = new MutationObserver((changes) => {
+    for (const { addedNodes } of changes)
+      for (const former of addedNodes)
+        if (former.matches?.("canvas.fades")) faded.push(former.getAnimations()[0].effect.getTiming().duration);
+  });
+  watch.observe(view, { childList: true, subtree: true });
+}"""
+REST = "() => new Promise((done) => setTimeout(done, 600))"  # what changes sooner after the last time is drawn at once
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_what_changes_while_its_words_stay_fades_where_motion_is_welcome(new_page: NewPage, motion: str) -> None:
+    explore = new_page(Explore, reduced_motion=motion).open()
+    explore.view.evaluate(WATCH_FADING)
+    explore.page.evaluate(REST)
+    explore.mask("causal")
+    explore.shows(mask="causal")
+    expect(explore.view.locator(".fades")).to_have_count(0)
+    explore.page.evaluate(REST)
+    seen = explore.page.evaluate("faded")
+    assert seen == ([] if motion == "reduce" else [250, 250])  # the large map and the heads
+    explore.retype("how are you")  # other words are another picture
+    explore.shows("how are you", mask="causal")
+    explore.page.evaluate(REST)
+    assert explore.page.evaluate("faded") == seen
+
+
 def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
     explore.open()
     moving = """view => [view, ...view.querySelectorAll("*")].map(getComputedStyle).filter(

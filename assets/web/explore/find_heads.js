@@ -80,7 +80,7 @@ export class FindHeads {
       setText(name, `L${layer} H${head}${isOff ? " off" : ""}`);
       setText(value, number(score));
       bar.style.setProperty("--share", String(score));
-      setAttribute(press, "aria-label", `show layer ${layer} head ${head}: ${number(score)}${isOff ? ", off" : ""}`);
+      setAttribute(press, "aria-label", `show L${layer} H${head}${isOff ? " off" : ""} ${number(score)}`);
     });
   }
 

@@ -48,7 +48,7 @@ export class HeadNames {
     const make = () => /** @type {HTMLElement} */ (button("", () => {}));
     fill(this.alike, near, make, (press, [at, far]) => {
       setText(press, `${this.of.nameOf(at)}  ${number(far)}`);
-      setAttribute(press, "aria-label", `show ${this.of.nameOf(at)}, distance ${number(far)}`);
+      setAttribute(press, "aria-label", `show ${this.of.nameOf(at)} ${number(far)} away`);
       press.onclick = () => this.of.open(at);
     });
   }

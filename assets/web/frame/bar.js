@@ -155,7 +155,7 @@ function make() {
     projector,
     button("", switchTheme, { class: "theme" }),
   );
-  document.addEventListener("pointerdown", ({ target }) => close(target));
+  for (const come of ["pointerdown", "focusin"]) document.addEventListener(come, ({ target }) => close(target));
   addEventListener("headlight-leave", () => close());
   addEventListener("keydown", leave);
   addEventListener("headlight-address", follow);

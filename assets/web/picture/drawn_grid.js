@@ -2,6 +2,7 @@
 
 import { areSame, contextOf, h, svg } from "../base/dom.js";
 import { drawings } from "./drawings.js";
+import { fade } from "./fade.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 import { asXml } from "./map_svg.js";
 import { SvgPen } from "./svg_pen.js";
@@ -50,6 +51,7 @@ export class DrawnGrid {
     if (!areSame(made, this.drawn)) {
       this.drawn = made;
       Object.assign(this.element.style, { width: `${width}px`, height: `${height}px` });
+      fade(this.base, [width, height].join(), made);
       contextOf(this.over, width, height);
       paint(contextOf(this.base, width, height));
     }

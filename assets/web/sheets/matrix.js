@@ -157,7 +157,8 @@ function updateCell(cell, text, place, { block, sheet, kind, reasons, wrong, mar
   const own = cell.querySelector("input, button") ?? kind.make(sheet);
   if (!own.isConnected) cell.replaceChildren(own);
   own.place = { edit: block.edit, row, col };
-  setAttribute(own, "aria-label", `${block.name}, row ${block.rows[row]}, column ${block.cols[col]}`);
+  const name = `${block.name}, row ${block.rows[row]}, column ${block.cols[col]}`;
+  setAttribute(own, "aria-label", own.localName === "button" ? `${name}: ${text}` : name); // who speaks says what is written
   setAttribute(own, "aria-invalid", isWrong ? "true" : null);
   setAttribute(own, "aria-describedby", isWrong ? reasons.id : null);
   if (block.kind === "choice") setAttribute(own, "tabindex", isMarked || !(marked.size + row + col) ? "0" : "-1"); // one stop
