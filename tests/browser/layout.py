@@ -36,13 +36,16 @@ FAULTS = """() => {
     let { left, top, right, bottom } = box;
     let [cut, scrolled] = [null, false];
     for (const at of around(element)) {
-      const { display, overflowX, textOverflow, position } = getComputedStyle(at);
+      const { display, overflowX, overflowY, textOverflow, position, webkitLineClamp } = getComputedStyle(at);
       if (display !== "contents" && overflowX !== "visible" && at !== document.body) {
         const own = at.getBoundingClientRect();
-        const scrolls = overflowX === "auto" || overflowX === "scroll";
-        const reaches = left < own.left - SLACK || right > own.right + SLACK;
-        if (reaches && scrolls) scrolled = true;
-        else if (reaches && textOverflow !== "ellipsis") cut ??= at;
+        const scrolls = [overflowX, overflowY].some((way) => way === "auto" || way === "scroll");
+        const isHalf = (top < own.top && bottom > own.top) || (top < own.bottom && bottom > own.bottom);
+        const over = Math.max(own.top - top, bottom - own.bottom);
+        const isLow = webkitLineClamp === "none" && isHalf && over > SLACK;
+        const isWide = left < own.left - SLACK || right > own.right + SLACK;
+        if ((isWide || isLow) && scrolls) scrolled = true;
+        else if (isLow || (isWide && textOverflow !== "ellipsis")) cut ??= at;
         [left, right] = [Math.max(left, own.left), Math.min(right, own.right)];
         [top, bottom] = [Math.max(top, own.top), Math.min(bottom, own.bottom)];
       }
