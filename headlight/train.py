@@ -63,16 +63,16 @@ def main(arguments: Sequence[str]) -> int:
 
 def _jobs(
     out: Path, lists: Mapping[str, Sequence[Any] | None], seeds: int, how: dict[str, Any]
-) -> dict[Path, sweep.Job]:
+) -> dict[Path, sweep.PlannedRun]:
     """What to train, and the folder of each run. Raises a HeadlightError for what cannot be trained."""
-    jobs = dict[Path, sweep.Job]()
+    jobs = dict[Path, sweep.PlannedRun]()
     for name in lists["task"] or ():
         task, base = tasks.build(name), replace(defaults(name), seconds=NO_LIMIT, **how)
         axes = (lists["position"] or [base.position], lists["implementation"] or (), lists["layers"] or [base.n_layers])
         for position, implementation, layers, seed in product(*axes, range(1, seeds + 1)):
             recipe = replace(base, position=position, implementation=implementation, n_layers=layers, seed=seed)
             recipe.check()
-            job = sweep.Job(recipe, task)
+            job = sweep.PlannedRun(recipe, task)
             place = out / f"{name}-{position}-{implementation}-{layers}layer{'s'[: layers > 1]}-{seed}"
             if place.exists() and sweep.known(place, job) is None:
                 raise HeadlightError(f"the folder “{place}” holds another run; choose another --out")

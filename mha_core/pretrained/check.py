@@ -28,7 +28,7 @@ NO_PLACE = "its positions are not in a place of their own, from which they could
 
 
 @dataclass(frozen=True)
-class Group:
+class GroupFindings:
     """The attention of one kind in a model.
 
     Attributes:
@@ -60,7 +60,7 @@ class Findings:
     """
 
     by_seam: bool
-    groups: dict[str, Group]
+    groups: dict[str, GroupFindings]
     outputs: dict[str, str]
     acts: frozenset[str]
     can: frozenset[str]
@@ -144,7 +144,7 @@ def _causal(calls: list[Call]) -> bool:
     return all(not bool(call.weights.triu(1).any()) for call in calls)
 
 
-def _group(calls: list[Call], group: str) -> Group:
+def _group(calls: list[Call], group: str) -> GroupFindings:
     weights = torch.stack([call.weights.cpu().double() for call in calls])
     rows = weights.sum(dim=-1)
     near = tolerance(calls[0].weights.dtype)
@@ -154,7 +154,7 @@ def _group(calls: list[Call], group: str) -> Group:
     heads = one.weights.shape[1]
     own_mask = "causal" if group == "decoder" and _causal(calls) else "none"
     paths = tuple(call.path for call in calls)
-    return Group(paths, heads, one.kv_heads or heads, own_mask, bool((rows < 1 - near).any()))
+    return GroupFindings(paths, heads, one.kv_heads or heads, own_mask, bool((rows < 1 - near).any()))
 
 
 def tolerance(dtype: torch.dtype) -> float:
@@ -162,7 +162,9 @@ def tolerance(dtype: torch.dtype) -> float:
     return 8 * float(torch.finfo(dtype).eps) if dtype.itemsize < 4 else 1e-5
 
 
-def _changes(run: Callable[..., Answer], plain: Answer, group: str, known: Group, calls: list[Call]) -> dict[str, str]:
+def _changes(
+    run: Callable[..., Answer], plain: Answer, group: str, known: GroupFindings, calls: list[Call]
+) -> dict[str, str]:
     """What of mask, temperature and values cannot be changed in a group, and why."""
     reasons: dict[str, str] = {}
     near = 1e-4 if calls[0].weights.dtype.itemsize >= 4 else 0.05
@@ -191,7 +193,7 @@ def _changes(run: Callable[..., Answer], plain: Answer, group: str, known: Group
     return reasons
 
 
-def _moved(plain: Answer, run: Callable[..., Answer], known: Group) -> float:
+def _moved(plain: Answer, run: Callable[..., Answer], known: GroupFindings) -> float:
     layers = len(known.paths)
     off = torch.zeros(layers, known.heads, dtype=torch.bool, device=plain.last.device)
     without = run(changed=frozenset(known.paths), heads=off)

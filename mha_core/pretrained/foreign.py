@@ -22,7 +22,7 @@ from ..models.run import Run
 from ..models.stack import Stack
 from ..models.switches import RunSwitches
 from ..positions import Position
-from .check import Findings, Group
+from .check import Findings, GroupFindings
 from .foreign_growth import grow
 from .foreign_runs import Pass, call_of_layer, runs
 from .foreign_tokens import Tokens
@@ -103,7 +103,7 @@ class ForeignModel(Model):
             position=KINDS.get(self.findings.acts, "none"),
         )
 
-    def known(self, group: str) -> Group:
+    def known(self, group: str) -> GroupFindings:
         """What the check has found of a group."""
         return self.findings.groups[group]
 

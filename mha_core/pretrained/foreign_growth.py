@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Kept:
+class GrownCache:
     """Keys and values of the first `length` tokens, in the library's own form."""
 
     cache: Any
@@ -38,10 +38,10 @@ def grow(model: ForeignModel, ids: Sequence[int], kept: Any, asked: tuple[Any, .
         if run.logits is None:
             raise Unsupported(f"model {model.name!r} predicts no next token; choose a model that writes")
         return Grown(run.weights[:, :, -1], run.hidden[:, -1], run.logits[0], None)
-    if not isinstance(kept, Kept) or kept.length >= len(ids):
+    if not isinstance(kept, GrownCache) or kept.length >= len(ids):
         from transformers import DynamicCache
 
-        kept = Kept(DynamicCache())
+        kept = GrownCache(DynamicCache())
     switches = model.switches(len(ids), None, *asked)
     known, device = kept.length, model.device
     allow, values = on(switches.allow, device), on(switches.ablate.values, device)

@@ -48,12 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if unknown:
         parser.error(f"no task {', '.join(unknown)}; choose some of {', '.join(VARIANTS)}")
     try:
-        execute, jobs = sweep.executor(chosen), dict[Path, sweep.Job]()
+        execute, jobs = sweep.executor(chosen), dict[Path, sweep.PlannedRun]()
         for name in chosen.tasks:
             for earlier in chosen.folder.glob(f"{name}-*"):
                 shutil.rmtree(earlier)
             task = tasks.build(name)
-            jobs |= {chosen.folder / folder: sweep.Job(recipe, task) for folder, recipe in recipes(name).items()}
+            jobs |= {chosen.folder / folder: sweep.PlannedRun(recipe, task) for folder, recipe in recipes(name).items()}
         for place, history in sweep.run(jobs, execute).items():
             if isinstance(history, str):
                 raise HeadlightError(f"{place.name}: {history}")

@@ -110,10 +110,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for half, task in tasks.items():
             print(f"{half}: {len(task.train)} training rows, {len(task.test)} test rows.", *task.notes, flush=True)
         places = {place(line, seed): (line, seed) for line in LINES for seed in range(1, chosen.seeds + 1)}
-        jobs = dict[Path, sweep.Job]()
+        jobs = dict[Path, sweep.PlannedRun]()
         for folder, (line, seed) in places.items():
             task = tasks[line.split("-")[0]]
-            jobs[folder] = sweep.Job(recipe(line, len(task.train), seed=seed, **how), task)
+            jobs[folder] = sweep.PlannedRun(recipe(line, len(task.train), seed=seed, **how), task)
         for folder, history in sweep.run(jobs, sweep.executor(chosen, default=1)).items():
             line, seed = places[folder]
             if isinstance(history, str):

@@ -39,7 +39,7 @@ ANSWER_SECONDS = 5.0  # of a cluster
 KILLED = f"its worker was killed {ATTEMPTS} times; less memory is needed with fewer workers or smaller sizes"
 
 
-class Job(NamedTuple):
+class PlannedRun(NamedTuple):
     """A run to train."""
 
     recipe: Recipe
@@ -48,10 +48,10 @@ class Job(NamedTuple):
 
 # The number of each job that has ended, with its saved run, packed, or why there is none, in a sentence.
 Ended = Generator[tuple[int, bytes | str], None, None]
-Executor = Callable[[Sequence[Job]], Ended]
+Executor = Callable[[Sequence[PlannedRun]], Ended]
 
 
-def train(job: Job) -> bytes | str:
+def train(job: PlannedRun) -> bytes | str:
     """One run: packed, or why there is none."""
     try:
         training = Training(*job)
@@ -64,7 +64,7 @@ def train(job: Job) -> bytes | str:
         return str(error)
 
 
-def in_processes(jobs: Sequence[Job], workers: int) -> Ended:
+def in_processes(jobs: Sequence[PlannedRun], workers: int) -> Ended:
     """An `Executor` of so many processes, which end with it."""
     begin = multiprocessing.get_context("spawn")
     waiting, killed = list(reversed(range(len(jobs)))), Counter[int]()
@@ -110,7 +110,7 @@ def work(pipe: Connection) -> None:
             pipe.send(train(pipe.recv()))
 
 
-def on_ray(jobs: Sequence[Job], address: str) -> Ended:
+def on_ray(jobs: Sequence[PlannedRun], address: str) -> Ended:
     """An `Executor` of a Ray cluster, whose machines have this version of Headlight: "auto" is that of this machine.
 
     Raises:
@@ -189,7 +189,7 @@ def executor(chosen: argparse.Namespace, *, default: int | None = None, threads:
     return partial(in_processes, workers=workers)
 
 
-def run(jobs: Mapping[Path, Job], execute: Executor) -> dict[Path, History | str]:
+def run(jobs: Mapping[Path, PlannedRun], execute: Executor) -> dict[Path, History | str]:
     """The runs, each in its folder: those that lie there, and the others, trained and written; a bar shows how far.
 
     Returns: the history of each, or why there is none, in a sentence.
@@ -221,7 +221,7 @@ def run(jobs: Mapping[Path, Job], execute: Executor) -> dict[Path, History | str
     return {place: results[place] for place in jobs}
 
 
-def known(place: Path, job: Job) -> History | None:
+def known(place: Path, job: PlannedRun) -> History | None:
     """The run that lies there, if it is this one."""
     with suppress(HeadlightError):  # nothing is there, or something else
         history = saved.read(place)

@@ -22,8 +22,8 @@ from typing import Any, TextIO
 
 from ..device import is_out_of_memory
 from ..errors import HeadlightError
-from .job import Job
 from .limits import Order
+from .order_runs import OrderRuns
 from .priority import step_back
 
 MOST_ORDER = 1_000_000  # characters of the first line
@@ -67,7 +67,7 @@ def main() -> None:
         order = Order.from_line(heard.readline(MOST_ORDER).decode())
         stop, enough = threading.Event(), threading.Event()
         threading.Thread(target=_listen, args=(heard, stop, enough), name="listener", daemon=True).start()
-        Job(order, say, stop, enough).run()
+        OrderRuns(order, say, stop, enough).run()
     except HeadlightError as error:
         say(error=str(error))
     except BrokenPipeError:

@@ -14,7 +14,7 @@ from pages.kit.draw.numbers import cut
 from pages.kit.draw.palette import candidate_colour
 from pages.kit.draw.view import View
 
-from .message import Kept
+from .message import HeldFilms
 
 MOST_BYTES = 1_500_000  # of maps in a message
 MOST_TOKENS = 64  # of a probe: its first ones; smaller cells cannot be read side by side
@@ -71,7 +71,7 @@ def show(packed: bytes) -> None:
     """Plays packed films; they go over the wire, and only when they have changed. What is looked at the view knows."""
     kept = st.session_state.get("films")
     if kept is None or kept.packed != packed:
-        kept = st.session_state["films"] = Kept(packed)
+        kept = st.session_state["films"] = HeldFilms(packed)
     number, step = st.session_state.get("film_sought", (0, 0))
     VIEW.show(FilmState(wanted=kept.name, query=f"name={kept.name}", sought=number, step=step))
 

@@ -29,7 +29,7 @@ POST: dict[str, tuple[tuple[str, str, float], ...]] = {
 
 
 @dataclass(frozen=True)
-class Group:
+class CandidateRuns:
     """The runs of one candidate.
 
     Attributes:
@@ -68,7 +68,7 @@ def with_seeds(recipes: Sequence[Recipe], seeds: int) -> tuple[Recipe, ...]:
     return tuple(replace(recipe, seed=seed) for recipe in recipes for seed in range(1, seeds + 1))
 
 
-def grouped(recipes: Sequence[Recipe]) -> list[Group]:
+def grouped(recipes: Sequence[Recipe]) -> list[CandidateRuns]:
     """The candidates among runs, in order of appearance."""
     places: dict[Recipe, list[int]] = {}
     for place, recipe in enumerate(recipes):
@@ -79,7 +79,7 @@ def grouped(recipes: Sequence[Recipe]) -> list[Group]:
     distinct = len(set(encodings)) == len(kinds)
     colours = [positions.NAMES.index(name) if distinct else number for number, name in enumerate(encodings)]
     return [
-        Group(name, colour, tuple(sorted(runs, key=lambda place: recipes[place].seed)))
+        CandidateRuns(name, colour, tuple(sorted(runs, key=lambda place: recipes[place].seed)))
         for name, colour, runs in zip(named(kinds), colours, places.values(), strict=True)
     ]
 

@@ -8,7 +8,7 @@ from pages.kit.draw.packing import pack_parts
 from pages.kit.server import store
 
 
-class Kept:
+class HeldFilms:
     """Packed films, to be asked for in any process as long as whoever made them keeps this.
 
     Raises a HeadlightError when they cannot be written.

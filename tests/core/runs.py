@@ -23,7 +23,7 @@ TINY_SHAPES = replace(TINY, task="shapes", n_layers=2, residual=True, norm=True)
 WHO = Recipe(task="who", max_len=64, evaluations=2)
 
 
-def here(jobs: Sequence[sweep.Job], **_: object) -> sweep.Ended:
+def here(jobs: Sequence[sweep.PlannedRun], **_: object) -> sweep.Ended:
     """An executor of `sweep` that is this process."""
     for number, job in enumerate(jobs):
         yield number, sweep.train(job)

@@ -15,11 +15,11 @@ from torch import Tensor
 from mha_core import Model
 from mha_core.errors import DeviceError
 from mha_core.models.stack import Stack
-from mha_core.training import inference, job, loop, plan_time
-from mha_core.training.job import Job, step_times
+from mha_core.training import inference, loop, order_runs, plan_time
 from mha_core.training.limits import Order
 from mha_core.training.loop import Training
 from mha_core.training.objectives import objective
+from mha_core.training.order_runs import OrderRuns, step_times
 from mha_core.training.recipe import Recipe
 
 from .runs import TINY, TINY_WORDS, task, trained
@@ -110,17 +110,17 @@ def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_room")
 def test_a_job_tells_it_once_for_all_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "TIMING_SECONDS", 0.0)
+    monkeypatch.setattr(order_runs, "TIMING_SECONDS", 0.0)
     lines: list[dict[str, Any]] = []
     order = Order(str(tmp_path), (AUTO, replace(AUTO, seed=2)), None, 60, timing=True)
-    Job(order, lambda at_once=True, **line: lines.append(line), threading.Event(), threading.Event()).run()
+    OrderRuns(order, lambda at_once=True, **line: lines.append(line), threading.Event(), threading.Event()).run()
     assert [line for line in lines if "told" in line] == [{"told": SAID}]
     assert lines[-1] == {"done": "steps"}
     assert any("timing" in line for line in lines), "all of them were measured on the CPU"
 
 
 def test_steps_on_two_devices_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "TIMING_SECONDS", 0.0)
+    monkeypatch.setattr(order_runs, "TIMING_SECONDS", 0.0)
     steady = replace(AUTO, schedule="constant")
     torchs, own = Training(replace(steady, implementation="torch"), task("who")), OnGpu(steady, task("who"))
     own.moved = True

@@ -29,8 +29,8 @@ from . import stand_ins
 from .runs import TINY_WORDS, here, task
 
 SMALL = replace(TINY_WORDS, steps=2, evaluations=1)
-JOB = sweep.Job(SMALL, task("words"))
-IMPOSSIBLE = sweep.Job(replace(SMALL, implementation="torch", position="rotary"), JOB.task)
+JOB = sweep.PlannedRun(SMALL, task("words"))
+IMPOSSIBLE = sweep.PlannedRun(replace(SMALL, implementation="torch", position="rotary"), JOB.task)
 
 
 class Deadly(Words):
@@ -60,7 +60,7 @@ def weights(place: Path) -> list[bytes]:
 @pytest.mark.skipif(os.name == "nt", reason="kills as POSIX does")
 def test_a_killed_worker_s_run_is_done_again_with_the_same_bits(tmp_path: Path) -> None:
     (tmp_path / "trap").touch()
-    jobs = {tmp_path / "killed": sweep.Job(SMALL, Deadly(tmp_path / "trap")), tmp_path / "no": IMPOSSIBLE}
+    jobs = {tmp_path / "killed": sweep.PlannedRun(SMALL, Deadly(tmp_path / "trap")), tmp_path / "no": IMPOSSIBLE}
     results = sweep.run(jobs, lambda jobs: sweep.in_processes(jobs, 1))
     assert not (tmp_path / "trap").exists()
     assert results[tmp_path / "no"] == sweep.train(IMPOSSIBLE)
@@ -122,7 +122,7 @@ def ray_that(crashes: Sequence[int], calls: list[str]) -> Any:
 def test_a_cluster_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls = list[str]()
     monkeypatch.setitem(sys.modules, "ray", ray_that([3], calls))
-    jobs = [JOB, sweep.Job(replace(SMALL, threads=2), JOB.task)]
+    jobs = [JOB, sweep.PlannedRun(replace(SMALL, threads=2), JOB.task)]
     places = {tmp_path / str(number): job for number, job in enumerate(jobs)}
     results = sweep.run(places, lambda jobs: sweep.on_ray(jobs, "auto"))
     assert results[tmp_path / "1"] == sweep.KILLED

@@ -18,10 +18,10 @@ from safetensors.torch import load_file
 
 from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.training import job, limits, saved
+from mha_core.training import limits, order_runs, saved
 from mha_core.training.events import End, Evaluation, Event, History, Start, Step, from_line
-from mha_core.training.job import Job
 from mha_core.training.limits import Data, Order
+from mha_core.training.order_runs import OrderRuns
 from mha_core.training.recipe import Recipe
 from pages.kit.jobs import process
 
@@ -62,7 +62,9 @@ def tell(running: process.Process, line: str) -> Iterator[dict[str, Any]]:
 def here(given: Order, stop: threading.Event | None = None) -> list[dict[str, Any]]:
     """All that a job says, in this process."""
     lines: list[dict[str, Any]] = []
-    Job(given, lambda at_once=True, **line: lines.append(line), stop or threading.Event(), threading.Event()).run()
+    OrderRuns(
+        given, lambda at_once=True, **line: lines.append(line), stop or threading.Event(), threading.Event()
+    ).run()
     return lines
 
 
@@ -94,7 +96,7 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_step_is_timed_against_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "TIMING_SECONDS", 0.05)
+    monkeypatch.setattr(order_runs, "TIMING_SECONDS", 0.05)
     *_, told, last = here(order(tmp_path, TINY, replace(TINY, implementation="naive"), timing=True))
     timing = told["timing"]
     assert timing["names"].keys() == timing["seconds"].keys() == {"fused", "naive", "torch"}
@@ -102,7 +104,7 @@ def test_a_step_is_timed_against_torch(tmp_path: Path, monkeypatch: pytest.Monke
     assert timing["steps_per_epoch"] > 0
     for found in timing["names"].values():
         assert 0 < found["low"] <= found["median"] <= found["high"]
-        assert job.FEWEST_ROUNDS <= found["calls"] <= job.MOST_ROUNDS
+        assert order_runs.FEWEST_ROUNDS <= found["calls"] <= order_runs.MOST_ROUNDS
     assert last == {"done": "steps"}
 
 
@@ -123,7 +125,7 @@ def until_step_4(given: Order, *, stop: bool) -> list[dict[str, Any]]:
         if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == 4:
             signals[not stop].set()
 
-    Job(given, say, *signals).run()
+    OrderRuns(given, say, *signals).run()
     return lines
 
 
@@ -164,7 +166,7 @@ def test_more_threads_than_a_training_may_use_are_refused(tmp_path: Path, monkey
 
 def test_the_time_of_all_runs_together_is_bounded(tmp_path: Path) -> None:
     lines, ticks = list[dict[str, Any]](), itertools.count()
-    Job(
+    OrderRuns(
         order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), seconds=40),
         lambda at_once=True, **line: lines.append(line),
         threading.Event(),

@@ -15,7 +15,7 @@ from mha_core.training.events import History
 from mha_core.training.recipe import Recipe
 from pages.train import film
 from pages.train.film import pack
-from pages.train.message import Kept
+from pages.train.message import HeldFilms
 from pages.train.message import film as asked
 
 from .conftest import unpacked
@@ -137,7 +137,7 @@ def test_any_token_can_be_sent() -> None:
 
 
 def test_a_film_is_found_by_its_name_alone_and_goes_with_who_keeps_it() -> None:
-    kept = Kept(pack([filmed()], ["a"]))
+    kept = HeldFilms(pack([filmed()], ["a"]))
     assert unpacked(asked(f"name={kept.name}".encode()))[0]["parts"] == [len(kept.packed)]
     for raw in (b"", b"name=", b"name=../../etc/passwd", f"name={kept.name}x".encode(), b"name=" + b"a" * 22):
         with pytest.raises(HeadlightError, match="gone"):

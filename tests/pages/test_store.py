@@ -142,7 +142,7 @@ def test_two_servers_have_a_tab_of_one_visit(shipped: Path) -> None:
     assert kept.read(name).runs == [run.id, other, second.id]
     store.forget("model", other)
     kept.add(name, [], {"text": NAME})
-    assert kept.read(name) == kept.Kept([run.id, second.id], {"text": NAME})
+    assert kept.read(name) == kept.KeptNames([run.id, second.id], {"text": NAME})
 
 
 def test_a_visit_that_was_left_here_goes_on_where_its_visitor_is(

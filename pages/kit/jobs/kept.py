@@ -12,14 +12,14 @@ MOST_NAMES = 200  # of runs; the newest
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptNames:
     """Names of the store: of runs in the order in which they were made, and of data by their kinds."""
 
     runs: list[str] = field(default_factory=list)
     data: dict[str, str] = field(default_factory=dict)
 
 
-def read(visit: str) -> Kept:
+def read(visit: str) -> KeptNames:
     """What is known of a visit; nothing of one that is not there.
 
     Raises:
@@ -27,10 +27,10 @@ def read(visit: str) -> Kept:
     """
     content = store.read("visit", visit)
     if content is None:
-        return Kept()
+        return KeptNames()
     try:
         said = json.loads(content)
-        kept = Kept([*said["runs"]][-MOST_NAMES:], {**said["data"]})
+        kept = KeptNames([*said["runs"]][-MOST_NAMES:], {**said["data"]})
         if said["format"] != FORMAT or not all(map(store.NAME.fullmatch, [*kept.runs, *kept.data.values()])):
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -46,7 +46,7 @@ def add(visit: str, runs: Iterable[str], data: Mapping[str, str]) -> None:
     """
     known = read(visit)
     there = [run for run in dict.fromkeys([*known.runs, *runs]) if store.has("model", run)]
-    wanted = Kept(there, {**known.data, **data})
+    wanted = KeptNames(there, {**known.data, **data})
     if wanted != known and there:
         said = {"format": FORMAT, "runs": wanted.runs, "data": wanted.data}
         store.keep("visit", json.dumps(said).encode(), visit)

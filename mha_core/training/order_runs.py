@@ -20,7 +20,7 @@ TURN_SECONDS = 1.0
 TIMING_SECONDS, FEWEST_ROUNDS, MOST_ROUNDS = 3.0, 3, 200
 
 
-class Job:
+class OrderRuns:
     """The runs of an order, trained in turn, so that their curves grow side by side.
 
     Args:
