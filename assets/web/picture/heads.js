@@ -4,7 +4,6 @@ import { picture } from "../base/colour.js";
 import { button, contextOf, div, fill, frame, h, setAttribute, setText, span } from "../base/dom.js";
 import { MOST_OF_IT, STRONG } from "../base/facts.js";
 import { isShortcut, walkedTiles } from "../base/grid_keys.js";
-import { fade } from "./fade.js";
 import { hatched } from "./hatch.js";
 import { pooled, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
@@ -196,7 +195,6 @@ export class HeadsGrid {
   draw(inks) {
     if (!this.rects.length) this.measure();
     const { off, layer, head, row, first, last, forbidden = [] } = this.state;
-    fade(this.canvas, [this.maps.keys.join("\n"), first, last].join(), [this.maps.digest, this.shown.join()]);
     const context = contextOf(this.canvas, this.width, this.height);
     const size = this.maps.n - first - last;
     context.imageSmoothingEnabled = false;
