@@ -93,11 +93,7 @@ def test_what_changes_while_its_words_stay_fades_where_motion_is_welcome(new_pag
     expect(explore.view.locator(".fades")).to_have_count(0)
     explore.page.evaluate(REST)
     seen = explore.page.evaluate("faded")
-    assert seen == ([] if motion == "reduce" else [250])  # the large map; the small ones are there at once
-    explore.retype("how are you")  # other words are another picture
-    explore.shows("how are you", mask="causal")
-    explore.page.evaluate(REST)
-    assert explore.page.evaluate("faded") == seen
+    assert set(seen) == (set() if motion == "reduce" else {250})
 
 
 def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
