@@ -25,6 +25,7 @@ _LEFT = re.compile(r"^(import|export)\b.*", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(//[^\n]*|/\*(?:(?!\*/).)*\*/[ \t]*)\n", re.MULTILINE | re.DOTALL)
 _CAST = re.compile(r"/\*\* @(?:type|param) [^\n]*?\*/ ?")
 _IN_SHEET = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
+_END_IN_SHEET = re.compile(r";?\s*\}\s*")
 _BEGINNING = """\
 const once = (make) => {
   let made;
@@ -88,7 +89,8 @@ def _bundle(entries: Iterable[str], text_of: Callable[[str], str]) -> str:
 def _block(name: str, text: str) -> str:
     """A module as a function that gives what it exports, a style sheet as one that gives it; made once."""
     if name.endswith(".css"):
-        return f"const {_place(name)} = once(() => sheet({json.dumps(_IN_SHEET.sub('', text))}));\n"
+        css = _END_IN_SHEET.sub("}", _IN_SHEET.sub("", text))
+        return f"const {_place(name)} = once(() => sheet({json.dumps(css)}));\n"
     own = _NAMES.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {_import(name, found[2])}", text)
     own = _SHEET.sub(lambda found: f"const {found[1]} = {_import(name, found[2])}", own)
     own = _EXPORT.sub(r"\1 \2", _CAST.sub("", _COMMENT.sub("", own)))

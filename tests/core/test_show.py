@@ -62,7 +62,7 @@ def test_the_file_holds_the_runs_numbers(run: Run) -> None:
 
 
 def is_small(run: Run, **place: Any) -> bool:
-    return len(standalone(run, **place).encode()) <= 62_000 + 1.5 * run.weights.numel()
+    return len(standalone(run, **place).encode()) <= 60_000 + 1.5 * run.weights.numel()
 
 
 @pytest.mark.parametrize("words", [0, 1, 13, 30, 62, 120, 510])
@@ -236,7 +236,7 @@ def test_modules_become_one() -> None:
         assert made.count(f"const ${re.sub('[/.]', '_', name)} = once(") == 1
     assert "const { one: first, two } = $low_b_js();" in made
     assert "const css = $up_a_css();" in made
-    assert json.dumps(files["up/a.css"]) in made
+    assert json.dumps(files["up/a.css"].replace("; }\n", "}")) in made  # all of it but what closes a rule
     assert 'new URL("up/a.js", import.meta.url)' in made
     assert made.endswith("export const { sum, where } = $up_a_js();\n")
     assert not re.search(r"// a|^import|^export (?!const { sum)", made, re.MULTILINE)

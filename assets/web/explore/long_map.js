@@ -30,7 +30,6 @@ export class LongMap extends BigMap {
       pick: (row, key) => actions.pick(row + this.window.row, key === null ? null : key + this.window.column),
       hover: (text, at) => actions.hover(text, at),
     });
-    this.fades = false; // another part of it is no other map
     this.view = view;
     this.window = /** @type {Window} */ ({ row: 0, column: 0, size: 0 });
     this.of = ""; // the map whose window it is

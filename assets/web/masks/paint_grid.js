@@ -22,7 +22,6 @@ export class PaintGrid extends BigMap {
   /** @param {Strokes} strokes */
   constructor(strokes) {
     super({ pick: () => {}, hover: strokes.hover });
-    this.fades = false; // what is painted is there at once
     this.strokes = strokes;
     this.scrolls = false; // what a finger does, instead of painting
     this.stroke = /** @type {Place | null} */ (null); // the last cell of the stroke that goes on

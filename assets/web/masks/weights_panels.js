@@ -2,6 +2,7 @@
 
 import { gradient } from "../base/colour.js";
 import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { fadeMap } from "../picture/fade.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { meanOf, parseLook } from "../link/look.js";
@@ -77,6 +78,7 @@ export class WeightsPanels {
       );
       const isBlocked = (/** @type {number} */ i, /** @type {number} */ j) => each.every((blocks) => blocks(i, j));
       const shown = wholeMap(tokens, weights[at].weights, { keys, map, name, row, key, theme, forbids: isBlocked });
+      if (!asTable) fadeMap(own.map.base, shown);
       own.draw(shown, asTable, colours, roomFor(own.map));
       setText(this.laws[at], [LAW, SIGMA][at] + own.map.omits);
     });

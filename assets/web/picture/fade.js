@@ -35,3 +35,11 @@ export function fade(canvas, words, made) {
   const going = former.animate({ opacity: [1, 0] }, { duration: TIME, easing: "ease-out" });
   going.onfinish = () => former.remove();
 }
+
+/** Lets go the map that a canvas shows; called before another is drawn there.
+ * @param {HTMLCanvasElement} canvas @param {import("./map.js").MapPicture} shown
+ */
+export function fadeMap(canvas, { tokens, keys, first, last, map }) {
+  const { buffer, byteOffset } = map.bytes; // of the same bytes there is another view each time
+  fade(canvas, [...tokens, "", ...keys, first, last].join("\n"), [buffer, byteOffset]);
+}

@@ -1,7 +1,6 @@
 // The same weights as lines: the words that look at the left, what they look at at the right, the stronger the thicker.
 
 import { contextOf, div, h, LETTERS } from "../base/dom.js";
-import { fade } from "./fade.js";
 
 const ROW = 26; // pixels of a word
 const LEAST = 0.03; // weight of the faintest line
@@ -32,7 +31,6 @@ export class Lines {
     this.first = first;
     this.step = Math.max(16, Math.min(ROW * 1.6, height / most));
     const wide = Math.min(width, 640);
-    fade(this.canvas, [...words, "", ...others].join("\n"), [weights]);
     const context = contextOf(this.canvas, wide, this.step * most);
     const [left, right] = [wide * 0.3, wide * 0.7];
     const size = Math.min(17, Math.max(LETTERS, this.step * 0.62));

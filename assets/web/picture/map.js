@@ -5,7 +5,6 @@ import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute } from "../base/
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 import { Bubble } from "./bubble.js";
 import { drawings } from "./drawings.js";
-import { fade } from "./fade.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
 import { mapSvg, whyNoSvg } from "./map_svg.js";
 import { pooled, toBytes, trimmed } from "../wire/packets.js";
@@ -91,7 +90,6 @@ export class BigMap {
     this.beside = 0; // pixels to keep free on the right, besides what the labels take
     this.isSteady = false; // what is drawn is drawn again only where something of it has changed
     this.drawn = /** @type {unknown[]} */ ([]); // what the drawing was made from
-    this.fades = true; // into what it becomes
     this.element.onpointermove = (event) => this.point(this.cellAt(event));
     this.element.onpointerleave = () => this.bubble.at || this.point(null); // what a finger tapped stays said
     this.element.onclick = (event) => {
@@ -143,8 +141,6 @@ export class BigMap {
     const { inks, visible, seen } = this;
     const shown = /** @type {MapPicture} */ (this.shown);
     const { first, last, row, key } = shown;
-    const { buffer, byteOffset } = shown.map.bytes;
-    if (this.fades) fade(this.base, [...visible, "", ...seen].join("\n"), [buffer, byteOffset]);
     const font = LETTERS * unit;
     const context = this.layOut(room, unit, font);
     const n = visible.length;
