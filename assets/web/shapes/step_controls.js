@@ -57,7 +57,8 @@ export class StepControls extends ControlChips {
     this.dice = makeNumber("Seed of the draws", whole, (dice) => this.set({ dice }, true));
     this.random = div("numbers", named("Biases", this.biases), this.drop.element, this.dice.element);
     this.caption = h("p", { class: "label" });
-    this.inside.lw = div("weights", this.whose.element, this.caption, this.random);
+    // what is written below comes with the answer, and moves nothing that is pressed
+    this.inside.lw = div("weights", this.whose.element, this.random, this.caption);
     this.panel.append(this.inside.lw);
     this.chips.classList.add("tiles");
     this.lists = [this.first.element, this.second.element];
