@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from pages.kit.picture.settings import Settings
 from pages.shapes import exercise
@@ -337,8 +337,18 @@ def the_controls_of_the_layer(shapes: Shapes) -> None:
     shapes.shows("how are you", mask="window:2", heads_off=((0, 2),), temperature=1.1)
 
     weights = shapes.controls("Weights of this layer")
+    none = weights.get_by_role("button", name="none", exact=True)
+    answers: list[Route] = []
+    shapes.page.route("**/api/steps?*", lambda route: answers.append(route))
     weights.get_by_role("button", name="random", exact=True).click()
-    weights.get_by_role("button", name="none", exact=True).click()
+    shapes.until(lambda: bool(answers), "random weights are asked for")
+    before = none.bounding_box()
+    for answer in answers:
+        answer.continue_()
+    shapes.page.unroute("**/api/steps?*")
+    expect(shapes.label).to_contain_text("random weights (seed 0), all biases")
+    assert none.bounding_box() == before, "nothing moves under the pointer when the answer comes"
+    none.click()
     weights.get_by_role("spinbutton", name="Seed of the draws").fill("3")
     expect(shapes.label).to_contain_text("layer 3, random weights (seed 3), no biases")
     expect(weights).to_contain_text("589,824 parameters")
