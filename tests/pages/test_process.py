@@ -34,9 +34,14 @@ def closed(own: process.Process) -> None:
     own.stdout.close()
 
 
+def facts(pid: int) -> list[str]:
+    """What Linux says of a process behind its name: state, parent, …; the 20th is when it began."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
 def parent(pid: int) -> int:
     """The process that has started it."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return int(facts(pid)[1])
 
 
 def test_it_waits_for_its_order_and_says_how_it_ended() -> None:

@@ -29,6 +29,7 @@ from pages.kit.jobs import visitor as visit
 from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
 from pages.kit.server.readiness import STATE
 
+from .test_process import facts
 from .waiting import PATIENCE, wait
 
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
@@ -293,23 +294,29 @@ def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
     """Neither the folder nor the process that trains, nor on Linux its guard and the nursery, which forked them."""
     script = (
         "import sys, time; from pages.kit.jobs import visitor\n"
-        "from tests.pages.test_process import parent; from tests.pages.test_visitor import ENDLESS, TrainingPlan\n"
+        "from tests.pages.test_process import facts, parent\n"
+        "from tests.pages.test_visitor import ENDLESS, TrainingPlan\n"
         "training = visitor.start(TrainingPlan((ENDLESS,)))\n"
         "while not training.record.step: time.sleep(.01)\n"
         "pids = [training.pid]\n"
         "for _ in range(2 if sys.platform == 'linux' else 0): pids.append(parent(pids[-1]))\n"
-        "print(training.folder.parent, *pids)"
+        "began = [facts(pid)[19] if sys.platform == 'linux' else '' for pid in pids]\n"
+        "print(training.folder.parent, *pids, *began)"
     )
     told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
-    folder, *pids = told.stdout.split()
+    folder, *numbers = told.stdout.split()
+    processes = 3 if sys.platform == "linux" else 1
+    pids, began = numbers[:processes], numbers[processes:]
     assert not Path(folder).exists()
-    assert len(pids) == (3 if sys.platform == "linux" else 1)
+    assert len(set(pids)) == processes
 
-    def gone(pid: str) -> bool:
+    def gone(pid: str, since: str) -> bool:
         try:
             os.kill(int(pid), 0)
-        except ProcessLookupError:
+            now = facts(int(pid)) if since else []
+        except (ProcessLookupError, FileNotFoundError):
             return True
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[0] == "Z"  # nobody waits for it here
+        # nobody waits for it here, and its number may be another's by now
+        return now != [] and (now[0] == "Z" or now[19] != since)
 
-    wait(lambda: all(map(gone, pids)))
+    wait(lambda: all(map(gone, pids, began)))
