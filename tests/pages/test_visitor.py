@@ -293,9 +293,10 @@ def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.
 def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
     """Neither the folder nor the process that trains, nor on Linux its guard and the nursery, which forked them."""
     script = (
-        "import sys, time; from pages.kit.jobs import visitor\n"
+        "import sys, time; from pages.kit.jobs import process, visitor\n"
         "from tests.pages.test_process import facts, parent\n"
         "from tests.pages.test_visitor import ENDLESS, TrainingPlan\n"
+        "process.PATIENCE = 1e9  # busy cores: who waits no longer starts it anew, and has no nursery\n"
         "training = visitor.start(TrainingPlan((ENDLESS,)))\n"
         "while not training.record.step: time.sleep(.01)\n"
         "pids = [training.pid]\n"
