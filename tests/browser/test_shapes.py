@@ -342,6 +342,7 @@ def the_controls_of_the_layer(shapes: Shapes) -> None:
     shapes.page.route("**/api/steps?*", lambda route: answers.append(route))
     weights.get_by_role("button", name="random", exact=True).click()
     shapes.until(lambda: bool(answers), "random weights are asked for")
+    expect(none).to_be_visible()
     before = none.bounding_box()
     for answer in answers:
         answer.continue_()
