@@ -10,9 +10,10 @@ from .tab import WAIT_MS, Tab
 
 __all__ = ["LONG", "SHORT", "Train"]
 
-# small enough to be over in a few seconds
+# small enough to be over in a few seconds, with time enough for a machine that is busy: a training steps back for all else
 SHORT: dict[str, Any] = {
     "pe": ["none", "rotary"], "dm": "16", "nh": "2", "steps": "40", "batch": "16", "seeds": "1", "ratio": "false",
+    "budget": "1800",
 }  # fmt: skip
 # and long enough not to be over before it is stopped
 LONG: dict[str, Any] = {**SHORT, "pe": "none", "steps": "5000", "batch": "256"}
