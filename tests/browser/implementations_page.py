@@ -18,9 +18,9 @@ class Implementations(Tab):
 
     def settled(self) -> Self:
         """Waits for the last part of the page and for the server to be at rest."""
-        expect(self.page.get_by_role("heading", name="give the same numbers")).to_be_visible()
-        expect(self.fold("One idea, many names")).to_be_visible()
-        expect(self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")).to_be_visible()
+        self.page.get_by_role("heading", name="give the same numbers").wait_for()
+        self.fold("One idea, many names").wait_for()
+        self.script_ended()
         return self
 
     def fold(self, label: str) -> Locator:

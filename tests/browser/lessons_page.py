@@ -97,7 +97,7 @@ class Beside(Tab):
     def at(self, lesson: Lesson, at: int) -> Self:
         """Waits until a step and its page stand there."""
         path = pages.path(lesson.steps[at - 1].page)
-        self.page.wait_for_function(STANDS, arg=[path, f"{lesson.id}.{at}"])
+        self.wait_until(STANDS, [path, f"{lesson.id}.{at}"])
         return self
 
     @property
@@ -141,7 +141,7 @@ class Beside(Tab):
         """The step's picture is in the window, and the largest thing in it beside the lesson."""
         if step.picture == "page":
             return
-        self.page.wait_for_function(f"part => ({SEEN})(part)[0].length > 0", arg=PICTURES[step.picture])
+        self.wait_until(f"part => ({SEEN})(part)[0].length > 0", PICTURES[step.picture])
         boxes, other = self.page.evaluate(SEEN, PICTURES[step.picture])
         size = self.page.viewport_size
         assert size is not None

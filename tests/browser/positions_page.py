@@ -18,11 +18,11 @@ class Positions(Tab):
 
     def settled(self) -> Self:
         """Waits for the last part of the page and for the server to be at rest."""
-        expect(self.page.locator(".view.encodings:visible, .st-key-problem .words").first).to_be_attached()
+        self.page.locator(".view.encodings:visible, .st-key-problem .words").first.wait_for(state="attached")
         charts = self.page.locator(".js-plotly-plot").first
-        expect(charts.or_(self.heading("No encoding")).first).to_be_attached()
-        expect(self.fold("Past the trained length").or_(self.heading("No encoding")).first).to_be_visible()
-        expect(self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")).to_be_visible()
+        charts.or_(self.heading("No encoding")).first.wait_for(state="attached")
+        self.fold("Past the trained length").or_(self.heading("No encoding")).first.wait_for()
+        self.script_ended()
         return self
 
     def fold(self, label: str) -> Locator:

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from playwright.sync_api import CDPSession, Locator, Page, expect
+from playwright.sync_api import CDPSession, JSHandle, Locator, Page, expect
 
 from pages.kit.draw.pages import PAGES
 
 __all__ = ["TWO_FRAMES", "WAIT_MS", "Tab"]
 
 WAIT_MS = 60_000  # only a test that fails waits so long
+POLL_MS = 20  # what waits for a frame has each of them drawn, for a twelfth of a processor
 T = TypeVar("T", bound="Tab")
 
 # A click is drawn in the next frame, so what it changed can be read after two.
@@ -91,12 +92,20 @@ class Tab:
 
     def rested(self, **wanted: str | None) -> Self:
         """Waits until nothing goes on any more and the view says this of itself (data-…); None = whatever it says."""
-        expect(self.view.first).to_be_visible()
+        self.view.first.wait_for()
         self.page.evaluate(TWO_FRAMES)
         while True:
             handle = self.view.first.element_handle()
-            if self.page.wait_for_function(AT_REST, arg=[handle, wanted]).json_value() != "gone":
+            if self.wait_until(AT_REST, [handle, wanted]).json_value() != "gone":
                 return self
+
+    def wait_until(self, script: str, arg: Any) -> JSHandle:
+        """Waits until a function in the page returns something that is true, and returns that."""
+        return self.page.wait_for_function(script, arg=arg, polling=POLL_MS)
+
+    def script_ended(self) -> None:
+        """Waits for the end of the server's script, without a look at all the rest, as `expect` takes at each try."""
+        self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']").wait_for()
 
     def run_first(self, script: str) -> None:
         """Runs a script at the start of every document, until the tab goes on to another test."""
@@ -119,11 +128,11 @@ class Tab:
         return self.settled()
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
-        """Waits, frame by frame, until something holds that only this process can see."""
+        """Waits until something holds that only this process can see."""
         end = time.monotonic() + WAIT_MS / 1000
         while not holds():
             assert time.monotonic() < end, what
-            self.page.evaluate(TWO_FRAMES)
+            self.page.wait_for_timeout(POLL_MS)
 
     def go(self, title: str) -> None:
         """Follows the link to another page."""
@@ -199,7 +208,7 @@ class Tab:
     def wait_for_query(self, **values: str | list[str] | None) -> None:
         """Waits until the link has these values; None = not in the link."""
         wanted = {key: [value] if isinstance(value, str) else value or [] for key, value in values.items()}
-        self.page.wait_for_function(QUERY, arg=wanted)
+        self.wait_until(QUERY, wanted)
 
     def button(self, name: str) -> Locator:
         return self.view.get_by_role("button", name=name, exact=True)

@@ -61,7 +61,7 @@ LATE: list[Acts] = [
 
 def stands(tab: Tab, name: str) -> None:
     """Waits until a page stands there, with all that the bar says of it."""
-    tab.page.wait_for_function(STANDS, arg=urlsplit(KINDS[name].PATH).path)
+    tab.wait_until(STANDS, urlsplit(KINDS[name].PATH).path)
     expect(tab.page.locator(".question h1")).to_have_text(PAGES[name].question)
     expect(tab.page).to_have_title(f"{PAGES[name].title} · Headlight")
     assert tab.house.locator("a[aria-current]").all_text_contents() == [PAGES[name].title]

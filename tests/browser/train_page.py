@@ -10,7 +10,7 @@ from .tab import WAIT_MS, Tab
 
 __all__ = ["LONG", "SHORT", "Train"]
 
-# small enough to be over in a few seconds, with time enough for a machine that is busy: a training steps back for all else
+# small enough to be over in a few seconds; its budget is for a machine that is busy: a training steps back for all else
 SHORT: dict[str, Any] = {
     "pe": ["none", "rotary"], "dm": "16", "nh": "2", "steps": "40", "batch": "16", "seeds": "1", "ratio": "false",
     "budget": "1800",
@@ -26,9 +26,9 @@ class Train(Tab):
 
     def settled(self) -> Self:
         """Waits for the last part of the page, and for the server to be at rest."""
-        expect(self.page.get_by_role("tab", name="Report")).to_be_visible()
-        expect(self.page.locator("[role='tabpanel']:visible .view:visible").first).to_be_visible()
-        expect(self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")).to_be_visible()
+        self.page.get_by_role("tab", name="Report").wait_for()
+        self.page.locator("[role='tabpanel']:visible .view:visible").first.wait_for()
+        self.script_ended()
         return self
 
     def button(self, name: str) -> Locator:

@@ -351,6 +351,11 @@ export class Explore extends PlaceView {
 
   // ---- drawing
 
+  leave() {
+    super.leave();
+    document.documentElement.removeAttribute("data-given");
+  }
+
   /** What was scrolled begins anew in another place. @param {ShadowRoot} root */
   move(root) {
     super.move(root);

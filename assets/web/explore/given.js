@@ -78,8 +78,9 @@ export class Given {
     view.box.element.hidden = Boolean(kind) && !view.projector; // there it is the bar at the foot
     view.box.element.toggleAttribute("data-given", Boolean(kind));
     view.bar.chips.hidden = this.rows !== "words";
-    const host = view.root instanceof ShadowRoot ? view.root.host : view.root;
-    host.toggleAttribute("data-given", Boolean(kind)); // the page hides its own question, and shows the control for a file
+    // The page hides its own question, and shows the control for a file. The root says so: a style that asks what a part
+    // of the page holds is asked again with every element that comes.
+    document.documentElement.toggleAttribute("data-given", Boolean(kind));
     const { undo } = view.changes;
     const home = kind ? this.kinds : view.inBox;
     if (undo.parentElement !== home) home.prepend(undo);

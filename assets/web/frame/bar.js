@@ -109,6 +109,7 @@ function leave({ key }) {
 function follow() {
   const bar = /** @type {HTMLElement} */ (document.getElementById(ID));
   const { path, group, title, within } = pageNow();
+  document.documentElement.dataset.page = path;
   for (const link of bar.querySelectorAll("a[data-path]")) {
     const to = link.getAttribute("data-path") ?? "";
     setAttribute(link, "href", addressOf(to) + location.search);

@@ -81,9 +81,13 @@ function forgetOthers(here) {
 /** @param {{data: [House], parentElement: HTMLElement}} component */
 export function house({ data, parentElement }) {
   const [house] = data;
-  // behind Streamlit's own styles; the page has it too, before them
-  if (!document.querySelector("link.house"))
-    document.head.append(h("link", { rel: "stylesheet", class: "house", href: house.css }));
+  // behind Streamlit's own styles; before them the page has it too, until this one is there
+  if (!document.querySelector("link.house")) {
+    const early = document.querySelector("link[href*='house.css']");
+    document.head.append(
+      h("link", { rel: "stylesheet", class: "house", href: house.css, onload: () => early?.remove() }),
+    );
+  }
   document.querySelector("link[rel~='icon']")?.setAttribute("href", urlOf("frame/icon.svg").href);
   document.documentElement.lang = "en";
   const page = pageAt(house.path);

@@ -218,6 +218,7 @@ def layout_of(theme: str, x_title: str, y_title: str, *, height: int = 340) -> F
         "linecolor": palette.muted,
         "tickfont": {"size": 13},
         "automargin": True,
+        "ticklabeloverflow": "allow",  # otherwise Plotly has the page laid out once more for each label
     }
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
