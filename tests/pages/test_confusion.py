@@ -64,7 +64,7 @@ def test_the_report_of_all_seeds_is_that_of_all_their_answers(seed: int | None) 
 
 
 def test_the_matrix_and_its_cells() -> None:
-    block = confusion.confusion(outcome(SAID), (0, 1))
+    block = confusion.confusion(outcome(SAID), (0, 1), 0)
     assert block["cells"] == [["2", "1", "0"], ["1", "1", "0"], ["1", "0", "0"]]
     assert block["marks"] == [[0, 1]]
     assert block["edit"].startswith(confusion.CELL)
