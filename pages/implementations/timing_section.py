@@ -28,7 +28,7 @@ NAMES = [*IMPLEMENTATIONS, YARDSTICK]
 SHORTEST = 16
 
 
-def show(sizes_of: Callable[[], InputSizes], device: str) -> tuple[InputSizes, DeltaGenerator]:
+def show(device: str) -> tuple[InputSizes, DeltaGenerator]:
     """Draws the controls, the progress and the results.
 
     Returns:
@@ -42,7 +42,8 @@ def show(sizes_of: Callable[[], InputSizes], device: str) -> tuple[InputSizes, D
     names = widgets.pills("race")
     cases_place = st.container()
     with st.container(horizontal=True, key="race_sizes"):
-        sizes = sizes_of()
+        b, n, d_model, n_heads = (widgets.whole(key) for key in ("b", "n", "d", "h"))
+        sizes = InputSizes(b, n, d_model, n_heads, widgets.segments("biases"))
     with cases_place:  # above the controls that it sets, and drawn when they are known
         canvas.sheet("cases", [cases.buttons(sizes)], cases.choose)
         reported = st.container()

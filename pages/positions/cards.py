@@ -18,7 +18,7 @@ MARGIN = 0.05  # of the range of an upright axis, kept free above and below the 
 WAVES = {"add", "rotate"}
 
 
-def show_row(parts: Sequence[Part | None], *, charts: bool = True) -> None:
+def show_row(parts: Sequence[Part | None], *, charts: bool) -> None:
     """Parts side by side; one alone has the whole width. `charts`: as well as the words."""
     if len(parts) == 1:
         show_part("0", parts[0], wide=True, charts=charts)
@@ -41,7 +41,7 @@ def _level(parts: Sequence[Part]) -> None:
         chart["layout"]["yaxis"]["range"] = [least - free, most + free]
 
 
-def show_part(side: str, part: Part | None, *, wide: bool = False, charts: bool = True) -> None:
+def show_part(side: str, part: Part | None, *, wide: bool = False, charts: bool) -> None:
     """Words and numbers of a part, and its chart under them, or beside them where it has the whole width."""
     if part is None:
         return

@@ -13,7 +13,7 @@ from pages.kit.picture.limits import MOST_TOKENS_AT_ONCE
 from pages.kit.picture.settings import Settings
 
 from . import cards, encodings, in_model, map_view, portraits
-from .encodings import Encoding, TableSizes
+from .encodings import TableSizes
 from .parts import Focus
 
 # what each of these acts on
@@ -44,7 +44,9 @@ def show() -> None:
         with head:
             title = sheet.title("What each encoding is", "two at a time")
             canvas.sheet("portraits_head", [title, presets()], on_act)
-        built, why = build(names, sizes, amplitude, (settings, page.at.layer))
+        real = settings, page.at.layer
+        both = [encodings.build_or_default(name, sizes, amplitude, real) for name in names]
+        built, why = [encoding for encoding, _ in both], dict.fromkeys(told for _, told in both if told)
 
         def view() -> Focus:
             return focus_of(tokens, page.model.sizes.max_len)
@@ -92,14 +94,6 @@ def chosen(page: PicturePage, n: int) -> tuple[list[str], TableSizes, float]:
         with widgets.kept_mounted("queries", "shaw" in names):
             controls.layer(page)
     return names, TableSizes(n, d_model, n_heads), amplitude
-
-
-def build(
-    names: list[str], sizes: TableSizes, amplitude: float, real: tuple[Settings, int]
-) -> tuple[list[Encoding], list[str]]:
-    """The encodings, and a sentence for each that cannot have these sizes."""
-    both = [encodings.build_or_default(name, sizes, amplitude, real) for name in names]
-    return [encoding for encoding, _ in both], list(dict.fromkeys(why for _, why in both if why))
 
 
 def focus_of(tokens: list[str], limit: int) -> Focus:

@@ -32,10 +32,6 @@ def outcome(*answers: list[int]) -> UnseenRows:
     return found
 
 
-def test_counts() -> None:
-    assert confusion.counts(outcome(SAID)) == [[2, 1, 0], [1, 1, 0], [1, 0, 0]]
-
-
 def test_report() -> None:
     rows = confusion.report(outcome(SAID))["rows"]
     assert rows[0] == ["a", "0.500", "0.667", "0.571", "3"]
