@@ -65,10 +65,9 @@ def show_folds(
         amplitude: what makes the part of the amplitudes, in a theme.
         charts: whether they are drawn by now.
     """
-    waves = any(encoding.acts in WAVES for encoding in built)
+    there, waves = any(encoding.acts for encoding in built), any(encoding.acts in WAVES for encoding in built)
 
     def parts(slot: str, label: str, keys: Sequence[str] = (), mount: Callable[[], object] = lambda: None) -> None:
-        there = any(portraits.has(slot, encoding) for encoding in built)
         with (
             widgets.kept_mounted(f"fold_{slot}", there),
             widgets.folded(slot, label, *keys, lazy=True) as fold,
