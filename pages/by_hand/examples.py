@@ -4,25 +4,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch import nn
+from torch.nn import functional as F
 
+from mha_core import IMPLEMENTATIONS
 from mha_core.measure.by_hand import softmax_steps
 from pages.kit.draw import paper, sheet
 from pages.kit.draw.numbers import difference
 from pages.kit.draw.sheet import Block
 
-from . import as_linear, barycentres, panels, remarks
+from . import barycentres, panels, remarks
 from .panels import FOUR, TWO
-from .workbook import SIZES, SPREADS, TOKENS, Workbook, distinct
+from .workbook import SIZES, SPREADS, TOKENS, Workbook, defaults, distinct
 
 _EDITABLE = "every number in a frame can be changed; rows and columns count from 0"
 IDS = (10, 3, 5)
+N_HEADS, WIDTH = 2, 4
+SPELLINGS = ("naive", "efficient", "fused")
 
 
 def one_head(book: Workbook) -> list[Block]:
     """Three words, two numbers each, one head."""
     x = book.block("x", "x", TOKENS, TWO, "i c", "Three made-up word vectors.")
     if not book.products:
-        note = "Chosen by hand, not computed from x." if book.is_default("s") else ""
+        note = "Chosen by hand, not computed from x." if book.matrices["s"] == defaults()["s"] else ""
         v_is = "x itself"
         scores, v = book["s"], book["x"]
         inputs = [x, book.block("s", "scores", TOKENS, TOKENS, "i j", note)]
@@ -35,7 +40,7 @@ def one_head(book: Workbook) -> list[Block]:
         projected = sheet.panel("Queries, keys, values", [panels.projected(q, k, v)])
         between = [sheet.row([projected, panels.scores(q, k, scores, TOKENS, TOKENS)])]
     done = softmax_steps(scores, v, allow=book.allow("a"), divisor=book.divisor(2))
-    said = remarks.of_map(done, book.allow("a"), TOKENS, TOKENS)
+    said = remarks.of_map(done, book.allow("a"), TOKENS)
     start = sheet.row([sheet.panel("Inputs", [sheet.row(inputs)], _EDITABLE), panels.mask(book, "a", TOKENS, TOKENS)])
     output = panels.softmax_and_output(book, done, v, TOKENS, TOKENS, said, v_is)
     spread = book.presets("x", SPREADS, "Words x")
@@ -53,7 +58,7 @@ def two_sentences(book: Workbook) -> list[Block]:
     k = book["e"][[words.index(word) for word in book.keys]]
     done = softmax_steps(q @ k.T, k, allow=book.allow("a2"), divisor=book.divisor(2))
     note = "One row for each word, the same in both sentences. No projections here: q = x, k = v = the other x."
-    said = remarks.of_map(done, book.allow("a2"), book.queries, book.keys, same=False)
+    said = remarks.of_map(done, book.allow("a2"), book.queries, same=False)
     return [
         sheet.row(
             [
@@ -144,8 +149,56 @@ def stacked(book: Workbook) -> list[Block]:
             ],
         ),
         sheet.panel("One product for both", [sheet.chain([*factors, product], ["·", "="]), sheet.text(told)]),
-        as_linear.panel(book),
+        as_linear(book),
     ]
+
+
+def as_linear(book: Workbook) -> Block:
+    """Both heads' W one under the other, x Wᵀ as nn.Linear computes it, and the count of projections."""
+    x, own = book["x4"], [book[f"w{head}"].T for head in range(N_HEADS)]
+    stacked = torch.cat(own)
+    product = F.linear(x, stacked)
+    apart = torch.cat([F.linear(x, one) for one in own], dim=1)
+    largest = float((product - apart).abs().max())
+    parts = [panels.computed(f"W{head}", one, TWO, FOUR, "d c", "⟨out, in⟩") for head, one in enumerate(own)]
+    chain = sheet.chain(
+        [
+            panels.computed("x", x, TOKENS, FOUR, "i c"),
+            panels.computed("Wᵀ", stacked.T, FOUR, FOUR, "c c"),
+            panels.computed("x Wᵀ", product, TOKENS, FOUR, "i c"),
+        ],
+        ["·", "="],
+    )
+    both = panels.computed("W0 over W1", stacked, FOUR, FOUR, "c c", "⟨out, in⟩")
+    told = (
+        "nn.Linear keeps its matrix transposed, ⟨out, in⟩, and computes x Wᵀ. So heads that stand side by side above "
+        "lie one under the other in it. Largest difference between this product and nn.Linear head by head: "
+        f"{difference(largest)}."
+    )
+    return sheet.panel(
+        "The same matrix in nn.Linear",
+        [sheet.text(told), sheet.row([*parts, both]), chain, *_projections()],
+        "a row for each output, a column for each input",
+    )
+
+
+def _projections() -> list[Block]:
+    """How many matrices make q, k and v, counted in layers of this size, and what that is in numbers."""
+    rows, counts, sizes = [], [], set()
+    for name in SPELLINGS:
+        parts = IMPLEMENTATIONS[name](WIDTH, N_HEADS, bias=False).named_modules()
+        # but for the last Linear, which projects what the heads have mixed
+        weights = [one.weight for part, one in parts if isinstance(one, nn.Linear) and part != "out"]
+        size, (out, width) = sum(one.numel() for one in weights), weights[0].shape
+        counts.append(len(weights))
+        sizes.add(size)
+        rows.append([name, str(len(weights)), f"⟨{out}, {width}⟩", str(size)])
+    told = (
+        f"With {N_HEADS} heads, {counts[0]} projections become {counts[1]}, and with q, k and v in one matrix too "
+        f"{counts[2]}{': the same numbers in fewer products' if len(sizes) == 1 else ''}."
+    )
+    caption = f"Matrices that make q, k and v in a layer of width {WIDTH} with {N_HEADS} heads"
+    return [sheet.text(told), sheet.table(["implementation", "projections", "each", "numbers in all"], rows, caption)]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ Pair = Sequence[str]
 ONE_HOT = 0.999  # a weight above it leaves next to nothing for the others
 
 
-def of_map(done: Stages, allow: Tensor, rows: Pair, cols: Pair, *, same: bool = True) -> list[str]:
+def of_map(done: Stages, allow: Tensor, rows: Pair, *, same: bool = True) -> list[str]:
     """What must be said about a map. `same`: queries and keys are the same words."""
     own = not_itself(allow, rows) if same else []
     return [*empty_rows(allow, rows), *own, *sharpness(done, rows)]

@@ -69,10 +69,6 @@ class Workbook:
         """√d, or 1 with the division switched off."""
         return math.sqrt(d) if self.divide else 1.0
 
-    def is_default(self, *names: str) -> bool:
-        unchanged = defaults(self.queries, self.keys)
-        return all(self.matrices[name] == unchanged[name] for name in names)
-
     def block(
         self, name: str, title: str, rows: Sequence[str], cols: Sequence[str], axes: str, note: str = ""
     ) -> Block:
@@ -181,7 +177,8 @@ def defaults(queries: Sequence[str] = TOKENS, keys: Sequence[str] = TOKENS) -> d
     words = distinct(queries, keys)
     order = [*TOKENS, *(word for word in words if word not in TOKENS)]
     place = {word: at for at, word in enumerate(order, 1)}
-    picks = [_picking(2 * head) for head in range(2)]
+    # (4, 2): each takes two neighbouring numbers out of four
+    picks = [tuple(line[first : first + 2] for line in _identity(4)) for first in (0, 2)]
     return {
         "x": _EMBEDDINGS,
         "s": _SCORES,
@@ -228,11 +225,6 @@ def _ones(rows: int, cols: int) -> Matrix:
 
 def _identity(size: int) -> Matrix:
     return tuple(tuple(float(i == j) for j in range(size)) for i in range(size))
-
-
-def _picking(first: int) -> Matrix:
-    """(4, 2): takes two neighbouring numbers out of four."""
-    return tuple(tuple(float(c == first + d) for d in range(2)) for c in range(4))
 
 
 def _times(matrix: Matrix, factor: float) -> Matrix:

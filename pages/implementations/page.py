@@ -27,7 +27,7 @@ def show() -> None:
         with pair:
             names = show_pair()
         with race, st.container(key="timing_panel", border=True):
-            sizes, reported = timing_section.show(random_sizes, page.query.device)
+            sizes, reported = timing_section.show(page.query.device)
         equalities, notices = show_equality(page, sizes)
         with reported:
             random = equalities[1] if len(equalities) > 1 else None
@@ -56,12 +56,6 @@ def show_pair() -> list[str]:
     note = "Marked: lines that the other one does not have. Comments name the axes of what the line makes."
     canvas.sheet("two_forms", [sheet.row(panels, even=True), sheet.text(note, muted=True)])
     return names
-
-
-def random_sizes() -> InputSizes:
-    """Sizes of the random input, for the timing and for the tables."""
-    b, n, d_model, n_heads = (widgets.whole(key) for key in ("b", "n", "d", "h"))
-    return InputSizes(b, n, d_model, n_heads, widgets.segments("biases"))
 
 
 def show_equality(page: PicturePage, sizes: InputSizes) -> tuple[list[Equality], list[str]]:

@@ -184,18 +184,15 @@ def picture(equalities: Sequence[Equality]) -> Block:
 
 def meaning() -> str:
     """A sentence for each column of the tables, and on where the bound comes from."""
+    units = " and ".join(f"{scientific(torch.finfo(dtype).eps / 2)} in {name}" for name, dtype in DTYPES.items())
     return (
         "Each implementation loads the same weights and gets the same input. Truth is “efficient” in float64 on the "
         "CPU, torch is nn.MultiheadAttention in the table's own format; out is the layer's output, maps are the "
         f"weights of all heads. A sum of n products is rounded n times, up or down by chance, which adds up to λ √n u: "
-        f"u is half the distance from 1 to the next number ({_units()}), λ = {rounding.LAMBDA:g}. The bound follows "
+        f"u is half the distance from 1 to the next number ({units}), λ = {rounding.LAMBDA:g}. The bound follows "
         "these errors through the products of the layer, on this input; no machine has a part in it (Higham and Mary "
         "2019)."
     )
-
-
-def _units() -> str:
-    return " and ".join(f"{scientific(torch.finfo(dtype).eps / 2)} in {name}" for name, dtype in DTYPES.items())
 
 
 def differences(equality: Equality, dtype: str, *, largest: bool) -> Block:

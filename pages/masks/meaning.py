@@ -2,6 +2,7 @@
 
 import re
 
+from pages.kit.draw.numbers import count
 from pages.kit.picture.rules import DrawnRule, plain
 
 _PER_HEAD = (
@@ -79,15 +80,11 @@ def _window(width: int) -> str:
     near = width - 1
     if not near:
         return "A word sees itself alone."
-    return f"A word sees itself and {near} {_words(near)} to each side. The cost can grow with n · w, not with n²."
+    return f"A word sees itself and {count(near, 'word')} to each side. The cost can grow with n · w, not with n²."
 
 
 def _count(first: int) -> str:
     return "token" if first == 1 else f"{first} tokens"
-
-
-def _words(many: int) -> str:
-    return "word" if many == 1 else "words"
 
 
 def _term(term: str) -> str:

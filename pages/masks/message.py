@@ -21,7 +21,6 @@ from pages.kit.picture.rules import DrawnRule
 from pages.kit.picture.settings import Settings
 
 from . import effects, meaning, padding
-from .clicks import RULE, Link, clicks
 
 # of the link, that the view owns; its mask is always said: what a bare address shows is another one than none
 KEYS = ("s", *(key for key in SIDE if key != "mask"), "at", "look", "pad", "model", "dev")
@@ -29,6 +28,9 @@ KEYS = ("s", *(key for key in SIDE if key != "mask"), "at", "look", "pad", "mode
 MASK = "causal"
 OF_CAUSAL = "window"  # of a model whose own mask is causal
 BARE = {"s": PRESETS[2], "mask": MASK}  # of the address without a query: few words, so that every number has room
+# The keys of a link that say a rule; what is painted has `on` and `p`, and stays in the link while it is not in use.
+RULE = tuple(dict.fromkeys(["mask", *(key for numbers in MASKS.values() for key in numbers), "rule"]))
+Link = dict[str, str]  # the keys of a mask and their values; those of `RULE` that are not in it leave the link
 
 
 class MaskNumber(TypedDict):
@@ -191,12 +193,35 @@ def _cards(picture: Picture, at: At, beneath: str, painted: str) -> list[Card]:
     return [
         {
             **card,
-            "clicks": clicks(card, rule),
+            "clicks": _clicks(card, rule),
             "meaning": meaning.of_card(card, own),
             "numbers": [] if card["painted"] else _numbers(card["rule"]),
         }
         for card in cards
     ]
+
+
+def _clicks(card: DrawnRule, now: str) -> dict[str, Link | None]:
+    """What a click can do, "use" or one of `rules.JOINS` -> what the link then says.
+
+    Args:
+        now: the rule in use, which the card's rule is joined to; only rules can be joined.
+
+    Returns:
+        nothing for a card that cannot be used; None where the joined rule would be longer than a rule may be.
+    """
+    if card["why_not"]:
+        return {}
+    found: dict[str, Link | None] = {"use": _click(card["rule"], card["painted"])}
+    if not card["painted"]:
+        for join in rules.JOINS:
+            rule = rules.joined(now, join, card["rule"])
+            found[join] = None if rule is None else _click(rule)
+    return found
+
+
+def _click(rule: str, painted: str = "") -> Link:
+    return {key: str(value) for key, value in rules.controls_of(rule, painted).items()}
 
 
 def _without(rule: str, built_in: str) -> str:

@@ -1,17 +1,24 @@
-"""The parts of portraits on the page: those of two encodings beside each other."""
+"""The parts of portraits on the page: those of two encodings beside each other, some folded away.
 
-from collections.abc import Sequence
+What is folded away has the controls that act on it alone in its fold.
+"""
+
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from pages.kit.draw import canvas
+from pages.kit.frame import widgets
 
-from .parts import Part
+from . import portraits
+from .encodings import Encoding
+from .parts import Focus, Part
 
 MARGIN = 0.05  # of the range of an upright axis, kept free above and below the curves
+WAVES = {"add", "rotate"}
 
 
-def show_row(parts: Sequence[Part | None], *, charts: bool = True) -> None:
+def show_row(parts: Sequence[Part | None], *, charts: bool) -> None:
     """Parts side by side; one alone has the whole width. `charts`: as well as the words."""
     if len(parts) == 1:
         show_part("0", parts[0], wide=True, charts=charts)
@@ -34,7 +41,7 @@ def _level(parts: Sequence[Part]) -> None:
         chart["layout"]["yaxis"]["range"] = [least - free, most + free]
 
 
-def show_part(side: str, part: Part | None, *, wide: bool = False, charts: bool = True) -> None:
+def show_part(side: str, part: Part | None, *, wide: bool = False, charts: bool) -> None:
     """Words and numbers of a part, and its chart under them, or beside them where it has the whole width."""
     if part is None:
         return
@@ -46,3 +53,49 @@ def show_part(side: str, part: Part | None, *, wide: bool = False, charts: bool 
         if part.figure is not None and charts:
             with right:
                 canvas.chart(f"chart_{name}", part.figure, part.alt)
+
+
+def show_folds(
+    built: Sequence[Encoding], view: Callable[[], Focus], amplitude: Callable[[str], Part], *, charts: bool
+) -> None:
+    """All of them; what the encodings do not have is out of sight, but stays in the link.
+
+    Args:
+        view: what the controls say by now.
+        amplitude: what makes the part of the amplitudes, in a theme.
+        charts: whether they are drawn by now.
+    """
+    there, waves = any(encoding.acts for encoding in built), any(encoding.acts in WAVES for encoding in built)
+
+    def parts(slot: str, label: str, keys: Sequence[str] = (), mount: Callable[[], object] = lambda: None) -> None:
+        with (
+            widgets.kept_mounted(f"fold_{slot}", there),
+            widgets.folded(slot, label, *keys, lazy=True) as fold,
+        ):
+            mount()
+            if there and fold.open:
+                show_row([portraits.part_of(slot, encoding, view()) for encoding in built], charts=charts)
+
+    parts("lines", "Curves: waves of chosen channels, or the bias of each head", ["ch"], lambda: _channels(waves))
+    parts(
+        "detail", "Closer: one pair of channels as a circle, or all heads", ["pair", "at_pos"], lambda: _circle(waves)
+    )
+    parts("far", "Past the trained length", ["far"], lambda: widgets.whole("far"))
+    sinusoids = any(encoding.name == "sinusoidal" for encoding in built)
+    with (
+        widgets.kept_mounted("fold_amplitude", sinusoids),
+        widgets.folded("amplitude", "Amplitude against the embedding", "amp", lazy=True) as fold,
+    ):
+        if sinusoids and fold.open:
+            show_part("both", amplitude(view().theme), wide=True, charts=charts)
+
+
+def _channels(waves: bool) -> None:
+    with widgets.kept_mounted("waves", waves):
+        widgets.several("ch", max_selections=6)
+
+
+def _circle(waves: bool) -> None:
+    with widgets.kept_mounted("at_pos", waves):
+        widgets.whole("pair")
+        widgets.slider("at_pos")

@@ -1,6 +1,7 @@
 """Files of Positions, from its link."""
 
 from pages.kit.draw.tables import Table
+from pages.kit.picture import pictures
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
@@ -22,7 +23,7 @@ def tables(raw: bytes) -> list[Table]:
     """
     query = LinkQuery(raw, takes_model=False)
     settings = Settings(query["s"])
-    tokens = in_model.words(settings).tokens
+    tokens = pictures.tokens(settings)
     on_model = in_model.on_model(settings)
     found = [
         Table(name, tokens, tokens, weights) for (name, *_), weights in zip(on_model.rows, on_model.maps, strict=True)

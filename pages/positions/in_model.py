@@ -1,4 +1,4 @@
-"""A sentence in MiniLM: lengths of the vectors that are added up, and the same sentence under each position."""
+"""A sentence in MiniLM: why positions are needed, how long the vectors that are added up are, each position in turn."""
 
 import math
 from dataclasses import dataclass
@@ -7,13 +7,14 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from mha_core.measure import measures
 from mha_core.models.encoder import Encoder
 from mha_core.models.stack import Stack
 from mha_core.positions import Sinusoidal
 from pages.kit.draw import figures, sheet
-from pages.kit.draw.numbers import number, precise
+from pages.kit.draw.numbers import difference, number, precise
 from pages.kit.draw.sheet import Block
-from pages.kit.picture import pictures
+from pages.kit.picture import new_order, pictures
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED, position_note, position_title
@@ -21,22 +22,7 @@ from pages.kit.picture.words import NOT_TRAINED, position_note, position_title
 from .encodings import trained_table
 from .parts import Part
 
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence as the model cuts it: tokens, special ones in, and their numbers in the vocabulary."""
-
-    tokens: list[str]
-    ids: list[int]
-
-
-@dataclass(frozen=True)
-class Norms:
-    """Length of three vectors a token: its embedding, the trained row of its position, the waves of its position."""
-
-    embedding: list[float]
-    trained: list[float]
-    waves: list[float]
+SAME = 1e-5  # vectors that differ by no more are called the same: float32 rounds
 
 
 @dataclass(frozen=True)
@@ -58,31 +44,26 @@ class OnModel:
     notices: list[str]
 
 
-def words(settings: Settings) -> Sentence:
-    """The sentence's tokens. Raises what `Model.tokenize` raises."""
-    return Sentence(*pictures.model_of(settings).tokenize(settings.text))
-
-
-def norms(sentence: Sentence, amplitude: float) -> Norms:
-    """Lengths of the vectors that are added up at each token of the sentence; of the waves as wide as the model."""
+def norms(settings: Settings, amplitude: float) -> tuple[list[float], ...]:
+    """Lengths of three vectors a token: its embedding, the trained row of its place, its waves as wide as the model."""
     model = pictures.model_on("auto")
+    _, ids = model.tokenize(settings.text)
 
     def embedded(stack: Stack) -> Tensor:
         encoder = cast(Encoder, stack)
-        return (encoder.words.weight[sentence.ids] + encoder.segment).cpu().double()
+        return (encoder.words.weight[ids] + encoder.segment).cpu().double()
 
     embedding, _ = model.compute(embedded)
-    n, width = len(sentence.ids), model.sizes.d_model
+    n, width = len(ids), model.sizes.d_model
     waves = Sinusoidal(width, amplitude).add(torch.zeros(n, width, dtype=torch.float64))
     rows = (embedding, trained_table().table[:n], waves)
-    return Norms(*([float(length) for length in vectors.norm(dim=-1).tolist()] for vectors in rows))
+    return tuple(vectors.norm(dim=-1).tolist() for vectors in rows)
 
 
-def amplitudes(sentence: Sentence, amplitude: float, theme: str) -> Part:
+def amplitudes(settings: Settings, amplitude: float, theme: str) -> Part:
     """The lengths of the vectors that are added up at each token, drawn and compared."""
-    lengths = norms(sentence, amplitude)
     waves = f"sinusoids × {amplitude:g}"
-    series = {"embedding": lengths.embedding, "learned row": lengths.trained, waves: lengths.waves}
+    series = dict(zip(("embedding", "learned row", waves), norms(settings, amplitude), strict=True))
     means = {name: math.fsum(values) / len(values) for name, values in series.items()}
     one = means["embedding"]
     said = "; ".join(f"{name} {number(mean, 3)} ({number(mean / one, 2)} ×)" for name, mean in means.items())
@@ -91,7 +72,7 @@ def amplitudes(sentence: Sentence, amplitude: float, theme: str) -> Part:
         f"Mean length of the vectors that are added at a token, and how many times the embedding’s: {said}.",
         f"Sinusoids as long as the learned rows of this sentence need amplitude {number(equal, 4)}.",
     ]
-    names = [f"{place} {token}" for place, token in enumerate(sentence.tokens)]
+    names = [f"{place} {token}" for place, token in enumerate(pictures.tokens(settings))]
     figure = figures.curves(series, x_title="token, counted from 0", y_title="length", theme=theme, x_names=names)
     lines = [[name, *(number(values[at], 3) for values in series.values())] for at, name in enumerate(names)]
     note = "MiniLM's word and segment embedding, the row of its learned table, and waves as wide"
@@ -138,3 +119,52 @@ def table(sentence: OnModel) -> Block:
         f"changed. {but if len(trained) < len(sentence.rows) else ''}".rstrip(),
         prose=True,
     )
+
+
+def backwards(text: str) -> str:
+    return " ".join(reversed(text.split()))
+
+
+def problem(settings: Settings) -> Block:
+    """What attention makes of the same words in another order. Raises what `Model.run` raises."""
+    order = backwards(settings.text)
+    if order == " ".join(settings.text.split()):
+        said = ["Type two different words or more, to see what another order changes."]
+    else:
+        said = [_of_order(settings, order), _of_repeated(settings)]
+    headings = ("The problem: attention alone does not see the order", "The same word in two places")
+    panels = [sheet.panel(heading, [sheet.text(one)]) for heading, one in zip(headings, said, strict=False) if one]
+    return sheet.row(panels, even=True)
+
+
+def _of_order(settings: Settings, order: str) -> str:
+    """The vectors of the same words in both orders, without positions and as trained."""
+    none, trained = (new_order.difference(_with(settings, position), order) for position in ("none", "as trained"))
+    if none is None or trained is None:
+        return "Backwards the model cuts these words into other pieces, so that they cannot be compared."
+    same, rounding = ("the same vector", ", up to rounding") if none <= SAME else ("nearly the same vector", "")
+    return (
+        f"Read it backwards: “{order}”. Without positions each word gets {same} as before{rounding}, wherever it "
+        f"stands now (largest difference {difference(none, 2)}). "
+        f"With MiniLM’s own positions the vectors differ by up to {difference(trained, 2)}."
+    )
+
+
+def _of_repeated(settings: Settings) -> str:
+    """The rows of a word that stands there twice."""
+    runs = {name: pictures.picture(_with(settings, name)).run for name in ("none", "as trained")}
+    found = {name: measures.repeated_words(run.weights, run.ids) for name, run in runs.items()}
+    none, trained = found["none"], found["as trained"]
+    if none is None or trained is None:
+        return ""
+    token = runs["none"].tokens[trained.places[0]]
+    equal = "alike in every head" if none.difference <= SAME else f"different by up to {difference(none.difference, 2)}"
+    return (
+        f"“{token}” occurs {len(trained.places)} times. Without positions the model cannot tell them apart: their rows "
+        f"are {equal}. "
+        f"With MiniLM’s own positions they differ by up to {difference(trained.difference, 2)}."
+    )
+
+
+def _with(settings: Settings, position: str) -> Settings:
+    return Settings(settings.text, position=POSITIONS[position], device=settings.device)

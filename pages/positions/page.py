@@ -7,14 +7,14 @@ import streamlit as st
 from pages.kit.draw import canvas, events, pages, sheet
 from pages.kit.frame import controls, links, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
+from pages.kit.picture import pictures
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import MOST_TOKENS_AT_ONCE
 from pages.kit.picture.settings import Settings
 
-from . import cards, encodings, folds, in_model, map_view, portraits
-from .encodings import Encoding, TableSizes
+from . import cards, encodings, in_model, map_view, portraits
+from .encodings import TableSizes
 from .parts import Focus
-from .problem import backwards, problem
 
 # what each of these acts on
 WIDE, MANY, WAVING = {"sinusoidal", "rotary", "shaw"}, {"rotary", "alibi", "t5", "shaw"}, {"sinusoidal"}
@@ -37,23 +37,25 @@ def show() -> None:
             sentence = controls.sentence()
         # the pictures stand above the controls that say which encoding is chosen
         top, story, head = st.container(), st.container(), st.container()
-        found, settings, notices = page.or_last(Settings(sentence), in_model.words)
-        names, sizes, amplitude = chosen(page, len(found.tokens))
+        tokens, settings, notices = page.or_last(Settings(sentence), pictures.tokens)
+        names, sizes, amplitude = chosen(page, len(tokens))
         with story:
-            of_passes = show_sentence(settings, found.tokens)
+            of_passes = show_sentence(settings, tokens)
         with head:
             title = sheet.title("What each encoding is", "two at a time")
             canvas.sheet("portraits_head", [title, presets()], on_act)
-        built, why = build(names, sizes, amplitude, (settings, page.at.layer))
+        real = settings, page.at.layer
+        both = [encodings.build_or_default(name, sizes, amplitude, real) for name in names]
+        built, why = [encoding for encoding, _ in both], dict.fromkeys(told for _, told in both if told)
 
         def view() -> Focus:
-            return focus_of(found.tokens, page.model.sizes.max_len)
+            return focus_of(tokens, page.model.sizes.max_len)
 
         # the browser takes seconds to draw its first chart, and the maps would wait for it
-        charts = map_view.drawn() or len(found.tokens) > MOST_TOKENS_AT_ONCE
+        charts = map_view.drawn() or len(tokens) > MOST_TOKENS_AT_ONCE
         for slot in SHOWN:
             cards.show_row([portraits.part_of(slot, encoding, view()) for encoding in built], charts=charts)
-        folds.show(built, view, lambda theme: in_model.amplitudes(found, amplitude, theme), charts=charts)
+        cards.show_folds(built, view, lambda theme: in_model.amplitudes(settings, amplitude, theme), charts=charts)
         with top:  # above the pictures, but known only when they have been made
             canvas.sheet("told", [sheet.notices([*notices, *of_passes, *why, *page.answer_link()])])
 
@@ -65,8 +67,8 @@ def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
         canvas.sheet("problem", [sheet.text(told)])
         return []
     with st.container(key="unprojected_problem"):
-        order = pages.link("compare", ("s", settings.text), ("order", backwards(settings.text)))
-        panels = problem(settings)
+        order = pages.link("compare", ("s", settings.text), ("order", in_model.backwards(settings.text)))
+        panels = in_model.problem(settings)
         panels["blocks"][0]["blocks"].append(sheet.links([("Try another order on Compare →", order)]))
         canvas.sheet("problem", [panels])
     on_model = in_model.on_model(settings)
@@ -92,14 +94,6 @@ def chosen(page: PicturePage, n: int) -> tuple[list[str], TableSizes, float]:
         with widgets.kept_mounted("queries", "shaw" in names):
             controls.layer(page)
     return names, TableSizes(n, d_model, n_heads), amplitude
-
-
-def build(
-    names: list[str], sizes: TableSizes, amplitude: float, real: tuple[Settings, int]
-) -> tuple[list[Encoding], list[str]]:
-    """The encodings, and a sentence for each that cannot have these sizes."""
-    both = [encodings.build_or_default(name, sizes, amplitude, real) for name in names]
-    return [encoding for encoding, _ in both], list(dict.fromkeys(why for _, why in both if why))
 
 
 def focus_of(tokens: list[str], limit: int) -> Focus:

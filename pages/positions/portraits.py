@@ -44,11 +44,7 @@ _Maker = Callable[[Encoding, Focus], Part]
 
 def part_of(slot: str, encoding: Encoding, view: Focus) -> Part | None:
     """One of its parts; None where it has none of this slot."""
-    return _MAKERS[slot](encoding, view) if has(slot, encoding) else None
-
-
-def has(slot: str, encoding: Encoding) -> bool:
-    return slot == "card" or (bool(encoding.acts))
+    return _MAKERS[slot](encoding, view) if slot == "card" or encoding.acts else None
 
 
 def _by_kind(of_channels: _Maker, of_scores: _Maker) -> _Maker:

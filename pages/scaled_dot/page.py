@@ -106,7 +106,7 @@ def show_products(seed: int, problems: Problems) -> None:
 
 
 def choose_case(event: dict[str, Any]) -> None:
-    case = parts.chosen(event)
+    case = cases.CASES.get(events.text(event, "case") or "")
     if case is not None:
         st.session_state.update(case.controls)
 

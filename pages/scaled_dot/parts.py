@@ -1,15 +1,19 @@
-"""The parts of the page as blocks: the shapes and numbers of one call, the comparison, the formulas with its sizes."""
+"""The parts of the page as blocks: the shapes and numbers of one call, the comparison, the formulas with its sizes.
+
+And the two figures of attention as boxes and arrows, from below to above; each box opens its step on Shapes.
+"""
 
 import inspect
+from dataclasses import dataclass
 from typing import Any
 
 from mha_core.attention.functional import attention, softmax_over_keys
 from mha_core.positions.added import sinusoids
-from pages.kit.draw import events, paper, sheet
+from pages.kit.draw import pages, paper, sheet
 from pages.kit.draw.numbers import scientific, share, whole
 from pages.kit.draw.sheet import Block
 
-from . import diagram, products
+from . import products
 from .case import CASES, SOURCES, Case, Checked
 
 WHAT = {
@@ -21,6 +25,54 @@ WHAT = {
     "mixed": "weights · v: …, i, width of v",
 }
 PLACE, PAIR = 2, 0  # of the positional encoding that is worked out: place, pair of channels
+
+
+@dataclass(frozen=True)
+class Box:
+    """A step of a figure.
+
+    Attributes:
+        step: of Shapes that it opens.
+        columns: the first and the last of the three that it stands in; row: from below, counted from 0.
+        from_: the boxes, by their place in the figure, that an arrow leads from.
+        letter: of the axis or tensor that gives it its colour, "" for none.
+        also: what the link to Shapes says beside the step.
+        input_: it is what comes in, not a step.
+    """
+
+    text: str
+    step: str
+    columns: tuple[float, float]
+    row: int
+    from_: tuple[int, ...] = ()
+    letter: str = ""
+    also: str = ""
+    input_: bool = False
+
+
+ONE_HEAD = (
+    Box("Q", "q", (0, 0), 0, letter="i", input_=True),
+    Box("K", "k", (1, 1), 0, letter="j", input_=True),
+    Box("V", "v", (2, 2), 0, letter="j", input_=True),
+    Box("MatMul: Q Kᵀ", "scores.product", (0, 1), 1, (0, 1)),
+    Box("Scale: ÷ √d", "scores", (0, 1), 2, (3,)),
+    Box("Mask (optional)", "masked", (0, 1), 3, (4,), also="mask=causal"),
+    Box("SoftMax over the keys", "weights", (0, 1), 4, (5,)),
+    Box("MatMul: weights · V", "mixed", (0, 2), 5, (6, 2)),
+)
+ALL_HEADS = (
+    Box("Q", "x", (0, 0), 0, letter="i", input_=True),
+    Box("K", "x", (1, 1), 0, letter="j", input_=True),
+    Box("V", "x", (2, 2), 0, letter="j", input_=True),
+    Box("Linear", "q.project", (0, 0), 1, (0,)),
+    Box("Linear", "k.project", (1, 1), 1, (1,)),
+    Box("Linear", "v.project", (2, 2), 1, (2,)),
+    Box("split into h heads", "q.transpose", (0, 2), 2, (3, 4, 5), "h"),
+    Box("Scaled dot-product attention", "weights", (0, 2), 3, (6,), "h"),
+    Box("Concat", "joined", (0, 2), 4, (7,)),
+    Box("Linear", "out", (0, 2), 5, (8,)),
+)
+FIGURES = {"Scaled dot-product attention": ONE_HEAD, "Multi-head attention": ALL_HEADS}
 
 
 def opening(case: Case, made: Checked) -> Block:
@@ -39,11 +91,6 @@ def cases(case: Case) -> Block:
         for name, one in CASES.items()
     ]
     return sheet.buttons("Cases", offered)
-
-
-def chosen(event: dict[str, Any]) -> Case | None:
-    """The case of a button."""
-    return CASES.get(events.text(event, "case") or "")
 
 
 def comparison(made: Checked) -> Block:
@@ -106,11 +153,26 @@ def formulas(case: Case) -> Block:
 
 
 def figures() -> Block:
-    return sheet.panel(
-        "The same as two figures",
-        [sheet.row(diagram.figures())],
-        "read upwards; press a box to see its step on Shapes",
-    )
+    drawn = [_figure(name, boxes) for name, boxes in FIGURES.items()]
+    note = "read upwards; press a box to see its step on Shapes"
+    return sheet.panel("The same as two figures", [sheet.row(drawn)], note)
+
+
+def _figure(name: str, boxes: tuple[Box, ...]) -> Block:
+    drawn = [
+        {
+            "text": box.text,
+            "link": [["step", box.step], *([box.also.split("=")] if box.also else [])],
+            "columns": list(box.columns),
+            "row": box.row,
+            "from": list(box.from_),
+            "letter": box.letter,
+            "input": box.input_,
+        }
+        for box in boxes
+    ]
+    path, title = pages.path("shapes"), pages.PAGES["shapes"].title
+    return {"kind": "diagram", "name": name, "path": path, "title": title, "boxes": drawn}
 
 
 def source() -> str:

@@ -15,12 +15,10 @@ from pages.kit.draw.numbers import count, difference, number, whole
 from pages.kit.draw.sheet import Block
 from pages.kit.picture.sharing import shared, turn
 
-from .case import first
+from .case import MOST_NUMBERS, MOST_STEPS, first
 
 AXES = (3, 4)
 MOST_PRODUCTS = 256  # matrix products in the loops
-MOST_NUMBERS = 300_000  # of A, and of the result
-MOST_STEPS = 30_000_000  # multiplications
 CASES = {"(3, 10, 256)": "3, 10, 256", "(3, 2, 10, 256)": "3, 2, 10, 256"}
 
 

@@ -5,7 +5,6 @@ Nothing that is typed is run: every line that can be chosen is a function of `ow
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import torch
@@ -25,34 +24,24 @@ from .own_lines import GAPS, Gap, Line, last_line
 
 NAME, QUESTION = "write it", "Can you write it yourself?"
 ROUNDING = 1e-6  # relative; the right lines do what the layer does, step by step
+NONE_CHOSEN = (0,) * len(GAPS)
 _WRITTEN = re.compile(rf"[0-9](\.[0-9]){{{len(GAPS) - 1}}}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Made:
-    """What a line gives: a tensor, or torch's reason why it gives none."""
-
-    value: Tensor | None
-    refused: str = ""
-
-
-def usable(written: str) -> bool:
-    """Tells whether a link may say this of the chosen lines: a number a gap, counted from 1, 0 = none yet."""
-    return not written or bool(
-        _WRITTEN.fullmatch(written)
-        and all(int(one) <= len(gap.lines) for one, gap in zip(written.split("."), GAPS, strict=True))
-    )
+def chosen(written: str) -> list[int] | None:
+    """The number of the line in each gap, counted from 1, 0 where none is chosen; None of what no link may say."""
+    if not _WRITTEN.fullmatch(written):
+        return None if written else [*NONE_CHOSEN]
+    numbers = list(map(int, written.split(".")))
+    return numbers if all(one <= len(gap.lines) for one, gap in zip(numbers, GAPS, strict=True)) else None
 
 
-def chosen(written: str) -> list[int]:
-    """The number of the line in each gap, 0 where none is chosen."""
-    return list(map(int, written.split("."))) if written and usable(written) else [0] * len(GAPS)
+def write_it(layer: Traced, head: int, numbers: Sequence[int] = NONE_CHOSEN) -> StepLesson:
+    """The functions with their lines, what each chosen one gives, and the layer that they make together.
 
-
-def write_it(layer: Traced, head: int, written: str = "") -> StepLesson:
-    """The functions with their lines, what each chosen one gives, and the layer that they make together."""
+    `numbers`: as in `chosen`.
+    """
     own, steps = of_layer(layer)
-    numbers = chosen(written)
     lines = [gap.lines[number - 1] if number else None for gap, number in zip(GAPS, numbers, strict=True)]
     panels = [_panel(at, numbers[at], own, steps, layer.tokens) for at in range(len(GAPS))]
     picked = [line for line in lines if line is not None]
@@ -92,13 +81,13 @@ def together(lines: Sequence[Line], layer: EfficientAttention, x: Tensor) -> Ten
     return out
 
 
-def run(line: Line, *given: object) -> Made:
-    """What a line gives; of one that torch refuses its reason, in its first line."""
+def run(line: Line, *given: object) -> Tensor | str:
+    """What a line gives; of one that torch refuses the reason, in its first line."""
     try:
         with torch.no_grad():
-            return Made(line(*given))
+            return line(*given)
     except RuntimeError as error:
-        return Made(None, str(error).splitlines()[0])
+        return str(error).splitlines()[0]
 
 
 def _panel(
@@ -118,14 +107,14 @@ def _panel(
     )
 
 
-def _judged(made: Made, right: Tensor, consequence: str) -> Block:
+def _judged(made: Tensor | str, right: Tensor, consequence: str) -> Block:
     """Whether a line gives what the layer makes, and what comes of it."""
-    if made.value is None:
-        return sheet.verdict("does not hold", "torch refuses it.", f"It says: {made.refused}")
-    if made.value.shape != right.shape:
-        said = f"Its shape is {shape_of(made.value)}, the layer’s is {shape_of(right)}."
+    if isinstance(made, str):
+        return sheet.verdict("does not hold", "torch refuses it.", f"It says: {made}")
+    if made.shape != right.shape:
+        said = f"Its shape is {shape_of(made)}, the layer’s is {shape_of(right)}."
         return sheet.verdict("does not hold", "Another shape than the layer’s.", said)
-    apart = measures.relative_difference(made.value, right)
+    apart = measures.relative_difference(made, right)
     far = f"relative difference {difference(apart)}"
     if apart <= ROUNDING:
         return sheet.verdict("holds", f"What the layer makes: {far}.", consequence)
@@ -148,19 +137,19 @@ def _consequence(gap: Gap, line: Line, steps: dict[str, Tensor], tokens: Sequenc
     b, h, i, d = steps["q"].shape
     match gap.made:
         case "q":
-            return _of_split(run(line, torch.arange(b * i * h * d).view(b, i, h * d), h).value, h, d)
+            return _of_split(run(line, torch.arange(b * i * h * d).view(b, i, h * d), h), h, d)
         case "scores":
             return _of_scores(line(steps["q"], steps["k"]), steps["scores"])
         case "weights":
             sums = line(steps["scores"]).sum(dim=-1)
             ends = dict.fromkeys(number(float(end), 2) for end in (sums.min(), sums.max()))
             return f"Its rows sum to {' to '.join(ends)}."
-    return _of_joined(run(line, torch.arange(b * h * i * d).view(b, h, i, d)).value, d, tokens)
+    return _of_joined(run(line, torch.arange(b * h * i * d).view(b, h, i, d)), d, tokens)
 
 
-def _of_split(places: Tensor | None, n_heads: int, d: int) -> str:
+def _of_split(places: Tensor | str, n_heads: int, d: int) -> str:
     """Where the numbers of each head really come from; `places`: the line on the numbers of the places."""
-    if places is None or places.shape[1] != n_heads:
+    if isinstance(places, str) or places.shape[1] != n_heads:
         return ""
     token, head = places // (n_heads * d), places % (n_heads * d) // d
     fits = (token == torch.arange(places.shape[2])[:, None]) & (head == torch.arange(n_heads)[:, None, None])
@@ -174,9 +163,9 @@ def _of_scores(made: Tensor, right: Tensor) -> str:
     return f"After the softmax the largest weight of a row is {ours} on average; of the layer’s own scores {theirs}."
 
 
-def _of_joined(places: Tensor | None, d: int, tokens: Sequence[str]) -> str:
+def _of_joined(places: Tensor | str, d: int, tokens: Sequence[str]) -> str:
     """Whose numbers stand in each row; `places` as in `_of_split`."""
-    if places is None:
+    if isinstance(places, str):
         return ""
     owners, n = places // d % len(tokens), len(tokens)
     fits = share(float((owners == torch.arange(n)[:, None]).float().mean()), 2)

@@ -16,12 +16,11 @@ from pages.kit.picture.fields import SIDE
 from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.source import Excerpt
 from pages.kit.picture.traces import RandomLayer, Traced
 
-from . import exercise, random_layer, text_words
+from . import exercise, random_layer
 from .reshape_lessons import LESSONS, QUESTIONS
-from .step_names import find, usable
+from .step_names import find, in_texts, usable
 from .whole_source import whole_source
 
 _RANDOM = ("lw", "biases", "drop", "dice")
@@ -110,16 +109,16 @@ def reshape(raw: bytes) -> bytes:
     check(query)
     settings, _ = traces.settings_within(query.within()[0], query.at.layer, query["impl"])
     layer = random_layer.traced(settings, query.at.layer, "efficient", random_layer.chosen(query))
-    name, written = query["lesson"], query["wrote"]
+    name, lines = query["lesson"], exercise.chosen(query["wrote"]) or exercise.NONE_CHOSEN
     if name == exercise.NAME:
-        lesson = exercise.write_it(layer, query.at.head, written)
+        lesson = exercise.write_it(layer, query.at.head, lines)
     else:
         lesson = LESSONS[name](layer, query.at.head)
     questions = QUESTIONS.items()
     choices = sheet.buttons("Question", [(asked, {"lesson": own}, own == name) for own, asked in questions])
     panel = sheet.panel("What goes wrong, and why", [choices, *lesson.blocks])
-    lines = ".".join(map(str, exercise.chosen(written)))
-    return json.dumps(ReshapeLesson(blocks=[panel], source=lesson.source, wrote=lines)).encode()
+    wrote = ".".join(map(str, lines))
+    return json.dumps(ReshapeLesson(blocks=[panel], source=lesson.source, wrote=wrote)).encode()
 
 
 def classes(raw: bytes) -> bytes:
@@ -186,7 +185,7 @@ def check(query: LinkQuery) -> None:
         query.leave_out("f")
     if query["lesson"] not in LESSONS:
         query.leave_out("lesson")
-    if not exercise.usable(query["wrote"]):
+    if exercise.chosen(query["wrote"]) is None:
         query.leave_out("wrote")
 
 
@@ -237,14 +236,12 @@ def pack_trace(layer: Traced, step: str, head: int = 0, most: int | None = None)
         "heads": steps[-1].shape[-1] // d_head,
         "dHead": d_head,
         "steps": [_packed(layer, number, list(sources)) for number in range(len(steps))],
-        "sources": [_source(one) for one in sources.values()],
+        "sources": [
+            {"where": one.where, "first": one.first, "lines": one.lines, "records": one.records}
+            for one in sources.values()
+        ],
     }
     return pack_focus(header, *pieces)
-
-
-def _source(of: Excerpt) -> TraceSource:
-    """A function's lines, and which of them only record."""
-    return {"where": of.where, "first": of.first, "lines": of.lines, "records": of.records}
 
 
 def _packed(layer: Traced, number: int, sources: list[str]) -> TraceStep:
@@ -266,5 +263,5 @@ def _packed(layer: Traced, number: int, sources: list[str]) -> TraceStep:
         "source": sources.index(source.where),
         "marked": source.marked,
         "recorded": step.line - source.first,
-        "texts": text_words.of(layer.implementation, step.name),
+        "texts": in_texts(layer.implementation, step.name),
     }

@@ -1,12 +1,22 @@
-"""The names of steps: which there are, and which step of a trace a name leads to."""
+"""The names of steps: which there are, which step of a trace a name leads to, and what each is called in texts.
+
+A text's words for a step stand in assets/step_words.toml, by the implementation that writes attention as it does.
+"""
 
 import re
+import tomllib
 from functools import lru_cache
+from pathlib import Path
 
 import torch
 
 from mha_core import IMPLEMENTATIONS, Step, Trace
 from mha_core.attention.switches import Ablation
+
+# implementation -> text -> step -> its words there
+WORDS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
+    (Path(__file__).parents[2] / "assets" / "step_words.toml").read_text("utf-8")
+)
 
 
 def usable(step: str) -> bool:
@@ -34,3 +44,12 @@ def _names_of_steps() -> frozenset[str]:
         kind(2, 1, dropout=0.5).train()(torch.zeros(1, 2, 2), allow=every, ablate=Ablation(None, values), trace=trace)
         names |= {step.name for step in trace.steps}
     return frozenset(names)
+
+
+def in_texts(implementation: str, step: str) -> list[tuple[str, str]]:
+    """(text, its words) of each text that has this step; of the steps of single heads all have the same."""
+    name = re.sub(r"\.head\d+$", ".head", step)
+    of_q = re.sub(r"^[kv]\.", "q.", name)
+    texts = WORDS.get(implementation, {}).items()
+    found = ((text, words.get(name) or words.get(of_q, "")) for text, words in texts)
+    return [(text, said) for text, said in found if said]

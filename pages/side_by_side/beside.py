@@ -1,14 +1,23 @@
-"""What stands side by side: one model under several positions, or the models of one task that differ in them."""
+"""What stands side by side: one model under several positions, or the models of one task that differ in them.
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+Of each one map with its numbers in the cells, and what becomes of a word that stands there twice.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from torch import Tensor
 
 from mha_core import Model
-from pages.kit.picture import models
+from mha_core.errors import HeadlightError, TooLong
+from pages.kit.draw import sheet
+from pages.kit.draw.numbers import count
+from pages.kit.draw.sheet import Block
+from pages.kit.picture import models, pictures, repeats, words
 from pages.kit.picture.limits import POSITIONS
+from pages.kit.picture.pictures import Picture
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import computed_by, position_note
 
 USUAL = ("as trained", "none", "sinusoidal")  # as the long post compares them
 MOST = 4  # pictures
@@ -16,18 +25,13 @@ TWICE = PRESETS[2]  # what is shown at first: of a word that stands there twice,
 MOST_TOKENS = 24  # beyond, no number fits into a cell
 
 
-@dataclass(frozen=True)
-class Side:
-    """One of the pictures: its name, and what it is made of."""
-
-    name: str
-    settings: Settings
+Sides = Mapping[str, Settings]  # the name of each of the pictures, and what it is made of
 
 
-def under(settings: Settings, names: Sequence[str]) -> list[Side]:
+def under(settings: Settings, names: Sequence[str]) -> Sides:
     """The same model under each of these positions, in the order in which they are offered."""
     kept = [name for name in POSITIONS if name in names][:MOST]
-    return [Side(name, replace(settings, position=POSITIONS[name])) for name in kept]
+    return {name: replace(settings, position=POSITIONS[name]) for name in kept}
 
 
 def siblings(name: str) -> dict[str, str]:
@@ -47,11 +51,56 @@ def siblings(name: str) -> dict[str, str]:
     return found if len(found) > 1 else {}
 
 
-def of_task(settings: Settings, names: dict[str, str]) -> list[Side]:
+def of_task(settings: Settings, names: Mapping[str, str]) -> Sides:
     """Each of these models on its own terms."""
-    return [Side(told, replace(settings, model=model)) for told, model in list(names.items())[:MOST]]
+    return {told: replace(settings, model=model) for told, model in list(names.items())[:MOST]}
 
 
-def note(side: Side, model: Model) -> str:
+def note(settings: Settings, model: Model) -> str:
     """What its positions are in this model, and what computes it where that is not what it was trained in."""
-    return f"{position_note(side.settings.position, model)} {computed_by(model)}".strip()
+    return f"{words.position_note(settings.position, model)} {words.computed_by(model)}".strip()
+
+
+def panels(sides: Sides, layer: int, head: int | None) -> tuple[list[Block], list[str]]:
+    """A panel for each side, and what must be said of the passes.
+
+    Raises what `pictures.picture` raises of the sentence.
+
+    Args:
+        layer, head: counted from 0; no head = the mean over the heads of the layer.
+
+    Raises:
+        TooLong: the sentence has more tokens than numbers can be read of.
+    """
+    tokens = pictures.tokens(next(iter(sides.values())))
+    if len(tokens) > MOST_TOKENS:
+        raise TooLong(limit=MOST_TOKENS, got=len(tokens))
+    panels = [_panel(name, settings, layer, head) for name, settings in sides.items()]
+    return [panel for panel, _ in panels], list(dict.fromkeys(said for _, notices in panels for said in notices))
+
+
+def map_of(picture: Picture, layer: int, head: int | None) -> Tensor:
+    """The weights (i, j) of a head, or the mean over the heads of its layer, as nn.MultiheadAttention averages them.
+
+    Raises:
+        HeadlightError: this model has no such layer or head.
+    """
+    n_layers, n_heads = picture.run.weights.shape[:2]
+    if layer >= n_layers or (head is not None and head >= n_heads):
+        raise HeadlightError(f"this model has {count(n_layers, 'layer')} of {count(n_heads, 'head')}")
+    weights = picture.run.weights[layer]
+    return weights.mean(dim=0) if head is None else weights[head]
+
+
+def _panel(name: str, settings: Settings, layer: int, head: int | None) -> tuple[Block, tuple[str, ...]]:
+    heading = words.position_title(name)
+    try:
+        picture = pictures.picture(settings)
+        weights = map_of(picture, layer, head)
+    except HeadlightError as error:
+        return sheet.panel(heading, [sheet.text(words.sentence(error))]), ()
+    tokens = picture.run.tokens
+    matrix = sheet.attention_map("", tokens, weights.tolist())
+    said = [sheet.text(text) for text in (repeats.sentence(tokens, weights),) if text]
+    origin = sheet.text(note(settings, picture.model), muted=True)
+    return sheet.panel(heading, [matrix, *said, origin]), picture.run.notices

@@ -8,14 +8,14 @@ from pages.kit.picture.place import At
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import encodings
 
-from . import beside, maps
-from .beside import Side
+from . import beside
+from .beside import Sides
 
 
 def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
     """The first of the pictures, and the place looked at. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    return {"run": _sides(query)[0].settings}, query.at
+    return {"run": next(iter(_sides(query).values()))}, query.at
 
 
 def tables(raw: bytes) -> list[Table]:
@@ -23,13 +23,13 @@ def tables(raw: bytes) -> list[Table]:
     query = LinkQuery(raw)
     layer, head = query.at.layer, None if query["mean"] else query.at.head
     found = []
-    for side in _sides(query):
-        picture = pictures.picture(side.settings)
-        found.append(Table(side.name, picture.run.tokens, picture.run.tokens, maps.of(picture, layer, head)))
+    for name, settings in _sides(query).items():
+        picture = pictures.picture(settings)
+        found.append(Table(name, picture.run.tokens, picture.run.tokens, beside.map_of(picture, layer, head)))
     return found
 
 
-def _sides(query: LinkQuery) -> list[Side]:
+def _sides(query: LinkQuery) -> Sides:
     usual = beside.TWICE if query.name == MINILM else query["s"]
     settings = Settings(dict(query.pairs).get("s", usual), model=query.name)
     others = beside.siblings(query.name)

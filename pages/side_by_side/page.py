@@ -5,14 +5,15 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.kit.draw import canvas, sheet
+from pages.kit.draw.sheet import Block
 from pages.kit.frame import controls, links, widgets
 from pages.kit.frame.picture_page import PicturePage, picture_page
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.settings import Settings
 
-from . import beside, maps
-from .beside import TWICE, Side
+from . import beside
+from .beside import TWICE, Sides
 
 MEAN = "mean of all"
 
@@ -24,16 +25,18 @@ def show() -> None:
         with st.container(horizontal=True, vertical_alignment="bottom", key="beside"):
             sides = sides_of(page, Settings(sentence, model=page.name))
             head = looked_at(page)
-        (blocks, of_passes), shown, notices = page.or_last(
-            sides[0].settings,
-            lambda first: maps.panels([on_text(side, first.text) for side in sides], page.at.layer, head),
-        )
+
+        def panels(first: Settings) -> tuple[list[Block], list[str]]:
+            on_text = {name: replace(own, text=first.text) for name, own in sides.items()}
+            return beside.panels(on_text, page.at.layer, head)
+
+        (blocks, of_passes), shown, notices = page.or_last(next(iter(sides.values())), panels)
         told = sheet.notices([*notices, *of_passes, *page.answer_link()])
         note = f"{heading(page.at.layer, head)} · rows look at columns · counted from 0"
         canvas.sheet("side_by_side", [told, sheet.title(f"“{shown.text}”", note), sheet.pictures(blocks)])
 
 
-def sides_of(page: PicturePage, settings: Settings) -> list[Side]:
+def sides_of(page: PicturePage, settings: Settings) -> Sides:
     """The pictures: the models that were trained with other positions, or this one under the chosen ones."""
     others = beside.siblings(page.name)
     with widgets.kept_mounted("kin", bool(others)):
@@ -61,10 +64,6 @@ def looked_at(page: PicturePage) -> int | None:
     widgets.one_of("Layer", list(map(str, range(layers))), "layer_beside", take)
     widgets.one_of("Head", [MEAN, *map(str, range(heads))], "head_beside", take)
     return None if mean else at.head
-
-
-def on_text(side: Side, text: str) -> Side:
-    return replace(side, settings=replace(side.settings, text=text))
 
 
 def heading(layer: int, head: int | None) -> str:

@@ -1,4 +1,7 @@
-"""The texts: what each has, in its own order and words, and the link that opens that here (assets/texts.toml)."""
+"""The texts: what each has, in its own order and words, and the link that opens that here (assets/texts.toml).
+
+The numbers of parameters that their own models have are counted in models of their sizes.
+"""
 
 import tomllib
 from functools import cache
@@ -6,10 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
+import torch
+
+from mha_core import IMPLEMENTATIONS
+from mha_core.models.classifier import Classifier
+from mha_core.training.initial_weights import classifier_sizes
+from mha_core.training.recipe import defaults
 from pages.kit.draw import pages
 
-from . import sizes
-
+CLASSES = 5  # of the long post's news
+MINILM_TOKENS = 30_522  # in the vocabulary that the long post gives up for one of its own
 _FILE = Path(__file__).parents[2] / "assets" / "texts.toml"
 
 
@@ -36,8 +45,8 @@ class SourceText(NamedTuple):
 
 @cache
 def texts() -> tuple[SourceText, ...]:
-    """All of them; the numbers in their sentences are counted in models of their sizes."""
-    numbers, by_path = sizes.counted(), {pages.path(name): name for name in pages.PAGES}
+    """All of them, with the numbers in their sentences."""
+    numbers, by_path = counted(), {pages.path(name): name for name in pages.PAGES}
 
     def element(name: str, said: str, link: str) -> Element:
         address = link.removeprefix("/")
@@ -47,3 +56,32 @@ def texts() -> tuple[SourceText, ...]:
     return tuple(
         SourceText(text["name"], text["line"], tuple(element(**one) for one in text["elements"])) for text in found
     )
+
+
+def counted() -> dict[str, int]:
+    """Every number that the sentences of the texts name."""
+    post, post_embedding = classifier(1000)
+    minilm_post, minilm_embedding = classifier(MINILM_TOKENS)
+    return {
+        "lesson": layer(384, 12, bias=False, out_bias=True),
+        "lesson_biased": layer(384, 12, bias=True, out_bias=True),
+        "post": post,
+        "post_embedding": post_embedding,
+        "minilm_tokens": MINILM_TOKENS,
+        "minilm_post": minilm_post,
+        "minilm_embedding": minilm_embedding,
+    }
+
+
+def classifier(vocabulary: int) -> tuple[int, int]:
+    """Parameters of the long post's classifier with so many tokens: all, and those of its embedding."""
+    sizes = classifier_sizes(defaults("news"), vocabulary, CLASSES)
+    with torch.device("meta"):  # sizes only, no numbers
+        model = Classifier(sizes)
+    return sum(one.numel() for one in model.parameters()), model.words.weight.numel()
+
+
+def layer(d_model: int, n_heads: int, *, bias: bool, out_bias: bool) -> int:
+    with torch.device("meta"):
+        made = IMPLEMENTATIONS["efficient"](d_model, n_heads, bias=bias, out_bias=out_bias)
+    return sum(one.numel() for one in made.parameters())

@@ -8,14 +8,15 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from cachetools import LRUCache
 from torch import Tensor
 
 from mha_core import Model
+from mha_core.models.vision import PictureModel
 from mha_core.training import inference
-from mha_core.training.tasks import Labelled
+from mha_core.training.tasks import Labelled, shapes
 from pages.kit.draw import sheet
 from pages.kit.draw.numbers import cut, number, share
 from pages.kit.draw.sheet import Block, Mark
@@ -170,16 +171,15 @@ def head_names(sizes: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def maps(models: Models, text: str, head: str) -> list[Block]:
-    """The weights of one head, or the mean over a layer's heads, of every model: rows are queries, columns keys."""
+    """The weights of one head, or the mean over a layer's heads, of every model: rows are queries, columns keys.
+
+    Of models that read pictures the drawing that is written so, with the weights of a token's row over its patches.
+    """
     return [_map(one, name, text, head) for name, one in models.items()]
 
 
-def matrix_of(name: str, tokens: Sequence[str], maps: Tensor, head: str) -> Block:
-    """One map out of (layers, h, i, j) with its numbers, and what the rows of a repeated word are to each other."""
-    weights = one_of(maps, head)
-    if weights is None:
-        return sheet.text(f"{name} has no {head.removeprefix('mean of ')}.")
-    return sheet.attention_map(name, tokens, weights.tolist(), repeats.sentence(tokens, weights))
+def no_such_head(name: str, head: str) -> Block:
+    return sheet.text(f"{name} has no {head.removeprefix('mean of ')}.")
 
 
 def one_of(maps: Tensor, head: str) -> Tensor | None:
@@ -220,11 +220,17 @@ def _continuation(one: Trained, text: str, tokens: int, temperature: float, seed
 
 @once
 def _map(one: Trained, name: str, text: str, head: str) -> Block:
-    run = one.model.run(text)
+    drawing = shapes.read(text) if isinstance(one.model, PictureModel) else None
+    run = cast(PictureModel, one.model).look(drawing.pixels) if drawing else one.model.run(text)
     for sentence in run.notices:
         one.hear(sentence)
-    block = matrix_of(name, run.tokens, run.weights, head)
-    return {**block, "note": f"{block.get('note', '')} {words.computed_by(one.model)}".strip()}
+    weights = one_of(run.weights, head)
+    if weights is None:
+        return no_such_head(name, head)
+    if drawing:
+        return sheet.patches(name, drawing.pixels.tolist(), run.tokens, weights.tolist(), drawing.touched)
+    note = f"{repeats.sentence(run.tokens, weights)} {words.computed_by(one.model)}".strip()
+    return dict(sheet.attention_map(name, run.tokens, weights.tolist(), note))  # what is kept is its text alone
 
 
 @once

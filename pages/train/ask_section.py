@@ -3,8 +3,7 @@
 The models are loaded when the tab is open; its controls are there before.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
 
 import streamlit as st
@@ -18,7 +17,7 @@ from pages.kit.frame import widgets
 from pages.kit.picture import models, pictures, words
 from pages.kit.picture.limits import LONGEST_TEXT, check_length
 
-from . import answers, looks, translations
+from . import answers, translations
 from .answers import Trained
 from .recipe_controls import LANGUAGE
 from .runs import Runs
@@ -28,29 +27,22 @@ _NOT_YET = "You can ask a model once its training has ended. Runs without weight
 _MOST_ASKED = 6  # questions of the task in the table
 
 
-@dataclass(frozen=True)
 class Questions:
-    """The models that are asked, and about what.
+    """The models that are asked, and about what. `task`: None when it is not at hand, as of a run out of a file."""
 
-    Attributes:
-        names: candidate -> the name of its model.
-        heads: the choices of a map in these models.
-        task: their data, None when it is not at hand, as of a run that was opened from a file.
-        texts: to ask while nothing is typed.
-        language: they go on with a text instead of naming its class.
-        joined_by: what stands between two of their tokens.
-        classes: names of the classes that they tell apart; none of other models.
-        translation: their data, where they translate.
-    """
-
-    names: Mapping[str, str]
-    heads: list[str]
-    task: Labelled | None
-    texts: tuple[str, ...]
-    language: bool
-    joined_by: str
-    classes: tuple[str, ...] = ()
-    translation: Translation | None = None
+    def __init__(self, shown: Runs, task: Task | None) -> None:
+        self.names = shown.ready  # candidate -> the name of its model
+        firsts = [shown.first(name) for name in self.names]
+        self.heads = answers.head_names([(first.recipe.n_layers, first.recipe.n_heads) for first in firsts])
+        # to ask while nothing is typed
+        self.texts = usual_texts(task) if task else models.presets(next(iter(self.names.values()))) if firsts else ()
+        self.task = task if isinstance(task, Labelled) else None
+        self.translation = task if isinstance(task, Translation) else None
+        # they go on with a text instead of naming its class; what stands between two of their tokens
+        self.language = any(first.recipe.task in LANGUAGE for first in firsts)
+        self.joined_by = "" if any(first.recipe.task == "text" for first in firsts) else " "
+        # that they tell apart; none of other models
+        self.classes = tuple(next((first.start.classes for first in firsts if first.start), ()))
 
     @cached_property
     def models(self) -> dict[str, Trained]:
@@ -85,22 +77,6 @@ class Questions:
         return sheet.notices(models.unknown(next(iter(self.models.values())).model, text))
 
 
-def questions_of(shown: Runs, task: Task | None) -> Questions:
-    names = shown.ready
-    recipes, starts = [shown.first(name).recipe for name in names], [shown.first(name).start for name in names]
-    texts = usual_texts(task) if task else models.presets(next(iter(names.values()))) if names else ()
-    return Questions(
-        names,
-        answers.head_names([(recipe.n_layers, recipe.n_heads) for recipe in recipes]),
-        task if isinstance(task, Labelled) else None,
-        texts,
-        any(recipe.task in LANGUAGE for recipe in recipes),
-        "" if any(recipe.task == "text" for recipe in recipes) else " ",
-        tuple(next((start.classes for start in starts if start), ())),
-        task if isinstance(task, Translation) else None,
-    )
-
-
 def draw(asked: Questions, *, is_open: bool) -> None:
     """Draws the questions and, in the open tab, what the models answer."""
     if not asked.names:
@@ -132,14 +108,9 @@ def _ask(asked: Questions, *, is_open: bool) -> None:
         for number, (column, label, key) in enumerate(zip(columns, labels, ("ask", "ask2"), strict=False)):
             with column:
                 widgets.text(key, label=label, max_chars=LONGEST_TEXT, placeholder=asked.usual(number))
-        if asked.language:
-            numbers = _draws()
-            blocks = _or_notice(lambda: _continued(asked, *numbers)) if is_open else []
-        elif asked.translation:
-            blocks = _or_notice(lambda: _translated(asked)) if is_open else []
-        else:
-            blocks = _or_notice(lambda: _answered(asked)) if is_open else []
-        canvas.sheet("answers", blocks)
+        texts = [asked.typed(number) for number in range(len(labels))]
+        drawn = _draws() if asked.language else ()
+        canvas.sheet("answers", _or_notice(lambda: _answered(asked, *drawn), *texts) if is_open else [])
 
 
 def _draws() -> tuple[int, float, int]:
@@ -202,20 +173,18 @@ def _one_text(asked: Questions) -> str:
 def _maps(asked: Questions, sentence: str, head: str) -> list[Block]:
     if asked.translation:
         return translations.maps(asked.models, asked.translation, sentence, head)
-    draw = looks.maps if asked.reads_pictures else answers.maps
-    return [sheet.row(draw(asked.models, sentence, head))]
+    return [sheet.row(answers.maps(asked.models, sentence, head))]
 
 
-def _translated(asked: Questions) -> list[Block]:
-    text, task = asked.typed(0), asked.translation
-    check_length(text)
-    return [asked.unknown(text), *(translations.answers(asked.models, task, text) if task else [])]
-
-
-def _answered(asked: Questions) -> list[Block]:
+def _answered(asked: Questions, *drawn: float) -> list[Block]:
+    """What the models say; `drawn`: how those that write go on, as `_draws` has it."""
     first, second = asked.typed(0), asked.typed(1)
-    for sentence in (first, second):
-        check_length(sentence)
+    if asked.translation:
+        return [asked.unknown(first), *translations.answers(asked.models, asked.translation, first)]
+    if asked.language:
+        tokens, temperature, seed = drawn
+        said = answers.continuations(asked.models, first, int(tokens), temperature, int(seed), asked.joined_by)
+        return [asked.unknown(first), *said]
     more = [question for question in asked.texts if question not in (first, second)]
     table = answers.answers(asked.models, [first, second, *more[:_MOST_ASKED]], asked.task)
     if asked.reads_pictures:
@@ -226,10 +195,3 @@ def _answered(asked: Questions) -> list[Block]:
         table,
         sheet.text(f"“{cut(first)}” and “{cut(second)}”: {orders}"),
     ]
-
-
-def _continued(asked: Questions, tokens: int, temperature: float, seed: int) -> list[Block]:
-    beginning = asked.typed(0)
-    check_length(beginning)
-    said = answers.continuations(asked.models, beginning, tokens, temperature, seed, asked.joined_by)
-    return [asked.unknown(beginning), *said]

@@ -1,6 +1,10 @@
-"""The bar of a training: Train and Stop, how far it is, and what must be said of it. It is polled while one goes on."""
+"""The bar of a training: Train and Stop, how far it is, and what must be said of it. It is polled while one goes on.
+
+It also knows what of the training the page has drawn already, and when there is more.
+"""
 
 import math
+import time
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,13 +19,16 @@ from pages.kit.jobs import visitor
 from pages.kit.jobs.training import TrainingJob, TrainingPlan
 from pages.kit.picture.sharing import turn
 
-from . import news, standing
+from . import standing
 from .recipe_controls import title_of
 from .runs import Runs
 
 LONG_SECONDS = 20.0  # of a training for which one seed is offered
 NO_DATA = "There is no data to train on yet: add some below"
 BUDGET_USED = 0.9  # of the budget by what is offered instead: a step that is measured is not the next one
+NEWS_SECONDS = 1.5  # the curves are drawn no more often
+
+State = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class Bar:
             self._offer_one_seed(running)
             st.progress(job.share if job else 0.0, _progress(job) if job else self._announcement)
         canvas.sheet("train_told", [sheet.notices(self._notices(running))])
-        canvas.rerun_when(news.number(self.job), lambda: st.rerun("train_curves"))
+        canvas.rerun_when(_news(self.job), lambda: st.rerun("train_curves"))
 
     def _start(self) -> None:
         earlier = self.shown.candidates
@@ -150,6 +157,30 @@ class Bar:
             sentences.append(f"Your training of {task} goes on; choose that task to watch it.")
         sentences += [*self._heard, *(job.record.told if job is not None else ())]
         return list(dict.fromkeys(sentence for sentence in sentences if sentence))
+
+
+def state_of(job: TrainingJob | None) -> State:
+    """The state that the page shows beside the curves: the training, its stage, how many models `job` has saved."""
+    present = visitor.job()
+    if present is None:
+        return "", "over", 0
+    stage = "over" if present.over else "waits" if present.place else "trains" if present.record.looked else "starts"
+    saved = sum(folder is not None for folder in job.record.saved) if job is not None else 0
+    return present.folder.name, stage, saved
+
+
+def curves_are_drawn(job: TrainingJob | None) -> None:
+    """Notes that the curves show all that there is now."""
+    st.session_state["curves_drawn"] = (job.record.news if job else 0, time.monotonic())
+
+
+def _news(job: TrainingJob | None) -> str:
+    """The number of the news that the curves do not show yet; empty while there are none, or while it is too early."""
+    drawn, drawn_at = st.session_state.get("curves_drawn", (0, 0.0))
+    early = time.monotonic() < drawn_at + NEWS_SECONDS
+    if job is None or early or not job.record.looked or job.record.news == drawn:
+        return ""
+    return f"{job.folder.name} {job.record.news}"
 
 
 def _progress(job: TrainingJob) -> str:

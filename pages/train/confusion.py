@@ -1,19 +1,27 @@
-"""Right and wrong answers of a trained classifier on the test rows: report, confusion matrix, sentences."""
+"""Right and wrong answers of trained classifiers on the test rows: report, confusion matrix, sentences.
+
+One or two candidates stand beside each other, of one seed or of all together.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
 
 from mha_core.training import report as judged
 from mha_core.training.events import History
 from mha_core.training.tasks import Labelled
-from pages.kit.draw import sheet
+from pages.kit.draw import canvas, sheet
 from pages.kit.draw.numbers import count, fixed
 from pages.kit.draw.sheet import Block
+from pages.kit.frame import widgets
 
 CELL = "confusion"  # what the name of a matrix begins with in its events
+ALL_SEEDS = "all together"
 _MOST_LISTED = 200  # sentences of one cell
 
 ConfusionCell = tuple[int, int]
@@ -87,7 +95,7 @@ def report(of: UnseenRows) -> Block:
     return sheet.table(["class", "precision", "recall", "F1", "test rows"], rows, caption)
 
 
-def confusion(of: UnseenRows, chosen: ConfusionCell | None, number: int = 0) -> Block:
+def confusion(of: UnseenRows, chosen: ConfusionCell | None, number: int) -> Block:
     """The confusion matrix; a click on a cell asks for its sentences. `number`: of the matrix on the page."""
     cells = counts(of)
     return sheet.matrix(
@@ -125,3 +133,48 @@ def listed(of: UnseenRows, chosen: ConfusionCell) -> Block:
     order = sorted(found, key=lambda at: (-found[at], at))[:_MOST_LISTED]
     rows = [[f"{found[at]}" if several else f"{place}", of.texts[at]] for place, at in enumerate(order)]
     return sheet.table(["seeds" if several else "", "text"], rows, caption, prose=True)
+
+
+def controls(names: list[str], seeds: list[int]) -> tuple[list[str], int | None]:
+    """Draws the choice of candidates and seeds: the names of one or two, and a seed, None = all of them.
+
+    Args:
+        seeds: that at least one of them was trained with.
+    """
+    first = widgets.choice("cand", names)
+    second = widgets.optional_choice("cand2", "nothing", names)
+    of_runs = widgets.choice("run", [ALL_SEEDS, *(f"seed {seed}" for seed in seeds)])
+    chosen = [first] + [second] * (second is not None and second != first)
+    return [name for name in chosen if name], None if of_runs == ALL_SEEDS else int(of_runs.removeprefix("seed "))
+
+
+def draw(outcomes: Mapping[str, UnseenRows], names: list[str], seed: int | None) -> None:
+    shown = [outcomes[name].of(seed) for name in names if name in outcomes]
+    if not shown:
+        canvas.sheet("verdicts", [])
+        return
+    chosen: ConfusionCell | None = st.session_state.get("judged_cell")
+    if chosen is not None and max(chosen) >= len(shown[0].classes):
+        chosen = None
+    panels = [_panel(one, chosen, number, narrow=len(shown) > 1) for number, one in enumerate(shown)]
+    canvas.sheet("verdicts", [sheet.row(panels, even=True)] if len(shown) > 1 else panels, _choose)
+
+
+def _panel(of: UnseenRows, chosen: ConfusionCell | None, number: int, *, narrow: bool) -> Block:
+    """The matrix beside the report, or above it; the sentences of a chosen cell take the report's place."""
+    matrix, table = confusion(of, chosen, number), report(of)
+    sentences = [listed(of, chosen)] if chosen else []
+    blocks = (
+        [matrix, table, *sentences]
+        if narrow
+        else [sheet.row([matrix, *(sentences or [table])]), *([table] if sentences else [])]
+    )
+    return sheet.panel(f"What “{of.name}” got right and wrong", blocks, of.seeds)
+
+
+def _choose(event: dict[str, Any]) -> None:
+    """Takes a cell of a confusion matrix that was chosen, or let go again."""
+    row, col = event.get("row"), event.get("col")
+    which = str(event.get("edit")).startswith(CELL)
+    if which and isinstance(row, int) and isinstance(col, int) and min(row, col) >= 0:
+        st.session_state["judged_cell"] = None if st.session_state.get("judged_cell") == (row, col) else (row, col)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from operator import attrgetter
 from statistics import fmean
 
 from mha_core.training.events import Evaluation, History
@@ -136,12 +137,15 @@ def _kinds(candidates: Sequence[Candidate]) -> list[_Kind]:
     language = any(candidate.begun[0].evaluations[0].induction for candidate in candidates)
     seen = "pictures" if all(start and start.picture for start in starts) else "sentences"
     title = f"Accuracy on unseen {seen if all(start and start.classes for start in starts) else 'text'}"
-    kinds = [_Kind("accuracy", title, True, _accuracy), _Kind("loss", "Loss", False, _loss)]
+    kinds = [
+        _Kind("accuracy", title, True, lambda own: _measured(own, "accuracy")),
+        _Kind("loss", "Loss", False, lambda own: _measured(own, "loss")),
+    ]
     if language:
-        kinds.append(_Kind("induction", "Induction score", True, lambda candidate: _heads(candidate, "induction")))
-        kinds.append(_Kind("previous", "Previous-token score", True, lambda candidate: _heads(candidate, "previous")))
+        kinds.append(_Kind("induction", "Induction score", True, lambda own: _heads(own, "induction")))
+        kinds.append(_Kind("previous", "Previous-token score", True, lambda own: _heads(own, "previous")))
     if any(candidate.begun[0].evaluations[0].aligned is not None for candidate in candidates):
-        kinds.append(_Kind("aligned", "Digits that look at their word", True, _aligned))
+        kinds.append(_Kind("aligned", "Digits that look at their word", True, lambda own: _curves(own, _aligned)))
     return kinds
 
 
@@ -190,22 +194,14 @@ def _chart(
     )
 
 
-def _accuracy(candidate: Candidate) -> Iterator[Curve]:
-    yield from _curves(candidate, lambda seen: seen.test_accuracy)
-    yield from _training(candidate, lambda seen: seen.train_accuracy)
+def _aligned(seen: Evaluation) -> float:
+    return seen.aligned or 0.0
 
 
-def _aligned(candidate: Candidate) -> Iterator[Curve]:
-    yield from _curves(candidate, lambda seen: seen.aligned or 0.0)
-
-
-def _loss(candidate: Candidate) -> Iterator[Curve]:
-    yield from _curves(candidate, lambda seen: seen.test_loss)
-    yield from _training(candidate, lambda seen: seen.train_loss)
-
-
-def _training(candidate: Candidate, value: Value) -> Iterator[Curve]:
-    x, rows = _together(candidate.begun, [value] * len(candidate.begun))
+def _measured(candidate: Candidate, what: str) -> Iterator[Curve]:
+    """Its accuracy or loss on the test rows, and in another dash that on the training batches."""
+    yield from _curves(candidate, attrgetter(f"test_{what}"))
+    x, rows = _together(candidate.begun, [attrgetter(f"train_{what}")] * len(candidate.begun))
     yield Curve(
         f"{candidate.name}, training", candidate.colour, x, _means(rows), dash=_TRAINING, width=1.5, listed=False
     )
@@ -214,15 +210,11 @@ def _training(candidate: Candidate, value: Value) -> Iterator[Curve]:
 def _heads(candidate: Candidate, score: str) -> Iterator[Curve]:
     """The best head of each layer; which one that is, each seed's last look decides."""
     for layer in range(len(getattr(candidate.last[0], score))):
-        best = [_best(history, score, layer) for history in candidate.begun]
+        last = [getattr(seen, score)[layer] for seen in candidate.last]
+        best = [max(range(len(scores)), key=scores.__getitem__) for scores in last]
         head = "best head" if len(best) > 1 else f"head {best[0]}"
         values = [_score(score, layer, one) for one in best]
         yield from _curves(candidate, *values, name=f"{candidate.name}, layer {layer} {head}", dash=layer)
-
-
-def _best(history: History, score: str, layer: int) -> int:
-    scores: list[float] = getattr(history.evaluations[-1], score)[layer]
-    return max(range(len(scores)), key=lambda head: scores[head])
 
 
 def _score(score: str, layer: int, head: int) -> Value:

@@ -8,12 +8,13 @@ from typing import TypedDict
 import streamlit as st
 import torch
 
-from mha_core.training.events import History, Snapshot
+from mha_core.training.events import Snapshot
 from pages.kit.draw import packing
 from pages.kit.draw.numbers import cut
 from pages.kit.draw.palette import candidate_colour
 from pages.kit.draw.view import View
 
+from .curves import Candidate
 from .message import HeldFilms
 
 MOST_BYTES = 1_500_000  # of maps in a message
@@ -36,7 +37,7 @@ class FilmHeader(TypedDict):
     heads: int
     causal: bool
     over: bool
-    probes: list[FilmProbe | None]
+    probes: list[FilmProbe]
 
 
 class FilmsHeader(TypedDict):
@@ -76,30 +77,13 @@ def show(packed: bytes) -> None:
     VIEW.show(FilmState(wanted=kept.name, query=f"name={kept.name}", sought=number, step=step))
 
 
-def pack(
-    histories: Sequence[History],
-    names: Sequence[str],
-    *,
-    colours: Sequence[int] | None = None,
-    probe: int | None = None,
-) -> bytes:
-    """The films of these runs: for each probe the maps after every step that was kept, round(255 · weight).
+def pack(candidates: Sequence[Candidate]) -> bytes:
+    """The films of first seeds: for each probe the maps after every step that was kept, round(255 · weight).
 
-    Above `MOST_BYTES` every second snapshot is left out, as often as it takes; the first and the last one stay.
-    Equal runs give equal bytes.
-
-    Args:
-        histories: one run for each film; one that has not begun is left out.
-        names: what each is called.
-        colours: their numbers for `palette.candidate_colour`; default 0, 1, 2, ….
-        probe: the only one to be sent; default all.
+    Above `MOST_BYTES` every second snapshot is left out, as often as it takes; the first and the last one stay. A run
+    that has not begun is left out. Equal runs give equal bytes.
     """
-    numbers = range(len(histories)) if colours is None else colours
-    films = [
-        _Film(history, name, number, probe)
-        for history, name, number in zip(histories, names, numbers, strict=True)
-        if history.start is not None
-    ]
+    films = [_Film(candidate) for candidate in candidates if candidate.histories[0].start is not None]
     every = _every(films)
     maps: list[bytes] = []
     listed = [film.packed(every, maps) for film in films]
@@ -116,24 +100,22 @@ def pack(
 class _Film:
     """The snapshots of a run as they are now, by probe: the run may go on in another thread."""
 
-    def __init__(self, history: History, name: str, number: int, probe: int | None) -> None:
-        self.history, self.name, self.number = history, name, number
-        self.probes = history.start.probes if history.start else []
-        self.columns = history.start.columns if history.start else []
-        self.classes = history.start.classes if history.start else ()
-        self.sent = range(len(self.probes)) if probe is None else [probe]
+    def __init__(self, candidate: Candidate) -> None:
+        self.candidate, self.history = candidate, candidate.histories[0]
+        self.probes = self.history.start.probes if self.history.start else []
+        self.columns = self.history.start.columns if self.history.start else []
+        self.classes = self.history.start.classes if self.history.start else ()
         self.snapshots: dict[int, list[Snapshot]] = defaultdict(list)
-        for snapshot in list(history.snapshots):
-            if snapshot.probe in self.sent:
-                self.snapshots[snapshot.probe].append(snapshot)
+        for snapshot in list(self.history.snapshots):
+            self.snapshots[snapshot.probe].append(snapshot)
 
     def packed(self, every: int, maps: list[bytes]) -> FilmHeader:
         """The header of this film; its maps are added to those of the message."""
         recipe = self.history.recipe
         probes = [self._probe(number, every, maps) for number in range(len(self.probes))]
         return {
-            "name": self.name,
-            "colours": {theme: candidate_colour(self.number, theme) for theme in ("dark", "light")},
+            "name": self.candidate.name,
+            "colours": {theme: candidate_colour(self.candidate.colour, theme) for theme in ("dark", "light")},
             "layers": recipe.n_layers,
             "heads": recipe.n_heads,
             "causal": not self.classes and not self.columns,
@@ -141,9 +123,7 @@ class _Film:
             "probes": probes,
         }
 
-    def _probe(self, number: int, every: int, maps: list[bytes]) -> FilmProbe | None:
-        if number not in self.sent:
-            return None
+    def _probe(self, number: int, every: int, maps: list[bytes]) -> FilmProbe:
         snapshots = self.snapshots.get(number, [])
         kept = [*snapshots[:-1][::every], *snapshots[-1:]]
         at = sum(map(len, maps))

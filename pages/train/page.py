@@ -11,7 +11,7 @@ from pages.kit.jobs import process, visitor
 from pages.kit.jobs.visit import NAME
 from pages.kit.picture import words
 
-from . import recipe_controls, runs, saved_runs, section, task_words, uploads
+from . import recipe_controls, runs, section, task_words, uploads
 from .runs import Runs
 
 GONE = "What was trained here before is gone: the server keeps it for two hours."
@@ -53,11 +53,10 @@ def show() -> None:
         plan, problem = recipe_controls.plan_of(wish, task, data)
         own_models.offered()  # from now on what was trained here can be asked
         opened, tabs = widgets.tabs("tab")
-        places = section.Layout(bar, tabs, opened)
-        shown = section.follow(plan, problem, visitor.job_on(name), lambda: runs_of(name), task, places)
+        shown = section.follow(plan, problem, visitor.job_on(name), lambda: runs_of(name), task, bar, tabs, opened)
         with tabs["Report"]:
             canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if visitor.job_on(name) else [])
-            saved_runs.draw()
+            uploads.saved_run()
         if task is not None and data is not None and shown.on_other_data(task):
             notices.append("The runs below were trained on other data than the chosen one.")
         with top:

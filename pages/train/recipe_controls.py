@@ -25,8 +25,7 @@ from pages.kit.jobs.training import TrainingData, TrainingPlan
 from pages.kit.picture.limits import MOST_LAYERS, SIZES
 
 from . import picture_settings
-from .grid import POST, POST_CHOICES, combined, with_seeds
-from .runs import Runs
+from .runs import POST, POST_CHOICES, Runs, combined, with_seeds
 
 # what stands in the control and in the link -> the task's name in the core
 TASKS: dict[str, str] = {f"{title[0].lower()}{title[1:]}": name for name, title in tasks.NAMES.items()} | {

@@ -6,7 +6,7 @@ from mha_core.training.tasks import Labelled, Task
 from pages.kit.draw import canvas, pages, sheet
 from pages.kit.picture import models
 
-from . import confusion, predictions_section, probabilities, summary, verdicts
+from . import confusion, predictions, probabilities, summary
 from .ask_section import Questions
 from .confusion import UnseenRows
 from .predictions import PredictedRows
@@ -29,11 +29,11 @@ def draw(shown: Runs, task: Task | None, asked: Questions, *, is_open: bool) -> 
     seeds = sorted({run.recipe.seed for own in shown.candidates for run in own.histories})
     with st.container(border=True, key="judge_panel"):
         with st.container(horizontal=True, vertical_alignment="bottom", key="judge_bar"):
-            names, seed = verdicts.controls([candidate.name for candidate in shown.candidates], seeds)
+            names, seed = confusion.controls([candidate.name for candidate in shown.candidates], seeds)
             if is_open:
                 _ways_out(shown, shown.ready.get(names[0]))
         if is_open:
-            verdicts.draw(outcomes(shown, task), names, seed)
+            confusion.draw(outcomes(shown, task), names, seed)
     _predictions(names, asked, is_open=is_open)
     if is_open:
         about = sheet.text(summary.about_data(shown.first(names[0])), muted=True)
@@ -59,7 +59,7 @@ def _predictions(names: list[str], asked: Questions, *, is_open: bool) -> None:
         parts = probabilities.answered(chosen, task, typed)
         return parts, probabilities.notes(chosen, parts, task)
 
-    predictions_section.draw(asked.classes, answers, seen=is_open and bool(asked.classes))
+    predictions.draw(asked.classes, answers, seen=is_open and bool(asked.classes))
 
 
 def _ways_out(shown: Runs, model: str | None) -> None:

@@ -9,29 +9,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
+from cachetools import LRUCache
+from cachetools.keys import hashkey
 from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.errors import HeadlightError
+from mha_core.training import bag_of_words
 from mha_core.training.recipe import Recipe
-from mha_core.training.tasks import Task
+from mha_core.training.tasks import Labelled, Task
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import missing, polling, widgets
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import TrainingJob, TrainingPlan
 from pages.kit.picture.fields import DEFAULTS
+from pages.kit.picture.sharing import heavy, shared
 
-from . import (
-    ask_section,
-    baseline,
-    curves,
-    film,
-    news,
-    picture_settings,
-    report,
-    standing,
-    summary,
-)
-from .bar import Bar
+from . import ask_section, curves, film, picture_settings, report, standing, summary
+from .bar import Bar, curves_are_drawn, state_of
 from .curves import Candidate, Chart
 from .runs import Runs, of_shipped
 from .task_words import has_words
@@ -41,17 +35,15 @@ POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 Look = Callable[[], Runs]
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Where the parts stand. bar: of the buttons; tabs: by their names; open: the name of the open one."""
-
-    bar: DeltaGenerator
-    tabs: dict[str, DeltaGenerator]
-    open: str
-
-
 def follow(
-    plan: TrainingPlan | None, problem: str, job: TrainingJob | None, look: Look, task: Task | None, places: Layout
+    plan: TrainingPlan | None,
+    problem: str,
+    job: TrainingJob | None,
+    look: Look,
+    task: Task | None,
+    place: DeltaGenerator,
+    tabs: dict[str, DeltaGenerator],
+    opened: str,
 ) -> Runs:
     """Draws the section; the bar by itself while the visitor's training is under way, and curves that have grown.
 
@@ -59,24 +51,24 @@ def follow(
         plan, problem, job: as in `Bar`.
         look: the runs to show, as far as they have come.
         task: their data, None when it is not at hand.
+        place: of the bar; tabs: by their names; opened: the name of the open one.
 
     Returns:
         the runs it shows.
     """
-    state = news.state(job)  # before the look: what comes between the two is a reason to draw the page once more
+    state = state_of(job)  # before the look: what comes between the two is a reason to draw the page once more
     shown = look()
     present = visitor.job()
-    with places.bar:
+    with place:
         bar = Bar(plan, problem, shown, job, present, task)
-        polling.follow(bar.draw, present, lambda: news.state(job), state, POLL_SECONDS[state[1]])
-    with places.tabs[places.open]:
+        polling.follow(bar.draw, present, lambda: state_of(job), state, POLL_SECONDS[state[1]])
+    with tabs[opened]:
         none = not shown.begun and (job is None or job.over)
         canvas.sheet("train_empty", [sheet.text(_nothing(job, task))] if none else [])
     if none:
         return shown
-    film_place = places.tabs["Film"].container()
-    picture = _Picture(job, look, plan.recipes if plan else (), places.open, film_place, task)
-    with places.tabs["Curves"]:
+    picture = _Picture(job, look, plan.recipes if plan else (), opened, tabs["Film"].container(), task)
+    with tabs["Curves"]:
         charts, below = st.container(key="train_charts"), st.container(key="train_below")
         links, switches = st.container(), st.container(key="train_switches")
         with switches:  # before the charts, which go by what a link says of them
@@ -86,13 +78,13 @@ def follow(
         with charts:
             st.fragment(_draw_picture, key="train_curves")(picture, below)
         with links:
-            report.open_in(shown, seen=places.open == "Curves")
-    asked = ask_section.questions_of(shown, task)
-    with places.tabs["Ask"]:
-        ask_section.draw(asked, is_open=places.open == "Ask")
-    with places.tabs["Report"]:
+            report.open_in(shown, seen=opened == "Curves")
+    asked = ask_section.Questions(shown, task)
+    with tabs["Ask"]:
+        ask_section.draw(asked, is_open=opened == "Ask")
+    with tabs["Report"]:
         if shown.ready or shown.beforehand:
-            report.draw(shown, task, asked, is_open=places.open == "Report")
+            report.draw(shown, task, asked, is_open=opened == "Report")
     return shown
 
 
@@ -144,7 +136,7 @@ def _draw_picture(picture: _Picture, below: DeltaGenerator) -> None:
     """Draws curves and what each candidate knows, or the film; its control is there in both."""
     if film.is_sought():
         st.rerun()  # to its tab
-    news.drawn(picture.job)
+    curves_are_drawn(picture.job)
     shown = picture.look()
     if picture.open == "Curves":
         _draw_settings(shown, picture)
@@ -212,10 +204,16 @@ def _reference(shown: Runs, task: Task | None) -> tuple[float, str] | None:
         return None
     try:
         with st.spinner("Counting words"):
-            level = baseline.of_task(task, recipes[0])
+            level = heavy(_bag_of_words, task, recipes[0])
     except HeadlightError:  # too many others wait; the next drawing asks again
         return None
-    return level, baseline.name(level)
+    return level, f"bag of words {level:.3f}"
+
+
+@shared(LRUCache(32), lambda task, recipe: hashkey(task.fingerprint, recipe.vocabulary, recipe.max_len))
+def _bag_of_words(task: Labelled, recipe: Recipe) -> float:
+    """The accuracy of softmax regression on how often each token occurs, on the test rows: once for all visitors."""
+    return bag_of_words.accuracy(task, recipe.vocabulary, recipe.max_len)
 
 
 def _is_on(key: str) -> bool:
@@ -257,8 +255,6 @@ def _draw_film(shown: Runs, *, is_open: bool) -> None:
     """Draws the maps of the first seed of each candidate."""
     if not is_open or not shown.candidates:
         return
-    firsts = [candidate.histories[0] for candidate in shown.candidates]
     title = sheet.title("The maps while they learn", "first seed of each; play, or pull the slider")
     canvas.sheet("film_title", [title])
-    names, colours = zip(*((candidate.name, candidate.colour) for candidate in shown.candidates), strict=True)
-    film.show(film.pack(firsts, names, colours=colours))
+    film.show(film.pack(shown.candidates))

@@ -43,14 +43,14 @@ def examples(task: Task | None) -> list[str]:
     """Two rows of the data: "the fox visited the queen → fox"."""
     if task is None:
         return []
+    pairs: list[tuple[str, str | None]]
     if isinstance(task, Labelled):
-        return [
-            f"{cut(text, _MOST_LETTERS)}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{answer}" for text, answer in rows(task)
-        ]
-    if isinstance(task, Translation):
-        return [f"{text}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{task.answer(text)}" for text in task.questions[:2]]
-    pairs = [_next(task, *both) for both in zip(task.questions, task.probes, strict=False)]
-    return [f"{cut(text, _MOST_LETTERS)}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{token}" for text, token in pairs[:2]]
+        pairs = [*rows(task)]
+    elif isinstance(task, Translation):
+        pairs = [(text, task.answer(text)) for text in task.questions]
+    else:
+        pairs = [_next(task, *both) for both in zip(task.questions, task.probes, strict=False)]
+    return [f"{cut(text, _MOST_LETTERS)}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{answer}" for text, answer in pairs[:2]]
 
 
 def rows(task: Labelled) -> list[tuple[str, str]]:

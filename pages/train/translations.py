@@ -10,7 +10,7 @@ from pages.kit.draw import sheet
 from pages.kit.draw.numbers import count, share
 from pages.kit.draw.sheet import Block
 
-from .answers import Models, Trained, once, one_of
+from .answers import Models, Trained, no_such_head, once, one_of
 
 
 def answers(models: Models, task: Translation, text: str) -> list[Block]:
@@ -37,7 +37,7 @@ def _panel(name: str, task: Translation, head: str, looked: dict[str, Any]) -> B
     found = {group: one_of(torch.tensor(looked[group]), head) for group in (CROSS, ENCODER, DECODER)}
     cross, encoder, decoder = (found[group] for group in (CROSS, ENCODER, DECODER))
     if cross is None or encoder is None or decoder is None:
-        return sheet.panel(name, [sheet.text(f"{name} has no {head.removeprefix('mean of ')}.")])
+        return sheet.panel(name, [no_such_head(name, head)])
     origin = task.origin(read)
     right = [] if origin is None else [(i, j) for i, j in enumerate(origin[: len(written)]) if j >= 0]
     across = sheet.attention_map("Cross: written → read", written, cross.tolist(), keys=read, marks=right)

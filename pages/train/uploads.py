@@ -1,4 +1,6 @@
-"""The data of the chosen task: made by a generator, shipped, or brought by the visitor, whose visit keeps it to itself.
+"""The data of the chosen task, made by a generator, shipped or brought by the visitor, and runs that were saved before.
+
+What is brought the visit keeps to itself.
 
 Files and texts become a task here once, so that what is wrong with them is said before anything is trained.
 """
@@ -8,16 +10,21 @@ from pathlib import Path
 
 import streamlit as st
 
-from mha_core.errors import HeadlightError
-from mha_core.training import tasks
+from mha_core.errors import HeadlightError, WeightsFileError
+from mha_core.training import saved, tasks
 from mha_core.training.tasks import Labelled, Task
 from mha_core.training.tasks.table import LIMITS
 from pages.kit.draw import canvas, sheet
 from pages.kit.frame import widgets
-from pages.kit.jobs.training import MOST_BYTES, TrainingData
+from pages.kit.jobs import visitor
+from pages.kit.jobs.training import MOST_BYTES, TrainingData, writing
+from pages.kit.picture import models
 from pages.kit.server.public import is_local
 
+from .recipe_controls import TASKS, title_of
+
 GENERATED = frozenset(tasks.NAMES)  # tasks that need nothing from outside
+ZIP = b"PK"  # how the file of a saved run begins
 Brought = tuple[Task | None, TrainingData | None, list[str]]
 _MOST_NAMED = 8  # classes
 _SHAKESPEARE = Path(__file__).parents[2] / "assets" / "texts" / "shakespeare.txt"
@@ -137,3 +144,44 @@ def _task_of(data: TrainingData, context: int) -> Task:
     return tasks.from_csv(
         data.content, text=data.text, label=data.label, keep_duplicates=data.keep_duplicates, name=data.kind
     )
+
+
+def saved_run() -> None:
+    """Opens a saved run, which becomes one of this visitor's models."""
+
+    def take(content: bytes | None) -> None:
+        told = ""
+        if content is not None:
+            told = _opened_run(content) if content.startswith(ZIP) else _opened_recording(content)
+        st.session_state["opened_told"] = told
+
+    megabytes = MOST_BYTES // 2**20
+    with st.expander("Open a saved run or a recording"):
+        label = f"A zip file that was downloaded here, or the safetensors of a recording, at most {megabytes} MB"
+        widgets.file(label, ["zip", "safetensors"], "run_file", megabytes, take)
+        sentence = st.session_state.get("opened_told", "")
+        canvas.sheet("run_opened", [sheet.notices([sentence] if sentence else [])])
+
+
+def _opened_run(content: bytes) -> str:
+    """Opens a run, whose task becomes the chosen one; what is said of it."""
+    try:
+        folder = visitor.new_folder() / "run"
+        with writing():
+            task = saved.unpack(content, folder).recipe.task
+        if task not in TASKS.values():
+            raise WeightsFileError(f"there is no task {task!r:.40} here")
+        run = visitor.add_run(folder)
+    except HeadlightError as error:
+        return f"This run cannot be opened: {error}. What was trained before is still there."
+    st.session_state["task"] = title_of(task)
+    return f"Opened: {run.label}. It is one of the models on the other pages too."
+
+
+def _opened_recording(content: bytes) -> str:
+    """Opens a recording, which takes the place of the one before; what is said of it."""
+    try:
+        name = visitor.open_recording(content)
+    except HeadlightError as error:
+        return f"This file cannot be opened: {error}. A recording that was opened before is still there."
+    return f"Opened: {models.title(name)}. It is one of the models of the page Explore."

@@ -25,6 +25,7 @@ from pages.kit.picture.traces import Traced, traced
 from pages.shapes.message import pack_trace
 from pages.shapes.step_names import find
 from pages.train import film
+from pages.train.curves import Candidate
 from tests.pages.films import PROBES, filmed
 
 from .modules import Modules, as_text
@@ -203,7 +204,7 @@ def test_a_step_is_found_alike(modules: Modules, layers: dict[str, Traced], name
 
 def test_films_come_back(modules: Modules) -> None:
     histories = [filmed(seed=1), filmed(range(0, 21, 10), layers=1, heads=2, over=False, seed=2)]
-    packed = as_text(film.pack(histories, ["one", "two"]))
+    packed = as_text(film.pack([Candidate("one", 0, (run,)) for run in histories]))
     shots = "m.unpackFilms(bytes(row[0])).films[row[1]].shot(row[2], row[3])"
     for number, history in enumerate(histories):
         kept = {(one.step, one.probe): one for one in history.snapshots}

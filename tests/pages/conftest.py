@@ -22,6 +22,8 @@ from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from pages.kit.draw import canvas
 from pages.kit.draw.figures import Figure
+from pages.kit.jobs import job, visitor
+from pages.kit.jobs.training import TrainingPlan
 from pages.kit.picture import models, pictures, sharing
 from pages.kit.wire import routes
 
@@ -91,6 +93,22 @@ def figures_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         draw(key, figure, alt, *rest)
 
     monkeypatch.setattr(canvas, "chart", chart)
+
+
+@pytest.fixture(autouse=True)
+def no_job_stays() -> Iterator[None]:
+    """No training and no timing outlives its test."""
+    yield
+    job.reset()
+    assert not job.under_way()
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[TrainingPlan]:
+    """The plans that would be trained."""
+    plans: list[TrainingPlan] = []
+    monkeypatch.setattr(visitor, "start", plans.append)
+    return plans
 
 
 def app_at(page: str = "explore", **values: str | list[str]) -> AppTest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,13 +22,11 @@ from pages.kit.picture.settings import Settings
 from .conftest import app_at, component, every, told_to
 
 TIRED = PRESETS[0]
-OpenPage = Callable[..., AppTest]
 
 
-@pytest.fixture
-def open_page() -> OpenPage:
-    """Opens the page with the values of a link."""
-    return lambda **values: app_at("by_hand", **values).run()
+def open_page(**values: str) -> AppTest:
+    """The page with the values of a link."""
+    return app_at("by_hand", **values).run()
 
 
 def sheet_of(app: AppTest, key: str = "hand") -> list[Block]:
@@ -67,16 +64,10 @@ def steps(blocks: list[Block]) -> dict[str, float]:
 # ---- the page
 
 
-def test_default(open_page: OpenPage) -> None:
-    app = open_page()
-    assert matrix(app, "out")["cells"] == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
-    assert notices(app) == []
-
-
 @pytest.mark.parametrize(
     "example", ["one head", "two sentences", "two heads", "stacked weights", "embedding", "a real cell", "entropy"]
 )
-def test_every_example(open_page: OpenPage, example: str) -> None:
+def test_every_example(example: str) -> None:
     app = open_page(ex=example)
     assert notices(app) == []
     assert len(sheet_of(app)) > 2
@@ -84,7 +75,7 @@ def test_every_example(open_page: OpenPage, example: str) -> None:
     assert sheet_of(app)
 
 
-def test_a_link_brings_edited_matrices(open_page: OpenPage) -> None:
+def test_a_link_brings_edited_matrices() -> None:
     app = open_page(m="s_0.5_0.9_0.4_0.1_0.8_0.3_0.4_0.3_0.1__a_1_0_0_1_1_0_1_1_1", sqrt="true")
     assert matrix(app, "scores")["cells"][0] == ["0.5", "0.9", "0.4"]
     assert matrix(app, "masked")["cells"][0][1:] == ["−∞", "−∞"]
@@ -103,7 +94,7 @@ def test_a_link_brings_edited_matrices(open_page: OpenPage) -> None:
         {"m": "1" * 3000},
     ],
 )
-def test_garbage_in_a_link_is_told_and_ignored(open_page: OpenPage, asked: dict[str, str]) -> None:
+def test_garbage_in_a_link_is_told_and_ignored(asked: dict[str, str]) -> None:
     app = open_page(**asked)
     told = notices(app)
     assert {notice.split("=")[0] for notice in told} == {f"The link says {key}" for key in asked}
@@ -114,7 +105,7 @@ def test_garbage_in_a_link_is_told_and_ignored(open_page: OpenPage, asked: dict[
 
 
 @pytest.mark.parametrize("at", ["9.9", "3.1.2.999", "3.1.2.3.4"])
-def test_a_cell_that_is_not_there_is_told(open_page: OpenPage, at: str) -> None:
+def test_a_cell_that_is_not_there_is_told(at: str) -> None:
     app = open_page(ex="a real cell", at=at)
     (notice,) = notices(app)
     assert notice.startswith(f"The link says at={at}")
@@ -122,23 +113,14 @@ def test_a_cell_that_is_not_there_is_told(open_page: OpenPage, at: str) -> None:
     assert f"Layer 3 head 1: {named}" in headings(app)
 
 
-def test_too_many_words_are_told(open_page: OpenPage) -> None:
-    app = open_page(ex="two sentences", qw="a b c d e f g h i j", kw="a")
-    (notice,) = notices(app)
-    assert "have 10 words" in notice
-    assert len(matrix(app, "weights")["cells"]) == 8
-    app = open_page(ex="two sentences", qw="", kw="a")
-    assert "at least one word" in notices(app)[0]
-
-
-def test_other_words_keep_the_edited_ones(open_page: OpenPage) -> None:
+def test_other_words_keep_the_edited_ones() -> None:
     app = open_page(ex="two sentences", qw="how are", kw="you", m="e_1.1_1.2_7_2.2_3.1_3.2")
     app.text_input(key="qw").set_value("they are how").run()
     assert matrix(app, "q")["cells"] == [["4.1000", "4.2000"], ["7.0000", "2.2000"], ["1.1000", "1.2000"]]
     assert app.text_input(key="m").value == "e_4.1_4.2_7_2.2_1.1_1.2_3.1_3.2"
 
 
-def test_too_long_a_sentence_keeps_the_last_numbers(open_page: OpenPage) -> None:
+def test_too_long_a_sentence_keeps_the_last_numbers() -> None:
     app = open_page(ex="a real cell", s="it is short")
     before = headings(app)
     for text in ("x" * 12_001, "a b " * 300):
@@ -147,17 +129,10 @@ def test_too_long_a_sentence_keeps_the_last_numbers(open_page: OpenPage) -> None
         assert any("still" in said for said in notices(app))
 
 
-def test_a_real_cell_as_the_design_says_it(open_page: OpenPage, model: Model) -> None:
-    app = open_page(ex="a real cell")
-    assert "Layer 3 head 1: it → animal" in headings(app)
-    run = model.run(TIRED)
-    own = float(run.weights[3, 1, 10, 2])
-    assert own == pytest.approx(0.64, abs=0.005)
-    assert steps(sheet_of(app, "details"))["in the map"] == pytest.approx(own, abs=1e-9)
-
-
-def test_the_division_is_chosen_at_the_scores(open_page: OpenPage) -> None:
+def test_it_opens_on_one_head_and_the_division_is_chosen_at_the_scores() -> None:
     app = open_page()
+    assert matrix(app, "out")["cells"] == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
+    assert notices(app) == []
     (choice,) = [block for block in every(sheet_of(app)) if block.get("name") == "Softmax of"]
     assert [(one["text"], one["event"], one["pressed"]) for one in choice["buttons"]] == [
         ("scores", {"divide": False}, True),
@@ -175,12 +150,12 @@ def test_the_division_is_chosen_at_the_scores(open_page: OpenPage) -> None:
 @pytest.mark.parametrize(
     ("values", "v_is"), [({}, "x itself"), ({"src": "from Q Kᵀ"}, "x Wv"), ({"ex": "two sentences"}, "x of the keys")]
 )
-def test_the_values_say_where_they_come_from(open_page: OpenPage, values: dict[str, str], v_is: str) -> None:
+def test_the_values_say_where_they_come_from(values: dict[str, str], v_is: str) -> None:
     found = [block for block in every(sheet_of(open_page(**values))) if block.get("name") == "v" and "cells" in block]
     assert found[-1]["formula"] == v_is
 
 
-def test_what_is_changed_is_said_by_a_closed_fold(open_page: OpenPage) -> None:
+def test_what_is_changed_is_said_by_a_closed_fold() -> None:
     app = open_page(ex="a real cell", mask="causal", off="L3 H1", t="0.5")
     fold = fold_of(app)
     assert fold.label == "Change the model (mask causal, temperature 0.5, 1 head off)"
@@ -192,10 +167,14 @@ def test_what_is_changed_is_said_by_a_closed_fold(open_page: OpenPage) -> None:
     assert fold_of(open_page(ex="a real cell", pos="nothing")).label == "Change the model (nothing changed)"
 
 
-def test_a_real_cell_begins_with_its_answer(open_page: OpenPage) -> None:
+def test_a_real_cell_begins_with_its_answer_as_the_design_says_it(model: Model) -> None:
     app = open_page(ex="a real cell")
+    assert "Layer 3 head 1: it → animal" in headings(app)
     _, answer, choose, *_ = sheet_of(app)
     found = steps(sheet_of(app, "details"))
+    own = float(model.run(TIRED).weights[3, 1, 10, 2])
+    assert own == pytest.approx(0.64, abs=0.005)
+    assert found["in the map"] == pytest.approx(own, abs=1e-9)
     assert answer["text"] == f"“it” looks at “animal” with {found['weight']:.2f}"
     large, which = choose["blocks"]
     assert which["heading"] == "Which weight"
@@ -291,16 +270,18 @@ def test_a_long_row_lists_the_largest(model: Model) -> None:
     assert f"of {len(found.tokens)} keys" in table["caption"]
 
 
-def test_words_are_bounded_in_number_and_length(open_page: OpenPage) -> None:
+def test_words_are_bounded_in_number_and_length() -> None:
     usual = sheet_of(open_page(ex="two sentences"))
     app = open_page(ex="two sentences", qw="how are you " * 1500)
     omitted, notice = notices(app)
     assert omitted.startswith("The full link would be longer")
     assert notice == "The queries have 18,000 characters, at most 12,000 are used here: the words as given are shown."
     assert sheet_of(app)[1:] == usual[1:]
-    (notice,) = notices(open_page(ex="two sentences", qw="how are you " * 100))
-    assert notice == "The queries have 300 words, at most 8 are used here: the first ones."
+    app = open_page(ex="two sentences", qw="how are you " * 100, kw="a")
+    assert notices(app) == ["The queries have 300 words, at most 8 are used here: the first ones."]
+    assert len(matrix(app, "weights")["cells"]) == 8
     assert notices(open_page(ex="two sentences", qw="x" * 1999)) == []
+    assert "at least one word" in notices(open_page(ex="two sentences", qw="", kw="a"))[0]
 
 
 def test_the_buttons_say_where_one_is_and_lead_elsewhere() -> None:

@@ -32,10 +32,6 @@ def outcome(*answers: list[int]) -> UnseenRows:
     return found
 
 
-def test_counts() -> None:
-    assert confusion.counts(outcome(SAID)) == [[2, 1, 0], [1, 1, 0], [1, 0, 0]]
-
-
 def test_report() -> None:
     rows = confusion.report(outcome(SAID))["rows"]
     assert rows[0] == ["a", "0.500", "0.667", "0.571", "3"]
@@ -64,7 +60,7 @@ def test_the_report_of_all_seeds_is_that_of_all_their_answers(seed: int | None) 
 
 
 def test_the_matrix_and_its_cells() -> None:
-    block = confusion.confusion(outcome(SAID), (0, 1))
+    block = confusion.confusion(outcome(SAID), (0, 1), 0)
     assert block["cells"] == [["2", "1", "0"], ["1", "1", "0"], ["1", "0", "0"]]
     assert block["marks"] == [[0, 1]]
     assert block["edit"].startswith(confusion.CELL)

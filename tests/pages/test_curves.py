@@ -206,15 +206,9 @@ def test_the_same_told_as_text() -> None:
         "x: 0.875 after 10 to 20 of 40 steps (lowest 0.750, highest 1.000, 2 seeds); "
         "it reached its target (1 of 3 seeds); 1 more not begun"
     ]
-
-
-def test_why_a_run_ended_is_told() -> None:
     for reason, words in (("time", "time budget used up"), ("not a number", "NaN or infinite")):
         (sentence,) = sentences([Candidate("x", 0, (learned([0.1, 0.2], end=reason),))])
         assert sentence.endswith(words)
-
-
-def test_one_is_said_only_of_one() -> None:
     for value, text in {1.0: "1.000", 0.99996: ">0.999", 0.0: "0.000", 0.0001: "<0.001"}.items():
         assert sentences([Candidate("x", 0, (learned([value]),))])[0].startswith(f"x: {text} after 0")
 
@@ -224,9 +218,7 @@ def test_progress_in_words() -> None:
     assert progress(2, 10, 80, 0.1) == "2 runs: step 10 of 80 · 0.1 s · 100 steps/s"
     assert progress(1, 2, 40, 6) == "step 2 of 40 · 6.0 s · 3.0 s a step"
     assert progress(1, 0, 1000, 0) == "step 0 of 1,000 · 0.0 s"
-
-
-def test_an_end_before_the_last_step_says_why() -> None:
+    # an end before the last step says why
     assert ended(9, 2561, 3600, 85.0, stopped=True, why="its time was up") == (
         "9 runs stopped after 85 s: its time was up; step 2,561 of 3,600"
     )

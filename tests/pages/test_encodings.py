@@ -10,14 +10,17 @@ from torch import Tensor
 
 from mha_core import Model
 from mha_core.errors import HeadlightError, PositionError
+from mha_core.measure.measures import difference_in_new_order, repeated_words
 from mha_core.models.encoder import Encoder
 from mha_core.positions import NAMES, Shaw, T5Bias
+from pages.kit.draw.numbers import difference
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED
 from pages.positions import in_model, measures
 from pages.positions.encodings import TableSizes, build, build_or_default
+from pages.positions.in_model import SAME, backwards, problem
 from pages.positions.measures import by_distance, table
 
 SIZES = [TableSizes(1, 2, 1), TableSizes(7, 12, 3), TableSizes(300, 96, 6)]
@@ -149,15 +152,15 @@ def test_far_is_the_first_row_of_what_is_near(name: str) -> None:
 
 
 def test_norms(model: Model) -> None:
-    words = in_model.words(Settings(PRESETS[0]))
-    norms = in_model.norms(words, 0.1)
-    n, width = len(words.ids), model.sizes.d_model
+    embedding, trained, waves = in_model.norms(Settings(PRESETS[0]), 0.1)
+    _, ids = model.tokenize(PRESETS[0])
+    n, width = len(ids), model.sizes.d_model
     encoder = model.encoder
     assert isinstance(encoder, Encoder)
-    added = encoder.words.weight[words.ids] + encoder.segment
-    assert norms.embedding == pytest.approx(added.norm(dim=-1).tolist(), rel=1e-5)
-    assert norms.trained == pytest.approx(table(build("learned", TableSizes(n, 1, 1))).norm(dim=-1).tolist())
-    assert norms.waves == pytest.approx([0.1 * math.sqrt(width / 2)] * n)
+    added = encoder.words.weight[ids] + encoder.segment
+    assert embedding == pytest.approx(added.norm(dim=-1).tolist(), rel=1e-5)
+    assert trained == pytest.approx(table(build("learned", TableSizes(n, 1, 1))).norm(dim=-1).tolist())
+    assert waves == pytest.approx([0.1 * math.sqrt(width / 2)] * n)
 
 
 def test_the_same_numbers_each_time() -> None:
@@ -193,3 +196,45 @@ def test_on_the_model(model: Model) -> None:
     assert by_name["rotary"][1] == pytest.approx(float(weights.diagonal(-1).mean()))
     assert by_name["as trained"][0] == pytest.approx(1)
     assert all(NOT_TRAINED in note for name, note, _, _ in found.rows if name != "as trained")
+
+
+# ---- why positions are needed
+
+
+def said(text: str) -> list[str]:
+    """The sentences of the panels."""
+    return [panel["blocks"][0]["text"] for panel in problem(Settings(text))["blocks"]]
+
+
+def test_the_numbers_are_the_models(model: Model) -> None:
+    text = PRESETS[0]
+    order, twice = said(text)
+    runs = {
+        position: [model.run(one, position=position) for one in (text, backwards(text))]
+        for position in ("none", "trained")
+    }
+    none, trained = (difference_in_new_order(*runs[position]) for position in ("none", "trained"))
+    assert 0 < none < SAME < trained
+    assert f"“{backwards(text)}”" in order
+    assert "the same vector as before" in order
+    assert "up to rounding" in order
+    assert f"differ by up to {difference(trained, 2)}." in order
+    assert "“the” occurs 2 times" in twice
+    assert "alike in every head" in twice
+    repeated = repeated_words(runs["trained"][0].weights, runs["trained"][0].ids)
+    assert repeated is not None
+    assert f"differ by up to {difference(repeated.difference, 2)}." in twice
+
+
+def test_without_a_repeated_word_nothing_is_said_of_one() -> None:
+    (order,) = said("how are you")
+    assert "“you are how”" in order
+
+
+@pytest.mark.parametrize("text", ["", "one", "same same", " a   b  a "])
+def test_what_reads_the_same_backwards(text: str) -> None:
+    assert said(text)[0].startswith("Type two different words or more")
+
+
+def test_words_that_are_cut_otherwise_backwards() -> None:
+    assert all(sentence for sentence in said("the\u0301 x \U0001f44d y <b>it</b>"))

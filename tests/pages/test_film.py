@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,12 +15,18 @@ from mha_core.errors import HeadlightError
 from mha_core.training.events import History
 from mha_core.training.recipe import Recipe
 from pages.train import film
-from pages.train.film import pack
+from pages.train.curves import Candidate
 from pages.train.message import HeldFilms
 from pages.train.message import film as asked
 
 from .conftest import unpacked
 from .films import PROBES, filmed
+
+
+def packed(*histories: History, names: Sequence[str] = "ab") -> bytes:
+    """The message with a film of each of these runs."""
+    films = zip(names, (0, 3), histories, strict=False)
+    return film.pack([Candidate(name, colour, (run,)) for name, colour, run in films])
 
 
 def maps_of(header: dict[str, Any], body: bytes, number: int, probe: int) -> np.ndarray[Any, Any]:
@@ -33,10 +40,10 @@ def maps_of(header: dict[str, Any], body: bytes, number: int, probe: int) -> np.
 
 def test_every_map_comes_back_where_the_header_says() -> None:
     histories = [filmed(seed=1), filmed(range(0, 21, 10), layers=1, heads=2, over=False, seed=2)]
-    header, body = unpacked(pack(histories, ["one", "two"]))
+    header, body = unpacked(packed(*histories))
     assert header["steps"] == 40
     assert header["probes"] == ["the dogs", "a"]
-    assert [own["name"] for own in header["films"]] == ["one", "two"]
+    assert [own["name"] for own in header["films"]] == ["a", "b"]
     assert [own["over"] for own in header["films"]] == [True, False]
     for number, history in enumerate(histories):
         for probe, tokens in enumerate(PROBES):
@@ -51,7 +58,7 @@ def test_every_map_comes_back_where_the_header_says() -> None:
 def test_maps_of_a_translation_are_chosen_by_what_is_read() -> None:
     read = [["may", "4", ",", "1999"], ["june"]]
     history = filmed(classes=(), columns=read)
-    header, body = unpacked(pack([history], ["one"]))
+    header, body = unpacked(packed(history))
     assert header["probes"] == ["may 4 , 1999", "june"]
     (own,) = header["films"]
     assert ([probe["columns"] for probe in own["probes"]], own["causal"]) == (read, False)
@@ -61,41 +68,30 @@ def test_maps_of_a_translation_are_chosen_by_what_is_read() -> None:
 
 
 def test_same_runs_same_bytes() -> None:
-    assert pack([filmed()], ["a"]) == pack([filmed()], ["a"])
-    assert pack([filmed()], ["a"]) != pack([filmed()], ["b"])
-    assert pack([filmed()], ["a"]) != pack([filmed(seed=1)], ["a"])
-
-
-def test_one_probe_alone() -> None:
-    header, body = unpacked(pack([filmed()], ["a"], probe=1))
-    assert header["probes"] == ["the dogs", "a"], "all can be chosen"
-    assert header["films"][0]["probes"][0] is None
-    assert maps_of(header, body, 0, 1).shape == (5, 2, 4, 3, 3)
+    assert packed(filmed()) == packed(filmed())
+    assert packed(filmed()) != packed(filmed(), names="b")
+    assert packed(filmed()) != packed(filmed(seed=1))
 
 
 def test_a_run_that_has_not_begun_is_left_out_and_keeps_the_others_colours() -> None:
-    header, _ = unpacked(pack([History(Recipe()), filmed()], ["a", "b"], colours=[0, 3]))
+    header, _ = unpacked(packed(History(Recipe()), filmed()))
     (own,) = header["films"]
     assert own["name"] == "b"
     assert own["colours"] == {"dark": "#F0A830", "light": "#8A5A00"}
-    empty, body = unpacked(pack([History(Recipe())], ["a"]))
+    empty, body = unpacked(packed(History(Recipe())))
     assert (empty["films"], empty["probes"], body) == ([], [], b"")
 
 
 def test_a_language_model_looks_back_only() -> None:
-    header, _ = unpacked(pack([filmed(), filmed(classes=(), probes=[[*"to be\n"]])], ["a", "b"]))
+    header, _ = unpacked(packed(filmed(), filmed(classes=(), probes=[[*"to be\n"]])))
     assert [own["causal"] for own in header["films"]] == [False, True]
     assert header["films"][1]["probes"][0]["tokens"] == ["t", "o", "␣", "b", "e", "↵"]
 
 
-def test_characters_make_a_text_without_gaps() -> None:
-    header, _ = unpacked(pack([filmed(probes=[[*"to be"]])], ["a"]))
-    assert header["probes"] == ["to be"]
-
-
-def test_a_long_text_is_shortened_where_it_is_chosen() -> None:
-    header, _ = unpacked(pack([filmed(range(1), probes=[["word"] * 12, ["word"] * 13])], ["a"]))
-    whole, short = header["probes"]
+def test_a_text_is_chosen_by_its_words_as_far_as_there_is_room() -> None:
+    probes = [["word"] * 12, ["word"] * 13]
+    whole, short = unpacked(packed(filmed(range(1), probes=probes)))[0]["probes"]
+    assert unpacked(packed(filmed(probes=[[*"to be"]])))[0]["probes"] == ["to be"], "characters have no gaps"
     assert len(whole) == 59
     assert short == f"{whole}…"
 
@@ -104,7 +100,7 @@ def test_a_long_text_is_shortened_where_it_is_chosen() -> None:
 def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     monkeypatch.setattr(film, "MOST_BYTES", most)
     history = filmed(range(41))
-    header, body = unpacked(pack([history], ["a"]))
+    header, body = unpacked(packed(history))
     steps = header["films"][0]["probes"][0]["steps"]
     assert (steps[0], steps[-1]) == (0, 40), "the first and the last stay"
     assert len(body) <= most or steps == [0, 40]
@@ -120,7 +116,7 @@ def test_of_a_long_text_the_first_tokens_are_sent_and_that_is_said(monkeypatch: 
     monkeypatch.setattr(film, "MOST_BYTES", 5 * 2 * 4 * film.MOST_TOKENS**2)  # five snapshots, after the cut
     tokens = [f"w{number}" for number in range(film.MOST_TOKENS + 9)]
     history = filmed(probes=[tokens])
-    header, body = unpacked(pack([history], ["a"]))
+    header, body = unpacked(packed(history))
     assert header["films"][0]["probes"][0]["tokens"] == tokens[: film.MOST_TOKENS]
     whole = np.frombuffer(history.snapshots[1].maps, np.uint8).reshape(history.snapshots[1].shape)
     shown = maps_of(header, body, 0, 0)[1]
@@ -131,13 +127,13 @@ def test_of_a_long_text_the_first_tokens_are_sent_and_that_is_said(monkeypatch: 
 
 def test_any_token_can_be_sent() -> None:
     odd = ["<b>", '"\\', "\u202e", "\ud800", "😀"]
-    header, _ = unpacked(pack([filmed(probes=[odd])], ["</script>"]))
+    header, _ = unpacked(packed(filmed(probes=[odd]), names=("</script>",)))
     assert header["films"][0]["probes"][0]["tokens"] == odd
     assert json.dumps(header)
 
 
 def test_a_film_is_found_by_its_name_alone_and_goes_with_who_keeps_it() -> None:
-    kept = HeldFilms(pack([filmed()], ["a"]))
+    kept = HeldFilms(packed(filmed()))
     assert unpacked(asked(f"name={kept.name}".encode()))[0]["parts"] == [len(kept.packed)]
     for raw in (b"", b"name=", b"name=../../etc/passwd", f"name={kept.name}x".encode(), b"name=" + b"a" * 22):
         with pytest.raises(HeadlightError, match="gone"):

@@ -21,7 +21,7 @@ from mha_core.models.run import Run
 from pages.by_hand import embeddings, real_cell
 from pages.claims.page import by_name
 from pages.compare import orders, pairs
-from pages.implementations import parity, timing_tables
+from pages.implementations import parity, timing_section
 from pages.implementations.timing import AtLength, TimingJob, TimingPlan
 from pages.kit.lessons import course
 from pages.kit.lessons.verdict import verdict
@@ -33,11 +33,11 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import RandomLayer
 from pages.kit.wire import routes
 from pages.masks import effects, padding
-from pages.positions import encodings, in_model, problem
+from pages.positions import encodings, in_model
 from pages.scaled_dot.case import CASES, checked
 from pages.shapes import random_layer
 from pages.shapes.reshape_lessons import LESSONS
-from pages.side_by_side import beside, maps
+from pages.side_by_side import beside
 
 from .conftest import unpacked
 from .played_gpu import CUDA, Gpu, played
@@ -104,16 +104,8 @@ def asked(route: str, **values: str) -> dict[str, Any]:
     return unpacked(rest)[0] if "notices" not in parts else parts
 
 
-def maps_of(**values: str) -> Callable[[], list[str]]:
-    return lambda: asked("maps", **values)["notices"]
-
-
-def of_route(route: str, **values: str) -> Callable[[], list[str]]:
+def said(route: str, **values: str) -> Callable[[], list[str]]:
     return lambda: asked(route, **values)["notices"]
-
-
-def steps_of(**values: str) -> Callable[[], list[str]]:
-    return lambda: asked("steps", s=TWICE, **values)["notices"]
 
 
 def all_lessons(instead: RandomLayer | None) -> Callable[[], tuple[str, ...]]:
@@ -136,8 +128,8 @@ def by_hand() -> tuple[str, ...]:
 def positions() -> list[str]:
     found = in_model.on_model(TEXT)
     in_model.table(found)
-    problem.problem(TEXT)
-    in_model.norms(in_model.words(TEXT), 1.0)
+    in_model.problem(TEXT)
+    in_model.norms(TEXT, 1.0)
     for name in ("learned", "shaw", "rotary"):
         encodings.build(name, encodings.TableSizes(7, 384, 12), 1.0, (TEXT, 1))
     return found.notices
@@ -158,26 +150,26 @@ def masked() -> list[str]:
     assert effects.empty_rows(settings, at)
     assert padding.blocks(TEXT, "a much longer sentence than that one is")
     assert padding.beside(TEXT, "a much longer sentence than that one is")
-    return of_route("masked", s=TWICE, mask="causal")()
+    return said("masked", s=TWICE, mask="causal")()
 
 
 def side_by_side() -> list[str]:
-    return maps.panels(beside.under(TEXT, ["as trained", "none", "sinusoidal"]), 1, None)[1]
+    return beside.panels(beside.under(TEXT, ["as trained", "none", "sinusoidal"]), 1, None)[1]
 
 
 MESSAGES: dict[str, Callable[[], Any]] = {
-    "a mask": maps_of(s=TWICE, mask="causal", look="values"),
-    "no positions, the difference": maps_of(s=TWICE, pos="none", look="difference"),
-    "the difference of the mean": maps_of(s=TWICE, off="L0 H0", look="difference_mean"),
-    "an answer": maps_of(model="who-rotary-1", s=TWICE, pos="none", look="difference"),
-    "a writer": maps_of(model="words-2layers-1", s="apple ball apple", t="0.5", look="difference_surprise_random"),
-    "a pair": of_route("pair", s=TWICE),
-    "a pair of sentences": of_route("pair", s=TWICE, s2="the man bit the dog", row="1", word="cat"),
-    "a pair of a writer": of_route("pair", model="words-2layers-1", s="apple ball apple", pos2="none", word="ball"),
+    "a mask": said("maps", s=TWICE, mask="causal", look="values"),
+    "no positions, the difference": said("maps", s=TWICE, pos="none", look="difference"),
+    "the difference of the mean": said("maps", s=TWICE, off="L0 H0", look="difference_mean"),
+    "an answer": said("maps", model="who-rotary-1", s=TWICE, pos="none", look="difference"),
+    "a writer": said("maps", model="words-2layers-1", s="apple ball apple", t="0.5", look="difference_surprise_random"),
+    "a pair": said("pair", s=TWICE),
+    "a pair of sentences": said("pair", s=TWICE, s2="the man bit the dog", row="1", word="cat"),
+    "a pair of a writer": said("pair", model="words-2layers-1", s="apple ball apple", pos2="none", word="ball"),
     "heads, orders, asides": of_pairs,
     "masks": masked,
-    "steps": steps_of(mask="causal", impl="naive", vs="efficient"),
-    "random steps": steps_of(lw="random", drop="0.2", impl="efficient", vs="naive"),
+    "steps": said("steps", s=TWICE, mask="causal", impl="naive", vs="efficient"),
+    "random steps": said("steps", s=TWICE, lw="random", drop="0.2", impl="efficient", vs="naive"),
     "lessons on the layer": all_lessons(None),
     "lessons on a random layer": all_lessons(RandomLayer(dropout=0.2)),
     "by hand": by_hand,
@@ -229,7 +221,7 @@ def test_on_a_gpu_that_is_full_from_the_start(gpu: Callable[[int | None], Gpu], 
 
 def test_the_steps_of_two_implementations(gpu: Callable[[int | None], Gpu]) -> None:
     gpu(1)
-    assert steps_of(impl="torch", vs="fused", layer="1")() == [NOTICE]
+    assert said("steps", s=TWICE, impl="torch", vs="fused", layer="1")() == [NOTICE]
     assert routes.answer("shapes.npz", urlencode({"s": TWICE, "impl": "torch"}).encode())
 
 
@@ -273,7 +265,7 @@ def test_a_race_is_run_on_one_device(gpu: Callable[[int | None], Gpu]) -> None:
     assert (with_room.machine.split(",")[0], with_room.notices, len(with_room.results)) == ("cuda", (), 2)
     assert (full.machine.split(",")[0], full.error) == ("cpu", "")
     assert [one.length for one in full.results] == [8, 12]
-    assert timing_tables.notices(full)[0] == NOTICE
+    assert timing_section.notices(full)[0] == NOTICE
     assert by_name.error == "cuda:0 is out of memory; choose smaller sizes or choose the cpu"
 
 

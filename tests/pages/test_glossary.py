@@ -7,7 +7,7 @@ from pages.kit.draw.pages import PAGES, path
 from pages.kit.draw.terms import MARKED, TERMS
 from pages.kit.picture.fields import MASKS
 
-from .conftest import app_at, blocks, payloads
+from .conftest import app_at, blocks
 
 ALL = [term for terms in TERMS.values() for term in terms]
 
@@ -37,13 +37,6 @@ def test_a_learner_finds_the_words_of_the_first_screens() -> None:
 def test_a_text_marks_no_everyday_word() -> None:
     assert {"attention", "head", "softmax", "bag of words"} <= MARKED.keys() <= {term.name for term in ALL}
     assert not {"view", "window", "documents"} & MARKED.keys()
-
-
-def test_the_page_shows_all_of_them() -> None:
-    app = app_at("glossary").run()
-    assert not app.exception
-    shown = payloads(app)
-    assert all(term.meaning[:40] in shown for term in ALL if term.meaning.isascii())
 
 
 def test_every_word_links_to_its_page() -> None:

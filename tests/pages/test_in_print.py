@@ -10,7 +10,7 @@ import torch
 from mha_core import attention
 from pages.by_hand import in_print
 from pages.by_hand.examples import EXAMPLES, IDS
-from pages.by_hand.printed import PRINTED, PrintedRows, of
+from pages.by_hand.in_print import PRINTED, PrintedRows, of
 from pages.by_hand.workbook import defaults
 from pages.kit.draw.sheet import Block
 
@@ -21,10 +21,6 @@ def the(example: str, name: str) -> PrintedRows:
     return next(one for one in of(example) if one.name == name)
 
 
-def as_written(printed: float, decimals: int) -> str:
-    return f"{printed:.{decimals}f}"
-
-
 def shown(example: str) -> list[Block]:
     return blocks(app_at("by_hand", ex=example).run(), "in_print")
 
@@ -33,7 +29,7 @@ def shown(example: str) -> list[Block]:
 def test_every_printed_number_is_on_the_page_beside_the_computed_one(example: str) -> None:
     matrices = {block["name"]: block for block in shown(example) if "cells" in block}
     for one in of(example):
-        wanted = [[as_written(cell, one.decimals) for cell in line] for line in one.values]
+        wanted = [[f"{cell:.{one.decimals}f}" for cell in line] for line in one.values]
         assert matrices[f"{one.name}, in print"]["cells"] == wanted
         assert len(matrices[f"{one.name}, computed"]["cells"]) == len(wanted)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -46,12 +45,10 @@ class Idler(Job):
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     of_jobs(monkeypatch, Work.TRAINING, clock)
-    yield clock
-    job.reset()
-    assert not job.under_way()
+    return clock
 
 
 def test_it_works_when_its_turn_comes(clock: Clock) -> None:

@@ -14,10 +14,8 @@ from pages.kit.draw import canvas
 
 from .conftest import app_at, every, told_to
 from .test_training_data import NEWS
-from .train_app import Train, no_job_stays, upload
+from .train_app import Train, upload
 from .waiting import PATIENCE
-
-__all__ = ["no_job_stays"]
 
 
 def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:

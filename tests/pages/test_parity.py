@@ -15,7 +15,6 @@ from mha_core.measure import agreement
 from mha_core.measure.agreement import BIASES
 from pages.implementations import parity
 from pages.implementations.parity import FEATURES, Equality, InputSizes
-from pages.kit.draw.numbers import scientific
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 
@@ -136,8 +135,3 @@ def test_the_lessons_class_has_so_many_parameters() -> None:
 
     counted = f"{sum(one.numel() for one in Lesson(384).parameters()):,}"
     assert {row[2] for row in parity.kinds(384, 12, "output alone")["rows"]} == {counted} == {"590,208"}
-
-
-@pytest.mark.parametrize(("value", "text"), [(0, "0"), (4.04e-7, "4.0e−7"), (1.5e-16, "1.5e−16"), (0.25, "2.5e−1")])
-def test_a_rounding_error_as_text(value: float, text: str) -> None:
-    assert scientific(value) == text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,6 +19,7 @@ from pages.kit.frame import widgets
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
+from pages.kit.picture.words import NOT_TRAINED, position_title
 from pages.positions import in_model, portraits
 from pages.positions.parts import MEANINGS, TITLES
 from pages.positions.portraits import SLOTS
@@ -27,35 +28,20 @@ from .conftest import app_at, blocks, component, told_to
 from .test_events import act
 
 OWN = "It is shown for d_model 384 and 12 heads instead."
-
-
 FOLDS = ("lines", "detail", "far", "amplitude")
 
 
-@pytest.fixture
-def opened() -> Callable[..., AppTest]:
-    """Opens the page with the values of a link, and unfolds all of it."""
-
-    def open_page(**values: str | list[str]) -> AppTest:
-        app = app_at("positions", **values)
-        app.session_state["maps_drawn"] = True
-        for slot in FOLDS:
-            app.session_state[f"folded_{slot}"] = True
-        return app.run()
-
-    return open_page
+def as_it_opens(unfolded: Sequence[str] = (), **values: str | list[str]) -> AppTest:
+    """The page with the values of a link, once its maps are drawn."""
+    app = app_at("positions", **values)
+    for name in ("maps_drawn", *(f"folded_{slot}" for slot in unfolded)):
+        app.session_state[name] = True
+    return app.run()
 
 
-@pytest.fixture
-def as_it_opens() -> Callable[..., AppTest]:
-    """Opens the page with the values of a link, once its maps are drawn."""
-
-    def open_page(**values: str | list[str]) -> AppTest:
-        app = app_at("positions", **values)
-        app.session_state["maps_drawn"] = True
-        return app.run()
-
-    return open_page
+def opened(**values: str | list[str]) -> AppTest:
+    """The same with all of it unfolded."""
+    return as_it_opens(FOLDS, **values)
 
 
 def told(app: AppTest) -> list[str]:
@@ -78,7 +64,7 @@ def text(app: AppTest) -> str:
     return json.dumps(blocks(app), ensure_ascii=False)
 
 
-def test_default_has_two_portraits_slot_by_slot(opened: Callable[..., AppTest]) -> None:
+def test_default_has_two_portraits_slot_by_slot() -> None:
     app = opened()
     assert told(app) == []
     heads = [title.split(":")[0] for title in titles(app)]
@@ -87,10 +73,16 @@ def test_default_has_two_portraits_slot_by_slot(opened: Callable[..., AppTest]) 
     assert len(charts(app)) == 11
     assert "Past 512" not in text(app)
     assert "600 positions, but the learned table has 512" in text(app)
+    # a preset is pressed while its controls say it
+    (tried,) = [block for block in blocks(app) if block["kind"] == "buttons"]
+    assert [button["pressed"] for button in tried["buttons"]] == [True, False, False, False, False]
+    app.session_state["enc"], app.session_state["enc2"] = "alibi", "t5"
+    (tried,) = [block for block in blocks(app.run()) if block["kind"] == "buttons"]
+    assert [button["pressed"] for button in tried["buttons"]] == [False, False, True, False, False]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_encoding_alone(opened: Callable[..., AppTest], name: str) -> None:
+def test_every_encoding_alone(name: str) -> None:
     app = opened(enc=name, enc2="none", s="how are you")
     assert told(app) == []
     assert titles(app)[0] == TITLES[name]
@@ -99,17 +91,20 @@ def test_every_encoding_alone(opened: Callable[..., AppTest], name: str) -> None
     assert len(charts(app)) == {"none": 0, "sinusoidal": 6}.get(name, 5)
     assert ("random here" in text(app)) == (name in ("t5", "shaw"))
     assert ("the queries of this sentence in MiniLM's layer 3" in text(app)) == (name == "shaw")
+    keys = [chart.proto.id for chart in app.get("plotly_chart")]
+    order = [next(at for at, slot in enumerate(SLOTS) if f"_{slot}" in key) for key in keys if "amplitude" not in key]
+    assert order == sorted(order)
 
 
 @pytest.mark.parametrize("second", ["none", "rotary", "alibi"])
-def test_an_encoding_beside_rotary(opened: Callable[..., AppTest], second: str) -> None:
+def test_an_encoding_beside_rotary(second: str) -> None:
     app = opened(enc="rotary", enc2=second, s="how are you")
     shown = {"rotary"} if second == "none" else {"rotary", second}
     assert {title.split(":")[0] for title in titles(app)} >= {TITLES[name] for name in shown}
     assert told(app) == []
 
 
-def test_a_link_gives_the_page(as_it_opens: Callable[..., AppTest]) -> None:
+def test_a_link_gives_the_page() -> None:
     app = as_it_opens(
         s="it is <b>mine</b>",
         at="5.0",
@@ -135,18 +130,14 @@ def test_a_link_gives_the_page(as_it_opens: Callable[..., AppTest]) -> None:
     assert "<b>" not in json.dumps(charts(app))
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("enc", "absolute"), ("ch", "1024"), ("at_pos", "512"), ("far", "1e9"), ("amp", "0"), ("h", "x"), ("at", "6.0")],
-)
-def test_garbage_in_a_link_is_told_and_ignored(opened: Callable[..., AppTest], key: str, value: str) -> None:
-    app = opened(**{key: value})
-    (notice,) = told(app)
-    assert notice.startswith(f"The link says {key}=")
+def test_garbage_in_a_link_is_told_and_ignored() -> None:
+    garbage = {"enc": "absolute", "ch": "1024", "at_pos": "512", "far": "1e9", "amp": "0", "h": "x", "at": "6.0"}
+    app = opened(**garbage)
+    notices = told(app)
+    assert sorted(notice.split("=")[0] for notice in notices) == sorted(f"The link says {key}" for key in garbage)
     assert len(charts(app)) == 11
-    if key == "at":
-        app.run()
-    assert told(app.run()) == [notice]
+    app.run()  # a text is told once more
+    assert told(app.run()) == notices
 
 
 @pytest.mark.parametrize(
@@ -161,9 +152,7 @@ def test_garbage_in_a_link_is_told_and_ignored(opened: Callable[..., AppTest], k
         ({"enc": "alibi", "h": "64", "s": "a " * 500}, "b · h · n² = 16,128,256, at most 4,000,000 are computed here"),
     ],
 )
-def test_sizes_that_do_not_go_are_told_and_others_drawn(
-    opened: Callable[..., AppTest], values: dict[str, str], why: str
-) -> None:
+def test_sizes_that_do_not_go_are_told_and_others_drawn(values: dict[str, str], why: str) -> None:
     app = opened(enc2="none", **values)
     (notice,) = told(app)
     assert notice.startswith(f"The {values['enc']} encoding cannot be made: {why}")
@@ -171,7 +160,7 @@ def test_sizes_that_do_not_go_are_told_and_others_drawn(
     assert len(charts(app)) == (6 if values["enc"] == "sinusoidal" else 5)
 
 
-def test_of_two_of_which_neither_goes_both_are_told_and_drawn_in_sizes_that_do(opened: Callable[..., AppTest]) -> None:
+def test_of_two_of_which_neither_goes_both_are_told_and_drawn_in_sizes_that_do() -> None:
     app = opened(enc="rotary", enc2="sinusoidal", d="51", h="3")
     assert [one.split(":")[0] for one in told(app)] == [
         f"The {name} encoding cannot be made" for name in ("rotary", "sinusoidal")
@@ -180,11 +169,11 @@ def test_of_two_of_which_neither_goes_both_are_told_and_drawn_in_sizes_that_do(o
 
 
 @pytest.mark.parametrize(("name", "words"), [("sinusoidal", ""), ("rotary", "a"), ("alibi", ""), ("shaw", "a b")])
-def test_short_sentences(opened: Callable[..., AppTest], name: str, words: str) -> None:
+def test_short_sentences(name: str, words: str) -> None:
     assert titles(opened(enc=name, enc2="t5", s=words))[0] == TITLES[name]
 
 
-def test_too_long_keeps_the_last_sentence(opened: Callable[..., AppTest], model: Model) -> None:
+def test_too_long_keeps_the_last_sentence(model: Model) -> None:
     app = opened(s="a " * 600)
     (notice,) = told(app)
     assert notice.startswith("The text has 602 tokens")
@@ -192,16 +181,7 @@ def test_too_long_keeps_the_last_sentence(opened: Callable[..., AppTest], model:
     assert len(charts(app)) == 11
 
 
-def test_a_preset_sets_its_controls(opened: Callable[..., AppTest]) -> None:
-    app = opened()
-    (tried,) = [block for block in blocks(app) if block["kind"] == "buttons"]
-    assert [button["pressed"] for button in tried["buttons"]] == [True, False, False, False, False]
-    app.session_state["enc"], app.session_state["enc2"] = "alibi", "t5"
-    (tried,) = [block for block in blocks(app.run()) if block["kind"] == "buttons"]
-    assert [button["pressed"] for button in tried["buttons"]] == [False, False, True, False, False]
-
-
-def test_what_is_not_needed_is_hidden_and_stays_in_the_link(opened: Callable[..., AppTest]) -> None:
+def test_what_is_not_needed_is_hidden_and_stays_in_the_link() -> None:
     app = opened(enc="alibi", enc2="none", pair="7", hd="3")
     assert app.number_input(key="pair").value == 7
     app.selectbox(key="enc").set_value("rotary").run()
@@ -209,13 +189,7 @@ def test_what_is_not_needed_is_hidden_and_stays_in_the_link(opened: Callable[...
     assert app.number_input(key="hd").value == 3
 
 
-def test_slots_are_in_order(opened: Callable[..., AppTest]) -> None:
-    keys = [chart.proto.id for chart in opened(enc="t5", enc2="none").get("plotly_chart")]
-    order = [next(at for at, slot in enumerate(SLOTS) if f"_{slot}" in key) for key in keys if "amplitude" not in key]
-    assert order == sorted(order)
-
-
-def test_it_opens_with_the_problem_the_maps_and_four_charts(as_it_opens: Callable[..., AppTest]) -> None:
+def test_it_opens_with_the_problem_the_maps_and_four_charts() -> None:
     app = as_it_opens()
     assert len(charts(app)) == 4
     panels = [block["heading"] for block in blocks(app) if block["kind"] == "panel"]
@@ -230,18 +204,14 @@ def test_it_opens_with_the_problem_the_maps_and_four_charts(as_it_opens: Callabl
     ("link", "slot"),
     [({"ch": ["2"]}, "lines"), ({"at_pos": "3"}, "detail"), ({"far": "700"}, "far"), ({"amp": "0.1"}, "amplitude")],
 )
-def test_a_link_unfolds_what_it_speaks_of(
-    as_it_opens: Callable[..., AppTest], link: dict[str, str | list[str]], slot: str
-) -> None:
+def test_a_link_unfolds_what_it_speaks_of(link: dict[str, str | list[str]], slot: str) -> None:
     app = as_it_opens(**link)
     assert len(charts(app)) == (5 if slot == "amplitude" else 6)
     assert ("sinusoids × 0.1" in text(app)) == (slot == "amplitude")
     assert [name for name in FOLDS if app.session_state[f"unfolded_{name}"]] == [slot]
 
 
-def test_only_the_controls_that_act_are_in_sight(
-    as_it_opens: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_controls_that_act_are_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     places: dict[str, bool] = {}
     seen = widgets.kept_mounted
 
@@ -260,7 +230,7 @@ def test_only_the_controls_that_act_are_in_sight(
     assert hidden(enc="shaw", enc2="none") == {"amplitude", "at_pos"}
 
 
-def test_a_map_that_is_pressed_brings_its_portrait(as_it_opens: Callable[..., AppTest]) -> None:
+def test_a_map_that_is_pressed_brings_its_portrait() -> None:
     app = act(as_it_opens(), "encodings_view", {"chosen": "alibi", "turn": 1})
     assert app.selectbox(key="enc").value == "alibi"
     assert told_to(component(app, "encodings"))["chosen"] == "alibi"
@@ -271,14 +241,22 @@ def test_a_map_that_is_pressed_brings_its_portrait(as_it_opens: Callable[..., Ap
     assert told_to(component(app, "encodings"))["chosen"] == "rotary"
 
 
-def test_the_maps_are_those_of_the_model(as_it_opens: Callable[..., AppTest]) -> None:
-    told = told_to(component(as_it_opens(s="how are you", enc="t5"), "encodings"))
+def test_the_maps_are_those_of_the_model() -> None:
+    app = as_it_opens(s="how are you", enc="t5")
+    told = told_to(component(app, "encodings"))
     found = in_model.on_model(Settings("how are you"))
     sent = torch.frombuffer(bytearray(base64.b64decode(told["maps"])), dtype=torch.float32).reshape(-1, 5, 5)
     assert torch.equal(sent, torch.stack(found.maps))
     assert [tile["name"] for tile in told["tiles"]] == list(POSITIONS)
     assert [tile["figure"] for tile in told["tiles"]] == [number(row[3]) for row in found.rows]
     assert (told["place"], told["chosen"]) == (f"Layer {found.layer} head {found.head}", "t5")
+    # what the model never saw stands apart from what it learnt with, and is said once in the numbers
+    assert [tile["name"] for tile in told["tiles"] if tile["learnt"]] == ["as trained"]
+    assert all((NOT_TRAINED in tile["note"]) != tile["learnt"] for tile in told["tiles"])
+    (table,) = [block for block in blocks(app) if block["kind"] == "table" and block["prose"]]
+    assert [row[0] for row in table["rows"]] == list(map(position_title, POSITIONS))
+    assert json.dumps(table).lower().count(NOT_TRAINED.lower()) == 1
+    assert f"With all encodings but “As trained”: {NOT_TRAINED[0].lower()}{NOT_TRAINED[1:]}." in table["caption"]
 
 
 def test_the_charts_come_after_the_maps() -> None:
@@ -288,10 +266,30 @@ def test_the_charts_come_after_the_maps() -> None:
     act(app, "encodings_view", {"drawn": True, "turn": 1})
     assert not told_to(component(app, "encodings"))["asks"]
     assert len(charts(app)) == 4
-    assert len(charts(app_at("positions", s="a " * 100).run())) == 4  # there are no maps to wait for
 
 
-def test_a_long_sentence_has_no_maps(as_it_opens: Callable[..., AppTest]) -> None:
-    app = as_it_opens(s="a " * 100)
+def test_a_long_sentence_has_no_maps_to_wait_for() -> None:
+    app = app_at("positions", s="a " * 100).run()
+    assert len(charts(app)) == 4
     assert not [one for one in app.get("bidi_component") if one.proto.component_name == "headlight_encodings"]
     assert "Shown up to 64 tokens, here are 102" in text(app)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "compared"),
+    [("rotary", "learned", 2), ("sinusoidal", "rotary", 2), ("alibi", "t5", 3), ("alibi", "sinusoidal", 0)],
+)
+def test_neighbouring_charts_of_one_unit_have_one_upright_axis(first: str, second: str, compared: int) -> None:
+    app = as_it_opens(("lines", "far"), enc=first, enc2=second, s="how are you")
+    by_key = {chart.proto.id: json.loads(chart.proto.spec) for chart in app.get("plotly_chart")}
+    alike = []
+    for slot in ("lines", "distance", "far"):
+        sides = [spec for key, spec in by_key.items() if f"_{slot}" in key]
+        assert len(sides) == 2
+        ranges = [side["layout"]["yaxis"].get("range") for side in sides]
+        if ranges[0] is not None:
+            values = [y for side in sides for line in side["data"] for y in line["y"]]
+            assert ranges[0] == ranges[1]
+            assert ranges[0][0] < min(values) <= max(values) < ranges[0][1]
+            alike.append(slot)
+    assert len(alike) == compared

@@ -14,20 +14,18 @@ from mha_core.measure.measures import relative_difference
 from mha_core.positions import Shaw
 from pages.kit.picture import pictures, sharing, traces
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import RandomLayer, Traced
-from pages.shapes import random_layer, text_words, time_first_lessons
+from pages.kit.picture.traces import RandomLayer
+from pages.shapes import random_layer, time_first_lessons
 from pages.shapes.reshape_lessons import LESSONS
+from pages.shapes.step_names import WORDS as WORDS_OF_TEXTS
+from pages.shapes.step_names import in_texts
 from pages.shapes.whole_source import called, whole_source
 
 from .conftest import answers, unpacked
-from .test_reshape_lessons import blocks, said
+from .test_reshape_lessons import blocks, said, value
 from .test_steps import read_back
 
 WORDS = Settings("how are you", "causal", temperature=2.0)
-
-
-def value(found: Traced, name: str) -> torch.Tensor:
-    return next(step.value for step in found.steps if step.name == name).cpu()
 
 
 @pytest.mark.parametrize("biases", BIASES)
@@ -154,15 +152,15 @@ def test_a_class_is_shown_with_everything_that_it_calls() -> None:
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_every_step_that_a_text_names_is_one_of_the_implementation(name: str) -> None:
     dropping = random_layer.traced(Settings("how are you", "causal"), 1, name, RandomLayer("all", 0.3, 0))
-    steps = {step.name: text_words.of(name, step.name) for step in dropping.steps}
+    steps = {step.name: in_texts(name, step.name) for step in dropping.steps}
     named = {text for words in steps.values() for text, _ in words}
-    assert named == set(text_words.WORDS.get(name, {}))
-    for text, words in text_words.WORDS.get(name, {}).items():
+    assert named == set(WORDS_OF_TEXTS.get(name, {}))
+    for text, words in WORDS_OF_TEXTS.get(name, {}).items():
         assert set(words.values()) == {said for found in steps.values() for own, said in found if own == text}
 
 
 def test_the_notebooks_strings_and_letters_stand_at_their_steps() -> None:
-    words = {step: text_words.of("einsum", step)[0][1] for step in ("q.project", "scores.product", "mixed", "out")}
+    words = {step: in_texts("einsum", step)[0][1] for step in ("q.project", "scores.product", "mixed", "out")}
     assert "'ij,bsj->bsi'" in words["q.project"]
     assert "'bshi,bthi->bhst'" in words["scores.product"]
     assert "'bhst,bthi->bshi'" in words["mixed"]
@@ -170,10 +168,10 @@ def test_the_notebooks_strings_and_letters_stand_at_their_steps() -> None:
 
 
 def test_what_a_text_says_and_does_not_do_stands_at_its_step() -> None:
-    (lesson, split), (post, view) = text_words.of("efficient", "k.view")
+    (lesson, split), (post, view) = in_texts("efficient", "k.view")
     assert (lesson, post) == ("lesson with three helpers", "blog post, naive and efficient")
     assert split.startswith("split_heads: (batch_size, seq_length, num_heads, head_dim); it says that the embeddings")
     assert view.endswith("view(batch_size, seq_len, n_heads, head_embed_dim)")
-    assert "never divided" in dict(text_words.of("efficient", "scores"))[lesson]
-    assert "“weights”, and joins the mixed values" in dict(text_words.of("efficient", "joined"))[lesson]
-    assert "⟨k_s, q_t⟩, this line q_s · k_t" in text_words.of("einsum", "scores.product")[0][1]
+    assert "never divided" in dict(in_texts("efficient", "scores"))[lesson]
+    assert "“weights”, and joins the mixed values" in dict(in_texts("efficient", "joined"))[lesson]
+    assert "⟨k_s, q_t⟩, this line q_s · k_t" in in_texts("einsum", "scores.product")[0][1]

@@ -11,21 +11,20 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
-from mha_core import attention
+from mha_core import IMPLEMENTATIONS, Trace, attention
 from mha_core.errors import SizeError
+from pages.kit.draw.pages import PAGES, path
 from pages.kit.picture.fields import FIELDS
 from pages.scaled_dot import case as cases
 from pages.scaled_dot import page, parts, products
 from pages.scaled_dot.case import CASES, SOURCES, Case, checked, parse_shape
+from pages.scaled_dot.parts import FIGURES, Box
 
-from .conftest import app_at, blocks
+from .conftest import app_at, blocks, every, picture_of
 
 
 def open_page(**values: str) -> AppTest:
-    app = app_at("scaled_dot", **values).run()
-    assert not app.exception
-    assert not app.error
-    return app
+    return app_at("scaled_dot", **values).run()
 
 
 def notices(app: AppTest) -> list[str]:
@@ -211,3 +210,38 @@ def test_a_batched_product_is_the_loop_and_symmetric(text: str) -> None:
 def test_too_many_products_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(SizeError, match="at most"):
         products.product(shape, 0)
+
+
+# ---- the two figures
+
+
+def steps() -> list[str]:
+    """The steps of one layer with a mask, in the order in which they are made."""
+    trace = Trace()
+    IMPLEMENTATIONS["efficient"](4, 2)(torch.randn(1, 3, 4), allow=torch.ones(3, 3).tril().bool(), trace=trace)
+    return [step.name for step in trace.steps]
+
+
+@pytest.mark.parametrize("boxes", FIGURES.values(), ids=FIGURES)
+def test_boxes_are_steps_in_their_order(boxes: tuple[Box, ...]) -> None:
+    made = steps()
+    assert all(box.step in made for box in boxes)
+    for at, box in enumerate(boxes):
+        assert 0 <= box.columns[0] <= box.columns[1] <= 2
+        assert box.input_ is not bool(box.from_)
+        below = [boxes[number] for number in box.from_]
+        assert all(other.row < box.row for other in below)
+        assert not below or min(made.index(other.step) for other in below) < made.index(box.step)
+        assert all(number < at for number in box.from_)
+
+
+def test_a_box_opens_its_step() -> None:
+    drawn = {block["name"]: block for block in every([parts.figures()]) if block["kind"] == "diagram"}
+    assert list(drawn) == list(FIGURES)
+    for block in drawn.values():
+        assert (block["path"], block["title"]) == (path("shapes"), PAGES["shapes"].title)
+        assert all(box["link"][0][0] == "step" for box in block["boxes"])
+    mask = next(box for box in drawn["Scaled dot-product attention"]["boxes"] if box["text"].startswith("Mask"))
+    said, _ = picture_of("steps", **dict(mask["link"]))
+    assert said["step"] == "masked"
+    assert said["notices"] == []

@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from mha_core import IMPLEMENTATIONS
-from mha_core.attention import AttentionLayer
-from pages.kit.picture import models, pictures
+from pages.kit.picture import models
 from pages.kit.picture.link_query import Refused
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import traced
 from pages.kit.wire import routes
-from pages.shapes import random_layer
 from pages.shapes.reshape_lessons import LESSONS, QUESTIONS
 from pages.shapes.whole_source import whole_source
 
@@ -213,14 +211,6 @@ def test_what_torch_cannot_do_is_said_and_why() -> None:
     assert both["cannot"] == {"t": "", "off": ""}, "one of the two can"
 
 
-def layer_of_minilm() -> AttentionLayer:
-    return pictures.model_on("auto").encoder.block(3).attention
-
-
-def test_the_weights_are_described() -> None:
-    assert said()["weights"] == random_layer.theirs(layer_of_minilm(), "pretrained")
-
-
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_an_empty_text(name: str) -> None:
     link = {"s": "", "impl": name, "vs": "fused", "mask": "causal"}
@@ -243,19 +233,18 @@ def test_a_text_of_500_tokens(name: str) -> None:
     assert np.array_equal(np.asarray(numbers[here]), wanted)
 
 
-def test_every_lesson() -> None:
-    for name in LESSONS:
-        found = lesson(lesson=name)
-        wanted = LESSONS[name](traced(Settings(PRESETS[0]), 3, "efficient"), 1)
-        assert found["name"] == name
-        assert found["blocks"] == json.loads(json.dumps(wanted.blocks))
-        assert found["source"] == wanted.source
-
-
-def test_the_lesson_is_on_the_tensors_of_the_page() -> None:
-    found = lesson(s="you how are", mask="causal", at="5.2", lesson="wrong axis")
-    wanted = LESSONS["wrong axis"](traced(Settings("you how are", "causal"), 5, "efficient"), 2)
-    assert found["blocks"] == json.loads(json.dumps(wanted.blocks))
+def test_every_lesson_is_on_the_tensors_of_the_page() -> None:
+    changed = {"s": "you how are", "mask": "causal", "at": "5.2"}
+    for link, settings, layer, head in (
+        ({}, Settings(PRESETS[0]), 3, 1),
+        (changed, Settings("you how are", "causal"), 5, 2),
+    ):
+        for name in LESSONS:
+            found = lesson(**link, lesson=name)
+            wanted = LESSONS[name](traced(settings, layer, "efficient"), head)
+            assert found["name"] == name
+            assert found["blocks"] == json.loads(json.dumps(wanted.blocks))
+            assert found["source"] == wanted.source
 
 
 def test_the_classes_that_ran() -> None:

@@ -14,8 +14,7 @@ from pages.kit.draw.numbers import in_a_cell
 from pages.kit.picture import pictures
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
-from pages.side_by_side import beside, maps
-from pages.side_by_side.beside import Side
+from pages.side_by_side import beside
 
 from .conftest import app_at, blocks
 
@@ -37,11 +36,11 @@ def test_the_mean_is_the_one_that_torch_gives(model: Model) -> None:
     x = picture.run.hidden[3][None]
     with torch.no_grad():
         _, expected = theirs(x, x, x, need_weights=True, average_attn_weights=True)
-    torch.testing.assert_close(maps.of(picture, 3, None), expected[0], atol=2e-6, rtol=0)
-    torch.testing.assert_close(maps.of(picture, 3, 5), picture.run.weights[3, 5], atol=0, rtol=0)
+    torch.testing.assert_close(beside.map_of(picture, 3, None), expected[0], atol=2e-6, rtol=0)
+    torch.testing.assert_close(beside.map_of(picture, 3, 5), picture.run.weights[3, 5], atol=0, rtol=0)
     for layer_and_head in ((6, None), (0, 12)):
         with pytest.raises(HeadlightError, match="6 layers of 12 heads"):
-            maps.of(picture, *layer_and_head)
+            beside.map_of(picture, *layer_and_head)
 
 
 def test_the_bare_page_compares_three_positions_of_a_word_said_twice() -> None:
@@ -87,15 +86,15 @@ def test_models_of_one_task_stand_side_by_side(shipped: Path) -> None:
 def test_it_says_what_computed_it(shipped: Path) -> None:
     del shipped
     settings = Settings("nice food", model="food-learned-1")
-    shown = beside.note(Side("as trained", settings), pictures.model_of(settings))
+    shown = beside.note(settings, pictures.model_of(settings))
     assert shown.endswith("Trained in torch, computed by fused with the same weights.")
     own = Settings("nice", model="who-none-1")
-    assert "computed by" not in beside.note(Side("none", own), pictures.model_of(own))
+    assert "computed by" not in beside.note(own, pictures.model_of(own))
 
 
 def test_what_cannot_be_shown_is_said() -> None:
     with pytest.raises(TooLong):
-        maps.panels([Side("none", Settings("can " * 30))], 0, None)
+        beside.panels({"none": Settings("can " * 30)}, 0, None)
     app = app_at("side_by_side", s="can " * 30).run()
     said = [block for block in blocks(app, "side_by_side") if block["kind"] == "notices"]
     assert "24" in said[0]["sentences"][0]

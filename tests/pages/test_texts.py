@@ -20,8 +20,7 @@ from pages.kit.picture.fields import FIELDS
 from pages.kit.picture.query import Query
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import usable
-from pages.texts import sizes
-from pages.texts.catalog import Element, texts
+from pages.texts.catalog import MINILM_TOKENS, Element, classifier, texts
 
 from .conftest import app_at, blocks, payloads
 
@@ -98,12 +97,12 @@ def test_the_numbers_are_those_of_such_models(model: Model) -> None:
     width = 64
     attention = nn.MultiheadAttention(width, 8)
     parts = [nn.Embedding(1000, width), attention, nn.Linear(width, 128), nn.Linear(128, 5)]
-    total, embedding = sizes.classifier(1000)
+    total, embedding = classifier(1000)
     assert total == sum(one.numel() for part in parts for one in part.parameters()) == 89_605
     assert embedding == 64_000
-    assert model.sizes.vocabulary == sizes.MINILM_TOKENS
+    assert model.sizes.vocabulary == MINILM_TOKENS
     said = " ".join(element.said for element in ELEMENTS)
-    large, large_embedding = sizes.classifier(sizes.MINILM_TOKENS)
+    large, large_embedding = classifier(MINILM_TOKENS)
     assert large - total == large_embedding - embedding == (30_522 - 1000) * width
     for number in (total, embedding, large, large_embedding, 590_208, 591_360):
         assert f"{number:,}" in said

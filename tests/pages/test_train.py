@@ -18,10 +18,9 @@ from pages.kit.server.queue import Work
 from pages.train.recipe_controls import LANGUAGE, TASKS
 
 from .conftest import go_to
-from .train_app import TINY, Train, no_job_stays, plan_of, planned, upload
-from .waiting import PATIENCE, of_jobs, wait
+from .train_app import TINY, Train, plan_of, upload
+from .waiting import of_jobs, wait
 
-__all__ = ["no_job_stays", "planned"]
 ENDLESS = {**TINY, "steps": "5000", "pe": ["none"]}
 
 
@@ -63,13 +62,9 @@ def test_recorded_news_are_a_list_of_runs_like_any_other() -> None:
     assert "The runs below were trained on other data than the chosen one." in page.notices()
 
 
-@pytest.mark.parametrize("title", ["who did what", "full names", "your own CSV"])
+@pytest.mark.parametrize("title", ["who did what", "full names"])
 def test_a_task_has_its_own_recipe(shipped: Path, planned: list[TrainingPlan], title: str) -> None:
     page, name = Train(task=title), TASKS[title]
-    if name not in tasks.NAMES:
-        assert page.off("train_start")
-        assert "There is no data to train on yet" in page.texts()
-        return
     plan = plan_of(page, planned)
     usual = defaults(name)
     positions = [p for p in ("none", "sinusoidal", "rotary") for _ in range(3)]
@@ -302,8 +297,7 @@ def test_stopping(shipped: Path) -> None:
     assert page.off("train_start")
     wait(lambda: running.record.step)
     page.app.button(key="train_stop").click().run()
-    running.join(PATIENCE)
-    page.app.run()
+    page.over()
     assert "Stopped. What was learnt so far is kept." in page.notices()
     assert not page.off("train_start")
     assert page.table("accuracy")["rows"]
@@ -316,8 +310,7 @@ def test_a_killed_worker_is_told_and_its_place_is_free(shipped: Path) -> None:
     wait(lambda: running.record.step)
     assert running.pid
     os.kill(running.pid, signal.SIGKILL)
-    running.join(PATIENCE)
-    page.app.run()
+    page.over()
     assert page.notices()[0].startswith("The training ended early: the training process ended unexpectedly (SIGKILL)")
     assert not job.under_way()
     assert not page.off("train_start")
@@ -334,15 +327,13 @@ def test_a_full_queue_is_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_training_of_another_task_goes_on(shipped: Path) -> None:
     page = Train(**ENDLESS)
-    running = page.start()
+    page.start()
     page.app.selectbox(key="task").set_value("food review").run()
     assert "Your training of who did what goes on; choose that task to watch it." in page.notices()
     assert [row[0] for row in page.table("accuracy")["rows"]] == ["learned"]
     assert page.off("train_start")
     page.app.button(key="train_stop").click().run()
-    running.join(PATIENCE)
-    page.app.run()
-    assert not page.off("train_start")
+    assert not page.over().off("train_start")
 
 
 def test_every_control_deselected(shipped: Path) -> None:

@@ -17,18 +17,17 @@ from pages.kit.jobs.training import TrainingData, TrainingPlan
 from pages.kit.picture import recordings
 from pages.kit.server.public import NO_FILES, VARIABLE
 from pages.train import ask_section, task_words, uploads
-from pages.train.grid import POST_CHOICES
-from pages.train.runs import Runs
+from pages.train.runs import POST_CHOICES, Runs
 
-from .train_app import TINY, Train, no_job_stays, plan_of, planned, upload
-
-__all__ = ["no_job_stays", "planned"]
+from .train_app import TINY, Train, plan_of, upload
 
 NEWS = "\n".join(["text,label", *(f"{word} {other},{word}" for word in ("sport", "tech") for other in "abcdefgh")])
 
 
 def test_a_table_of_the_visitors(shipped: Path) -> None:
     page = Train(**TINY, task="your own CSV", pe=["none"])
+    assert page.off("train_start")
+    assert "There is no data to train on yet" in page.texts()
     upload(page, "csv_file", NEWS.encode())
     assert not page.off("train_start")
     assert "Your own table. 12 rows for training, 4 for testing, 2 classes: “sport”, “tech”." in page.texts()
@@ -50,7 +49,7 @@ def test_of_a_table_in_english_the_posts_sentences_are_asked_first() -> None:
     """Its own rows may be articles, whose maps have a thousand times as many cells."""
     long = "and how are you today, said the man who can do that before you know it. " * 20
     lines = [f'"{word} {other}: {long}",{word}' for word in ("sport", "tech") for other in "abcdefgh"]
-    asked = ask_section.questions_of(Runs(), tasks.from_csv("\n".join(["text,label", *lines]).encode()))
+    asked = ask_section.Questions(Runs(), tasks.from_csv("\n".join(["text,label", *lines]).encode()))
     assert (asked.typed(0), asked.typed(1), asked.texts[2]) == ("how are you", "you how are", "can you can that")
     assert len(asked.texts) > 3
 
@@ -225,22 +224,18 @@ def test_a_run_is_asked_without_the_data_that_it_was_trained_on(shipped: Path, t
 
 
 def test_a_plan_says_how_long_it_takes_and_offers_what_fits(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def progress(page: Train) -> str:
-        (bar,) = page.app.get("progress")
-        return str(bar.proto.text)
-
     monkeypatch.setattr(plan_time, "READING", 0.0)
     monkeypatch.setattr(plan_time, "run_seconds", lambda recipe, *_: 0.5 * recipe.steps)
     page = Train(task="your own CSV", pe=["none"], seeds="3", steps="100", budget="120")
     upload(page, "csv_file", NEWS.encode())
-    assert progress(page) == "3 short trainings (1 × 3 seeds) of 100 steps: about 150 s here (limit 120 s)"
+    assert page.progress() == "3 short trainings (1 × 3 seeds) of 100 steps: about 150 s here (limit 120 s)"
     offer = page.app.button(key="what_fits")
     assert offer.label == "What fits into 120 s: 2 seeds"
     offer.click().run()
-    assert progress(page).startswith("2 short trainings (1 × 2 seeds) of 100 steps: about 100 s here")
+    assert page.progress().startswith("2 short trainings (1 × 2 seeds) of 100 steps: about 100 s here")
     page.app.number_input(key="steps").set_value(400).run()
     offer = page.app.button(key="what_fits")
     assert offer.label == "What fits into 120 s: 1 seed, 216 steps"
     offer.click().run()
-    assert progress(page).startswith("1 short training of 216 steps: about 108 s here")
+    assert page.progress().startswith("1 short training of 216 steps: about 108 s here")
     assert not [button for button in page.app.button if button.key == "what_fits"]

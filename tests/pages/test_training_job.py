@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,8 +43,8 @@ NewJob = Callable[..., TrainingJob]
 
 
 @pytest.fixture
-def new_job(tmp_path: Path) -> Iterator[NewJob]:
-    """Starts jobs of tiny recipes; every one is over in the end."""
+def new_job(tmp_path: Path) -> NewJob:
+    """Starts jobs of tiny recipes."""
 
     def start(
         *recipes: Recipe, data: TrainingData | None = None, seconds: float = 120, session: str = ""
@@ -53,9 +53,7 @@ def new_job(tmp_path: Path) -> Iterator[NewJob]:
         folder.mkdir()
         return TrainingJob(TrainingPlan(recipes or (TINY,), data, seconds), folder, Visitor("", session)).start()
 
-    yield start
-    job.reset()
-    assert not job.under_way()
+    return start
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from mha_core.errors import HeadlightError
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import build
-from pages.kit.jobs import job, process
+from pages.kit.jobs import process
 from pages.kit.jobs import visit as visits
 from pages.kit.jobs import visitor as visit
 from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
@@ -57,13 +57,6 @@ class Visitor:
     def leaves(self) -> None:
         self.app = None
         gc.collect()
-
-
-@pytest.fixture(autouse=True)
-def _nobody_trains() -> Iterator[None]:
-    yield
-    job.reset()
-    assert not job.under_way()
 
 
 @pytest.fixture(scope="module")

@@ -1,32 +1,31 @@
-"""The worked examples: what the link keeps, what an edit does, and every number and sentence on the sheet."""
+"""The worked examples: every number and sentence on the sheet, and the outputs as points among the values."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+from torch import nn
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.measure.by_hand import softmax_steps, weights_of
-from pages.by_hand import examples
-from pages.by_hand.workbook import SWITCHES, Workbook, changed, defaults
+from pages.by_hand import barycentres, examples
+from pages.by_hand.in_print import of
+from pages.by_hand.workbook import SPREADS, SWITCHES, Workbook, changed
 from pages.kit.draw.sheet import Block
 
-DEFAULTS = defaults()
+from .conftest import every
+from .test_workbook import DEFAULTS, given
+
 EXAMPLES = [examples.one_head, examples.two_sentences, examples.two_heads, examples.stacked]
 
 
-def every(blocks: Sequence[Block]) -> Iterator[Block]:
-    for block in blocks:
-        yield block
-        yield from every(block.get("blocks", []))
-
-
-def matrix(blocks: Sequence[Block], name: str, nth: int = 0) -> Block:
+def matrix(blocks: list[Block], name: str, nth: int = 0) -> Block:
     return [block for block in every(blocks) if block.get("name") == name and "cells" in block][nth]
 
 
@@ -34,37 +33,20 @@ def numbers(block: Block) -> list[list[float]]:
     return [[float(cell.replace("−", "-").replace("∞", "inf")) for cell in line] for line in block["cells"]]
 
 
-def texts(blocks: Sequence[Block]) -> str:
+def texts(blocks: list[Block]) -> str:
     return " ".join(block["text"] for block in every(blocks) if block["kind"] == "text")
-
-
-def given(**changes: Any) -> Workbook:
-    matrices = {name: changes.pop(name) for name in list(changes) if name in DEFAULTS}
-    queries, keys = changes.get("queries", ("how", "are", "you")), changes.get("keys", ("how", "are", "you"))
-    return Workbook({**defaults(queries, keys), **matrices}, **changes)
-
-
-# The worked example in print that these inputs are from: its weights in two digits, some cut instead of rounded.
-PRINTED = ((0.38, 0.26, 0.35), (0.23, 0.48, 0.29), (0.38, 0.34, 0.28))
 
 
 def test_the_printed_numbers() -> None:
     blocks = examples.one_head(given())
     assert matrix(blocks, "out")["cells"] == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
     weights = matrix(blocks, "weights")
-    for line, printed in zip(numbers(weights), PRINTED, strict=True):
+    (printed_weights,) = (one.values for one in of("one head") if one.name == "weights")
+    for line, printed in zip(numbers(weights), printed_weights, strict=True):
         assert line == pytest.approx(printed, abs=0.01)
     assert weights["sums"] == ["1.0000"] * 3
     assert matrix(blocks, "exp")["cells"][0] == ["1.6487", "1.1052", "1.4918"]
     assert matrix(blocks, "exp")["sums"][0] == "4.2457"
-
-
-def test_exactly_two_cells_of_the_printed_table_are_cut() -> None:
-    scores, x = (torch.tensor(DEFAULTS[name], dtype=torch.float64) for name in "sx")
-    weights = softmax_steps(scores, x).weights.tolist()
-    pairs = {(i, j): (weights[i][j], printed) for i, line in enumerate(PRINTED) for j, printed in enumerate(line)}
-    assert [at for at, (weight, printed) in pairs.items() if printed != round(weight, 2)] == [(0, 0), (1, 0)]
-    assert all(printed == math.floor(100 * weights[i][0]) / 100 for i, (printed, *_) in enumerate(PRINTED[:2]))
 
 
 @pytest.mark.parametrize("name", examples.EXAMPLES)
@@ -179,3 +161,106 @@ def test_every_example_holds_at_its_ends(example: Any, value: float) -> None:
         shown = [cell for block in every(blocks) for line in block.get("cells", []) for cell in line]
         assert "—" not in shown
         assert "∞" not in shown
+
+
+# ---- the stacked weights as nn.Linear keeps them
+
+
+def test_it_is_what_a_linear_with_these_weights_computes() -> None:
+    panel = examples.as_linear(changed(given(), {"edit": "w1", "row": 3, "col": 0, "text": "-7"}))
+    shown = {block["name"]: torch.tensor(numbers(block)) for block in every([panel]) if "cells" in block}
+    linear = nn.Linear(4, 4, bias=False)
+    linear.load_state_dict({"weight": shown["W0 over W1"]})
+    torch.testing.assert_close(linear(shown["x"]), shown["x Wᵀ"])
+    assert torch.equal(shown["Wᵀ"], shown["W0 over W1"].T)
+    assert torch.equal(shown["W0 over W1"], torch.cat([shown["W0"], shown["W1"]]))
+    assert shown["W1"].tolist() == [[20, 0, 0, -7], [0, 20, 0, 0]]
+
+
+def test_six_projections_become_three() -> None:
+    panel = [examples.as_linear(given())]
+    (table,) = [block for block in every(panel) if block["kind"] == "table"]
+    assert "6 projections become 3" in texts(panel)
+    assert [line[:3] for line in table["rows"]] == [
+        ["naive", "6", "⟨2, 4⟩"],
+        ["efficient", "3", "⟨4, 4⟩"],
+        ["fused", "1", "⟨12, 4⟩"],
+    ]
+    for name, line in zip(examples.SPELLINGS, table["rows"], strict=True):
+        layer = IMPLEMENTATIONS[name](4, 2, bias=False)
+        numbers = sum(one.numel() for part, one in layer.named_parameters() if not part.startswith("out"))
+        assert int(line[3]) == numbers == 48
+
+
+# ---- outputs as points among the values
+
+
+NUMBERS = st.floats(-1000, 1000, allow_nan=False, width=32)
+POINTS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=8)
+
+
+def hull(blocks: list[Block]) -> Block:
+    return next(block for block in every(blocks) if block["kind"] == "hull")
+
+
+def beyond_any_side(point: tuple[float, float], points: list[tuple[float, float]]) -> float:
+    """How far a point lies beyond points, seen from 720 sides: no corner, no edge, no order is asked for."""
+    angles = [math.pi * n / 360 for n in range(720)]
+    sides = [(math.cos(angle), math.sin(angle)) for angle in angles]
+    return max(point[0] * x + point[1] * y - max(other[0] * x + other[1] * y for other in points) for x, y in sides)
+
+
+@drawn(POINTS, st.integers(0, 1000))
+def test_every_output_is_a_convex_combination_and_lies_inside(points: list[tuple[float, float]], seed: int) -> None:
+    scores = 5 * torch.randn(4, len(points), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    done = softmax_steps(scores, torch.tensor(points, dtype=torch.float64))
+    assert float(done.weights.min()) >= 0
+    torch.testing.assert_close(done.weights.sum(dim=-1), torch.ones(4, dtype=torch.float64))
+    corners = [points[at] for at in barycentres.hull(points)]
+    for x, y in done.mixed.tolist():
+        assert beyond_any_side((x, y), points) < 1e-9
+        assert barycentres.outside((x, y), corners) < 1e-6
+
+
+@drawn(POINTS, st.tuples(NUMBERS, NUMBERS))
+def test_the_hull_holds_every_point_and_tells_who_is_outside(
+    points: list[tuple[float, float]], other: tuple[float, float]
+) -> None:
+    corners = [points[at] for at in barycentres.hull(points)]
+    assert len(corners) == len(set(corners))
+    for point in points:
+        assert beyond_any_side(point, corners) < 1e-3  # of 1,000: what is nearly on an edge is left out of the corners
+    seen_from_720_sides = beyond_any_side(other, points)
+    if seen_from_720_sides > 1e-3:
+        assert barycentres.outside(other, corners) >= seen_from_720_sides - 1e-3
+
+
+def test_a_triangle_a_line_and_a_point() -> None:
+    assert barycentres.hull([(0, 0), (1, 0), (0, 1), (0.2, 0.2)]) == [0, 1, 2]
+    assert barycentres.hull([(1.1, 1.2), (2.1, 2.2), (3.1, 3.2)]) == [0, 2]
+    assert barycentres.hull([(1, 1), (1, 1)]) == [0]
+    assert barycentres.outside((2, 0), [(0, 0), (1, 0), (0, 1)]) == 1
+    assert barycentres.outside((0.2, 0.2), [(0, 0), (1, 0), (0, 1)]) == 0
+
+
+def test_the_picture_of_the_first_example() -> None:
+    book = given()
+    picture = hull(examples.one_head(book))
+    assert [value[2] for value in picture["values"]] == ["how", "are", "you"]
+    weights = torch.tensor(picture["shares"], dtype=torch.float64)
+    values = torch.tensor([value[:2] for value in picture["values"]], dtype=torch.float64)
+    outputs = torch.tensor([output[:2] for output in picture["outputs"]], dtype=torch.float64)
+    torch.testing.assert_close(weights @ values, outputs)
+    apart = changed(book, {"fill": "x", "preset": SPREADS["apart"]})
+    assert hull(examples.one_head(apart))["edge"] == [0, 1, 2]
+    assert "The 3 values span an area, and every mix of them lies in it." in json.dumps(examples.one_head(apart))
+    assert "The 3 values lie on one line, so every mix of them does too." in json.dumps(examples.one_head(book))
+
+
+@pytest.mark.parametrize(("mask", "outputs"), [(((0,) * 3, (1,) * 3, (1,) * 3), 2), (((0,) * 3,) * 3, 0)])
+def test_a_row_that_looks_at_nobody_is_no_mean(mask: Any, outputs: int) -> None:
+    blocks = examples.one_head(given(a=mask))
+    assert len(hull(blocks)["outputs"]) == outputs
+    said = json.dumps(blocks)
+    assert ("1 row may look at nobody: its output is no mean" in said) is (outputs == 2)
+    assert ("No row may look at anybody" in said) is (outputs == 0)

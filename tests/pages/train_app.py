@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
-from pages.kit.jobs import job, visitor
 from pages.kit.jobs.training import TrainingJob, TrainingPlan
 
 from .conftest import app_at, blocks
-from .waiting import PATIENCE
-
-__all__ = ["TINY", "Train", "no_job_stays", "plan_of", "planned", "upload"]
+from .waiting import PATIENCE, wait
 
 # over in a second; its budget is for a machine that is busy: a training steps back for all else
 TINY: dict[str, Any] = {
@@ -43,17 +37,34 @@ class Train:
         self.app.button(key="train_start").click().run()
         return self.job
 
-    def trained(self) -> Train:
-        """Presses Train and waits until the page has everything."""
-        self.start().join(PATIENCE)
+    def looked(self) -> TrainingJob:
+        """Presses Train and waits until the page has the first look at the test rows."""
+        job = self.start()
+        wait(lambda: job.record.looked)
+        self.app.run()
+        return job
+
+    def over(self) -> Train:
+        """Waits until the training has ended and the page has everything."""
+        self.job.join(PATIENCE)
         self.app.run()
         return self
+
+    def trained(self) -> Train:
+        """Presses Train and waits for all of it."""
+        self.start()
+        return self.over()
 
     def blocks(self) -> list[dict[str, Any]]:
         return blocks(self.app)
 
     def notices(self) -> list[str]:
         return [text for block in self.blocks() if block["kind"] == "notices" for text in block["sentences"]]
+
+    def progress(self) -> str:
+        """What stands at the bar."""
+        (bar,) = self.app.get("progress")
+        return str(bar.proto.text)
 
     def texts(self) -> str:
         return "\n".join(block["text"] for block in self.blocks() if block["kind"] in ("text", "title"))
@@ -69,22 +80,6 @@ class Train:
 
     def off(self, key: str) -> bool:
         return bool(self.app.button(key=key).disabled)
-
-
-@pytest.fixture(autouse=True)
-def no_job_stays() -> Iterator[None]:
-    """No training outlives its test."""
-    yield
-    job.reset()
-    assert not job.under_way()
-
-
-@pytest.fixture
-def planned(monkeypatch: pytest.MonkeyPatch) -> list[TrainingPlan]:
-    """The plans that would be trained."""
-    plans: list[TrainingPlan] = []
-    monkeypatch.setattr(visitor, "start", plans.append)
-    return plans
 
 
 def plan_of(page: Train, planned: list[TrainingPlan]) -> TrainingPlan:

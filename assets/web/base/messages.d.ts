@@ -56,7 +56,7 @@ export interface TraceHeader { pieces: number[]; places: [number, number][]; dig
 export interface StepsPicture { digest: string; model: string; used: Record<string, string>; unusable: Record<string, string[]>; told: string[]; defaults: Record<string, string | string[]>; notices: string[]; presets: string[]; presetNames: string[]; positions: [string, string][]; fixed: Record<string, string>; groups: string[]; group: string; groupNames: string[]; layers: number; heads: number; layer: number; head: number; row: number; key: number | null; implementations: string[]; biases: string[]; weights: string; cannot: Record<string, string>; step: string; cut: boolean; typed: string; lessons: Record<string, string>; label: string; } // pages/shapes/message.py
 export interface ReshapeLesson { blocks: Block[]; source: string; wrote: string; } // pages/shapes/message.py
 export interface FilmProbe { tokens: string[]; columns: string[] | null; steps: number[]; at: number; } // pages/train/film.py
-export interface FilmHeader { name: string; colours: Record<string, string>; layers: number; heads: number; causal: boolean; over: boolean; probes: (FilmProbe | null)[]; } // pages/train/film.py
+export interface FilmHeader { name: string; colours: Record<string, string>; layers: number; heads: number; causal: boolean; over: boolean; probes: FilmProbe[]; } // pages/train/film.py
 export interface FilmsHeader { steps: number; probes: string[]; films: FilmHeader[]; notes: string[]; } // pages/train/film.py
 export interface FilmState { wanted: string; query: string; sought: number; step: number; } // pages/train/film.py
 export interface EncodingTile { name: string; title: string; figure: string; told: string; note: string; learnt: boolean; } // pages/positions/map_view.py
