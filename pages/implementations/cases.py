@@ -1,5 +1,6 @@
 """Sizes of the texts as buttons: a click sets the controls of the random input; what a text reports stands beside."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -14,34 +15,43 @@ from pages.kit.draw.sheet import Block
 
 from .parity import Equality, InputSizes
 
+
+@dataclass(frozen=True)
+class ParityCase:
+    """A text's sizes, and what is timed in it."""
+
+    sizes: InputSizes
+    task: str = "forward with maps"
+
+
 NOTEBOOK, BARE, POST, MINILM = "einsum notebook", "(2, 3, 6)", "the post’s size", "MiniLM’s layer"
-CASES = {  # a text's sizes
-    NOTEBOOK: InputSizes(8, 80, 12, 2, "none"),
-    BARE: InputSizes(2, 3, 6, 1),
-    POST: InputSizes(32, 512, 64, 8),
-    MINILM: InputSizes(1, 128, 384, 12),
+CASES = {
+    NOTEBOOK: ParityCase(InputSizes(8, 80, 12, 2, "none")),
+    BARE: ParityCase(InputSizes(2, 3, 6, 1)),
+    POST: ParityCase(InputSizes(32, 512, 64, 8), "training step without maps"),
+    MINILM: ParityCase(InputSizes(1, 128, 384, 12)),
 }
 REPORTED = 1.98e-7  # by the einsum notebook, relative, for its one run
 
 
 def buttons(sizes: InputSizes) -> Block:
     """The cases; the one whose sizes are chosen is pressed."""
-    return sheet.buttons("A case", [(name, {"case": name}, case == sizes) for name, case in CASES.items()])
+    return sheet.buttons("A case", [(name, {"case": name}, case.sizes == sizes) for name, case in CASES.items()])
 
 
 def choose(event: dict[str, Any]) -> None:
     """A case was pressed: its sizes, its biases and its task become what the controls say."""
-    name = events.text(event, "case") or ""
-    if name not in CASES:
+    case = CASES.get(events.text(event, "case") or "")
+    if case is None:
         return
-    sizes, task = CASES[name], "training step without maps" if name == POST else "forward with maps"
+    sizes = case.sizes
     keys = {"b": sizes.b, "n": sizes.n, "d": sizes.d_model, "h": sizes.n_heads, "biases": sizes.biases}
-    st.session_state.update(keys, what=task, sweep=False)
+    st.session_state.update(keys, what=case.task, sweep=False)
 
 
 def reported(sizes: InputSizes, equality: Equality | None) -> list[str]:
     """What the text of these sizes reports, beside what came out here; nothing for other sizes."""
-    name = next((name for name, case in CASES.items() if case == sizes), "")
+    name = next((name for name, case in CASES.items() if case.sizes == sizes), "")
     if name == NOTEBOOK and equality is not None:
         found = equality.agreements["float32"]["einsum"].torch_out.relative
         return [
