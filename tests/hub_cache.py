@@ -5,10 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.core import pictures, sounds, tiny_models
-from tests.core.test_seam import model_of
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 ENDED = ("distilbert", "t5", "bart")  # whose texts end with a token of the model's own
+
+
+def put(model_type: str, folder: Path) -> Path:
+    """A tiny model of that type in a folder."""
+    if model_type in pictures.HEADS:
+        return pictures.save(model_type, folder)
+    if model_type in sounds.HEADS:
+        return sounds.save(model_type, folder)
+    return tiny_models.save(tiny_models.model_of(model_type), folder, ends=model_type in ENDED)
 
 
 def fill(home: Path, *model_types: str) -> Path:
@@ -17,12 +25,7 @@ def fill(home: Path, *model_types: str) -> Path:
         folder = home / "hub" / f"models--tiny--{model_type}"
         snapshot = folder / "snapshots" / REVISION
         snapshot.mkdir(parents=True)
-        if model_type in pictures.HEADS:
-            pictures.save(model_type, snapshot)
-        elif model_type in sounds.HEADS:
-            sounds.save(model_type, snapshot)
-        else:
-            tiny_models.save(model_of(model_type), snapshot, ends=model_type in ENDED)
+        put(model_type, snapshot)
         (folder / "refs").mkdir()
         (folder / "refs" / "main").write_text(REVISION, "ascii")
     return home

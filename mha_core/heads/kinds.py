@@ -14,31 +14,6 @@ from torch import Tensor
 from ..errors import HeadlightError, SizeError
 
 
-def _previous(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    """The token just before."""
-    return j == i - 1
-
-
-def _next(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    """The token just after; a causal map has nothing there."""
-    return j == i + 1
-
-
-def _itself(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    """The token itself, but in the first row: a causal map has nothing else there."""
-    return (j == i) & (i > 0)
-
-
-def _first(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    """The first token, from all others: where a head looks that has nothing to say."""
-    return (j == 0) & (i > 0)
-
-
-def _same(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    """An earlier same token."""
-    return (ids[:, None] == ids[None, :]) & (j < i)
-
-
 def _induction(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
     """The token after an earlier same token: what came next the last times. The token itself does not count."""
     before = torch.cat((ids.new_full((1,), -1), ids[:-1]))  # before[j], the token in front of j
@@ -46,11 +21,16 @@ def _induction(ids: Tensor, i: Tensor, j: Tensor) -> Tensor:
 
 
 KINDS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
-    "previous": _previous,
-    "next": _next,
-    "itself": _itself,
-    "first": _first,
-    "same": _same,
+    # the token just before
+    "previous": lambda ids, i, j: j == i - 1,
+    # the token just after; a causal map has nothing there
+    "next": lambda ids, i, j: j == i + 1,
+    # the token itself, but in the first row: a causal map has nothing else there
+    "itself": lambda ids, i, j: (j == i) & (i > 0),
+    # the first token, from all others: where a head looks that has nothing to say
+    "first": lambda ids, i, j: (j == 0) & (i > 0),
+    # an earlier same token
+    "same": lambda ids, i, j: (ids[:, None] == ids[None, :]) & (j < i),
     "induction": _induction,
 }
 """By name, from ids (i,) and the index tensors i (i, 1) and j (1, j) to the cells; see `cells`."""

@@ -126,9 +126,9 @@ def tracing(n: int, rounds: int, *, d_model: int = 384, n_heads: int = 12) -> Me
     return {**times, "no-ops": (time.perf_counter() - start) / 10_000 * calls}
 
 
-def _line(what: str, ours: float, theirs: float, unit: str = "ms") -> str:
+def _print(what: str, ours: float, theirs: float, unit: str = "ms") -> None:
     scale = {"ms": 1e3, "µs": 1e6, "MB": 1e-6}[unit]
-    return f"{what:<52}{ours * scale:>10.2f}{theirs * scale:>10.2f} {unit}{ours / theirs:>8.3f}"
+    print(f"{what:<52}{ours * scale:>10.2f}{theirs * scale:>10.2f} {unit}{ours / theirs:>8.3f}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -149,33 +149,27 @@ def main(arguments: list[str] | None = None) -> None:
     for n in (64, 256) if options.quick else (64, 128, 256, 512, 1024):
         times = forward(n, max(8, 20_000 // n // few))
         for name in maps + (no_maps if n >= 256 else []):
-            print(_line(f"forward d 384 h 12 n {n}  {name}", times[name], times["torch"]), flush=True)
+            _print(f"forward d 384 h 12 n {n}  {name}", times[name], times["torch"])
     times = training(max(3, 15 // few))
     for name in maps + no_maps:
-        print(_line(f"training step b 32 n 400 d 64 h 8  {name}", times[name], times["torch"]), flush=True)
+        _print(f"training step b 32 n 400 d 64 h 8  {name}", times[name], times["torch"])
     peaks = memory()
     for name in maps + no_maps:
         ours, theirs = peaks[name], peaks["torch"]
         if ours and theirs:
-            print(_line(f"peak memory of that step  {name}", ours, theirs, "MB"), flush=True)
+            _print(f"peak memory of that step  {name}", ours, theirs, "MB")
     times = classifying(max(3, 9 // few))
     for name in CLASSIFIERS:
         one, every = times[f"{name}, one row"], times[f"{name}, all rows"]
-        print(_line(f"classifier's step b 32 n 512, one row / all  {name}", one, every), flush=True)
+        _print(f"classifier's step b 32 n 512, one row / all  {name}", one, every)
     model = load_model("minilm", device="cpu")
     for n in (16, 128) if options.quick else (16, 64, 128, 256, 512):
         times = maps_of_minilm(model, n, max(7, 3_000 // n // few))
-        print(
-            _line(f"72 maps of MiniLM, transformers eager, n {n}", times["headlight"], times["transformers"]),
-            flush=True,
-        )
+        _print(f"72 maps of MiniLM, transformers eager, n {n}", times["headlight"], times["transformers"])
     for n in (16, 128):
         times = tracing(n, max(50, 1000 // few))
-        print(_line(f"tracing on against off, d 384 h 12 n {n}", times["on"], times["off"], "µs"))
-        print(
-            _line(f"tracing off: the empty calls against a pass, n {n}", times["no-ops"], times["off"], "µs"),
-            flush=True,
-        )
+        _print(f"tracing on against off, d 384 h 12 n {n}", times["on"], times["off"], "µs")
+        _print(f"tracing off: the empty calls against a pass, n {n}", times["no-ops"], times["off"], "µs")
 
 
 if __name__ == "__main__":

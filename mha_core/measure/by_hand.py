@@ -136,7 +136,10 @@ def take_apart(
         SizeError: sizes do not fit, or row or key is not there. MaskError: allow is no bool (i, j).
     """
     q, k = _exact(q), _exact(k)
-    _check_cell(q, k, row, key)
+    if q.dim() != 2 or k.dim() != 2 or q.shape[1] != k.shape[1]:
+        raise SizeError(f"q {tuple(q.shape)}, k {tuple(k.shape)}: need (i, d) and (j, d)")
+    if row not in range(len(q)) or key not in range(len(k)):
+        raise SizeError(f"row={row}, key={key}: there are {len(q)} queries and {len(k)} keys, counted from 0")
     check_temperature(temperature)
     products = q[row] * k[key]
     scaled = q @ k.T / math.sqrt(q.shape[1])
@@ -163,13 +166,6 @@ def take_apart(
         exp=float(exps[key]),
         weight=float(weights[key]),
     )
-
-
-def _check_cell(q: Tensor, k: Tensor, row: int, key: int) -> None:
-    if q.dim() != 2 or k.dim() != 2 or q.shape[1] != k.shape[1]:
-        raise SizeError(f"q {tuple(q.shape)}, k {tuple(k.shape)}: need (i, d) and (j, d)")
-    if row not in range(len(q)) or key not in range(len(k)):
-        raise SizeError(f"row={row}, key={key}: there are {len(q)} queries and {len(k)} keys, counted from 0")
 
 
 def entropy(weights: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Real weights in our own models, MiniLM, SmolLM2 or a folder in MiniLM's form, and the maps of any torch module."""
 
+from .bert import MINILM_SHA256
 from .load import load_model
-from .minilm import MINILM_SHA256
 from .recorder import Recorder
 from .recordings import Recording
 from .smollm2 import SMOLLM2_SHA256

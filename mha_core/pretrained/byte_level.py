@@ -1,11 +1,12 @@
-"""Byte-level BPE (Sennrich et al. 2016; Radford et al. 2019): it cuts any text into whole or part characters.
+"""Tokenizers whose tokens can be read, and byte-level BPE (Sennrich et al. 2016; Radford et al. 2019): it cuts any text
+into whole or part characters.
 
 The vocabulary spells each byte as one character, "ĠParis" for " Paris". What a person reads are labels, "␣Paris"; in a
 text it is as with WordPiece the pieces which continue a word that are marked, "Paris" and "Priv ##et".
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import HeadlightError, WeightsFileError
 from .gguf import GGUF
@@ -54,8 +55,67 @@ class Coded(NamedTuple):
     offsets: list[tuple[int, int]]
 
 
-class ByteLevel:
-    """A tokenizer whose tokens can be read. No token is added in front or behind.
+class Tokens:
+    """A tokenizer whose tokens can be read, of whatever kind it is.
+
+    Args:
+        whole: of `tokenizers`, or of transformers where the family has its own way.
+        spelling: "bytes" as GPT-2's, "▁" before words as SentencePiece's, or "" where the tokens are read as they are.
+    """
+
+    def __init__(self, whole: Any, spelling: str) -> None:
+        self.whole = whole
+        self.spelling = spelling
+        self._own = not hasattr(whole, "id_to_token")
+
+    def encode(self, text: str) -> Coded:
+        """The tokens of a text, special ones included.
+
+        Raises:
+            TypeError: it is no str, or has half a surrogate pair.
+            HeadlightError: the tokenizer cannot take it.
+        """
+        if not isinstance(text, str) or any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise TypeError("no text of whole characters")
+        try:
+            coded = self.whole(text) if self._own else self.whole.encode(text)
+        except BaseException as error:
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise  # the library raises bare Exception, and panics on a pattern that it gave up
+            raise HeadlightError(f"the model's tokenizer cannot take this text ({type(error).__name__})") from error
+        ids = list(coded["input_ids"] if self._own else coded.ids)
+        return Coded(self.read(ids), ids, [] if self._own else coded.offsets)
+
+    def read(self, ids: Sequence[int]) -> list[str]:
+        """The tokens of a text as a person reads them there: see `in_text`."""
+        labels = [self.id_to_token(number) or f"<{number}>" for number in ids]
+        if not self.spelling:
+            return labels
+        return list(map(in_text, labels, ["", *labels]))
+
+    def id_to_token(self, number: int) -> str | None:
+        """The label of a number of the vocabulary, None when it has no such number."""
+        token = self.whole.convert_ids_to_tokens(number) if self._own else self.whole.id_to_token(number)
+        if token is None or not self.spelling:
+            return token if token is None else str(token)
+        return label(token) if self.spelling == "bytes" else str(token).replace("▁", "␣")
+
+    def token_to_id(self, token: str) -> int | None:
+        """The number of a token as the vocabulary spells it."""
+        number = self.whole.get_vocab().get(token) if self._own else self.whole.token_to_id(token)
+        return None if number is None else int(number)
+
+    def get_vocab_size(self) -> int:
+        """How many tokens there are."""
+        return len(self.whole) if self._own else int(self.whole.get_vocab_size())
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of these tokens, special ones too."""
+        return str(self.whole.decode(list(ids), skip_special_tokens=False))
+
+
+class ByteLevel(Tokens):
+    """No token is added in front or behind.
 
     Args:
         tokens: the vocabulary; its order gives the numbers.
@@ -67,7 +127,7 @@ class ByteLevel:
     """
 
     def __init__(self, tokens: Sequence[str], merges: Iterable[str], special: Iterable[str]) -> None:
-        from tokenizers import AddedToken, Tokenizer, pre_tokenizers
+        from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
         from tokenizers.models import BPE
 
         numbers = {token: number for number, token in enumerate(tokens)}
@@ -76,13 +136,15 @@ class ByteLevel:
         self._lacking = frozenset(byte for letter, byte in _BYTES.items() if letter not in numbers)
         pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]
         try:
-            self._whole = Tokenizer(BPE(numbers, pairs))
+            whole: Any = Tokenizer(BPE(numbers, pairs))
         except Exception as error:  # the library raises bare Exception
             raise WeightsFileError(f"the merges do not fit the vocabulary: {error}") from error
-        self._whole.pre_tokenizer = pre_tokenizers.Sequence(
+        whole.pre_tokenizer = pre_tokenizers.Sequence(
             [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
         )
-        self._whole.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in special])
+        whole.decoder = decoders.ByteLevel()
+        whole.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in special])
+        super().__init__(whole, "bytes")
 
     def encode(self, text: str) -> Coded:
         """The tokens of a text. A byte for which the vocabulary has no token is passed over: see `unknown`.
@@ -91,16 +153,11 @@ class ByteLevel:
             HeadlightError: the text is empty, or nothing of it is in the vocabulary.
             TypeError: it is no str, or has half a surrogate pair.
         """
-        coded = self._whole.encode(text)
+        coded = super().encode(text)
         if not coded.ids:
             what = "holds only characters that the vocabulary lacks" if text else "is empty"
             raise HeadlightError(f"the text {what}, and this model adds no token of its own; type at least one letter")
-        return Coded(self.read(coded.ids), coded.ids, coded.offsets)
-
-    def read(self, ids: Sequence[int]) -> list[str]:
-        """The tokens of a text as a person reads them there: see `in_text`."""
-        labels = [self.id_to_token(number) or "" for number in ids]
-        return list(map(in_text, labels, ["", *labels]))
+        return coded
 
     def unknown(self, text: str) -> list[str]:
         """The characters of a text that are not coded whole, each once: SmolLM2 lacks tokens for a few control
@@ -108,24 +165,6 @@ class ByteLevel:
         """
         found = dict.fromkeys(letter for letter in text if not self._lacking.isdisjoint(letter.encode()))
         return list(found)
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of these tokens, special ones too; bytes that are no whole character become "�"."""
-        spelled = "".join(self._whole.id_to_token(number) or "" for number in ids)
-        return bytes(_BYTES[letter] for letter in spelled if letter in _BYTES).decode("utf-8", "replace")
-
-    def id_to_token(self, number: int) -> str | None:
-        """The label of a number of the vocabulary, None when it has no such number."""
-        token = self._whole.id_to_token(number)
-        return None if token is None else label(token)
-
-    def token_to_id(self, token: str) -> int | None:
-        """The number of a token as the vocabulary spells it, "ĠParis", not of a label: two tokens may share one."""
-        return self._whole.token_to_id(token)
-
-    def get_vocab_size(self) -> int:
-        """How many tokens there are."""
-        return self._whole.get_vocab_size()
 
 
 def of_file(file: GGUF) -> ByteLevel:

@@ -7,15 +7,16 @@ and a temperature make of the maps what they must, and that switching heads off 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..errors import HeadlightError, Unsupported
-from . import output_matrices, own_positions
+from . import own_positions
 from .seam import Call, mix
 from .wrapped import Answer, Wrapped
 
@@ -52,7 +53,7 @@ class Findings:
     Attributes:
         by_seam: its maps come through the seam; else the model hands them out itself.
         groups: by name, in order.
-        outputs: path of an attention -> name of the module with its matrix Wᵒ, see `output_matrices`.
+        outputs: path of an attention -> name of the module with its matrix Wᵒ, see `matrix`.
         acts: where its positions act.
         can, reasons: as in `Model`.
         left_out: layers whose maps have another shape than most.
@@ -85,7 +86,7 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
         return wrapped.answer(ids, wrapped.request(**asked), target=target)
 
     request = wrapped.request(keep=frozenset(("v", "mixed")))
-    with output_matrices.watched(wrapped.module, request.calls) as outputs:
+    with _output_matrices(wrapped.module, request.calls) as outputs:
         plain = wrapped.answer(ids, request, target=target)
     by_seam = bool(plain.calls)
     own = plain if by_seam else wrapped.answer(ids, wrapped.request(), target=target, attentions=True)
@@ -209,3 +210,41 @@ def _positions(run: Callable[..., Answer], plain: Answer, acts: frozenset[str]) 
     except (HeadlightError, RuntimeError, TypeError, ValueError):
         pass
     return {"positions": NO_PLACE}
+
+
+@contextmanager
+def _output_matrices(module: nn.Module, calls: list[Call]) -> Iterator[dict[str, str]]:
+    """Which matrix each attention hands its heads to, Wᵒ: its path -> name of the linear module that took its "mixed"
+    (b, i, h, d), side by side, unchanged; the first that did.
+
+    Args:
+        calls: to which a pass inside the block adds those of the attentions, with "mixed" recorded.
+    """
+    from transformers.pytorch_utils import Conv1D
+
+    found: dict[str, str] = {}
+
+    def look(name: str) -> Any:
+        def before(linear: nn.Module, args: tuple[Any, ...]) -> None:
+            call = calls[-1] if calls else None
+            if call is None or call.path in found or not args or not isinstance(args[0], Tensor):
+                return
+            mixed = call.parts["mixed"].flatten(2)
+            if args[0].numel() == mixed.numel() and torch.equal(args[0].reshape(-1), mixed.reshape(-1)):
+                found[call.path] = name
+
+        return before
+
+    linears = [(name, one) for name, one in module.named_modules() if isinstance(one, nn.Linear | Conv1D)]
+    hooks = [one.register_forward_pre_hook(look(name)) for name, one in linears]
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def matrix(linear: nn.Module) -> Tensor:
+    """Its weights as rows times them are taken: (h·d, c). A bias is nobody's and left out."""
+    weight: Tensor = linear.weight  # type: ignore[assignment]
+    return weight.T if isinstance(linear, nn.Linear) else weight  # the other keeps it as it is multiplied

@@ -1,17 +1,22 @@
-"""A stranger's folder of a model, looked at without trust: sizes first, regular files of the folder only, no pickle."""
+"""A stranger's files, looked at without trust: sizes first, regular files of a model's folder only, no pickle."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 import json
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..errors import Unsupported, WeightsFileError
+from ..errors import HeadlightError, SizeError, Unsupported, WeightsFileError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 CONFIG, TOKENIZER, WEIGHTS, INDEX = "config.json", "tokenizer.json", "model.safetensors", "model.safetensors.index.json"
 LARGEST_JSON = 8 * 2**20  # bytes
@@ -89,6 +94,17 @@ def read_json(folder: Path, name: str, most: int = LARGEST_JSON) -> dict[str, An
     if not isinstance(content, dict):
         raise WeightsFileError(f"{name} holds a {type(content).__name__}, not a description of a model")
     return content
+
+
+def describe(folder: Path, name: str = CONFIG) -> dict[str, Any]:
+    """A description, when nothing in it must be refused.
+
+    Raises:
+        Unsupported, WeightsFileError: something must.
+    """
+    description = read_json(folder, name)
+    refuse_code(description, name)
+    return description
 
 
 def refuse_code(content: Mapping[str, Any], name: str) -> None:
@@ -169,8 +185,8 @@ def _header(file: Path) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def read_tensors(weights: Tensors) -> dict[str, Any]:
-    """The tensors of all files, mapped: nothing is copied.
+def read_tensors(files: Iterable[Path]) -> dict[str, Any]:
+    """The tensors of all safetensors files, mapped: nothing is copied.
 
     Raises:
         WeightsFileError: a file is damaged.
@@ -179,9 +195,74 @@ def read_tensors(weights: Tensors) -> dict[str, Any]:
     from safetensors.torch import load_file
 
     tensors: dict[str, Any] = {}
-    for file in weights.files:
+    for file in files:
         try:
             tensors |= load_file(file)
         except (OSError, SafetensorError) as error:
             raise WeightsFileError(f"cannot read {file.name}: {error}") from error
     return tensors
+
+
+def of_package(module: str, package: str, whose: str) -> Path:
+    """The folder of an installed package, found without running its code.
+
+    Args:
+        module: as it is imported. package: as it is installed.
+        whose: weights it carries, "MiniLM's".
+
+    Raises:
+        WeightsFileError: the package is not installed.
+    """
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        raise WeightsFileError(f"the package {package}, which carries {whose} weights, is not installed")
+    return Path(spec.submodule_search_locations[0])
+
+
+def pinned(file: Path, wanted: str, whose: str) -> str:
+    """The sha256 of a file of weights. Raises a WeightsFileError when it is not the wanted one."""
+    digest = sha256(file)
+    if digest != wanted:
+        raise WeightsFileError(f"{whose} weights have sha256 {digest[:12]}…, expected {wanted[:12]}…")
+    return digest
+
+
+def sha256(file: Path) -> str:
+    """The sha256 of a file. Raises a WeightsFileError where it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise WeightsFileError(f"cannot read {file.name}: {error.strerror}") from error
+
+
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a folder's tokenizer.json; whatever it asks for, a visitor's text is neither cut nor filled up.
+
+    Raises:
+        WeightsFileError: it is damaged.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as error:  # the library raises bare Exception
+        raise WeightsFileError(f"cannot read {TOKENIZER}: {error}") from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def content(given: bytes | Path, what: str, most: int, remedy: str) -> bytes:
+    """The bytes of a file that somebody brings, "the picture" or another thing.
+
+    Raises:
+        SizeError: it has more than `most`. HeadlightError: it cannot be read.
+    """
+    try:
+        size = len(given) if isinstance(given, bytes) else given.stat().st_size
+        if size > most:
+            raise SizeError(f"{what} has {size:,} bytes, at most {most:,} are read; {remedy}")
+        return given if isinstance(given, bytes) else given.read_bytes()
+    except OSError as error:
+        raise HeadlightError(f"cannot read {what}: {error.strerror}") from error

@@ -22,11 +22,9 @@ from ..models.run import Run
 from ..models.stack import Stack
 from ..models.switches import RunSwitches
 from ..positions import Position
-from .check import Findings, GroupFindings
-from .foreign_growth import grow
-from .foreign_runs import Pass, call_of_layer, runs
-from .foreign_tokens import Tokens
-from .output_matrices import matrix
+from .byte_level import Tokens
+from .check import Findings, GroupFindings, matrix
+from .foreign_runs import Pass, call_of_layer, grow, runs
 from .preprocessor import Named
 from .seam import Call
 from .wrapped import Wrapped
@@ -157,36 +155,25 @@ class ForeignModel(Model):
         self,
         text: str | Sequence[int],
         *,
-        mask: Mask = "none",
-        position: str | Position = "trained",
-        heads_off: Iterable[tuple[int, int]] = (),
-        temperature: float = 1.0,
-        values_off: Iterable[int] = (),
         trace_layer: int | None = None,
         implementation: str | None = None,
         all_logits: bool = False,
         target: str | Sequence[int] | None = None,
+        **switches: Any,
     ) -> Run:
         """Computes every map of this group, and hidden state, of one text; see `Model.run`.
 
         Args:
             target: what the decoder of an encoder-decoder reads, or its ids; None = its own greedy answer, with
                 nothing changed, of at most 64 tokens.
+            switches: mask, position, heads_off, temperature and values_off, as in `Model.run`.
 
         Raises:
             Unsupported: something that is not in `can`, with its reason.
         """
         if trace_layer is not None or implementation is not None:
             raise self.cannot("steps")
-        rows, whole, asked = self._asked(
-            text,
-            target,
-            mask=mask,
-            position=position,
-            heads_off=heads_off,
-            temperature=temperature,
-            values_off=values_off,
-        )
+        rows, whole, asked = self._asked(text, target, **switches)
         return runs(self, [rows], whole, replace(asked, all_logits=all_logits))[0]
 
     def output_matrix(self, layer: int) -> Tensor:
@@ -241,17 +228,7 @@ class ForeignModel(Model):
         asked = Pass(self.switches(len(rows[1]), None, columns=len_k, **switches), ends, given, None, columns)
         return rows, read, asked
 
-    def run_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        mask: Mask = "none",
-        mask_padding: bool = True,
-        position: str | Position = "trained",
-        heads_off: Iterable[tuple[int, int]] = (),
-        temperature: float = 1.0,
-        values_off: Iterable[int] = (),
-    ) -> list[Run]:
+    def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Any) -> list[Run]:
         if not texts:
             return []
         if "batch" not in self.can:
@@ -259,8 +236,7 @@ class ForeignModel(Model):
         coded = [self.tokenize(text) for text in texts]
         ids, keep = padded([own_ids for _, own_ids in coded], self.pad_id)
         kept = keep if mask_padding else None
-        switches = self.switches(ids.shape[1], kept, mask, position, heads_off, temperature, values_off)
-        return runs(self, coded, ids, Pass(switches, self.ends, keep=kept))
+        return runs(self, coded, ids, Pass(self.switches(ids.shape[1], kept, **switches), self.ends, keep=kept))
 
     def switches(
         self,

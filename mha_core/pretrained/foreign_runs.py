@@ -1,19 +1,21 @@
-"""A pass of a foreign model, and what it gave as a `Run` for each text."""
+"""A pass of a foreign model, what it gave as a `Run` for each text, and the next row of a growing text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
 
+from ..errors import Unsupported
 from ..models.inputs import no_mask
+from ..models.model import Grown
 from ..models.run import Heard, Patches, Run
 from ..models.switches import RunSwitches
 from . import memory
-from .seam import Call
+from .seam import Call, Request
 from .wrapped import Answer
 
 if TYPE_CHECKING:
@@ -62,21 +64,7 @@ def runs(model: ForeignModel, coded: Sequence[tuple[list[str], list[int]]], ids:
     what = "text" if model.wrapped.family.reads == "text" else "input, or choose a smaller model"
     memory.require(needed, f"{longest} tokens of {model.name}", f"shorten the {what}")
     found = _answer(model, ids, asked)
-    maps, states = _maps(model, found), found.hidden.get(model.group) or found.hidden[""]
-    values = [call.parts["v"] for call in _calls(model, found)]
-    return [
-        _run(
-            model,
-            own,
-            row,
-            asked,
-            found.logits,
-            [one[row] for one in maps],
-            [one[row] for one in states],
-            [one[row] for one in values],
-        )
-        for row, own in enumerate(coded)
-    ]
+    return [_run(model, own, row, asked, found) for row, own in enumerate(coded)]
 
 
 def call_of_layer(model: ForeignModel, ids: Tensor, asked: Pass, layer: int) -> Call:
@@ -90,22 +78,29 @@ def _calls(model: ForeignModel, found: Answer) -> list[Call]:
 
 
 def _answer(model: ForeignModel, ids: Tensor, asked: Pass) -> Answer:
-    switches, device = asked.switches, model.device
-    request = model.wrapped.request(
-        keep=asked.record | {"v"},
-        changed=frozenset(model.known(model.group).paths),
-        allow=None if no_mask(switches.mask) else on(switches.allow, device),
-        heads=on(switches.ablate.heads, device),
-        values=on(switches.ablate.values, device),
-        temperature=float(switches.temperature),
-        positions=switches.position == "trained",
-    )
+    device = model.device
     return model.wrapped.answer(
         ids.to(device),
-        request,
-        target=on(asked.target, device),
-        keep=on(asked.keep, device),
+        _request(model, asked.switches, asked.record | {"v"}),
+        target=_on(asked.target, device),
+        keep=_on(asked.keep, device),
         attentions=not model.findings.by_seam,
+    )
+
+
+def _request(model: ForeignModel, switches: RunSwitches, keep: frozenset[str] = frozenset(), known: int = 0) -> Request:
+    """What a pass over the tokens behind the first `known` is asked."""
+    allow, heads, values = (
+        _on(one, model.device) for one in (switches.allow, switches.ablate.heads, switches.ablate.values)
+    )
+    return model.wrapped.request(
+        keep=keep,
+        changed=frozenset(model.known(model.group).paths),
+        allow=None if allow is None or no_mask(switches.mask) else allow[:, :, known:],
+        heads=heads,
+        values=None if values is None else values[:, :, known:],
+        temperature=float(switches.temperature),
+        positions=switches.position == "trained",
     )
 
 
@@ -118,22 +113,14 @@ def _maps(model: ForeignModel, found: Answer) -> list[Tensor]:
     return [one for one in maps if one.shape[1] == known.heads]
 
 
-def _run(
-    model: ForeignModel,
-    own: tuple[list[str], list[int]],
-    row: int,
-    asked: Pass,
-    logits: Tensor | None,
-    maps: list[Tensor],
-    states: list[Tensor],
-    values: list[Tensor],
-) -> Run:
+def _run(model: ForeignModel, own: tuple[list[str], list[int]], row: int, asked: Pass, found: Answer) -> Run:
+    """The run of one text, `row` of the batch."""
     tokens, ids = own
-    known = model.known(model.group)
+    known, logits = model.known(model.group), found.logits
     n = len(ids)
     m = n if asked.columns is None else len(asked.columns)
-    weights = torch.stack([one[:, :n, :m] for one in maps])
-    hidden = torch.stack([one[:n] for one in states])
+    weights = torch.stack([one[row, :, :n, :m] for one in _maps(model, found)])
+    hidden = torch.stack([one[row, :n] for one in found.hidden.get(model.group) or found.hidden[""]])
     if logits is not None and asked.patches is None:
         writes = model.wrapped.family.writes and model.group != "encoder"
         logits = logits[:, 0 if asked.all_logits else n - 1 : n] if writes else None
@@ -152,13 +139,58 @@ def _run(
         changes=asked.switches.changes(tokens, row, asked.columns),
         columns=asked.columns,
         nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks or asked.is_left_out else None,
-        values=tuple(one[:, :m] for one in values),
+        values=tuple(call.parts["v"][row, :, :m] for call in _calls(model, found)),
         paths=known.paths if model.findings.by_seam else (),
         patches=asked.patches,
         heard=asked.heard,
     )
 
 
-def on(tensor: Tensor | None, device: torch.device) -> Tensor | None:
-    """The tensor there, if there is one."""
+def _on(tensor: Tensor | None, device: torch.device) -> Tensor | None:
     return None if tensor is None else tensor.to(device)
+
+
+@dataclass
+class GrownCache:
+    """Keys and values of the first `length` tokens, in the library's own form."""
+
+    cache: Any
+    length: int = 0
+
+
+def grow(model: ForeignModel, ids: Sequence[int], kept: Any, asked: tuple[Any, ...]) -> Grown:
+    """The last row of every map, hidden state and logit; the earlier tokens are computed only when they are not kept.
+
+    A model with other layers than attention, or whose maps do not pass the seam, is computed whole each time.
+    """
+    if not keeps(model):
+        run = model.run(
+            list(ids), **dict(zip(("mask", "position", "heads_off", "temperature", "values_off"), asked, strict=True))
+        )
+        if run.logits is None:
+            raise Unsupported(f"model {model.name!r} predicts no next token; choose a model that writes")
+        return Grown(run.weights[:, :, -1], run.hidden[:, -1], run.logits[0], None)
+    if not isinstance(kept, GrownCache) or kept.length >= len(ids):
+        from transformers import DynamicCache
+
+        kept = GrownCache(DynamicCache())
+    request = _request(model, model.switches(len(ids), None, *asked), known=kept.length)
+    more = torch.tensor([list(ids[kept.length :])], device=model.device)
+    found = model.wrapped.answer(more, request, past=kept.cache)
+    kept.length = len(ids)
+    logits = cast(Tensor, found.logits)  # of a model that writes
+    rows = torch.stack([call.weights[0, :, -1] for call in found.calls])
+    return Grown(rows, torch.stack([one[0, -1] for one in found.hidden[""]]), logits[0, -1], kept)
+
+
+def keeps(model: ForeignModel) -> bool:
+    """Whether all of its layers are attention through the seam, so that keys and values are all there is to keep."""
+    known = model.known(model.group)
+    states = getattr(model.wrapped.family.config, "num_hidden_layers", 0)
+    return (
+        model.findings.by_seam
+        and model.wrapped.family.writes
+        and not model.findings.left_out
+        and model.wrapped.takes("past_key_values")
+        and len(set(known.paths)) == len(known.paths) == states
+    )

@@ -10,9 +10,9 @@ from typing import Any, cast
 from torch import Tensor
 
 from ..models.run import Heard, Run
+from .byte_level import Tokens
 from .foreign import ForeignModel
 from .foreign_runs import Pass
-from .foreign_tokens import Tokens
 from .hearing import Hearing
 from .sound_file import Sound
 

@@ -7,23 +7,25 @@
 
 The file is mapped, not read: its pages come in as tensors are unpacked. It may be damaged or a stranger's, so every
 length is compared with what is left of the file, and with a bound, before anything is made of it.
-Source: ggml's docs/gguf.md.
+
+A number format is one entry of `FORMATS`: its number in the file -> its name, how many values a block holds in how many
+bytes, and the function that unpacks blocks: mostly of 32 small whole numbers that share a scale.
+Sources: ggml's docs/gguf.md, and `ggml-common.h`, where `ggml_half` is a float16.
 """
 
 import itertools
 import math
 import mmap
 import struct
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from ..errors import WeightsFileError
-from .blocks import FORMATS
 
 MOST_FIELDS = 1_000
 MOST_TENSORS = 10_000
@@ -38,6 +40,45 @@ Value = int | float | bool | str | list[int] | list[float] | list[bool] | list[s
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _ARRAY = 8, 9
 _KNOWN_VERSIONS = (2, 3)
+
+
+class Format(NamedTuple):
+    """One number format. `unpack` takes blocks uint8 (n, block_bytes) and gives float32 (n, values)."""
+
+    name: str
+    values: int
+    block_bytes: int
+    unpack: Callable[[Tensor], Tensor]
+
+
+def _f32(blocks: Tensor) -> Tensor:
+    """Plain numbers; copied, so that nothing hangs on the file."""
+    return blocks.clone().view(torch.float32)
+
+
+def _q8_0(blocks: Tensor) -> Tensor:
+    """A scale d, then 32 bytes with a sign: d q."""
+    return blocks[:, 2:].view(torch.int8).to(torch.float32).mul_(_half(blocks, 0))
+
+
+def _q4_1(blocks: Tensor) -> Tensor:
+    """A scale d, the smallest value m, then 16 bytes: d q + m. Low halves are values 0 to 15, high halves 16 to 31."""
+    packed = blocks[:, 4:].contiguous()
+    values = torch.stack((packed & 15, packed >> 4), dim=1).to(torch.float32).view(-1, 32)
+    # two roundings, as in every other reader: one fused product and sum would differ in the last digit
+    return values.mul_(_half(blocks, 0)).add_(_half(blocks, 2))
+
+
+def _half(blocks: Tensor, start: int) -> Tensor:
+    """The float16 that begins at that byte of each block, as float32 (n, 1)."""
+    return blocks[:, start : start + 2].contiguous().view(torch.float16).to(torch.float32)
+
+
+FORMATS = {
+    0: Format("F32", 1, 4, _f32),
+    3: Format("Q4_1", 32, 20, _q4_1),
+    8: Format("Q8_0", 32, 34, _q8_0),
+}
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ class for its family, which needs numpy alone; and what the tokens are called th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, log10
+from math import ceil, log10, prod
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +26,36 @@ PROBED = 12  # tokens
 
 @dataclass(frozen=True)
 class Kind:
-    """Families that read sounds in one way: the class of transformers that readies them, and what their pass takes."""
+    """Families that read sounds in one way.
+
+    Attributes:
+        extractor: the class of transformers that readies them.
+        reads: what their pass takes.
+        most: the settings that the class is given, and how large the number may be.
+        switches: further settings of it.
+    """
 
     extractor: str
     reads: str
+    most: Mapping[str, int]
+    switches: tuple[str, ...]
 
 
-MEL, WAVE = Kind("WhisperFeatureExtractor", "input_features"), Kind("Wav2Vec2FeatureExtractor", "input_values")
+MEL = Kind(
+    "WhisperFeatureExtractor",
+    "input_features",
+    {"feature_size": 512, "sampling_rate": 48_000, "hop_length": 48_000, "chunk_length": 30, "n_fft": 8_192},
+    ("padding_value",),
+)
+WAVE = Kind(
+    "Wav2Vec2FeatureExtractor",
+    "input_values",
+    {"feature_size": 1, "sampling_rate": 48_000},
+    ("padding_value", "do_normalize"),
+)
 KINDS = {"whisper": MEL} | dict.fromkeys(
     ("wav2vec2", "wav2vec2-conformer", "hubert", "unispeech", "unispeech-sat", "data2vec-audio", "wavlm"), WAVE
 )
-# the settings that each class is given, and how large the number may be
-MOST = {
-    MEL: {"feature_size": 512, "sampling_rate": 48_000, "hop_length": 48_000, "chunk_length": 30, "n_fft": 8_192},
-    WAVE: {"feature_size": 1, "sampling_rate": 48_000},
-}
-SWITCHES = {MEL: ("padding_value",), WAVE: ("padding_value", "do_normalize")}
 
 
 class Hearing(Named):
@@ -64,7 +79,7 @@ class Hearing(Named):
             self.step, self.whole = 2 * extractor.hop_length, extractor.nb_max_frames // 2
         else:
             self._convolutions = _convolutions(config, self.rate)
-            self.step = _product(self._convolutions)
+            self.step = prod(stride for _, stride in self._convolutions)
         digits = max(2, ceil(-log10(self.step / self.rate)))
         starts = (place * self.step / self.rate for place in range(self.whole or MOST_TOKENS))
         super().__init__([f"{start:.{digits}f} s" for start in starts], "sounds")
@@ -133,13 +148,12 @@ def read(folder: Path, config: Any) -> Hearing:
         WeightsFileError: its description is missing or damaged. Unsupported: it asks for what is not done here.
     """
     kind = KINDS[config.model_type]
-    most = MOST[kind]
-    given = preprocessor.settings(folder, (*most, *SWITCHES[kind], "dither"))
+    given = preprocessor.settings(folder, (*kind.most, *kind.switches, "dither"))
     if given.pop("dither", 0):
         raise Unsupported(
             f"{FILE} asks for noise in the sound (dither), with which no two runs are the same; remove it"
         )
-    for name, limit in most.items():
+    for name, limit in kind.most.items():
         value = given.get(name, 1)
         if type(value) is not int or not 1 <= value <= limit:
             raise WeightsFileError(f"{FILE} has impossible sizes: {name}={value!r:.40}; 1 to {limit:,} is read")
@@ -151,16 +165,9 @@ def _convolutions(config: Any, rate: int) -> list[tuple[int, int]]:
     """Width and step of each convolution that makes tokens of samples."""
     found = list(zip(config.conv_kernel, config.conv_stride, strict=True))
     plain = all(type(size) is int and 1 <= size <= rate for pair in found for size in pair)
-    if not plain or not 1 <= len(found) <= MOST_CONVOLUTIONS or max(_product(found), _reach(found)) > rate:
+    if not plain or not 1 <= len(found) <= MOST_CONVOLUTIONS or max(prod(config.conv_stride), _reach(found)) > rate:
         raise WeightsFileError("config.json has impossible sizes: conv_kernel, conv_stride make no token of a second")
     return found
-
-
-def _product(convolutions: list[tuple[int, int]]) -> int:
-    product = 1
-    for _, stride in convolutions:
-        product *= stride
-    return product
 
 
 def _reach(convolutions: list[tuple[int, int]]) -> int:

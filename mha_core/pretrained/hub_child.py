@@ -81,9 +81,7 @@ def get(name: str, revision: str | None) -> dict[str, Any]:
         file = hf_hub_download(name, one.filename, revision=one.commit_hash, tqdm_class=Bar)
         if one.filename == folders.CONFIG:
             folder = Path(file).parent
-            description = folders.read_json(folder, folders.CONFIG)
-            folders.refuse_code(description, folders.CONFIG)
-            families.family(description)
+            families.family(folders.describe(folder))
             if not any(some.filename.endswith(".safetensors") for some in files):
                 raise HeadlightError(f"{name} has its weights as pickle only, which could run code; choose another")
     return {"folder": str(folder)}

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import Any
 
 import torch
 
 from ..device import is_out_of_memory, pick, require_dtype
-from ..errors import Unsupported, WeightsFileError
+from ..errors import WeightsFileError
 from ..models.model import Model
 from ..models.stack import Stack
 from ..models.translator import model_of
 from ..training import saved
 from ..training.events import History
-from . import bert, hub, minilm, smollm2
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-
-@dataclass(frozen=True)
-class Files:
-    """The content of a model's folder, if it has one; `history` is None when it is not a saved run."""
-
-    folder: Path | None
-    stack: Stack
-    tokenizer: Tokenizer
-    sha256: str
-    history: History | None = None
+from . import bert, folders, hub, smollm2
 
 
 def load_model(
@@ -61,51 +46,44 @@ def load_model(
     """
     chosen = pick(device)
     require_dtype(dtype, chosen)
+    folder: Path | None
+    stack: Stack
+    tokenizer: Any
+    history: History | None = None
     if name == "smollm2":
-        files = _smollm2(dtype)
+        folder = None
+        stack, tokenizer, digest = smollm2.read(dtype)
     elif name == "minilm":
-        files = _minilm()
+        folder, stack, tokenizer, digest = bert.minilm()
     else:
         folder, facts = _folder(name, revision)
-        if not _is_ours(folder):
+        if (folder / saved.RUN).is_file():
+            history, tokenizer = saved.read(folder), saved.read_tokenizer(folder)
+            stack, digest = saved.read_stack(folder, history, tokenizer.get_vocab_size())
+        elif bert.is_plain(folder):
+            digest = folders.sha256(folder / folders.WEIGHTS)
+            stack, tokenizer = bert.read(folder)
+        else:
             from .opened import open_folder
 
             return open_folder(folder, name, chosen, dtype, facts)
-        files = _local(folder)
-    stack, notices = _on(chosen, files.stack.to(dtype), may_fall_back=device == "auto")
-    history = files.history
+    stack, notices = _on(chosen, stack.to(dtype), may_fall_back=device == "auto")
     return model_of(
         name,
-        files.tokenizer,
+        tokenizer,
         stack,
         origin="trained here" if history else "pretrained",
         fall_back=device == "auto",
-        folder=files.folder,
+        folder=folder,
         facts={
             "model": history.start.title if history and history.start else name,  # a run's path is private
-            "sha256": files.sha256,
+            "sha256": digest,
             "torch": str(torch.__version__),
             "python": platform.python_version(),
         },
         notices=notices,
         history=history,
     )
-
-
-def _minilm() -> Files:
-    try:
-        folder = minilm.folder()
-        digest = bert.sha256(folder)
-        minilm.check_weights(digest)
-        return Files(folder, *bert.read(folder), digest)
-    except (WeightsFileError, Unsupported) as error:
-        # nobody chose the package's files: they are damaged
-        raise WeightsFileError(f"{error}; {minilm.REINSTALL}") from error
-
-
-def _smollm2(dtype: torch.dtype) -> Files:
-    decoder, tokenizer, digest = smollm2.read(dtype)
-    return Files(None, decoder, cast("Tokenizer", tokenizer), digest)
 
 
 def _folder(name: str, revision: str | None) -> tuple[Path, dict[str, str]]:
@@ -119,20 +97,6 @@ def _folder(name: str, revision: str | None) -> tuple[Path, dict[str, str]]:
         raise WeightsFileError(f"no model {name!r}: give 'minilm', 'smollm2', a local folder, or a name on the hub")
     folder, commit = hub.find(name, revision)
     return folder, {"revision": commit}
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether our own layers can run it: a saved run, or an encoder in MiniLM's form."""
-    return (folder / saved.RUN).is_file() or bert.is_plain(folder)
-
-
-def _local(folder: Path) -> Files:
-    if (folder / saved.RUN).is_file():
-        history, tokenizer = saved.read(folder), saved.read_tokenizer(folder)
-        stack, digest = saved.read_stack(folder, history, tokenizer.get_vocab_size())
-        return Files(folder, stack, tokenizer, digest, history)
-    digest = bert.sha256(folder)
-    return Files(folder, *bert.read(folder), digest)
 
 
 def _on(device: torch.device, stack: Stack, *, may_fall_back: bool) -> tuple[Stack, tuple[str, ...]]:

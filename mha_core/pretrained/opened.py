@@ -14,13 +14,13 @@ import torch
 
 from ..device import is_out_of_memory
 from ..errors import DeviceError, HeadlightError, WeightsFileError
-from . import families, folders, foreign_tokens, foreign_weights, hearing, memory, offline, sight
+from . import families, folders, foreign_tokens, hearing, memory, offline, sight
+from .byte_level import Tokens
 from .check import Findings, examine
 from .families import Family
 from .folders import Tensors
 from .foreign import MOST_TOKENS, ForeignModel
 from .foreign_sound import ForeignSound
-from .foreign_tokens import Tokens
 from .foreign_vision import ForeignVision
 from .hearing import Hearing
 from .own_positions import OwnPosition
@@ -29,22 +29,13 @@ from .wrapped import Wrapped
 
 PROBE = "the quick brown fox jumps over the lazy dog"
 MOST_PROBED = 12  # tokens
+SPARE_PARAMETERS = 16 * 2**20  # what a description may ask for beyond its file: buffers, tables that are computed
+MOST_MISSING = 3  # names that a message lists
 HASHED = 2 * 2**30  # bytes of weights, above which their sha256 takes too long to be asked for
 LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length",
            "max_target_positions")  # fmt: skip
 READERS: dict[str, Any] = {"text": foreign_tokens, "picture": sight, "sound": hearing}
 LICENCE = re.compile(r"^license:\s*['\"]?([\w .+-]{1,60})", re.MULTILINE)
-
-
-def describe(folder: Path) -> dict[str, Any]:
-    """The folder's config.json, when nothing in it must be refused.
-
-    Raises:
-        Unsupported, WeightsFileError: something must.
-    """
-    description = folders.read_json(folder, folders.CONFIG)
-    folders.refuse_code(description, folders.CONFIG)
-    return description
 
 
 def open_folder(
@@ -62,14 +53,14 @@ def open_folder(
             tells it.
         DeviceError: the memory that it needs is not there.
     """
-    family = families.family(describe(folder))
+    family = families.family(folders.describe(folder))
     weights = folders.weights_of(folder)
     reads = READERS[family.reads].read(folder, family.config)
     words = foreign_tokens.read(folder, family.config) if family.reads == "sound" and family.answers else None
     needed = weights.parameters * dtype.itemsize
     smaller = "" if dtype.itemsize <= 2 else ", choose dtype=torch.bfloat16, which takes half of it,"
     memory.require(needed, f"{name} in {_short(dtype)}", f"close other programs{smaller} or choose a smaller model")
-    module = foreign_weights.load(family, weights, dtype)
+    module = _load(family, weights, dtype)
     try:
         whole = Wrapped(module.to(device), family)
     except RuntimeError as error:
@@ -97,6 +88,44 @@ def open_folder(
     if family.reads == "sound":
         return ForeignSound(name, reads, whole, findings, words=words, **about)
     return (ForeignVision if family.reads == "picture" else ForeignModel)(name, reads, whole, findings, **about)
+
+
+def _load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:
+    """The model, its weights put where the description wants them without a second copy: mapped from the files where
+    their number format is the one that was asked for.
+
+    Raises:
+        WeightsFileError: the files do not hold its tensors.
+    """
+    config = family.config
+    for part in (config, families.text_config(config)):
+        if getattr(part, "use_cache", False):
+            part.use_cache = False
+    try:
+        with torch.device("meta"):
+            whole = family.kind(config)
+        wanted = sum(one.numel() for one in {*whole.parameters(), *whole.buffers()})
+        del whole
+        if wanted > 1.25 * weights.parameters + SPARE_PARAMETERS:
+            raise WeightsFileError(
+                f"config.json describes {wanted:,} numbers, the weights are {weights.parameters:,}; "
+                "they do not belong together"
+            )
+        model, told = family.kind.from_pretrained(
+            None, config=config, state_dict=folders.read_tensors(weights.files), attn_implementation="eager",
+            dtype=dtype, output_loading_info=True,
+        )  # fmt: skip
+    except WeightsFileError:
+        raise
+    except Exception as error:  # each family has its own
+        raise WeightsFileError(
+            f"the weights do not fit config.json: {type(error).__name__}: {str(error).strip():.300}"
+        ) from error
+    missing = sorted(name for name in told["missing_keys"] if "pooler" not in name)
+    if missing:
+        names = ", ".join(missing[:MOST_MISSING])
+        raise WeightsFileError(f"the weights lack {len(missing):,} tensors of {family.kind.__name__}, as {names}")
+    return model.eval().requires_grad_(False)
 
 
 def _probe(
@@ -188,14 +217,8 @@ def _licence(folder: Path) -> Iterator[str]:
 def _sha256(weights: Tensors) -> str:
     if weights.bytes > HASHED:
         return f"not computed, {weights.bytes / 1e9:.1f} GB"
-    whole = hashlib.sha256()
-    for file in weights.files:
-        with file.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256")
-        if len(weights.files) == 1:
-            return digest.hexdigest()
-        whole.update(digest.digest())
-    return whole.hexdigest()
+    first, *others = digests = [folders.sha256(file) for file in weights.files]
+    return hashlib.sha256(bytes.fromhex("".join(digests))).hexdigest() if others else first
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -24,20 +24,6 @@ class OwnPosition(Position):
         self.acts = acts
 
 
-def places(model: nn.Module) -> Iterator[tuple[str, nn.Module, Callable[[Any], Any]]]:
-    """The modules that give positions: where they act, and what makes a neutral output of theirs: rows of zeros, a
-    bias of zero, or angles of 0.
-    """
-    for name, module in model.named_modules():
-        last = name.rpartition(".")[2]
-        if last in TABLES:
-            yield "add", module, torch.zeros_like
-        elif last in BIASES:
-            yield "bias", module, torch.zeros_like
-        elif "RotaryEmbedding" in type(module).__name__:
-            yield "rotate", module, _angles_of_zero(getattr(module, "attention_scaling", 1.0))
-
-
 def _angles_of_zero(scaling: float) -> Callable[[Any], Any]:
     def neutral(output: Any) -> Any:
         if isinstance(output, Tensor):  # complex numbers of length `scaling`
@@ -51,9 +37,19 @@ def _angles_of_zero(scaling: float) -> Callable[[Any], Any]:
 
 
 def make_removable(model: nn.Module) -> frozenset[str]:
-    """Readies the model for passes without positions, see `seam.without_positions`; where they act, nothing = nowhere
-    that is known.
+    """Readies the modules that give positions for passes without them, in which their output is a neutral one: rows of
+    zeros, a bias of zero, or angles of 0. Says where they act, nothing = nowhere that is known.
     """
-    found = list(places(model))
-    seam.without_positions((module, neutral) for _, module, neutral in found)
-    return frozenset(place for place, _, _ in found)
+    acts = set[str]()
+    for name, module in model.named_modules():
+        last = name.rpartition(".")[2]
+        if last in TABLES:
+            acts.add("add")
+            seam.without_positions(module, torch.zeros_like)
+        elif last in BIASES:
+            acts.add("bias")
+            seam.without_positions(module, torch.zeros_like)
+        elif "RotaryEmbedding" in type(module).__name__:
+            acts.add("rotate")
+            seam.without_positions(module, _angles_of_zero(getattr(module, "attention_scaling", 1.0)))
+    return frozenset(acts)

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-from .given_file import content
+from .folders import content
 
 Picture = bytes | Path | Tensor
 

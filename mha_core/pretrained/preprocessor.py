@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import HeadlightError, WeightsFileError
-from .folders import read_json, refuse_code
+from .folders import describe
 
 T = TypeVar("T")
 
@@ -49,8 +49,7 @@ def settings(folder: Path, names: Collection[str]) -> dict[str, Any]:
     Raises:
         WeightsFileError: it is missing or damaged. Unsupported: it names code.
     """
-    description = read_json(folder, FILE)
-    refuse_code(description, FILE)
+    description = describe(folder, FILE)
     return {name: description[name] for name in names if description.get(name) is not None}
 
 

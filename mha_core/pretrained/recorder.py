@@ -11,8 +11,7 @@ import torch
 from torch import nn
 
 from ..errors import HeadlightError, SizeError
-from .recording_bounds import MOST_STEPS, MOST_WEIGHTS
-from .recordings import Recording
+from .recordings import MOST_STEPS, MOST_WEIGHTS, Recording
 from .watcher import Watcher
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HeadlightError, WeightsFileError
-from .recording_bounds import FORMAT, KEY, MOST_HEADS, MOST_WEIGHTS, at_most, check_maps, check_words
-from .recordings import Group, Recording
+from .recordings import FORMAT, KEY, MOST_HEADS, MOST_WEIGHTS, Group, Recording, at_most, check_maps, check_words
 
 LARGEST_HEADER = 2**20  # bytes: what it says, and the places of its maps
 LARGEST = 4 * MOST_WEIGHTS + LARGEST_HEADER + 8

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
@@ -112,14 +112,11 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: 
     if request.changed is not None and path not in request.changed:
         request = Request(request.names, request.keep, calls=request.calls)
     layer, request.layer = request.layer, request.layer + 1
-    if request.allow is None and request.temperature == 1 and "scores" not in request.keep:
-        softmax = None
+    is_asked = request.allow is not None or request.temperature != 1 or "scores" in request.keep
+    with Softmax(request.allow, request.temperature) if is_asked else nullcontext() as softmax:
         mixed, weights, *more = own(module, query, key, value, *args, **kwargs)
-    else:
-        with Softmax(request.allow, request.temperature) as softmax:
-            mixed, weights, *more = own(module, query, key, value, *args, **kwargs)
-        if softmax.scores is None:
-            raise Unsupported(f"{type(module).__name__} computes its weights without a softmax of its scores")
+    if softmax is not None and softmax.scores is None:
+        raise Unsupported(f"{type(module).__name__} computes its weights without a softmax of its scores")
     if request.values is not None:
         mixed = mix(weights * request.values, value)
     if request.heads is not None and not bool(request.heads[layer].all()):
@@ -148,7 +145,7 @@ class Softmax(TorchFunctionMode):
     column more than the mask has is a sink, which is open to all. A row without any key has weights of 0.
     """
 
-    def __init__(self, allow: Tensor | None = None, temperature: float = 1.0) -> None:
+    def __init__(self, allow: Tensor | None, temperature: float) -> None:
         super().__init__()
         self.allow = allow
         self.temperature = temperature
@@ -172,18 +169,14 @@ class Softmax(TorchFunctionMode):
         return weights.masked_fill(blocked.all(dim=-1, keepdim=True), 0)
 
 
-def without_positions(modules: Iterable[tuple[nn.Module, Callable[[Any], Any]]]) -> None:
-    """Lets each of these modules give what its function makes of its output in passes whose request says so."""
+def without_positions(module: nn.Module, neutral: Callable[[Any], Any]) -> None:
+    """Lets a module give what `neutral` makes of its output in passes whose request says so."""
 
-    def hook(neutral: Callable[[Any], Any]) -> Callable[[nn.Module, Any, Any], Any]:
-        def answer(module: nn.Module, args: Any, output: Any) -> Any:
-            request = _request.get()
-            return output if request is None or request.positions else neutral(output)
+    def answer(module: nn.Module, args: Any, output: Any) -> Any:
+        request = _request.get()
+        return output if request is None or request.positions else neutral(output)
 
-        return answer
-
-    for module, neutral in modules:
-        module.register_forward_hook(hook(neutral))
+    module.register_forward_hook(answer)
 
 
 @cache

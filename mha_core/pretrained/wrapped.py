@@ -73,9 +73,8 @@ class Wrapped(nn.Module):
     @property
     def start(self) -> int:
         """The token that a decoder reads first."""
-        return next(
-            iter((*self.numbers("decoder_start_token_id"), *self.numbers("bos_token_id"), self.number("pad_token_id")))
-        )
+        starts = self.numbers("decoder_start_token_id") or self.numbers("bos_token_id")
+        return starts[0] if starts else self.number("pad_token_id")
 
     def numbers(self, name: str) -> tuple[int, ...]:
         """The ids that the description has under a name: one, several or none."""

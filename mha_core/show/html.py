@@ -1,4 +1,7 @@
-"""A run as one HTML file: every head, hover and table, drawn by the app's own views, without server and network."""
+"""A run as one HTML file: every head, hover and table, drawn by the app's own views, without server and network.
+
+Jupyter, VS Code and Colab show it in a notebook's cell, as they do with what has a `_repr_html_`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import base64
 import html
 import math
 import zlib
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import SizeError
@@ -54,6 +59,37 @@ open(document.getElementById("headlight"), run);
 </body>
 </html>
 """
+
+
+# the page may run its script and open links, and nothing of the notebook is in its reach
+_FRAME = (
+    '<iframe srcdoc="{page}" title="{title}" sandbox="allow-scripts allow-popups" '
+    'style="width: 100%; height: {height}px; border: 0"></iframe>'
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture that a notebook draws when it is the last line of a cell. IPython need not be there.
+
+    Attributes:
+        page: the text of an HTML file that needs nothing else.
+        title: of the frame, for who has it read aloud.
+        height: of the frame, in pixels.
+    """
+
+    page: str = field(repr=False)
+    title: str
+    height: int
+
+    def _repr_html_(self) -> str:
+        return _FRAME.format(page=html.escape(self.page), title=html.escape(self.title), height=self.height)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the picture as a file that any browser opens, and gives its path."""
+        path = Path(path)
+        path.write_text(self.page, encoding="utf-8")
+        return path
 
 
 class StandaloneRun(TypedDict):

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from mha_core import Model
 from mha_core.errors import Unsupported
-from mha_core.measure.flow import Flow, flow
-from mha_core.measure.rollout import with_residual
+from mha_core.measure.rollout import Flow, flow, with_residual
 from mha_core.measure.value_norms import handed_over, norm_shares
 from mha_core.models.inputs import heads_on, values_on
 from pages.kit.draw import numbers

@@ -1,7 +1,13 @@
-"""Models that the tests of the core share, each loaded once: MiniLM, in transformers too, and a tiny BERT."""
+"""Models that the tests of the core share, each loaded once: MiniLM, in transformers too, SmolLM2, a tiny BERT, other
+tiny ones of transformers; and runs in zip files, as a stranger could send them.
+"""
 
 from __future__ import annotations
 
+import io
+import zipfile
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +19,13 @@ from mha_core.errors import WeightsFileError
 from mha_core.measure.reference import read_with_transformers
 from mha_core.training import saved
 from mha_core.training.recipe import Recipe
+from tests.hub_cache import put
 
 from .runs import TINY, TINY_WORDS, trained
-from .strangers import Files, Refused
 
 TIRED = "The animal didn't cross the street because it was too tired"
+Files = dict[str, bytes]  # of a saved run, by name
+Refused = Callable[[bytes, str], None]
 WIDE = TIRED.replace("tired", "wide")
 
 
@@ -41,6 +49,19 @@ def minilm() -> Model:
 @pytest.fixture(scope="session")
 def minilm64() -> Model:
     return load_model("minilm", device="cpu", dtype=torch.float64)
+
+
+@pytest.fixture(scope="session")
+def writer() -> Model:
+    """SmolLM2."""
+    return load_model("smollm2", device="cpu")
+
+
+@pytest.fixture(scope="session")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A model type of transformers -> its tiny model with random weights, loaded from a folder."""
+    folders = tmp_path_factory.mktemp("models")
+    return cache(lambda model_type: load_model(str(put(model_type, folders / model_type)), device="cpu"))
 
 
 @pytest.fixture(scope="session")
@@ -102,6 +123,15 @@ def classifier_files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 @pytest.fixture(scope="session")
 def words_files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return files_of(TINY_WORDS, tmp_path_factory.mktemp("words") / "run")
+
+
+def zipped(files: Files, way: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """These files as one zip file."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", way) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
 
 
 @pytest.fixture

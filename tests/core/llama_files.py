@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from .llama import CONFIG
+
 U32, I32, F32, BOOL, TEXT, ARRAY, U64 = 4, 5, 6, 7, 8, 9, 10  # GGUF's numbers of field types
 LETTERS = {0: "B", 1: "b", 2: "H", 3: "h", U32: "I", I32: "i", F32: "f", BOOL: "?", U64: "Q", 11: "q", 12: "d"}
-HEADS, KEY_HEADS, LAYERS, WIDTH, WIDE = 4, 2, 2, 64, 96
 
 
 class Field(NamedTuple):
@@ -76,21 +77,22 @@ def alphabet() -> list[str]:
 
 
 TOKENS = ["<|endoftext|>", "<|im_end|>", *alphabet(), "Ġt", "he", "Ġthe"]
+TOKENS += [f"<{number}>" for number in range(len(TOKENS), CONFIG.vocabulary)]  # of no text: there are no merges to them
 MERGES = ["Ġ t", "h e", "Ġt he"]
 
 
 def described(**changes: Field | None) -> dict[str, Field]:
-    """The fields of a small Llama; a change of None leaves one out. "__" in a name of `changes` is a dot."""
+    """The fields of the Llama of `llama.py`; a change of None leaves one out. "__" in a name of `changes` is a dot."""
     fields = {
         "general.architecture": Field(TEXT, "llama"),
-        "llama.block_count": Field(U32, LAYERS),
+        "llama.block_count": Field(U32, CONFIG.n_layers),
         "llama.context_length": Field(U32, 8192),
-        "llama.embedding_length": Field(U32, WIDTH),
-        "llama.feed_forward_length": Field(U32, WIDE),
-        "llama.attention.head_count": Field(U32, HEADS),
-        "llama.attention.head_count_kv": Field(U32, KEY_HEADS),
-        "llama.rope.freq_base": Field(F32, 10000.0),
-        "llama.attention.layer_norm_rms_epsilon": Field(F32, 1e-5),
+        "llama.embedding_length": Field(U32, CONFIG.d_model),
+        "llama.feed_forward_length": Field(U32, CONFIG.d_feed_forward),
+        "llama.attention.head_count": Field(U32, CONFIG.n_heads),
+        "llama.attention.head_count_kv": Field(U32, CONFIG.n_kv_heads),
+        "llama.rope.freq_base": Field(F32, CONFIG.rope_base),
+        "llama.attention.layer_norm_rms_epsilon": Field(F32, CONFIG.eps),
         "tokenizer.ggml.model": Field(TEXT, "gpt2"),
         "tokenizer.ggml.pre": Field(TEXT, "smollm"),
         "tokenizer.ggml.tokens": Field(TEXT, TOKENS, array=True),
@@ -104,25 +106,6 @@ def described(**changes: Field | None) -> dict[str, Field]:
     return fields
 
 
-def small_llama(seed: int = 3) -> Any:
-    """transformers' Llama with the sizes of `described`, every parameter random, eager and in eval mode."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    kind: Any = LlamaForCausalLM
-    config = LlamaConfig(
-        vocab_size=len(TOKENS), hidden_size=WIDTH, num_attention_heads=HEADS, num_key_value_heads=KEY_HEADS,
-        num_hidden_layers=LAYERS, intermediate_size=WIDE, tie_word_embeddings=True, rms_norm_eps=1e-5,
-        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
-    )  # fmt: skip
-    config._attn_implementation = "eager"
-    model = kind(config).eval()
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.2, generator=generator)
-    return model
-
-
 def written(model: Any) -> dict[str, Block]:
     """The tensors of transformers' Llama as llama.cpp writes them, in float32."""
     names = {"embed_tokens": "token_embd", "norm": "output_norm"}
@@ -132,18 +115,14 @@ def written(model: Any) -> dict[str, Block]:
         "self_attn.o_proj": "attn_output",
         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
     }  # fmt: skip
-    heads = {"self_attn.q_proj": HEADS, "self_attn.k_proj": KEY_HEADS}
-    for layer in range(LAYERS):
+    heads = {"self_attn.q_proj": CONFIG.n_heads, "self_attn.k_proj": CONFIG.n_kv_heads}
+    for layer in range(CONFIG.n_layers):
         names |= {f"layers.{layer}.{part}": f"blk.{layer}.{theirs}" for part, theirs in parts.items()}
-    state = model.model.state_dict()
-    return {
-        f"{theirs}.weight": plain(
-            turned(state[f"{name}.weight"], heads[name.split(".", 2)[2]])
-            if name.split(".", 2)[-1] in heads
-            else state[f"{name}.weight"]
-        )
-        for name, theirs in names.items()
-    }
+    state, found = model.model.state_dict(), {}
+    for name, theirs in names.items():
+        weight, part = state[f"{name}.weight"], name.split(".", 2)[-1]
+        found[f"{theirs}.weight"] = plain(turned(weight, heads[part]) if part in heads else weight)
+    return found
 
 
 def read_by_transformers(file: Path, *names: str) -> dict[str, Tensor]:

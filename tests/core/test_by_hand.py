@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -63,15 +64,6 @@ def test_large_scores_do_not_overflow() -> None:
     assert torch.allclose(done.exps / done.sums, done.weights)
 
 
-def test_steps_refuse_what_does_not_fit() -> None:
-    with pytest.raises(SizeError, match="need"):
-        softmax_steps(SCORES, X[:2])
-    with pytest.raises(MaskError, match="bool"):
-        softmax_steps(SCORES, X, allow=torch.ones(3, 3))
-    with pytest.raises(MaskError, match="bool"):
-        softmax_steps(SCORES, X, allow=torch.ones(2, 3, dtype=torch.bool))
-
-
 @pytest.mark.parametrize(
     ("rule", "temperature", "biased"),
     [("none", 1.0, False), ("causal", 0.1, True), ("window:2", 5.0, False), ("causal & window:2", 1.0, True)],
@@ -96,19 +88,6 @@ def test_a_cell_of_an_empty_row() -> None:
     cell = take_apart(random(2, 4), random(3, 4), 1, 2, allow=torch.zeros(2, 3, dtype=torch.bool))
     assert (cell.allowed, cell.exp, cell.total, cell.weight) == (False, 0, 0, 0)
     assert bool(cell.exps.isfinite().all())
-
-
-def test_a_cell_that_is_not_there() -> None:
-    for row, key in ((2, 0), (0, 3), (-1, 0), (0, -1)):
-        with pytest.raises(SizeError, match="counted from 0"):
-            take_apart(random(2, 4), random(3, 4), row, key)
-
-
-def test_a_cell_refuses_what_does_not_fit() -> None:
-    with pytest.raises(SizeError, match="need"):
-        take_apart(random(2, 4), random(3, 5), 0, 0)
-    with pytest.raises(HeadlightError, match="temperature"):
-        take_apart(random(2, 4), random(3, 4), 0, 0, temperature=0)
 
 
 def test_entropy() -> None:
@@ -156,8 +135,22 @@ def test_three_ways_differ_on_empty_rows_alone(dtype: torch.dtype) -> None:
     assert torch.equal(ours[others], large[others])
 
 
-def test_three_ways_need_a_map_and_its_mask() -> None:
-    with pytest.raises(SizeError, match=r"\(2, 3, 3\): need \(i, j\)"):
-        softmax_three_ways(random(2, 3, 3), torch.ones(3, 3).bool())
-    with pytest.raises(MaskError, match=r"bool \(3, 3\)"):
-        softmax_three_ways(random(3, 3), torch.ones(3, 2).bool())
+REFUSED: list[tuple[Callable[[], object], type[HeadlightError], str]] = [
+    (lambda: softmax_steps(SCORES, X[:2]), SizeError, "need"),
+    (lambda: softmax_steps(SCORES, X, allow=torch.ones(3, 3)), MaskError, "bool"),
+    (lambda: softmax_steps(SCORES, X, allow=torch.ones(2, 3, dtype=torch.bool)), MaskError, "bool"),
+    (lambda: take_apart(random(2, 4), random(3, 4), 2, 0), SizeError, "counted from 0"),
+    (lambda: take_apart(random(2, 4), random(3, 4), 0, 3), SizeError, "counted from 0"),
+    (lambda: take_apart(random(2, 4), random(3, 4), -1, 0), SizeError, "counted from 0"),
+    (lambda: take_apart(random(2, 4), random(3, 4), 0, -1), SizeError, "counted from 0"),
+    (lambda: take_apart(random(2, 4), random(3, 5), 0, 0), SizeError, "need"),
+    (lambda: take_apart(random(2, 4), random(3, 4), 0, 0, temperature=0), HeadlightError, "temperature"),
+    (lambda: softmax_three_ways(random(2, 3, 3), torch.ones(3, 3).bool()), SizeError, r"\(2, 3, 3\): need \(i, j\)"),
+    (lambda: softmax_three_ways(random(3, 3), torch.ones(3, 2).bool()), MaskError, r"bool \(3, 3\)"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "said"), REFUSED)
+def test_what_does_not_fit_is_refused(call: Callable[[], object], kind: type[HeadlightError], said: str) -> None:
+    with pytest.raises(kind, match=said):
+        call()

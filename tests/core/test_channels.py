@@ -10,10 +10,9 @@ import torch
 from mha_core import Model, positions
 from mha_core.errors import SizeError, Unsupported
 from mha_core.measure.channels import Channels, channels
-from mha_core.models.decoder import Decoder, DecoderConfig
 from mha_core.trace import Trace
 
-from .runs import randomised
+from .test_rollout import grouped
 
 pytestmark = pytest.mark.numeric
 U = torch.finfo(torch.float32).eps / 2
@@ -59,13 +58,8 @@ def test_what_an_encoding_adds_to_the_score_is_told_apart(tiny: Model, name: str
 
 
 def test_heads_that_share_keys_and_turned_channels() -> None:
-    stack = Decoder(
-        DecoderConfig(vocabulary=20, d_model=16, n_heads=4, n_layers=1, max_len=16, d_feed_forward=8, n_kv_heads=2)
-    )
-    randomised(stack)
     trace = Trace()
-    with torch.no_grad():
-        stack(torch.tensor([[3, 4, 5]]), trace_layer=0, trace=trace)
+    grouped()(torch.tensor([[3, 4, 5]]), trace_layer=0, trace=trace)
     one, other = (channels(trace.steps, head, 2, 1) for head in (2, 3))
     assert torch.equal(one.k, other.k), "heads 2 and 3 share the second key"
     assert not torch.equal(one.k, channels(trace.steps, 1, 2, 1).k)

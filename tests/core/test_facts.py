@@ -22,29 +22,26 @@ def bag(minilm: Model) -> Run:
     return minilm.run(TIRED, position="none")
 
 
-def looks(run: Run, key: str) -> float:
-    """The weight of `it` on `key` in layer 3, head 1."""
-    return float(run.weights[3, 1, run.tokens.index("it"), run.tokens.index(key)])
-
-
-def test_tired_it_looks_at_the_animal(tired: Run) -> None:
-    assert looks(tired, "animal") == pytest.approx(0.64, abs=0.005)
-    assert looks(tired, "street") == pytest.approx(0.05, abs=0.005)
-
-
-def test_wide_it_looks_less_at_the_animal_and_more_at_the_street(minilm: Model) -> None:
-    wide = minilm.run(WIDE)
-    assert looks(wide, "animal") == pytest.approx(0.27, abs=0.005)
-    assert looks(wide, "street") == pytest.approx(0.13, abs=0.005)
+@pytest.mark.parametrize(
+    ("text", "position", "key", "weight"),
+    [
+        (TIRED, "trained", "animal", 0.64),
+        (TIRED, "trained", "street", 0.05),
+        (WIDE, "trained", "animal", 0.27),
+        (WIDE, "trained", "street", 0.13),
+        (TIRED, "none", "animal", 0.04),
+    ],
+)
+def test_what_it_looks_at(minilm: Model, text: str, position: str, key: str, weight: float) -> None:
+    """In layer 3, head 1: the animal that is tired, less so where it is wide, and nothing without positions."""
+    run = minilm.run(text, position=position)
+    found = float(run.weights[3, 1, run.tokens.index("it"), run.tokens.index(key)])
+    assert found == pytest.approx(weight, abs=0.005)
 
 
 def test_layer_0_head_2_looks_at_the_previous_token(tired: Run, bag: Run) -> None:
     assert previous_token_weight(tired.weights[0, 2]) == pytest.approx(0.9998, abs=0.00005)
     assert previous_token_weight(bag.weights[0, 2]) == pytest.approx(0.109, abs=0.0005)
-
-
-def test_without_positions_it_no_longer_finds_the_animal(bag: Run) -> None:
-    assert looks(bag, "animal") == pytest.approx(0.04, abs=0.005)
 
 
 def test_without_positions_equal_words_have_equal_rows(tired: Run, bag: Run) -> None:

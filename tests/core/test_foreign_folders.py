@@ -23,22 +23,16 @@ from mha_core.errors import HeadlightError, Unsupported, WeightsFileError
 from mha_core.pretrained import folders, hub, memory, offline
 from mha_core.training import saved
 
-from . import tiny_models
-from .test_seam import model_of
+from .tiny_models import edit
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "trained"
 CONFIG, WEIGHTS, TOKENIZER, SETTINGS = "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_models.save(model_of("llama"), tmp_path_factory.mktemp("whole") / "model")
-
-
 @pytest.fixture
-def folder(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(loaded: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A good one, to be spoilt; no socket can be opened while it is read."""
-    shutil.copytree(whole, tmp_path / "model")
+    shutil.copytree(loaded("llama").folder, tmp_path / "model")
     monkeypatch.setattr(socket, "socket", _no_socket)
     monkeypatch.setattr(socket, "create_connection", _no_socket)
     return tmp_path / "model"
@@ -46,11 +40,6 @@ def folder(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 def _no_socket(*_: Any, **__: Any) -> None:
     raise AssertionError("something asked the network")
-
-
-def edit(file: Path, **changes: Any) -> None:
-    content = json.loads(file.read_text()) if file.exists() else {}
-    file.write_text(json.dumps(content | changes))
 
 
 class Trap:
@@ -64,21 +53,12 @@ def test_a_good_one_loads_without_the_network(folder: Path) -> None:
     assert load_model(str(folder / CONFIG), device="cpu").groups == ("decoder",)
 
 
+Spoil = Callable[[Path], object]
+
+
 def code(folder: Path) -> None:
     edit(folder / CONFIG, auto_map={"AutoModelForCausalLM": "own.Own"})
     (folder / "own.py").write_text("import os; os.abort()")
-
-
-def code_at_depth(folder: Path) -> None:
-    edit(folder / CONFIG, text_config={"inner": [{"auto_map": {"AutoConfig": "evil/code--own.Own"}}]})
-
-
-def code_of_the_tokenizer(folder: Path) -> None:
-    edit(folder / SETTINGS, auto_map={"AutoTokenizer": ["own.Own", None]})
-
-
-def a_kernel(folder: Path) -> None:
-    edit(folder / CONFIG, sub={"_attn_implementation_internal": "evil/kernel"})
 
 
 def a_file_elsewhere(folder: Path) -> None:
@@ -92,11 +72,7 @@ def pickle_only(folder: Path) -> None:
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Trap()))
 
 
-def pickle_as_safetensors(folder: Path) -> None:
-    (folder / WEIGHTS).write_bytes(pickle.dumps(Trap()))
-
-
-def a_link_out(name: str) -> Callable[[Path], None]:
+def a_link_out(name: str) -> Spoil:
     def make(folder: Path) -> None:
         shutil.move(folder / name, folder.parent / name)
         (folder / name).symlink_to(folder.parent / name)
@@ -114,11 +90,7 @@ def a_huge_description(folder: Path) -> None:
         opened.truncate(2**40)
 
 
-def a_deep_description(folder: Path) -> None:
-    (folder / CONFIG).write_text('{"a":' * 5000 + "1" + "}" * 5000)
-
-
-def shards(*names: str) -> Callable[[Path], None]:
+def shards(*names: str) -> Spoil:
     def make(folder: Path) -> None:
         (folder / WEIGHTS).unlink()
         weight_map = {f"t{number}": name for number, name in enumerate(names)}
@@ -127,16 +99,12 @@ def shards(*names: str) -> Callable[[Path], None]:
     return make
 
 
-def header(data: bytes) -> Callable[[Path], None]:
-    return lambda folder: _write(folder / WEIGHTS, data)
+def holding(data: bytes, name: str = WEIGHTS) -> Spoil:
+    return lambda folder: (folder / name).write_bytes(data)
 
 
-def _write(file: Path, data: bytes) -> None:
-    file.write_bytes(data)
-
-
-def described(**changes: Any) -> Callable[[Path], None]:
-    return lambda folder: edit(folder / CONFIG, **changes)
+def described(name: str = CONFIG, **changes: Any) -> Spoil:
+    return lambda folder: edit(folder / name, **changes)
 
 
 def without_tensors(folder: Path) -> None:
@@ -144,25 +112,28 @@ def without_tensors(folder: Path) -> None:
     save_file({name: one.clone() for name, one in found.items() if "layers.1" not in name}, folder / WEIGHTS)
 
 
-CASES: list[tuple[str, Callable[[Path], None], str]] = [
+CASES: list[tuple[str, Spoil, str]] = [
     ("code", code, r"config\.json asks for code of its own \(auto_map\), which is not run; remove the entry"),
-    ("code at depth", code_at_depth, r"code of its own \(auto_map\)"),
-    ("the tokenizer's code", code_of_the_tokenizer, r"tokenizer_config\.json asks for code of its own"),
-    ("a kernel", a_kernel, r"asks for a kernel \(_attn_implementation_internal\)"),
+    ("code at depth", described(text_config={"inner": [{"auto_map": {"AutoConfig": "evil/code--own.Own"}}]}),
+        r"code of its own \(auto_map\)"),
+    ("the tokenizer's code", described(SETTINGS, auto_map={"AutoTokenizer": ["own.Own", None]}),
+        r"tokenizer_config\.json asks for code of its own"),
+    ("a kernel", described(sub={"_attn_implementation_internal": "evil/kernel"}),
+        r"asks for a kernel \(_attn_implementation_internal\)"),
     ("a file elsewhere", a_file_elsewhere, r"names a file outside the folder \(vocab_file\)"),
     ("pickle", pickle_only, r"as pickle only .* choose a revision with model\.safetensors"),
-    ("pickle as safetensors", pickle_as_safetensors, r"header"),
+    ("pickle as safetensors", holding(pickle.dumps(Trap())), r"header"),
     ("a link to a description", a_link_out(CONFIG), r"config\.json is a link out of the folder"),
     ("a link to weights", a_link_out(WEIGHTS), r"model\.safetensors is a link out of the folder"),
     ("a link to a tokenizer", a_link_out(TOKENIZER), r"tokenizer\.json is a link out of the folder"),
     ("a pipe", a_pipe, r"config\.json is no regular file"),
     ("a terabyte", a_huge_description, r"more than 8388608 bytes"),
-    ("deep", a_deep_description, r"RecursionError|nested deeper"),
+    ("deep", holding(b'{"a":' * 5000 + b"1" + b"}" * 5000, CONFIG), r"RecursionError|nested deeper"),
     ("shards outside", shards("../../x.safetensors"), r"does not list the files"),
     ("no shards", shards(), r"does not list the files"),
     ("missing shards", shards("model-00001-of-00002.safetensors"), r"it is missing"),
-    ("a header of an exabyte", header((2**60).to_bytes(8, "little") + b"{}"), r"header of 1,152,921,504,606,846,976"),
-    ("data beyond the file", header((66).to_bytes(8, "little") + json.dumps(
+    ("a header of an exabyte", holding((2**60).to_bytes(8, "little") + b"{}"), r"header of 1,152,921,504,606,846,976"),
+    ("data beyond the file", holding((66).to_bytes(8, "little") + json.dumps(
         {"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 10**15]}}).encode().ljust(66)), r"header is damaged"),
     ("a petabyte", described(vocab_size=2**39, hidden_size=2**11), r"describes .* numbers, the weights are"),
     ("layers", described(num_hidden_layers=10**9), r"num_hidden_layers=1,000,000,000, at most 256 is read"),
@@ -175,13 +146,13 @@ CASES: list[tuple[str, Callable[[Path], None], str]] = [
     ("other sizes", described(hidden_size=48), r"do not fit config\.json"),
     ("a size of 0", described(num_attention_heads=0), r"config\.json"),
     ("lacking tensors", without_tensors, r"the weights lack 9 tensors of LlamaForCausalLM, as "),
-    ("a damaged tokenizer", lambda f: _write(f / TOKENIZER, b"{}"), r"cannot read tokenizer\.json"),
-    ("no tokenizer", lambda f: (f / TOKENIZER).unlink(), r"the folder has no tokenizer"),
+    ("a damaged tokenizer", holding(b"{}", TOKENIZER), r"cannot read tokenizer\.json"),
+    ("no tokenizer", lambda f: (f / TOKENIZER).unlink(), r"the folder has no tokenizer; copy it beside the weights"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("spoil", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_what_is_refused(folder: Path, spoil: Callable[[Path], None], said: str) -> None:
+def test_what_is_refused(folder: Path, spoil: Spoil, said: str) -> None:
     spoil(folder)
     before = time.process_time()
     with pytest.raises(HeadlightError, match=said) as caught:
@@ -248,7 +219,7 @@ def test_links_inside_the_caches_store(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "a b", "../secret", "a/b/c", "-x", "a--b", "x" * 300, "http://a/b", "no-such/model"]
+    "name", ["", "a b", "/no/such", "../secret", "a/b/c", "-x", "a--b", "x" * 300, "http://a/b", "no-such/model"]
 )
 def test_names_that_are_none(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offline.hub().constants, "HF_HUB_CACHE", str(tmp_path))

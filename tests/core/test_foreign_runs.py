@@ -17,9 +17,10 @@ from mha_core.training import saved
 from mha_core.training.events import Event, Start, from_values
 from mha_core.training.saved import folder
 
+from .conftest import Files, Refused, zipped
 from .runs import TINY, trained
-from .strangers import RUN, TOKENIZER, WEIGHTS, Files, Refused, zipped
 
+RUN, TOKENIZER, WEIGHTS = saved.FILES
 TEXT = "the dog chased the cat"
 
 
@@ -195,7 +196,9 @@ def test_foreign_tensors(refused: Refused, classifier_files: Files, change: Any,
 
 
 def test_what_is_no_safetensors_file(refused: Refused, classifier_files: Files) -> None:
-    for data in (b"", b"\xff" * 8, bytes(8), (2**40).to_bytes(8, "little") + b"{}", b"\x80\x04N."):
+    headers = (b"[]", b"{", b"3", b'{"out.bias": 3}', b'{"out.bias": {}}', b"[" * 100_000)
+    with_header = [len(header).to_bytes(8, "little") + header for header in headers]
+    for data in (b"", b"\xff" * 8, bytes(8), (2**40).to_bytes(8, "little") + b"{}", b"\x80\x04N.", *with_header):
         refused(zipped({**classifier_files, WEIGHTS: data}), "does not hold the tensors of this model")
 
 
@@ -212,12 +215,6 @@ def test_names_of_tensors_are_compared_before_one_is_read(
     monkeypatch.setattr("safetensors.torch.load", read.append)
     refused(data, f"does not hold the tensors of this model .*{said}")
     assert not read
-
-
-def test_a_header_that_is_none(refused: Refused, classifier_files: Files) -> None:
-    for header in (b"[]", b"{", b"3", b'{"out.bias": 3}', b'{"out.bias": {}}', b"[" * 100_000):
-        data = len(header).to_bytes(8, "little") + header
-        refused(zipped({**classifier_files, WEIGHTS: data}), "does not hold the tensors of this model")
 
 
 def test_the_weights_of_another_run(refused: Refused, classifier_files: Files, words_files: Files) -> None:

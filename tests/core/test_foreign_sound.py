@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +15,7 @@ from mha_core.pretrained import hearing, memory, offline, preprocessor, sound_fi
 from mha_core.pretrained.foreign_sound import ForeignSound
 
 from . import sounds
+from .tiny_models import edit
 
 SWITCHES = frozenset(("mask", "heads", "temperature", "values"))
 CAN = {
@@ -23,20 +23,6 @@ CAN = {
     "wav2vec2-conformer": SWITCHES | {"positions"},
     "wavlm": frozenset[str](),  # it hands its maps out, and computes them elsewhere
 }
-
-
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A model type -> its tiny model, loaded from a folder."""
-    folders, known = tmp_path_factory.mktemp("hearing"), dict[str, ForeignSound]()
-
-    def load(model_type: str) -> ForeignSound:
-        if model_type not in known:
-            model = load_model(str(sounds.save(model_type, folders / model_type)), device="cpu")
-            known[model_type] = cast(ForeignSound, model)
-        return known[model_type]
-
-    return load
 
 
 def plain(model: ForeignSound, samples: torch.Tensor, **more: Any) -> Any:
@@ -119,21 +105,9 @@ def test_a_whisper_without_a_decoder(tmp_path: Path) -> None:
     assert torch.equal(run.weights, torch.cat(plain(model, samples).attentions)[:, :, :30, :30])
 
 
-def test_every_switch(loaded: Any) -> None:
+def test_more_switches(loaded: Any) -> None:
     model, sound = loaded("wav2vec2"), sounds.file()
     before = model.run(sound)
-
-    def changed(**switches: Any) -> Any:
-        run = model.run(sound, **switches)
-        assert not torch.equal(run.hidden[-1], before.hidden[-1])
-        return run
-
-    assert not changed(mask="window:3").weights[..., 0, 3:].any()
-    assert torch.equal(changed(heads_off=[(1, 2)]).weights[0], before.weights[0])
-    hot = changed(temperature=3.0).weights[0]
-    wanted = before.weights[0].double() ** (1 / 3)
-    torch.testing.assert_close(hot, (wanted / wanted.sum(dim=-1, keepdim=True)).float())
-    assert torch.equal(changed(values_off=[5]).weights[0], before.weights[0])
     assert model.ablate_each_head(sound).shape == (2, 4, 32)
     cross = loaded("whisper").of("cross")
     assert not cross.run(sound, values_off=[3], target=[7]).weights.equal(cross.run(sound, target=[7]).weights)
@@ -248,11 +222,6 @@ def test_the_shortest_and_the_longest_sound(loaded: Any) -> None:
         loaded("whisper").run(torch.zeros(16_001))
 
 
-def edited(folder: Path, name: str = preprocessor.FILE, **changes: Any) -> None:
-    file = folder / name
-    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
-
-
 @pytest.mark.parametrize(
     ("model_type", "changes", "said"),
     [
@@ -274,7 +243,7 @@ def edited(folder: Path, name: str = preprocessor.FILE, **changes: Any) -> None:
     ids=str,
 )
 def test_folders_that_are_refused(tmp_path: Path, model_type: str, changes: dict[str, Any], said: str) -> None:
-    edited(sounds.save(model_type, tmp_path / "m"), **changes)
+    edit(sounds.save(model_type, tmp_path / "m") / preprocessor.FILE, **changes)
     with pytest.raises(HeadlightError, match=said) as caught:
         load_model(str(tmp_path / "m"), device="cpu")
     assert "\n" not in str(caught.value)
@@ -282,13 +251,13 @@ def test_folders_that_are_refused(tmp_path: Path, model_type: str, changes: dict
 
 @pytest.mark.parametrize("strides", [[1, 1, 1, 1, 1, 1, 0], [5, 2, 2, 2, 2, 2, 10**6], [-5, 2, 2, 2, 2, 2, 2]], ids=str)
 def test_convolutions_that_make_no_token(tmp_path: Path, strides: list[int]) -> None:
-    edited(sounds.save("wav2vec2", tmp_path / "m"), "config.json", conv_stride=strides)
+    edit(sounds.save("wav2vec2", tmp_path / "m") / "config.json", conv_stride=strides)
     with pytest.raises(WeightsFileError, match="conv_kernel, conv_stride make no token of a second"):
         load_model(str(tmp_path / "m"), device="cpu")
 
 
 def test_more_tokens_than_are_read(tmp_path: Path) -> None:
-    edited(sounds.save("wav2vec2", tmp_path / "m"), "config.json", conv_stride=[5, 2, 2, 1, 1, 1, 1])
+    edit(sounds.save("wav2vec2", tmp_path / "m") / "config.json", conv_stride=[5, 2, 2, 1, 1, 1, 1])
     model = cast(ForeignSound, load_model(str(tmp_path / "m"), device="cpu"))
     assert model.run(torch.zeros(4000)).tokens[1] == "0.001 s"
     with pytest.raises(SizeError, match=r"of 2\.00 s is longer than the 1\.88 s that are read; cut it"):

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from mha_core import Model, load_model
+from mha_core import Model
 from mha_core.errors import Unsupported
 from mha_core.measure import rounding
 from mha_core.measure.value_norms import handed_lengths, handed_over
 from mha_core.pretrained.foreign import ForeignModel
-
-from . import tiny_models
-from .test_seam import model_of
 
 pytestmark = pytest.mark.numeric
 
@@ -29,10 +25,6 @@ OUTPUTS = {  # of the second layer, as each file names them; albert has one for 
     "albert": "albert.encoder.albert_layer_groups.0.albert_layers.0.attention.dense",
     "t5": "encoder.block.1.layer.0.SelfAttention.o",
 }
-
-
-def loaded(model_type: str, folder: Path) -> Model:
-    return load_model(str(tiny_models.save(model_of(model_type), folder, ends=model_type == "t5")), device="cpu")
 
 
 def added(model: Model, name: str, **switches: Any) -> tuple[Any, Tensor]:
@@ -54,8 +46,8 @@ def bound_of(values: Tensor) -> float:
 
 
 @pytest.mark.parametrize("model_type", OUTPUTS)
-def test_weights_times_what_is_handed_over_is_what_the_attention_adds(model_type: str, tmp_path: Path) -> None:
-    model = loaded(model_type, tmp_path)
+def test_weights_times_what_is_handed_over_is_what_the_attention_adds(loaded: Any, model_type: str) -> None:
+    model = loaded(model_type)
     run, sums = added(model, OUTPUTS[model_type])
     values = handed_over(model, run, 1)
     h, n, c = model.sizes.n_heads, len(run.tokens), model.sizes.d_model
@@ -67,25 +59,25 @@ def test_weights_times_what_is_handed_over_is_what_the_attention_adds(model_type
     torch.testing.assert_close(lengths[1], values.square().sum(dim=-1).sqrt(), atol=bound, rtol=0)
 
 
-def test_a_head_that_is_off_hands_nothing_over(tmp_path: Path) -> None:
-    model = loaded("llama", tmp_path)
+def test_a_head_that_is_off_hands_nothing_over(loaded: Any) -> None:
+    model = loaded("llama")
     run, sums = added(model, OUTPUTS["llama"], heads_off=[(1, 0)])
     values = handed_over(model, run, 1)
     others = torch.einsum("hij,hjc->ic", run.weights[1, 1:], values[1:])
     torch.testing.assert_close(others, sums, atol=bound_of(values), rtol=0)
 
 
-def test_of_two_texts_and_of_another_text(tmp_path: Path) -> None:
-    model = loaded("t5", tmp_path).of("cross")
+def test_of_two_texts_and_of_another_text(loaded: Any) -> None:
+    model = loaded("t5").of("cross")
     assert isinstance(model, ForeignModel)
     run = model.run(TEXT, target="a cat")
     assert handed_lengths(model, run).shape == run.weights.shape[:2] + run.weights.shape[3:], "one for each column"
-    short, long = loaded("bert", tmp_path / "bert").run_batch(["a cat", TEXT])
+    short, long = loaded("bert").run_batch(["a cat", TEXT])
     assert (short.values[0].shape[1], long.values[0].shape[1]) == (2, 8), "padding is cut off"
 
 
-def test_where_it_is_not_known(tmp_path: Path) -> None:
-    model = loaded("falcon", tmp_path)
+def test_where_it_is_not_known(loaded: Any) -> None:
+    model = loaded("falcon")
     assert "outside the place" in model.reasons["lengths"]
     with pytest.raises(Unsupported, match="only its maps are known"):
         handed_over(model, model.run(TEXT), 0)

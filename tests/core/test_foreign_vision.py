@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +16,7 @@ from mha_core.pretrained import memory, offline, picture_file, preprocessor, sig
 from mha_core.pretrained.foreign_vision import ForeignVision
 
 from . import pictures
+from .tiny_models import edit
 
 OWN = {
     "deit": ["[CLS]", "[DIST]"],
@@ -31,20 +31,6 @@ CAN = {
     "data2vec-vision": frozenset[str](),  # it hands its maps out, and computes them elsewhere
 }
 PATCHES = list(token_names(32, 8, 0))[1:]
-
-
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A model type -> its tiny model, loaded from a folder."""
-    folders, known = tmp_path_factory.mktemp("seeing"), dict[str, ForeignVision]()
-
-    def load(model_type: str) -> ForeignVision:
-        if model_type not in known:
-            model = load_model(str(pictures.save(model_type, folders / model_type)), device="cpu")
-            known[model_type] = cast(ForeignVision, model)
-        return known[model_type]
-
-    return load
 
 
 def plain(model: ForeignVision, image: Any) -> Any:
@@ -78,23 +64,9 @@ def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
     assert run.ends == (len(own), 0)
 
 
-def test_every_switch(loaded: Any) -> None:
+def test_more_switches(loaded: Any) -> None:
     model, picture = loaded("dinov2_with_registers"), pictures.file()
     before = model.run(picture)
-
-    def changed(**switches: Any) -> Any:
-        run = model.run(picture, **switches)
-        assert not torch.equal(run.logits, before.logits)
-        return run
-
-    assert not changed(mask="window:3").weights[..., 0, 3:].any()
-    assert torch.equal(changed(heads_off=[(1, 2)]).weights[0], before.weights[0])
-    hot = changed(temperature=3.0).weights[0]
-    wanted = before.weights[0].double() ** (1 / 3)
-    torch.testing.assert_close(hot, (wanted / wanted.sum(dim=-1, keepdim=True)).float())
-    assert torch.equal(changed(values_off=[5]).weights[0], before.weights[0])
-    off = loaded("clip_vision_model").run(picture, position="none")
-    assert not torch.equal(off.weights, loaded("clip_vision_model").run(picture).weights)
     call, rows, columns = model.call_of_layer(picture, 1, ["q", "scores"])
     assert rows == columns == before.tokens
     assert torch.equal(call.weights[0], before.weights[1])
@@ -180,11 +152,6 @@ def test_pictures_that_are_refused(loaded: Any, picture: Any, said: str) -> None
     assert "\n" not in str(caught.value)
 
 
-def edited(folder: Path, name: str = preprocessor.FILE, **changes: Any) -> None:
-    file = folder / name
-    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -205,7 +172,7 @@ def edited(folder: Path, name: str = preprocessor.FILE, **changes: Any) -> None:
     ids=str,
 )
 def test_folders_that_are_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
-    edited(pictures.save("vit", tmp_path / "m"), **changes)
+    edit(pictures.save("vit", tmp_path / "m") / preprocessor.FILE, **changes)
     with pytest.raises(HeadlightError, match=said) as caught:
         load_model(str(tmp_path / "m"), device="cpu")
     assert "\n" not in str(caught.value)
@@ -213,18 +180,18 @@ def test_folders_that_are_refused(tmp_path: Path, changes: dict[str, Any], said:
 
 def test_more_folders_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = pictures.save("vit", tmp_path / "m")
-    edited(folder, "config.json", model_type="vivit", architectures=["VivitModel"])
+    edit(folder / "config.json", model_type="vivit", architectures=["VivitModel"])
     with pytest.raises(Unsupported, match="vivit reads pixel_values, not a text; of those that read pictures these"):
         load_model(str(folder), device="cpu")
-    edited(folder, "config.json", model_type="vit", architectures=["ViTForImageClassification"], patch_size=[8, 4])
+    edit(folder / "config.json", model_type="vit", architectures=["ViTForImageClassification"], patch_size=[8, 4])
     with pytest.raises(HeadlightError, match=r"its patches are no squares \(patch_size=\[8, 4\]\)"):
         load_model(str(folder), device="cpu")
-    edited(folder, "config.json", patch_size=1)
-    edited(folder, size={"height": 64, "width": 64})
+    edit(folder / "config.json", patch_size=1)
+    edit(folder / preprocessor.FILE, size={"height": 64, "width": 64})
     with pytest.raises(Unsupported, match="cuts pictures into 64 × 64 patches; at most 1400"):
         load_model(str(folder), device="cpu")
-    edited(folder, "config.json", patch_size=8)
-    edited(folder, size={"height": 32, "width": 32})
+    edit(folder / "config.json", patch_size=8)
+    edit(folder / preprocessor.FILE, size={"height": 32, "width": 32})
     model = load_model(str(folder), device="cpu")
     monkeypatch.setattr(memory, "available", lambda: 1000)
     with pytest.raises(DeviceError, match=r"17 tokens of .* needs 0 MB of memory"):

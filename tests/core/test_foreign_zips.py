@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from mha_core.errors import WeightsFileError
 from mha_core.training import saved
 
+from .conftest import Files, Refused, zipped
 from .runs import TINY, trained
-from .strangers import RUN, WEIGHTS, Files, Refused, zipped
+
+RUN, _, WEIGHTS = saved.FILES
 
 
 @pytest.fixture

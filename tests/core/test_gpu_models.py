@@ -21,14 +21,14 @@ from mha_core.models.generation import Generation
 from mha_core.models.layer_pass import LayerPass
 from mha_core.models.translator import Translator
 from mha_core.models.vision import PictureModel
-from mha_core.pretrained.foreign import ForeignModel
 from mha_core.pretrained.foreign_vision import ForeignVision
 from mha_core.training.tasks.shapes import read
+from tests.hub_cache import put
 
-from . import pictures, tiny_models
+from . import pictures
 from .conftest import TIRED
 from .runs import TINY_DATES, TINY_SHAPES, task, trained
-from .test_seam import model_of
+from .test_foreign import plain
 from .test_watch import Block
 
 pytestmark = pytest.mark.gpu
@@ -62,23 +62,12 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Load:
 
     def load(model_type: str) -> tuple[Model, Model]:
         if model_type not in known:
-            folder = folders / model_type
-            if model_type in pictures.HEADS:
-                pictures.save(model_type, folder)
-            else:
-                tiny_models.save(model_of(model_type), folder, ends=model_type in ENDS)
+            folder = put(model_type, folders / model_type)
             on_gpu, on_cpu = (load_model(str(folder), device=where) for where in ("cuda", "cpu"))
             known[model_type] = on_gpu, on_cpu
         return known[model_type]
 
     return load
-
-
-def plain(model: Model, **given: Any) -> Any:
-    """What the library itself makes of it, on the same device."""
-    assert isinstance(model, ForeignModel)
-    with torch.no_grad():
-        return model.wrapped.module(**given, output_attentions=True, output_hidden_states=True)
 
 
 def near(run: Run, expected: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -145,10 +146,4 @@ def test_frames_of_what_has_maps_alone(tiny: Model) -> None:
     assert list(across.measures()) == ["entropy"]
     assert set(across.measures().attrs["missing"]) == {*KINDS, "distance", "value"}
     with pytest.raises(Unsupported, match="only its maps are known"):
-        handed_lengths(RecordedLike(), across)  # type: ignore[arg-type]
-
-
-class RecordedLike:
-    """A model without layers of ours."""
-
-    name = "recorded"
+        handed_lengths(SimpleNamespace(name="recorded"), across)  # type: ignore[arg-type]

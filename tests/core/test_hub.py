@@ -17,16 +17,14 @@ import pytest
 from mha_core import load_model
 from mha_core.errors import HeadlightError, Unsupported, WeightsFileError
 from mha_core.pretrained import hub, hub_child, offline
-
-from . import tiny_models
-from .test_seam import model_of
+from tests.hub_cache import put
 
 COMMIT = "a" * 40
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tiny_models.save(model_of("gpt2"), tmp_path_factory.mktemp("hub") / "model")
+    place = put("gpt2", tmp_path_factory.mktemp("hub") / "model")
     (place / "pytorch_model.bin").write_bytes(b"not to be brought")
     (place / "modeling_own.py").write_text("raise SystemExit")
     return place

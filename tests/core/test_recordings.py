@@ -20,9 +20,8 @@ from safetensors.torch import save
 
 from mha_core.errors import HeadlightError, SizeError, WeightsFileError
 from mha_core.pretrained import recording_file
-from mha_core.pretrained.recording_bounds import FORMAT, KEY
 from mha_core.pretrained.recording_file import of_bytes, read
-from mha_core.pretrained.recordings import Group, Recording
+from mha_core.pretrained.recordings import FORMAT, KEY, Group, Recording
 
 ROWS, COLUMNS = ["the", '"a"\n</script>', "😀"], ["le", "la"]
 

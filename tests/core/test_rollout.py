@@ -11,8 +11,7 @@ from torch import Tensor
 
 from mha_core import Model, masks
 from mha_core.errors import SizeError
-from mha_core.measure.flow import flow
-from mha_core.measure.rollout import rollout, with_residual
+from mha_core.measure.rollout import flow, rollout, with_residual
 from mha_core.measure.value_norms import norm_shares, transformed_values
 from mha_core.models.decoder import Decoder, DecoderConfig
 from mha_core.models.stack import Stack

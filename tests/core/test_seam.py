@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import pytest
@@ -13,9 +12,10 @@ import torch
 from torch import Tensor
 
 from mha_core.errors import Unsupported
-from mha_core.pretrained import offline, seam
+from mha_core.pretrained import seam
 
 from . import tiny_models
+from .tiny_models import model_of
 
 WRITERS = [
     "gpt2", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text", "phi", "gpt_neox", "olmo2", "mixtral",
@@ -24,16 +24,6 @@ WRITERS = [
 READERS = ["bert", "roberta", "distilbert", "albert", "electra", "modernbert", "vit", "dinov2"]
 ANSWERERS = ["t5", "bart", "marian", "whisper"]
 SINKS = {"gpt_oss"}
-
-
-@cache
-def model_of(model_type: str) -> Any:
-    """A tiny model of that type, with the head that a description asks for first."""
-    library = offline.transformers()
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-
-    name = tiny_models.classes(model_type)[0]
-    return tiny_models.build(getattr(library, name), CONFIG_MAPPING[model_type])
 
 
 def run(model: Any, request: seam.Request | None = None, **more: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from mha_core import Model, Run, load_model, masks
+from mha_core import Model, Run, masks
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.models.changes import Changes
 from mha_core.positions import Rotary
@@ -48,7 +48,7 @@ def contents(page: str) -> tuple[dict[str, Any], np.ndarray[Any, Any], dict[str,
 
 @pytest.fixture(scope="module")
 def run(minilm: Model) -> Run:
-    return minilm.run("The animal didn't cross the street because it was too tired")
+    return minilm.run(TIRED)
 
 
 def test_the_file_holds_the_runs_numbers(run: Run) -> None:
@@ -69,11 +69,6 @@ def is_small(run: Run, **place: Any) -> bool:
 def test_a_file_stays_small(minilm: Model, words: int) -> None:
     assert is_small(minilm.run(" ".join(["cat"] * words)))
     assert is_small(minilm.run(" ".join((TIRED.split() * 50)[: min(words, 400)]), mask="causal"), layer=5, head=11)
-
-
-@pytest.fixture(scope="module")
-def writer() -> Model:
-    return load_model("smollm2", device="cpu")
 
 
 def test_a_file_of_any_model_stays_small(writer: Model) -> None:

@@ -15,10 +15,10 @@ from mha_core.errors import HeadlightError, TooLong
 from mha_core.measure.measures import largest_difference
 from mha_core.models.decoder import LAYER_NAMES
 from mha_core.pretrained import byte_level, llama_file, offline, smollm2
+from mha_core.pretrained.byte_level import Tokens
 from mha_core.pretrained.check import examine
 from mha_core.pretrained.families import Family
 from mha_core.pretrained.foreign import ForeignModel
-from mha_core.pretrained.foreign_tokens import Tokens
 from mha_core.pretrained.gguf import GGUF
 from mha_core.pretrained.wrapped import Wrapped
 
@@ -31,9 +31,9 @@ COPYING = [(18, 6), (17, 3), (17, 4), (17, 5), (18, 7), (20, 6), (23, 2)]  # the
 OTHERS = [(18, 0), (17, 0), (17, 1), (17, 2)]  # of the same layers
 
 
-@pytest.fixture(scope="module")
-def model() -> Model:
-    return load_model("smollm2", device="cpu")
+@pytest.fixture
+def model(writer: Model) -> Model:
+    return writer
 
 
 def chance(model: Model, text: str, word: str, **switches: Any) -> float:

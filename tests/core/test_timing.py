@@ -1,4 +1,4 @@
-"""Times of calls and their memory; no test asserts a speed."""
+"""Times of calls and their memory, and the figures of the benchmark; no test asserts a speed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import time
 import pytest
 import torch
 
-from mha_core import IMPLEMENTATIONS, clock
-from mha_core.errors import SizeError
-from mha_core.measure import timing
+from mha_core import IMPLEMENTATIONS, Model, clock
+from mha_core.errors import SizeError, Unsupported
+from mha_core.measure import benchmark, timing
 from mha_core.measure.agreement import BIASES
 
 
@@ -56,8 +56,9 @@ def test_spread() -> None:
     assert clock.spread([2.0]) == clock.Spread(2.0, 2.0, 2.0, 1)
 
 
-def test_the_race_is_run_with_the_same_weights() -> None:
-    theirs, ours = timing.same_weights(24, 3)
+@pytest.mark.parametrize("biases", BIASES)
+def test_the_race_is_run_with_the_same_weights_and_the_biases_that_are_chosen(biases: str) -> None:
+    theirs, ours = timing.same_weights(24, 3, biases=biases)
     x = torch.randn(2, 5, 24)
     expected, expected_maps = theirs(x, x, x, average_attn_weights=False)
     assert ours.keys() == IMPLEMENTATIONS.keys()
@@ -69,15 +70,6 @@ def test_the_race_is_run_with_the_same_weights() -> None:
     assert list(timing.same_weights(24, 3, names=["sdpa"])[1]) == ["sdpa"]
     with pytest.raises(SizeError, match="d_model=50"):
         timing.same_weights(50, 6)
-
-
-@pytest.mark.parametrize("biases", BIASES)
-def test_the_race_is_of_layers_with_the_biases_that_are_chosen(biases: str) -> None:
-    theirs, ours = timing.same_weights(24, 3, biases=biases)
-    x = torch.randn(2, 5, 24)
-    expected, _ = theirs(x, x, x)
-    for layer in ours.values():
-        torch.testing.assert_close(layer(x)[0], expected)
     efficient = ours["efficient"].save().items()
     assert [name[0] for name, one in efficient if name.endswith("_bias") and one is not None] == list(BIASES[biases])
 
@@ -144,3 +136,23 @@ def test_without_maps_less_is_held_than_the_maps_take(maps: bool, capfd: pytest.
 
 def test_the_machine_is_named() -> None:
     assert f"torch {torch.__version__}, {torch.get_num_threads()} threads" in clock.machine()
+
+
+def test_every_figure_has_its_candidates(tiny: Model) -> None:
+    both = {f"{name}, {kind}" for name in IMPLEMENTATIONS for kind in ("maps", "no maps")}
+    assert benchmark.forward(5, 1, d_model=12, n_heads=3).keys() == both | {"torch"}
+    assert benchmark.training(1, b=2, n=5, d_model=12, n_heads=3).keys() == both | {"torch"}
+    rows = {f"{name}, {rows}" for name in benchmark.CLASSIFIERS for rows in ("one row", "all rows")}
+    assert benchmark.classifying(1, b=2, n=5, d_model=16).keys() == rows
+    peaks = benchmark.memory(b=2, n=5, d_model=12, n_heads=3)
+    assert peaks.keys() == both | {"torch"}
+    assert all(peak is not None and peak > 0 for peak in peaks.values())
+    assert benchmark.tracing(5, 1, d_model=12, n_heads=3).keys() == {"on", "off", "no-ops"}
+    assert benchmark.maps_of_minilm(tiny, 5, 1).keys() == {"headlight", "transformers"}
+    with pytest.raises(Unsupported, match="not read from a folder"):
+        benchmark.maps_of_minilm(Model("x", tiny.tokenizer, tiny.encoder, origin="random"), 5, 1)
+
+
+def test_the_texts_have_the_length_they_say(minilm: Model) -> None:
+    for tokens in (2, 16, 512):
+        assert len(minilm.tokenize(benchmark.text_of(tokens))[0]) == tokens

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -169,36 +170,29 @@ def test_a_folder_that_cannot_be_made(folder: Path) -> None:
     assert make.equal(kept(make))
 
 
+def refuse(*args: object, **options: object) -> None:
+    raise OSError(30, "Read-only file system")
+
+
+def full(number: int, mode: str) -> object:
+    os.close(number)
+    return Path("/dev/full").open(mode, buffering=0)
+
+
+DISKS: dict[str, tuple[str, Any]] = {
+    "read-only": ("tempfile.mkstemp", refuse),
+    "without room": ("shutil.disk_usage", lambda path, usage=shutil.disk_usage: usage(path)._replace(free=DATA)),
+    "that fills up on the way": ("os.fdopen", full),
+}
+
+
 @pytest.mark.faults
-def test_a_read_only_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: object, **options: object) -> None:
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
-    make = Maker()
-    assert make.equal(kept(make))
-    assert list(folder.iterdir()) == []
-
-
-@pytest.mark.faults
-def test_a_disk_without_room_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = shutil.disk_usage
-    monkeypatch.setattr("shutil.disk_usage", lambda path: usage(path)._replace(free=DATA))
+@pytest.mark.parametrize("kind", DISKS)
+def test_a_disk_that_takes_nothing_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(*DISKS[kind])
     make = Maker()
     assert make.equal(kept(make))
     assert make.asked == 1
-    assert list(folder.iterdir()) == []
-
-
-@pytest.mark.faults
-def test_a_disk_that_fills_up_on_the_way(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(number: int, mode: str) -> object:
-        os.close(number)
-        return Path("/dev/full").open(mode, buffering=0)
-
-    monkeypatch.setattr("os.fdopen", full)
-    make = Maker()
-    assert make.equal(kept(make))
     assert list(folder.iterdir()) == []
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import Model, Run, load_model
+from mha_core import Model, Run
 from mha_core.measure.rollout import rollout
 from mha_core.measure.value_norms import norm_shares, transformed_values
 
@@ -17,11 +17,6 @@ DOC = Path(__file__).parents[2] / "docs" / "what-attention-does-not-tell.md"
 TEXT = DOC.read_text("utf-8")
 ROWS = re.findall(r"^\| (.+?) \| (\w+), (\w) \| (.+?) \| ([\d.]+) \| (.+?) \|$", TEXT, re.MULTILINE)
 SENTENCES = dict(re.findall(r"\b([SMF])(?: is)? “([^”]+)”", " ".join(TEXT.split())))
-
-
-@pytest.fixture(scope="module")
-def smollm2() -> Model:
-    return load_model("smollm2")
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +70,11 @@ def test_the_value_of_the_first_token_is_short(minilm: Model, tired: Run) -> Non
     ("sentence", "layer", "head", "looked_at", "answer"),
     [("F", 23, 4, "France", " Paris"), ("M", 23, 0, "Mary", " Mary"), ("M", 24, 4, "Mary", " Mary")],
 )
-def test_heads_of_a_decoder(smollm2: Model, sentence: str, layer: int, head: int, looked_at: str, answer: str) -> None:
+def test_heads_of_a_decoder(writer: Model, sentence: str, layer: int, head: int, looked_at: str, answer: str) -> None:
     text = SENTENCES[sentence]
-    run, without = (smollm2.run(text, heads_off=off) for off in ((), [(layer, head)]))
+    run, without = (writer.run(text, heads_off=off) for off in ((), [(layer, head)]))
     key = next(at for at, token in enumerate(run.tokens) if looked_at in token)
-    word = smollm2.tokenizer.encode(text + answer).ids[-1]
+    word = writer.tokenizer.encode(text + answer).ids[-1]
     before, after = (float(one.logits.softmax(-1)[0, word]) for one in (run, without) if one.logits is not None)
     outcome = f"“{answer}” {before:.2f} → {after:.2f}"
     assert (f"{run.weights[layer, head, -1, key]:.2f}", outcome) == row(f"L{layer} H{head}")
@@ -92,7 +87,7 @@ def said(sentence: str) -> tuple[str, ...]:
     return found if isinstance(found, tuple) else (found,)
 
 
-def test_rollout_and_value_norms(minilm: Model, smollm2: Model, tired: Run) -> None:
+def test_rollout_and_value_norms(minilm: Model, writer: Model, tired: Run) -> None:
     by_weight = rollout(tired.weights)[-1]
     shares = [
         norm_shares(tired.weights[layer], transformed_values(minilm.encoder.block(layer), tired.hidden[layer]))
@@ -104,5 +99,5 @@ def test_rollout_and_value_norms(minilm: Model, smollm2: Model, tired: Run) -> N
     assert tuple(numbers) == said("# comes from [CLS] by rollout and # from *animal*; by value norms # and #.")
     apart = (by_weight[:, None] - by_weight).abs().sum(dim=-1).max() / 2
     assert (f"{apart:.2f}",) == said("no two rows of MiniLM's differ by more than #")
-    deep = rollout(smollm2.run(SENTENCES["S"]).weights)[-1]
+    deep = rollout(writer.run(SENTENCES["S"]).weights)[-1]
     assert (f"{deep[:, 0].min():.2f}",) == said("# of every row comes from it")

@@ -11,7 +11,7 @@ from mha_core import Model, load_model
 from mha_core.errors import SizeError, Unsupported
 from mha_core.measure.reading import merged, renormalised
 from mha_core.models.words import Word, in_common, of_offsets, words_of
-from mha_core.pretrained.foreign_tokens import Tokens
+from mha_core.pretrained.byte_level import Tokens
 
 SCRIPTS = {  # with spaces at all ends, signs, marks, and characters of four bytes
     "Latin": "  The animal didn’t cross: unbelievably naïve, étude… e\u0301tude ",

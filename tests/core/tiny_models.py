@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import importlib.util
+import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,71 +26,41 @@ TABLES = (
     "MODEL_FOR_MASKED_LM_MAPPING_NAMES", "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_MAPPING_NAMES",
 )  # fmt: skip
 
-_SIZES: tuple[tuple[int, str], ...] = (
-    (
-        WIDTH,
-        "hidden_size d_model n_embd dim embed_dim emb_dim hidden_dim model_dim embedding_size word_embed_proj_dim "
-        "decoder_hidden_size encoder_hidden_size d_embed backbone_hidden_size lru_width embedding_dim width "
-        "ngram_hidden_size projection_dim codebook_dim",
-    ),
-    (
-        HEADS,
-        "num_attention_heads n_head n_heads num_heads encoder_attention_heads decoder_attention_heads attention_heads "
-        "encoder_num_attention_heads decoder_num_attention_heads num_decoder_attention_heads "
-        "num_encoder_attention_heads n_encoder_heads mtp_num_attention_heads swa_num_attention_heads",
-    ),
-    (
-        KV_HEADS,
-        "num_key_value_heads num_kv_heads n_head_kv decoder_num_key_value_heads encoder_num_key_value_heads "
-        "attention_kv_heads swa_num_key_value_heads",
-    ),
-    (
-        2,
-        "num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers num_encoder_layers "
-        "num_decoder_layers depth encoder_num_hidden_layers decoder_num_hidden_layers num_experts_per_tok "
-        "num_experts_per_token moe_topk top_k moe_top_k moe_k top_k_experts moe_num_active_primary_experts "
-        "num_global_layers num_block_records",
-    ),
-    (
-        48,
-        "intermediate_size d_ff ffn_dim n_inner encoder_ffn_dim decoder_ffn_dim moe_intermediate_size d_inner "
-        "ffn_hidden_size shared_expert_intermediate_size expert_ffn_hidden_size dense_intermediate_size "
-        "shared_intermediate_size encoder_intermediate_size decoder_intermediate_size "
-        "moe_shared_expert_intermediate_size "
-        "hidden_size_per_layer_input intermediate_size_mlp",
-    ),
-    (
-        HEAD,
-        "head_dim d_kv attention_head_dim v_head_dim qk_nope_head_dim d_head attention_head_size kv_channels "
-        "global_head_dim attention_key_dim swa_head_dim swa_v_head_dim index_head_dim encoder_head_dim head_size",
-    ),
-    (
-        4,
-        "qk_rope_head_dim num_experts num_local_experts n_routed_experts moe_num_experts num_routed_experts n_experts "
-        "rotary_dim mamba_n_heads mamba_d_state index_n_heads num_single_attention_heads",
-    ),
-    (16, "kv_lora_rank q_lora_rank mamba_d_head"),
-    (
-        1,
-        "n_group topk_group n_shared_experts num_nextn_predict_layers first_k_dense_replace moe_layer_start_index "
-        "num_shared_experts expert_layer_offset",
-    ),
-    (
-        VOCABULARY,
-        "vocab_size n_vocab decoder_vocab_size encoder_vocab_size src_vocab_size tgt_vocab_size "
-        "vocab_size_per_layer_input text_vocab_size",
-    ),
-    (
-        LONGEST,
-        "max_position_embeddings n_positions max_target_positions max_source_positions max_seq_len n_ctx "
-        "max_sequence_length max_text_positions max_2d_position_embeddings",
-    ),
-    (WINDOW, "sliding_window window_size local_attention attention_chunk_size sliding_window_size index_topk"),
-    (24, "relative_attention_max_distance"),
-    (32, "image_size"),
-    (8, "patch_size relative_attention_num_buckets"),
-)
-SIZES = {name: size for size, names in _SIZES for name in names.split()}
+_NAMES = {
+    WIDTH: "hidden_size d_model n_embd dim embed_dim emb_dim hidden_dim model_dim embedding_size word_embed_proj_dim "
+    "decoder_hidden_size encoder_hidden_size d_embed backbone_hidden_size lru_width embedding_dim width "
+    "ngram_hidden_size projection_dim codebook_dim image_size",
+    HEADS: "num_attention_heads n_head n_heads num_heads encoder_attention_heads decoder_attention_heads "
+    "attention_heads encoder_num_attention_heads decoder_num_attention_heads num_decoder_attention_heads "
+    "num_encoder_attention_heads n_encoder_heads mtp_num_attention_heads swa_num_attention_heads "
+    # and of what else there are as many
+    "qk_rope_head_dim num_experts num_local_experts n_routed_experts moe_num_experts num_routed_experts n_experts "
+    "rotary_dim mamba_n_heads mamba_d_state index_n_heads num_single_attention_heads",
+    KV_HEADS: "num_key_value_heads num_kv_heads n_head_kv decoder_num_key_value_heads encoder_num_key_value_heads "
+    "attention_kv_heads swa_num_key_value_heads "
+    # and layers, and experts that are chosen
+    "num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers num_encoder_layers "
+    "num_decoder_layers depth encoder_num_hidden_layers decoder_num_hidden_layers num_experts_per_tok "
+    "num_experts_per_token moe_topk top_k moe_top_k moe_k top_k_experts moe_num_active_primary_experts "
+    "num_global_layers num_block_records",
+    48: "intermediate_size d_ff ffn_dim n_inner encoder_ffn_dim decoder_ffn_dim moe_intermediate_size d_inner "
+    "ffn_hidden_size shared_expert_intermediate_size expert_ffn_hidden_size dense_intermediate_size "
+    "shared_intermediate_size encoder_intermediate_size decoder_intermediate_size "
+    "moe_shared_expert_intermediate_size hidden_size_per_layer_input intermediate_size_mlp",
+    HEAD: "head_dim d_kv attention_head_dim v_head_dim qk_nope_head_dim d_head attention_head_size kv_channels "
+    "global_head_dim attention_key_dim swa_head_dim swa_v_head_dim index_head_dim encoder_head_dim head_size "
+    "patch_size relative_attention_num_buckets",
+    1: "n_group topk_group n_shared_experts num_nextn_predict_layers first_k_dense_replace moe_layer_start_index "
+    "num_shared_experts expert_layer_offset",
+    VOCABULARY: "vocab_size n_vocab decoder_vocab_size encoder_vocab_size src_vocab_size tgt_vocab_size "
+    "vocab_size_per_layer_input text_vocab_size",
+    LONGEST: "max_position_embeddings n_positions max_target_positions max_source_positions max_seq_len n_ctx "
+    "max_sequence_length max_text_positions max_2d_position_embeddings",
+    WINDOW: "sliding_window window_size local_attention attention_chunk_size sliding_window_size index_topk "
+    "kv_lora_rank q_lora_rank mamba_d_head",
+    24: "relative_attention_max_distance",
+}
+SIZES = {name: size for size, names in _NAMES.items() for name in names.split()}
 # sizes that a description may leave to others, and does not here
 UNSAID = {
     "num_key_value_heads",
@@ -202,6 +174,16 @@ def build(kind: Any, config_class: Any, seed: int = 0, **more: Any) -> Any:
     return model
 
 
+@cache
+def model_of(model_type: str) -> Any:
+    """A tiny model of that type, with the head that a description asks for first."""
+    library = offline.transformers()
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    name = classes(model_type)[0]
+    return build(getattr(library, name), CONFIG_MAPPING[model_type])
+
+
 WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "a", "cat", "sat", "on", "mat")
 SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")  # in the order of the ids that a description gets
 
@@ -218,6 +200,12 @@ def save(model: Any, folder: Path, *, ends: bool = False) -> Path:
         tokenizer.post_processor = processors.TemplateProcessing(single="$A [SEP]", special_tokens=[("[SEP]", 2)])
     tokenizer.save(str(folder / "tokenizer.json"))
     return folder
+
+
+def edit(file: Path, **changes: Any) -> None:
+    """Says something else in a description of a folder."""
+    content = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps(content | changes))
 
 
 def inputs(

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.measure.channels import channels
-from mha_core.measure.flow import flow
-from mha_core.measure.rollout import with_residual
+from mha_core.measure.rollout import flow, with_residual
 from mha_core.measure.value_norms import norm_shares, transformed_values
 from pages.explore import layer_flow
 from pages.kit.picture import pictures
