@@ -3,8 +3,7 @@
 import torch
 
 from mha_core import IMPLEMENTATIONS
-from mha_core.models.classifier import Classifier
-from mha_core.training.initial_weights import classifier_sizes
+from mha_core.training.initial_weights import stack_of
 from mha_core.training.recipe import defaults
 
 CLASSES = 5  # of the long post's news
@@ -28,9 +27,8 @@ def counted() -> dict[str, int]:
 
 def classifier(vocabulary: int) -> tuple[int, int]:
     """Parameters of the long post's classifier with so many tokens: all, and those of its embedding."""
-    sizes = classifier_sizes(defaults("news"), vocabulary, CLASSES)
     with torch.device("meta"):  # sizes only, no numbers
-        model = Classifier(sizes)
+        model = stack_of(defaults("news"), vocabulary, classes=CLASSES)
     return sum(one.numel() for one in model.parameters()), model.words.weight.numel()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,7 @@ from mha_core.measure.reference import read_with_transformers
 from mha_core.training import saved
 from mha_core.training.recipe import Recipe
 
-from .runs import TINY, TINY_WORDS, trained
-from .strangers import Files, Refused
+from .runs import TINY, TINY_WORDS, Files, Refused, trained
 
 TIRED = "The animal didn't cross the street because it was too tired"
 WIDE = TIRED.replace("tired", "wide")
@@ -31,6 +31,15 @@ def read_reference(model: Model) -> Any:
 def _same_numbers_each_time() -> None:
     # half a millisecond of `torch.manual_seed` goes into noting, for three devices that are not there, who asked
     (torch.manual_seed if torch.cuda.is_available() else torch.default_generator.manual_seed)(0)
+
+
+@pytest.fixture
+def exact_products() -> Iterator[None]:
+    """Without TF32, whose ten bits would drown what is compared on a GPU."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    yield
+    torch.set_float32_matmul_precision(before)
 
 
 @pytest.fixture(scope="session")
@@ -102,6 +111,13 @@ def classifier_files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 @pytest.fixture(scope="session")
 def words_files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return files_of(TINY_WORDS, tmp_path_factory.mktemp("words") / "run")
+
+
+@pytest.fixture
+def saved_run(tmp_path: Path) -> Path:
+    """A saved run of a classifier."""
+    trained(TINY).save(tmp_path / "run")
+    return tmp_path / "run"
 
 
 @pytest.fixture
