@@ -1,7 +1,5 @@
 """Cases of attention: inputs, masks and features, and one pass of an implementation or of the dense oracle."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Models that the tests of the core share, each loaded once: MiniLM, in transformers too, and a tiny BERT."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Multi-head attention once more, slowly: one head, one row at a time, on the canonical weights."""
 
-from __future__ import annotations
-
 import copy
 import math
 

@@ -1,7 +1,5 @@
 """Small runs that several tests look at; each is trained once for all of them."""
 
-from __future__ import annotations
-
 import copy
 import io
 import zipfile

@@ -1,7 +1,5 @@
 """Attention without biases, and with dropout of its weights, from the recipe to the trained model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The classifier against the same thing written out, and the effect of padding and order on it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The dates: what is unseen is unseen, every spelling says one day, and each digit has its word."""
 
-from __future__ import annotations
-
 import datetime
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Our decoder against transformers' LlamaForCausalLM with the same weights, and what it makes of bad weights."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any

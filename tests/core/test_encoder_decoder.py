@@ -1,7 +1,5 @@
 """The encoder–decoder against the same thing written out; its groups as models; its training, saved and read again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast

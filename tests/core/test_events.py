@@ -1,7 +1,5 @@
 """Events as lines, and the checks of a history that comes from outside."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict, replace

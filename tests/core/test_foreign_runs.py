@@ -1,7 +1,5 @@
 """Contents of a stranger's run: histories, tensors and tokenizers that may do no more than be refused."""
 
-from __future__ import annotations
-
 import json
 import resource
 from collections.abc import Callable

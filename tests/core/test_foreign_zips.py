@@ -1,7 +1,5 @@
 """Zip files of strangers: none may do more than be refused."""
 
-from __future__ import annotations
-
 import io
 import os
 import tracemalloc

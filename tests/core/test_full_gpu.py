@@ -1,7 +1,5 @@
 """A GPU that runs out of memory, played on the CPU: `device` says cuda, and what is computed on it raises."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """Texts that grow token by token: each new row is that of one pass over the whole text, whatever the switches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

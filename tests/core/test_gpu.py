@@ -1,7 +1,5 @@
 """The core on a CUDA device against the CPU's results. Runs with `-m gpu` only: `make test-gpu`."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Models of every kind, long texts and what is measured of a head, on a CUDA device. Runs with `-m gpu` only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast

@@ -3,8 +3,6 @@
 The reference knows no groups: the rows of k and v of each key/value head are written out for all its query heads.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

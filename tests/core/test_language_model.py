@@ -1,7 +1,5 @@
 """The language model against the same thing written out; it never sees what is still to come."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

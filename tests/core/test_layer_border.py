@@ -3,8 +3,6 @@
 The base class alone stands there (no implementation overrides `forward`), so one implementation is enough.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

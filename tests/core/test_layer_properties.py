@@ -1,7 +1,5 @@
 """Properties of attention that every implementation has: what each head, token and mask may change, and dropout."""
 
-from __future__ import annotations
-
 import math
 from typing import cast
 

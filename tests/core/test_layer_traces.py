@@ -1,7 +1,5 @@
 """The record of a layer's pass: each step follows from those before, knows its memory, and changes nothing."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any

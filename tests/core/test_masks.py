@@ -1,7 +1,5 @@
 """Every rule against a dense mask written by hand, one cell at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Text in, every map and hidden state out: the promises of a `Run`, and what `Model.run` refuses."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

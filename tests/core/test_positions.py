@@ -1,7 +1,5 @@
 """Positional encodings: the three places, their names, and the two that are added to the embeddings."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bounds of a recipe, and of a file that claims to be one."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

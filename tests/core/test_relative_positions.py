@@ -1,7 +1,5 @@
 """Rotations and biases against the papers and transformers' own code, and the gradients of their tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import product

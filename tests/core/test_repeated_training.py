@@ -1,7 +1,5 @@
 """The recipe decides a run, bit for bit: neither torch's own generator, nor other runs, nor another process."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The long post's experiment: on a small table every line is trained, kept and told; the recorded runs are its own."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Saved runs come back bit for bit."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, replace

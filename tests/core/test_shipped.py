@@ -1,7 +1,5 @@
 """The runs in assets/trained are what `make checkpoints` makes, and their weights do what their histories say."""
 
-from __future__ import annotations
-
 from statistics import fmean
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Blocks of attention, the passes that every stack shares, respelling, and the random start of the parameters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 from typing import Any

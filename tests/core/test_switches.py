@@ -1,7 +1,5 @@
 """The switches of `Model.run`: masks, positions, heads and temperature, and the errors for wrong ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

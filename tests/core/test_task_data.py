@@ -1,7 +1,5 @@
 """Tables that people bring: columns found, rows read and counted, and tables refused with a sentence."""
 
-from __future__ import annotations
-
 import csv
 import io
 import random

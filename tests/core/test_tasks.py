@@ -1,7 +1,5 @@
 """Fair tasks: pairs that only order tells apart, parts that share nothing, answers that can be known."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Training for real, on small settings: the events and their order, bit-equal repetition, and that it learns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The vision transformer against the same written out; the drawn pictures; what the shipped model sees and looks at."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import cast

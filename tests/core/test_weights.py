@@ -1,7 +1,5 @@
 """Canonical weights: what load takes over and save gives back, and how one implementation becomes another."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """The training process: its orders, the lines it writes, and its end when the parent is gone."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
