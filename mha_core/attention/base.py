@@ -56,17 +56,18 @@ class AttentionLayer(nn.Module, ABC):
     ) -> None:
         super().__init__()
         check_heads("d_model", d_model, n_heads)
-        self.n_kv_heads = self._check_kv_heads(n_heads, n_heads if n_kv_heads is None else n_kv_heads)
         if not 0 <= dropout < 1:
             raise HeadlightError(f"dropout={dropout} is not a probability below 1; choose 0 ≤ dropout < 1")
         self.d_model = d_model
         self.n_heads = n_heads
+        self.n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         self.d_head = d_model // n_heads
         self.d_kv = self.n_kv_heads * self.d_head
         self.bias = bias
         self.out_bias = bias if out_bias is None else out_bias
-        self.v_bias = self._check_v_bias(bias if v_bias is None else v_bias)
+        self.v_bias = bias if v_bias is None else v_bias
         self.dropout = dropout
+        self._check_form()
         self.build()
 
     @abstractmethod
@@ -137,7 +138,7 @@ class AttentionLayer(nn.Module, ABC):
         value = key if value is None else value
         batched = self._check_inputs(query, key, value)
         if not batched:
-            query, key, value = _each_once(_with_batch, query, key, value)
+            query, key, value = _each_once(lambda x: x.unsqueeze(0), query, key, value)
         position = NO_POSITIONS if position is None else position
         if self.cache is not None:
             position = _behind(self.cache, position, trace)
@@ -185,26 +186,18 @@ class AttentionLayer(nn.Module, ABC):
         names += ["v_bias"] if self.v_bias != self.bias else []
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
-    def _check_kv_heads(self, n_heads: int, n_kv_heads: int) -> int:
-        """The number of key/value heads, when this form can share them."""
-        if not 1 <= n_kv_heads <= n_heads or n_heads % n_kv_heads:
-            raise SizeError(
-                f"n_kv_heads={n_kv_heads} cannot serve {n_heads} query heads equally; choose a divisor of {n_heads}"
-            )
-        if n_kv_heads < n_heads and "kv_heads" not in self.can:
-            name = type(self).__name__
-            raise Unsupported(f"{name} cannot share {n_kv_heads} key/value heads; choose another implementation")
-        return n_kv_heads
-
-    def _check_v_bias(self, v_bias: bool) -> bool:
-        """The bias of v, when this form can have it without the others, or the others without it."""
-        if self.one_matrix and v_bias != self.bias:
-            name = type(self).__name__
+    def _check_form(self) -> None:
+        """Raises unless this form can share its key/value heads, and have its biases, as it was asked to."""
+        name, h, g = type(self).__name__, self.n_heads, self.n_kv_heads
+        if not 1 <= g <= h or h % g:
+            raise SizeError(f"n_kv_heads={g} cannot serve {h} query heads equally; choose a divisor of {h}")
+        if g < h and "kv_heads" not in self.can:
+            raise Unsupported(f"{name} cannot share {g} key/value heads; choose another implementation")
+        if self.one_matrix and self.v_bias != self.bias:
             raise Unsupported(
-                f"{name} has one matrix for q, k and v, so one bias: v_bias={v_bias} needs bias={v_bias}; "
+                f"{name} has one matrix for q, k and v, so one bias: v_bias={self.v_bias} needs bias={self.v_bias}; "
                 f"choose another implementation"
             )
-        return v_bias
 
     def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> bool:
         """Checks sizes, dtypes and devices; True when there is a batch axis."""
@@ -245,10 +238,6 @@ def _behind(cache: KVCache, position: Position, trace: Tracer) -> Position:
     if trace is not no_trace:
         raise Unsupported("a trace shows a whole pass, not the end of one; leave it out, or take a layer without cache")
     return Offset(position, cache.length) if cache.length else position
-
-
-def _with_batch(x: Tensor) -> Tensor:
-    return x.unsqueeze(0)
 
 
 def _each_once(

@@ -1,6 +1,8 @@
 """The rules: one expression over the query index i and the key index j each, and what composes them."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from operator import and_, or_
 
 import torch
 from torch import Tensor
@@ -66,23 +68,16 @@ def split(*starts: int) -> Rule:
     """`documents` by their borders: a new document begins at each of these tokens."""
     _not_negative(f"documents:{':'.join(map(str, starts))}", *starts)
 
-    def rule(i: Tensor, j: Tensor) -> Tensor:
-        result = full(i, j)
-        for start in starts:
-            result = result & ((i < start) == (j < start))
-        return result
+    def border(start: int) -> Rule:
+        return lambda i, j: (i < start) == (j < start)
 
-    return rule
+    return both(*map(border, starts))
 
 
 def unseen(*places: int) -> Rule:
     """Nobody looks at these keys, but each at itself; a place that the text lacks changes nothing."""
     _not_negative(f"unseen:{':'.join(map(str, places))}", *places)
-
-    def rule(i: Tensor, j: Tensor) -> Tensor:
-        return (i == j) | ~torch.isin(j, torch.tensor(places, dtype=j.dtype, device=j.device))
-
-    return rule
+    return lambda i, j: (i == j) | ~torch.isin(j, torch.tensor(places, dtype=j.dtype, device=j.device))
 
 
 def cells(pairs: Iterable[tuple[int, int]]) -> Rule:
@@ -104,26 +99,12 @@ def cells(pairs: Iterable[tuple[int, int]]) -> Rule:
 
 def both(*rules: Rule) -> Rule:
     """Allowed where every rule allows."""
-
-    def rule(i: Tensor, j: Tensor) -> Tensor:
-        result = full(i, j)
-        for part in rules:
-            result = result & part(i, j)
-        return result
-
-    return rule
+    return lambda i, j: reduce(and_, (rule(i, j) for rule in rules), full(i, j))
 
 
 def either(*rules: Rule) -> Rule:
     """Allowed where at least one rule allows."""
-
-    def rule(i: Tensor, j: Tensor) -> Tensor:
-        result = ~full(i, j)
-        for part in rules:
-            result = result | part(i, j)
-        return result
-
-    return rule
+    return lambda i, j: reduce(or_, (rule(i, j) for rule in rules), ~full(i, j))
 
 
 def invert(rule: Rule) -> Rule:

@@ -1,5 +1,7 @@
 """The mask as a tensor: made from a rule, or a caller's own, which is checked."""
 
+from operator import contains
+
 import torch
 from torch import Tensor
 
@@ -54,7 +56,7 @@ def check(mask: Tensor, name: str, *shapes: tuple[tuple[int, ...], ...]) -> None
         raise MaskError(
             f"{name} must be a bool tensor (True = may look), got {got}; compare it with 0 or use masks.allow"
         )
-    fits = [len(shape) == mask.dim() and all(map(_contains, shape, mask.shape)) for shape in shapes]
+    fits = [len(shape) == mask.dim() and all(map(contains, shape, mask.shape)) for shape in shapes]
     if shapes and not any(fits):
         *most, last = [f"({', '.join('|'.join(map(str, sizes)) for sizes in shape)})" for shape in shapes]
         allowed = f"{', '.join(most)} and {last}" if most else last
@@ -69,7 +71,3 @@ def four_axes(mask: Tensor, b: int, h: int, i: int, j: int, name: str = "allow")
     """
     check(mask, name, ((i,), (j,)), ((h,), (i,), (j,)), ((b, 1), (h, 1), (i,), (j,)))
     return mask[(None,) * (4 - mask.dim())]
-
-
-def _contains(sizes: tuple[int, ...], size: int) -> bool:
-    return size in sizes

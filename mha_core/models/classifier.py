@@ -7,7 +7,6 @@ from torch.nn import functional as F
 
 from .. import masks
 from ..errors import HeadlightError
-from ..positions import Position
 from .block import BlockSizes
 from .stack import Stack
 
@@ -42,9 +41,6 @@ class Classifier(Stack):
             raise HeadlightError(f"pooling={sizes.pooling!r}: choose [CLS] or mean")
         self.connected = nn.Linear(sizes.d_model, FULLY_CONNECTED)
         self.out = nn.Linear(FULLY_CONNECTED, sizes.classes)
-
-    def embed(self, ids: Tensor, position: Position) -> Tensor:
-        return position.add(self.words(ids))
 
     def logits(self, ids: Tensor, keep: Tensor, *, mask_padding: bool = True) -> Tensor:
         """ids int64 (b, i), keep bool (b, i) with True = a real token -> (b, classes).

@@ -72,9 +72,6 @@ class EncoderDecoder(Stack):
         super().draw_positions(seed)
         self.target_position = self._target_sizes.encoding(seed)
 
-    def embed(self, ids: Tensor, position: Position) -> Tensor:
-        return position.add(self.words(ids))
-
     def answer(self, x: Tensor) -> Tensor:
         """The decoder's last hidden state (b, i, c) -> (b, i, v)."""
         logits: Tensor = self.out(self.out_norm(x))

@@ -63,7 +63,9 @@ class LayerPass:
         self._check(layer, self.model.sizes.n_layers)
         if not self.hidden:
             ids = padded([self.ids], self.model.pad_id)[0]
-            self.hidden[0] = self._computed(lambda stack: self._embedded(stack, ids))[0]
+            self.hidden[0] = self._computed(
+                lambda stack: stack.embed(ids.to(stack.device), self._asked(stack)["position"])
+            )[0]
         x, maps = self._computed(lambda stack: self._through(stack, layer, self.hidden[layer]))
         self.hidden[layer + 1] = x
         if layer % self.every:
@@ -91,9 +93,6 @@ class LayerPass:
         last = last_rows(self.hidden[n_layers][None], [len(self.ids)])
         found = self._computed(lambda stack: stack.next_token(last.to(stack.device)))
         return None if found is None else found[0]
-
-    def _embedded(self, stack: Stack, ids: Tensor) -> Tensor:
-        return stack.embed(ids.to(stack.device), self._asked(stack)["position"])
 
     def _through(self, stack: Stack, layer: int, x: Tensor) -> tuple[Tensor, Tensor]:
         """The state (i, c) behind a layer, from the one that enters it, and the layer's maps (h, i, j)."""

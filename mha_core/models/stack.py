@@ -1,7 +1,6 @@
 """The base of every model: embeddings, one positional encoding, and a stack of blocks that attend."""
 
 import copy
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self, cast
@@ -20,8 +19,8 @@ NO_OTHERS: Mapping[int, AttentionLayer] = {}
 TOKENS_AT_ONCE = 1024  # beyond, a batch over heads is no faster and its maps grow large
 
 
-class Stack(nn.Module, ABC):
-    """Subclasses define how token ids become the first hidden state, and what is made of the last one.
+class Stack(nn.Module):
+    """Subclasses say what is made of the last hidden state, and where the first one is no sum, how ids become it.
 
     Attributes:
         sizes: a frozen dataclass; the class called with it alone makes an equal stack.
@@ -75,9 +74,9 @@ class Stack(nn.Module, ABC):
                 block.attention = as_implementation(block.attention, name)
         return twin.eval()
 
-    @abstractmethod
     def embed(self, ids: Tensor, position: Position) -> Tensor:
         """ids int64 (b, i) -> the first hidden state (b, i, c), `position.add` in it."""
+        return position.add(self.words(ids))
 
     def next_token(self, x: Tensor) -> Tensor | None:
         """The last hidden state (b, i, c) -> a number for each word that may come next (b, i, v).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,10 +12,9 @@ from torch import Tensor
 
 from ..attention import as_implementation
 from ..errors import TooLong, Unsupported
-from ..positions import Position
 from ..trace import Trace
 from .encoder_decoder import Decoded, EncoderDecoder, nothing_switched
-from .inputs import Mask, position_for
+from .inputs import position_for
 from .model import EVERYTHING, Model
 from .run import Run
 from .stack import Stack, of_layer
@@ -57,7 +56,7 @@ class Translator(Model):
         twin.group = group
         twin.own_mask = "causal" if group == DECODER else "none"
         twin.can = _CAN[group]
-        twin.reasons = _reasons(_CAN[group])
+        twin.reasons = MappingProxyType({name: why for name, why in _REASONS.items() if name not in twin.can})
         return twin
 
     def translate(self, text: str) -> list[str]:
@@ -73,31 +72,26 @@ class Translator(Model):
         text: str | Sequence[int],
         *,
         target: str | None = None,
-        mask: Mask = "none",
-        position: str | Position = "trained",
-        heads_off: Iterable[tuple[int, int]] = (),
-        temperature: float = 1.0,
-        values_off: Iterable[int] = (),
         trace_layer: int | None = None,
         implementation: str | None = None,
         all_logits: bool = False,
+        **how: Any,
     ) -> Run:
         """As `Model.run`, of this model's group: its layers, rows and columns are what the arguments speak of.
 
         Args:
             target: what the decoder reads, character by character; None = the answer that it gives by itself as it was
                 trained, so that the rows stay the same whatever is switched.
+            how: the switches of `Model.run`.
 
         Raises:
             Unsupported: as in `reasons`.
         """
-        how: dict[str, Any] = {"mask": mask, "position": position, "heads_off": heads_off}
-        how |= {"temperature": temperature, "values_off": values_off}
         if self.group == ENCODER:
             traced: dict[str, Any] = {"trace_layer": trace_layer, "implementation": implementation}
             return super().run(text, all_logits=all_logits, **traced, **how)
         self._check_traced(trace_layer, implementation)
-        if position != "trained" and "positions" not in self.can:
+        if how.get("position", "trained") != "trained" and "positions" not in self.can:
             raise Unsupported(self.reasons["positions"])
         columns, ids = self.tokenize(text)
         tokens, written = self._written(ids) if target is None else self._read(target)
@@ -212,7 +206,3 @@ def model_of(name: str, tokenizer: Tokenizer, stack: Stack, **about: Any) -> Mod
     if isinstance(stack, VisionTransformer):
         return PictureModel(name, tokenizer, stack, **about)
     return Model(name, tokenizer, stack, **about)
-
-
-def _reasons(can: frozenset[str]) -> Mapping[str, str]:
-    return MappingProxyType({name: why for name, why in _REASONS.items() if name not in can})

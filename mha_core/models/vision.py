@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -15,10 +15,6 @@ from .block import BlockSizes
 from .model import Model
 from .run import Run, stacked
 from .stack import Stack, embedding
-from .switches import RunSwitches
-
-if TYPE_CHECKING:
-    pass
 
 CLS, REGISTER = "[CLS]", "[REG]"
 CONTRAST = 4.0  # pixels differ as much as the numbers that a layer begins with
@@ -110,7 +106,7 @@ class PictureModel(Model):
         if pixels.shape != (sizes.side, sizes.side):
             raise SizeError(f"a picture of {tuple(pixels.shape)} pixels; this model reads {sizes.side} × {sizes.side}")
         names = token_names(sizes.side, sizes.patch, sizes.registers)
-        switches: RunSwitches = self.switches(len(names), None, heads_off=heads_off, temperature=temperature)
+        switches = self.switches(len(names), None, heads_off=heads_off, temperature=temperature)
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor]:
             hidden, weights = stack(pixels[None].to(stack.device, stack.words.weight.dtype), **switches(stack))

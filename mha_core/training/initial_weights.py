@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,51 +10,39 @@ from torch import Tensor, nn
 from ..attention import IMPLEMENTATIONS, Weights
 from ..attention.base import AttentionLayer
 from ..models.block import BlockSizes
-from ..models.classifier import ClassifierSizes
-from ..models.encoder_decoder import EncoderDecoderSizes
-from ..models.language_model import LanguageSizes
+from ..models.classifier import Classifier, ClassifierSizes
+from ..models.encoder_decoder import EncoderDecoder, EncoderDecoderSizes
+from ..models.language_model import LanguageModel
 from ..models.stack import Stack
-from ..models.vision import VisionSizes
+from ..models.vision import VisionSizes, VisionTransformer
 from .recipe import Recipe
 
 _BY_THE_SEED = ("torch", "efficient")  # their laws differ, so that one seed gives them different layers
 
 
-def classifier_sizes(recipe: Recipe, vocabulary: int, classes: int) -> ClassifierSizes:
-    """The sizes of a recipe's classifier."""
-    return ClassifierSizes(
-        vocabulary=vocabulary,
-        max_len=recipe.max_len,
-        classes=classes,
-        pooling=recipe.pooling,
-        all_rows=recipe.all_rows,
-        **_common(recipe),
-    )
-
-
-def language_sizes(recipe: Recipe, vocabulary: int, length: int) -> LanguageSizes:
-    """The sizes of a recipe's language model; `length` is the number of tokens that it sees at once."""
-    return LanguageSizes(vocabulary=vocabulary, max_len=length, **_common(recipe))
-
-
-def translator_sizes(recipe: Recipe, vocabulary: int, target_length: int) -> EncoderDecoderSizes:
-    """The sizes of a recipe's encoder–decoder, which writes so many tokens."""
-    return EncoderDecoderSizes(
-        vocabulary=vocabulary, max_len=recipe.max_len, target_len=target_length, **_common(recipe)
-    )
-
-
-def vision_sizes(recipe: Recipe, classes: int, picture: Sequence[int]) -> VisionSizes:
-    """The sizes of a recipe's vision transformer; `picture`: as in `events.Start`."""
-    side, patch, registers = picture
-    tokens = 1 + registers + (side // patch) ** 2
-    sizes = {"vocabulary": tokens, "max_len": tokens, "side": side, "patch": patch, "registers": registers}
-    return VisionSizes(classes=classes, **sizes, **_common(recipe))  # type: ignore[arg-type]
-
-
-def _common(recipe: Recipe) -> dict[str, Any]:
-    names = {field.name for field in fields(BlockSizes)} & {field.name for field in fields(Recipe)}
-    return {name: getattr(recipe, name) for name in names - {"vocabulary", "max_len"}}
+def stack_of(
+    recipe: Recipe,
+    vocabulary: int,
+    *,
+    classes: int = 0,
+    longest: int = 0,
+    target_length: int = 0,
+    picture: Sequence[int] = (),
+) -> Stack:
+    """The model of a recipe, its parameters still empty; of the data it is told what `events.Start` has."""
+    names = {field.name for field in fields(BlockSizes)} & {field.name for field in fields(Recipe)} - {"vocabulary"}
+    common = {name: getattr(recipe, name) for name in names}
+    if picture:
+        side, patch, registers = picture
+        tokens = 1 + registers + (side // patch) ** 2
+        common |= {"max_len": tokens, "classes": classes, "side": side, "patch": patch, "registers": registers}
+        return VisionTransformer(VisionSizes(vocabulary=tokens, **common))
+    if classes:
+        common |= {"classes": classes, "pooling": recipe.pooling, "all_rows": recipe.all_rows}
+        return Classifier(ClassifierSizes(vocabulary=vocabulary, **common))
+    if target_length:
+        return EncoderDecoder(EncoderDecoderSizes(vocabulary=vocabulary, target_len=target_length, **common))
+    return LanguageModel(BlockSizes(vocabulary=vocabulary, **common | {"max_len": longest}))
 
 
 @torch.no_grad()

@@ -41,7 +41,7 @@ class Order:
 
     def to_line(self) -> str:
         """One line of JSON."""
-        return json.dumps({**asdict(self), "recipes": [recipe.to_json() for recipe in self.recipes]})
+        return json.dumps(asdict(self))
 
     @classmethod
     def from_line(cls, line: str) -> Self:

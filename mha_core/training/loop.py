@@ -100,11 +100,6 @@ class Training:
         """The number of steps that see every training row once; 0 where every batch is made anew."""
         return math.ceil(self.objective.rows_train / self.recipe.batch)
 
-    @property
-    def rate(self) -> float:
-        """The learning rate of the next step."""
-        return float(self.optimizer.param_groups[0]["lr"])
-
     def step(self) -> Totals:
         """One step of the optimiser on the next batch; returns its totals. Without effect if the loss is NaN."""
         with on_threads(self.recipe.threads), self._own_draws():

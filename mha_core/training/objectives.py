@@ -19,7 +19,7 @@ from ..models.inputs import padded
 from ..models.language_model import LanguageModel
 from ..models.stack import Stack
 from ..models.vision import VisionTransformer, token_names
-from .initial_weights import classifier_sizes, draw, language_sizes, translator_sizes, vision_sizes
+from .initial_weights import draw, stack_of
 from .recipe import Recipe
 from .scores import Outcome, Totals, aligned, head_scores
 from .tasks import Batch, Labelled, Language, Pairs, Pictures, Task, Translation
@@ -64,9 +64,12 @@ class Objective(ABC):
     def evaluate_train(self) -> Totals:
         """The model on as many training rows as there are test rows."""
 
-    @abstractmethod
     def maps(self, ids: Tensor) -> list[Tensor]:
         """The weights (1, h, i, j) of every layer for one text, int64 (1, i)."""
+        length, own = ids.shape[1], self.stack.own_mask
+        allow = None if own == "none" else masks.allow(masks.parse(own), length, length, device=ids.device)
+        with _answering(self.stack):
+            return cast(list[Tensor], self.stack(ids, allow=allow)[1])
 
     def probe_maps(self, number: int) -> list[Tensor]:
         """The weights (1, h, i, j) of every layer for one of the probes."""
@@ -79,19 +82,23 @@ class Classes(Objective):
     def __init__(self, stack: Classifier, recipe: Recipe, task: Labelled, tokenizer: Tokenizer) -> None:
         self.stack: Classifier = stack
         self._recipe, self._task = recipe, task
-        self._train, cut_train = self._coded(tokenizer, [row.text for row in task.train])
-        self._test, cut_test = self._coded(tokenizer, [row.text for row in task.test])
-        if cut_train + cut_test:
-            self.notes = (
-                f"{cut_train + cut_test} texts have more than {recipe.max_len} tokens: the rest of them is left out.",
-            )
         self._labels_train = torch.tensor([row.label for row in task.train])
         self._labels_test = torch.tensor([row.label for row in task.test])
         self.rows_train, self.rows_test = len(task.train), len(task.test)
-        probes = [tokenizer.encode(text) for text in task.probes]
-        self.probes = [(probe.tokens[: recipe.max_len], probe.ids[: recipe.max_len]) for probe in probes]
-        self.longest = max(len(ids) for ids in [*self._train, *self._test])
         self._order = torch.empty(0, dtype=torch.int64)
+        self._read(tokenizer)
+
+    def _read(self, tokenizer: Tokenizer) -> None:
+        """Turns rows and probes into what the model takes."""
+        task, max_len = self._task, self._recipe.max_len
+        self._train, cut_train = self._coded(tokenizer, [row.text for row in task.train])
+        self._test, cut_test = self._coded(tokenizer, [row.text for row in task.test])
+        cut = cut_train + cut_test
+        if cut:
+            self.notes = (f"{cut} texts have more than {max_len} tokens: the rest of them is left out.",)
+        probes = [tokenizer.encode(text) for text in task.probes]
+        self.probes = [(probe.tokens[:max_len], probe.ids[:max_len]) for probe in probes]
+        self.longest = max(len(ids) for ids in [*self._train, *self._test])
 
     def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Totals]:
         if not len(self._order):  # a new epoch
@@ -112,11 +119,6 @@ class Classes(Objective):
         some = self._in_order(min(self.rows_train, self.rows_test))
         with _answering(self.stack):
             return sum((self._evaluate(self._train, self._labels_train, rows)[0] for rows in some), Totals())
-
-    def maps(self, ids: Tensor) -> list[Tensor]:
-        with _answering(self.stack):
-            _, weights = self.stack(ids)
-        return list(weights)
 
     def _coded(self, tokenizer: Tokenizer, texts: list[str]) -> tuple[list[list[int]], int]:
         """Ids of the texts, and how many had to be cut."""
@@ -149,18 +151,16 @@ class Classes(Objective):
 class ClassesOfPictures(Classes):
     """The class of a picture."""
 
-    def __init__(self, stack: VisionTransformer, recipe: Recipe, task: Pictures) -> None:
-        self.stack: VisionTransformer = stack  # type: ignore[assignment]
-        self._recipe, self._task = recipe, task
+    stack: VisionTransformer  # type: ignore[assignment]
+    _task: Pictures
+
+    def _read(self, tokenizer: Tokenizer) -> None:
+        task = self._task
         self._train, self._test = task.train_pixels, task.test_pixels  # type: ignore[assignment]
-        self._labels_train = torch.tensor([row.label for row in task.train])
-        self._labels_test = torch.tensor([row.label for row in task.test])
-        self.rows_train, self.rows_test = len(task.train), len(task.test)
         self.picture = (task.side, task.patch, task.registers)
         names = list(token_names(*self.picture))
         self.longest = len(names)
         self.probes = [(names, list(range(len(names)))) for _ in task.probes]
-        self._order = torch.empty(0, dtype=torch.int64)
 
     def probe_maps(self, number: int) -> list[Tensor]:
         return self.maps(pixels_of([self._task.probes[number]]).to(self.stack.device))
@@ -202,12 +202,6 @@ class NextTokens(Objective):
         generator = torch.Generator().manual_seed(self._recipe.seed)
         with _answering(self.stack):
             return self._loss(self._task.batch(self.rows_test, generator))[1]
-
-    def maps(self, ids: Tensor) -> list[Tensor]:
-        length = ids.shape[1]
-        with _answering(self.stack):
-            _, weights = self.stack(ids, allow=masks.allow(masks.causal, length, length, device=ids.device))
-        return list(weights)
 
     def _loss(self, batch: Batch) -> tuple[Tensor, Totals]:
         ids, scored = batch.ids.to(self.stack.device), batch.scored.to(self.stack.device)
@@ -257,10 +251,6 @@ class Translations(Objective):
         with _answering(self.stack):
             return self._loss(self._task.batch(self.rows_test, generator))[1]
 
-    def maps(self, ids: Tensor) -> list[Tensor]:
-        with _answering(self.stack):
-            return list(self.stack(ids)[1])
-
     def probe_maps(self, number: int) -> list[Tensor]:
         written, ids = self.probes[number]
         given = [self._number[token] for token in (self._task.START, *written[:-1])]
@@ -277,27 +267,23 @@ class Translations(Objective):
         return loss, Totals(loss.item() * answers.numel(), answers.numel(), right, len(ids))
 
 
-def objective(
-    recipe: Recipe, task: Task, tokenizer: Tokenizer, device: torch.device
-) -> Classes | NextTokens | Translations:
+def objective(recipe: Recipe, task: Task, tokenizer: Tokenizer, device: torch.device) -> Objective:
     """The objective of a task, with a model in its random start on the device."""
-    vocabulary = tokenizer.get_vocab_size()
+    kind: Any
+    told: dict[str, Any]
     if isinstance(task, Pictures):
         picture = (task.side, task.patch, task.registers)
-        vision = VisionTransformer(vision_sizes(recipe, len(task.classes), picture))
-        draw(vision, recipe.seed, own=recipe.start == "own")
-        return ClassesOfPictures(vision.to(device), recipe, task)
-    if isinstance(task, Labelled):
-        classifier = Classifier(classifier_sizes(recipe, vocabulary, len(task.classes)))
-        draw(classifier, recipe.seed, own=recipe.start == "own")
-        return Classes(classifier.to(device), recipe, task, tokenizer)
-    if isinstance(task, Translation):
-        translator = EncoderDecoder(translator_sizes(recipe, vocabulary, task.target_length))
-        draw(translator, recipe.seed, own=recipe.start == "own")
-        return Translations(translator.to(device), recipe, task, tokenizer)
-    language_model = LanguageModel(language_sizes(recipe, vocabulary, task.length))
-    draw(language_model, recipe.seed, own=recipe.start == "own")
-    return NextTokens(language_model.to(device), recipe, task, tokenizer)
+        kind, told = ClassesOfPictures, {"classes": len(task.classes), "picture": picture}
+    elif isinstance(task, Labelled):
+        kind, told = Classes, {"classes": len(task.classes)}
+    elif isinstance(task, Translation):
+        kind, told = Translations, {"target_length": task.target_length}
+    else:
+        kind, told = NextTokens, {"longest": task.length}
+    stack = stack_of(recipe, tokenizer.get_vocab_size(), **told)
+    draw(stack, recipe.seed, own=recipe.start == "own")
+    made: Objective = kind(stack.to(device), recipe, task, tokenizer)
+    return made
 
 
 @lru_cache(maxsize=4)  # training and test rows, as they are and with their duplicates

@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import cast
 
 import torch
 from torch.nn import functional as F
 
 from ..device import or_on_the_cpu, pick
 from ..models.classifier import Classifier
-from .initial_weights import classifier_sizes
+from .initial_weights import stack_of
 from .loop import on_threads
 from .recipe import Recipe
 from .tasks import Labelled
@@ -72,7 +73,7 @@ def measured(recipe: Recipe, length: int, classes: int) -> float:
 def timed(recipe: Recipe, rows: int, length: int, classes: int) -> float:
     """The faster of two steps on random tokens, after a first one that also sets things up."""
     device = pick(recipe.device)
-    stack = Classifier(classifier_sizes(recipe, recipe.vocabulary, classes)).to(device)
+    stack = cast(Classifier, stack_of(recipe, recipe.vocabulary, classes=classes).to(device))
     optimizer = torch.optim.AdamW(stack.parameters(), recipe.rate, fused=True)
     ids = torch.randint(4, recipe.vocabulary, (rows, length), device=device)  # after the special tokens
     keep, labels = torch.ones_like(ids, dtype=torch.bool), ids[:, 0] % classes

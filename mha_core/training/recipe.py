@@ -1,15 +1,17 @@
 """The recipe of a training run: with the same data and number of threads it gives the same weights, bit for bit."""
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Self, get_type_hints
+import re
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from ..errors import HeadlightError, SizeError
-from .typed import fits
 
 NOT_A_NUMBER = "not a number"
 ENDS = ("steps", "target", "time", "stopped", NOT_A_NUMBER)  # the reasons why a run may end
 _LONGEST = 100  # characters of a name
+_LARGEST = 2**53  # of a whole number: beyond, not every one is a float
+_HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair: no character
 # runs of an earlier version do not name them
 _NEWER = frozenset({"bias", "dropout", "all_rows", "vocabulary_of", "out_bias"})
 
@@ -126,10 +128,6 @@ class Recipe:
             return "all" if output else "none"
         return "output alone" if output else "query, key and value alone"
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, for a file."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, found: Any) -> Self:
         """The recipe of a file, checked; a newer field that an earlier version did not write has its default.
@@ -176,3 +174,20 @@ def defaults(task: str) -> Recipe:
             post = replace(order, max_len=length, n_heads=8, rate=1e-3, batch=32, steps=290, schedule="constant")
             return replace(post, evaluations=10, seconds=600)
     return order
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """True when a value that came from a file, which may be a stranger's, is of the type of its field."""
+    if hint is int or hint is float:  # first, as nearly every value is a number
+        number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST
+        return number or (hint is float and isinstance(value, float) and math.isfinite(value))
+    if hint is str:
+        return isinstance(value, str) and not _HALF.search(value)
+    kind, within = get_origin(hint), get_args(hint)
+    if kind is list:
+        return isinstance(value, list) and all(fits(item, within[0]) for item in value)
+    if kind is dict:
+        return isinstance(value, dict) and all(fits(part, str) for item in value.items() for part in item)
+    if within:  # a union
+        return any(fits(value, alternative) for alternative in within)
+    return isinstance(value, hint)

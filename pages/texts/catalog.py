@@ -12,8 +12,7 @@ from urllib.parse import parse_qsl
 import torch
 
 from mha_core import IMPLEMENTATIONS
-from mha_core.models.classifier import Classifier
-from mha_core.training.initial_weights import classifier_sizes
+from mha_core.training.initial_weights import stack_of
 from mha_core.training.recipe import defaults
 from pages.kit.draw import pages
 
@@ -75,9 +74,8 @@ def counted() -> dict[str, int]:
 
 def classifier(vocabulary: int) -> tuple[int, int]:
     """Parameters of the long post's classifier with so many tokens: all, and those of its embedding."""
-    sizes = classifier_sizes(defaults("news"), vocabulary, CLASSES)
     with torch.device("meta"):  # sizes only, no numbers
-        model = Classifier(sizes)
+        model = stack_of(defaults("news"), vocabulary, classes=CLASSES)
     return sum(one.numel() for one in model.parameters()), model.words.weight.numel()
 
 

@@ -1,8 +1,7 @@
 """Cases of attention: inputs, masks and features, and one pass of an implementation or of the dense oracle."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +14,11 @@ from mha_core.attention import AttentionLayer
 from mha_core.attention.switches import Ablation
 from mha_core.measure import rounding
 from mha_core.measure.agreement import loaded
-from mha_core.positions import ALiBi, Rotary, Sinusoidal
+from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
 
 from .dense import dense_attention, flat, gradient_of
 
-B, H, C = 2, 3, 12
+B, H, C, D = 2, 3, 12, 4
 EXACT = 1e-14  # of outputs and maps in float64
 GRADIENTS = {torch.float64: 1e-13, torch.float32: 2e-6}
 
@@ -60,6 +59,17 @@ FEATURES: dict[str, tuple[str, dict[str, Any]]] = {  # what an implementation ne
     "slanted": ("bias", {"position": ALiBi(H)}),
     "slanted and hot": ("bias temperature", {"position": ALiBi(H), "temperature": 2.5}),
     "values off": ("values_off", {"ablate": None}),  # made for the sizes of a case
+}
+# one encoding of each kind, by the place where it acts
+EVERY: dict[str, Callable[[], Position]] = {
+    "add Sinusoidal": lambda: Sinusoidal(C),
+    "add Learned": lambda: Learned(C, 40),
+    "rotate Rotary": lambda: Rotary(D),
+    "bias ALiBi": lambda: ALiBi(H),
+    "bias ALiBi causal": lambda: ALiBi(H, symmetric=False),
+    "bias T5Bias": lambda: T5Bias(H),
+    "bias T5Bias causal": lambda: T5Bias(H, causal=True),
+    "bias Shaw": lambda: Shaw(D, 5),
 }
 PAIRS = ["self", "cross", "three"]
 BIASES = [(True, True), (False, True), (True, False), (False, False)]  # of q, k and v; of the output
@@ -103,9 +113,10 @@ def able(cases: list[Case]) -> Any:
     return pytest.mark.parametrize(("name", "case"), pairs, ids=str)
 
 
-def build(name: str, weights: Weights) -> AttentionLayer:
-    biases = {"bias": weights.q_bias is not None, "out_bias": weights.o_bias is not None}
-    return IMPLEMENTATIONS[name](C, H, **biases).to(weights.q.dtype).load(weights)
+def build(name: str, weights: Weights, n_heads: int = H) -> AttentionLayer:
+    c, biases = len(weights.q), {"bias": weights.q_bias is not None, "out_bias": weights.o_bias is not None}
+    kind, n_kv_heads = IMPLEMENTATIONS[name], len(weights.k) * n_heads // c
+    return kind(c, n_heads, n_kv_heads=n_kv_heads, **biases).to(weights.q.dtype).load(weights)
 
 
 def bounds(weights: Weights, n_heads: int, inputs: list[Tensor], options: dict[str, Any]) -> tuple[float, float]:
@@ -132,22 +143,31 @@ def pull(out: Tensor, maps: Tensor | None, inputs: list[Tensor]) -> None:
 
 
 def pass_of(
-    name: str, weights: Weights, inputs: list[Tensor], options: dict[str, Any], need_weights: bool = True
+    name: str, weights: Weights, inputs: list[Tensor], options: dict[str, Any], need_weights: bool = True, h: int = H
 ) -> tuple[Tensor, Tensor | None, Tensor]:
     """out, maps and the whole gradient in one row: of the weights and of the inputs."""
-    layer = build(name, weights)
+    layer = build(name, weights, h)
     out, maps = layer(*inputs, **options, need_weights=need_weights)
     pull(out, maps, inputs)
     return out, maps, torch.cat([flat(gradient_of(layer)), *(x.grad.flatten() for x in inputs if x.grad is not None)])
 
 
 def dense_pass(
-    weights: Weights, inputs: list[Tensor], options: dict[str, Any], need_weights: bool = True
+    weights: Weights,
+    inputs: list[Tensor],
+    options: dict[str, Any],
+    need_weights: bool = True,
+    h: int = H,
+    written_out: Callable[[Weights], Weights] = lambda weights: weights,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The same of the dense oracle; `need_weights` says whether the gradient is that of the maps too."""
+    """The same of the dense oracle, which knows no groups of heads: `written_out` gives each head its own rows.
+
+    `need_weights` says whether the gradient is that of the maps too.
+    """
     leaves = {name: None if t is None else t.clone().requires_grad_() for name, t in weights.items()}
     query, key, value = [*inputs, *inputs[-1:] * 2][:3]
-    out, maps = dense_attention(Weights(**leaves), query, key, value, H, **options)  # type: ignore[arg-type]
+    whole = written_out(Weights(**leaves))  # type: ignore[arg-type]
+    out, maps = dense_attention(whole, query, key, value, h, **options)
     pull(out, maps if need_weights else None, inputs)
     grads = [x.grad.flatten() for x in [*leaves.values(), *inputs] if x is not None and x.grad is not None]
     return out, maps, torch.cat(grads)

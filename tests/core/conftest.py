@@ -4,9 +4,7 @@ tiny ones of transformers; and runs in zip files, as a stranger could send them.
 
 from __future__ import annotations
 
-import io
-import zipfile
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,11 +19,9 @@ from mha_core.training import saved
 from mha_core.training.recipe import Recipe
 from tests.hub_cache import put
 
-from .runs import TINY, TINY_WORDS, trained
+from .runs import TINY, TINY_WORDS, Files, Refused, trained
 
 TIRED = "The animal didn't cross the street because it was too tired"
-Files = dict[str, bytes]  # of a saved run, by name
-Refused = Callable[[bytes, str], None]
 WIDE = TIRED.replace("tired", "wide")
 
 
@@ -39,6 +35,15 @@ def read_reference(model: Model) -> Any:
 def _same_numbers_each_time() -> None:
     # half a millisecond of `torch.manual_seed` goes into noting, for three devices that are not there, who asked
     (torch.manual_seed if torch.cuda.is_available() else torch.default_generator.manual_seed)(0)
+
+
+@pytest.fixture
+def exact_products() -> Iterator[None]:
+    """Without TF32, whose ten bits would drown what is compared on a GPU."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    yield
+    torch.set_float32_matmul_precision(before)
 
 
 @pytest.fixture(scope="session")
@@ -125,13 +130,11 @@ def words_files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return files_of(TINY_WORDS, tmp_path_factory.mktemp("words") / "run")
 
 
-def zipped(files: Files, way: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """These files as one zip file."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", way) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return packed.getvalue()
+@pytest.fixture
+def saved_run(tmp_path: Path) -> Path:
+    """A saved run of a classifier."""
+    trained(TINY).save(tmp_path / "run")
+    return tmp_path / "run"
 
 
 @pytest.fixture

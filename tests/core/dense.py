@@ -1,7 +1,5 @@
 """Multi-head attention once more, slowly: one head, one row at a time, on the canonical weights."""
 
-from __future__ import annotations
-
 import copy
 import math
 
@@ -12,29 +10,6 @@ from mha_core import Weights
 from mha_core.attention import AttentionLayer
 from mha_core.attention.switches import Ablation
 from mha_core.positions import Position
-
-
-class Rotated(Position):
-    """Turns channel pairs (2 m, 2 m + 1) of queries and keys by place / 3^m, as rotary encodings do."""
-
-    def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        return self._turn(q), self._turn(k)
-
-    def _turn(self, x: Tensor) -> Tensor:
-        place = torch.arange(x.shape[-2], dtype=x.dtype)[:, None]
-        angle = place / 3.0 ** torch.arange(x.shape[-1] // 2, dtype=x.dtype)
-        even, odd = x[..., ::2], x[..., 1::2]
-        turned = (even * angle.cos() - odd * angle.sin(), even * angle.sin() + odd * angle.cos())
-        return torch.stack(turned, dim=-1).flatten(-2)
-
-
-class Slanted(Position):
-    """The further away the lower the score, each head with its own slope, as ALiBi does."""
-
-    def bias(self, q: Tensor, len_k: int) -> Tensor | None:
-        slope = 0.5 ** torch.arange(1, q.shape[1] + 1, dtype=q.dtype)
-        distance = (torch.arange(q.shape[2])[:, None] - torch.arange(len_k)).abs().to(q.dtype)
-        return (-slope[:, None, None] * distance)[None]
 
 
 class Counting(Position):

@@ -1,7 +1,5 @@
 """Blocks written out from their parameters alone, as an oracle for stacks."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,21 +1,26 @@
 """Small runs that several tests look at; each is trained once for all of them."""
 
-from __future__ import annotations
-
 import copy
-from collections.abc import Sequence
+import io
+import zipfile
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import torch
 from torch import nn
 
-from mha_core import Run
-from mha_core.training import sweep, tasks
+from mha_core import Model, Run, load_model
+from mha_core.training import saved, sweep, tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Task
 
+Files = dict[str, bytes]  # of a saved run, by name
+Refused = Callable[[bytes, str], None]
+RUN, TOKENIZER, WEIGHTS = saved.FILES
+SHIPPED = Path(__file__).parents[2] / "assets" / "trained"
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, max_len=32, steps=8, evaluations=2, batch=8)
 TINY_WORDS = replace(TINY, task="words", n_layers=2, residual=True, norm=True, position="rotary")
 TINY_DATES = replace(TINY, task="dates", n_layers=2, residual=True, norm=True, d_feed_forward=16)
@@ -35,13 +40,20 @@ def task(name: str) -> Task:
     return tasks.build(name)
 
 
-@cache
-def trained(recipe: Recipe) -> Training:
-    """The run of a recipe, at its end. Not to be trained on."""
+def run(recipe: Recipe) -> Training:
+    """The run of a recipe, at its end."""
     made = Training(recipe, task(recipe.task))
     for _ in made.events():
         pass
     return made
+
+
+trained = cache(run)  # for all tests: not to be trained on
+
+
+def shipped(name: str) -> Model:
+    """The model that lies in assets/trained under this name."""
+    return load_model(str(SHIPPED / name), device="cpu")
 
 
 def randomised(stack: nn.Module) -> None:
@@ -66,3 +78,12 @@ def same_run(a: Run, b: Run) -> bool:
     """The same words and bit for bit the same numbers."""
     numbers = all(torch.equal(getattr(a, name), getattr(b, name)) for name in ("weights", "hidden", "sentence"))
     return numbers and (a.tokens, a.ids, a.device, a.notices) == (b.tokens, b.ids, b.device, b.notices)
+
+
+def zipped(files: Files, way: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """These files as one zip file."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", way) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return packed.getvalue()

@@ -1,7 +1,5 @@
 """What stands in for a worker of `sweep`. It imports no torch, so that a process has it at once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

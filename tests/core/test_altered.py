@@ -1,7 +1,5 @@
 """A trained table with its rows in another order, or scaled: what MiniLM makes of it."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

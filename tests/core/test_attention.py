@@ -1,7 +1,5 @@
 """The bare function against torch's own, and the split into heads."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

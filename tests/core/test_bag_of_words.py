@@ -1,7 +1,5 @@
 """The baseline without order: the one best solution, found by another solver too, and half of every mirror pair."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

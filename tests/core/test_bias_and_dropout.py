@@ -1,21 +1,17 @@
 """Attention without biases, and with dropout of its weights, from the recipe to the trained model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
-from mha_core import IMPLEMENTATIONS, load_model
-from mha_core.training import inference, saved
+from mha_core import IMPLEMENTATIONS
+from mha_core.training import inference
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 
 from .runs import TINY, TINY_WORDS, equal, state_of, task, trained
 
-PLAIN = replace(TINY, bias=False)
 OUTPUT = replace(TINY, bias=False, out_bias=True)
 DROPPING = replace(TINY, dropout=0.4)
 
@@ -35,24 +31,6 @@ def test_the_outputs_bias_alone_is_one_vector_a_layer_and_the_others_three(name:
         for part in ("q", "k", "v", "o", "o_bias"):  # they begin where those of the model with biases begin
             assert torch.equal(getattr(of_output, part), getattr(of_whole, part))
             assert part == "o_bias" or torch.equal(getattr(of_plain, part), getattr(of_whole, part))
-
-
-@pytest.mark.parametrize(
-    "recipe",
-    [PLAIN, OUTPUT, replace(OUTPUT, implementation="torch", start="own"), replace(TINY_WORDS, bias=False, dropout=0.2),
-     replace(TINY_WORDS, bias=False, out_bias=True)],
-    ids=["classes", "output alone", "torch", "words", "words, output alone"],
-)  # fmt: skip
-def test_such_a_run_is_saved_and_read(tmp_path: Path, recipe: Recipe) -> None:
-    made = trained(recipe)
-    made.save(tmp_path / "run")
-    assert saved.read(tmp_path / "run").recipe == recipe
-    model = load_model(str(tmp_path / "run"), device="cpu")
-    assert equal(dict(model.encoder.state_dict()), state_of(made))
-    assert made.history.start
-    assert made.history.start.parameters == sum(tensor.numel() for tensor in state_of(made).values())
-    text = made.task.questions[0]
-    assert torch.equal(model.run(text).weights, made.model().run(text).weights)
 
 
 @pytest.mark.parametrize("recipe", [DROPPING, replace(TINY_WORDS, dropout=0.4)], ids=["classes", "words"])

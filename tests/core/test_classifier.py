@@ -1,7 +1,5 @@
 """The classifier against the same thing written out, and the effect of padding and order on it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +11,7 @@ from torch.nn import functional as F
 from mha_core import IMPLEMENTATIONS, masks
 from mha_core.errors import HeadlightError
 from mha_core.models import inputs
-from mha_core.models.classifier import FULLY_CONNECTED, Classifier, ClassifierSizes
+from mha_core.models.classifier import Classifier, ClassifierSizes
 from mha_core.positions import NAMES
 from mha_core.training.initial_weights import draw
 
@@ -72,11 +70,6 @@ def test_against_the_same_written_out(d_feed_forward: int, residual: bool, norm:
 def test_what_does_not_pool() -> None:
     with pytest.raises(HeadlightError, match=r"pooling='max': choose \[CLS\] or mean"):
         classifier(pooling="max")
-
-
-def test_the_layer_before_the_last() -> None:
-    made = classifier()
-    assert (made.connected.out_features, made.out.in_features) == (FULLY_CONNECTED, 128)
 
 
 @pytest.mark.parametrize(("name", "pooling"), list(zip(IMPLEMENTATIONS, ["[CLS]", "mean"] * 4, strict=False)))

@@ -1,7 +1,5 @@
 """Our decoder against transformers' LlamaForCausalLM with the same weights, and what it makes of bad weights."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -9,11 +7,12 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, Model, Run, masks
-from mha_core.errors import SizeError, TooLong, Unsupported, WeightsFileError
+from mha_core.errors import SizeError, TooLong, WeightsFileError
 from mha_core.measure.measures import largest_difference, relative_difference
-from mha_core.models.decoder import DecoderConfig, from_llama
+from mha_core.models.decoder import DecoderConfig, from_llama, linear
 
 from . import llama
 from .llama import CONFIG
@@ -115,11 +114,6 @@ def test_every_implementation_makes_the_same_decoder(name: str) -> None:
     assert type(direct.block(1).attention) is IMPLEMENTATIONS[name]
 
 
-def test_an_implementation_that_cannot_share_heads_says_so() -> None:
-    with pytest.raises(Unsupported, match="TorchAttention cannot share 2 key/value heads"):
-        llama.model().as_implementation("torch")
-
-
 def test_a_respelled_decoder_shares_what_stays_the_same() -> None:
     own, twin = llama.model().encoder, llama.model().as_implementation("einsum").encoder
     assert twin.words.weight is own.words.weight
@@ -175,3 +169,34 @@ def test_tensors_that_do_not_fit_are_refused() -> None:
             from_llama(config, tensors)
     with pytest.raises(SizeError, match="n_kv_heads=3"):
         from_llama(replace(CONFIG, n_kv_heads=3), state)
+
+
+# ---- the product of its network and head: the sums of torch's own linear, in another order
+
+
+@pytest.mark.parametrize("shape", [(1, 5, 48), (3, 48), (2, 4, 7, 48), (1, 1, 48), (0, 48), (48,)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_it_is_the_product(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    x, weight = torch.randn(shape, dtype=dtype), torch.randn(19, 48, dtype=dtype)
+    found = linear(x, weight)
+    assert found.shape == (*shape[:-1], 19)
+    assert found.dtype == dtype
+    exact = (x.double() @ weight.double().T).to(dtype)
+    torch.testing.assert_close(found, exact, rtol=1e-5 if dtype != torch.bfloat16 else 0.02, atol=1e-5)
+
+
+def test_what_lies_otherwise_in_memory_gives_the_same() -> None:
+    x, weight = torch.randn(48, 5).t(), torch.randn(48, 19).t()
+    torch.testing.assert_close(linear(x, weight), x.contiguous() @ weight.contiguous().t())
+    part = torch.randn(9, 2, 48)[3:5, 1:]
+    torch.testing.assert_close(linear(part, weight), part.contiguous() @ weight.contiguous().t())
+
+
+def test_gradients_flow() -> None:
+    x, weight = torch.randn(2, 5, 48, requires_grad=True), torch.randn(19, 48, requires_grad=True)
+    linear(x, weight).square().sum().backward()  # type: ignore[no-untyped-call]
+    of_x, of_weight = x.grad, weight.grad
+    x.grad = weight.grad = None
+    F.linear(x, weight).square().sum().backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(of_x, x.grad)
+    torch.testing.assert_close(of_weight, weight.grad)

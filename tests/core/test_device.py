@@ -1,7 +1,5 @@
 """The choice of a device and a number format, on machines that have cuda or mps and on those that do not."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The encoder–decoder against the same thing written out; its groups as models; its training, saved and read again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -15,13 +13,11 @@ from mha_core.errors import SizeError, TooLong, Unsupported
 from mha_core.models.encoder_decoder import EncoderDecoder, EncoderDecoderSizes
 from mha_core.models.translator import START, Translator
 from mha_core.positions import Nothing
-from mha_core.training import saved, tasks
+from mha_core.training import saved
 from mha_core.training.initial_weights import draw
-from mha_core.training.loop import Training
-from mha_core.training.recipe import defaults
 
 from .dense_models import dense_block, layer_norm
-from .runs import TINY_DATES, equal, randomised, same_run, state_of, task, trained
+from .runs import TINY_DATES, equal, randomised, same_run, state_of, trained
 
 SIZES = EncoderDecoderSizes(
     vocabulary=20, d_model=16, n_heads=2, n_layers=2, max_len=8, target_len=7, residual=True, norm=True
@@ -179,13 +175,3 @@ def test_saved_and_read_again(tmp_path: Path) -> None:
     ]
     assert all(0 <= cast(float, look.aligned) <= 1 for look in history.evaluations)
     assert saved.unpack(saved.pack(tmp_path / "run"), tmp_path / "again").evaluations == history.evaluations
-
-
-def test_the_same_recipe_gives_the_same_weights() -> None:
-    once = Training(replace(TINY_DATES, steps=2), task("dates"))
-    again = Training(replace(TINY_DATES, steps=2), tasks.build("dates"))
-    assert equal(state_of(once), state_of(again))
-    for training in (once, again):
-        list(training.events())
-    assert equal(state_of(once), state_of(again))
-    assert defaults("dates").n_heads == 1

@@ -1,7 +1,5 @@
 """Contents of a stranger's run: histories, tensors and tokenizers that may do no more than be refused."""
 
-from __future__ import annotations
-
 import json
 import resource
 from collections.abc import Callable
@@ -17,10 +15,8 @@ from mha_core.training import saved
 from mha_core.training.events import Event, Start, from_values
 from mha_core.training.saved import folder
 
-from .conftest import Files, Refused, zipped
-from .runs import TINY, trained
+from .runs import RUN, TINY, TOKENIZER, WEIGHTS, Files, Refused, trained, zipped
 
-RUN, TOKENIZER, WEIGHTS = saved.FILES
 TEXT = "the dog chased the cat"
 
 
@@ -195,13 +191,6 @@ def test_foreign_tensors(refused: Refused, classifier_files: Files, change: Any,
     refused(tensors(change, classifier_files), match)
 
 
-def test_what_is_no_safetensors_file(refused: Refused, classifier_files: Files) -> None:
-    headers = (b"[]", b"{", b"3", b'{"out.bias": 3}', b'{"out.bias": {}}', b"[" * 100_000)
-    with_header = [len(header).to_bytes(8, "little") + header for header in headers]
-    for data in (b"", b"\xff" * 8, bytes(8), (2**40).to_bytes(8, "little") + b"{}", b"\x80\x04N.", *with_header):
-        refused(zipped({**classifier_files, WEIGHTS: data}), "does not hold the tensors of this model")
-
-
 @pytest.mark.parametrize(
     ("many", "said"), [(3_000, r"names or shapes are not those that run\.json asks for"), (9_000, "at most 524,288")]
 )
@@ -215,6 +204,13 @@ def test_names_of_tensors_are_compared_before_one_is_read(
     monkeypatch.setattr("safetensors.torch.load", read.append)
     refused(data, f"does not hold the tensors of this model .*{said}")
     assert not read
+
+
+def test_what_is_no_safetensors_file(refused: Refused, classifier_files: Files) -> None:
+    headers = (b"[]", b"{", b"3", b'{"out.bias": 3}', b'{"out.bias": {}}', b"[" * 100_000)
+    with_length = (len(header).to_bytes(8, "little") + header for header in headers)
+    for data in (b"", b"\xff" * 8, bytes(8), (2**40).to_bytes(8, "little") + b"{}", b"\x80\x04N.", *with_length):
+        refused(zipped({**classifier_files, WEIGHTS: data}), "does not hold the tensors of this model")
 
 
 def test_the_weights_of_another_run(refused: Refused, classifier_files: Files, words_files: Files) -> None:

@@ -1,7 +1,5 @@
 """Zip files of strangers: none may do more than be refused."""
 
-from __future__ import annotations
-
 import io
 import os
 import tracemalloc
@@ -16,17 +14,7 @@ from hypothesis import strategies as st
 from mha_core.errors import WeightsFileError
 from mha_core.training import saved
 
-from .conftest import Files, Refused, zipped
-from .runs import TINY, trained
-
-RUN, _, WEIGHTS = saved.FILES
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A saved run of a classifier."""
-    trained(TINY).save(tmp_path / "run")
-    return tmp_path / "run"
+from .runs import RUN, WEIGHTS, Files, Refused, zipped
 
 
 def test_what_is_no_run_in_a_zip(refused: Refused) -> None:
@@ -58,11 +46,11 @@ def test_what_is_too_large(refused: Refused, classifier_files: Files, monkeypatc
         monkeypatch.undo()
 
 
-def test_what_is_saved_can_be_opened(folder: Path) -> None:
+def test_what_is_saved_can_be_opened(saved_run: Path) -> None:
     """However large its weights are, which cannot be packed, and however old its files."""
-    (folder / WEIGHTS).write_bytes(os.urandom(saved.LARGEST[WEIGHTS]))
-    os.utime(folder / WEIGHTS, (0, 0))  # before the first year of a zip file
-    assert saved.LARGEST[WEIGHTS] < len(saved.pack(folder)) <= saved.LARGEST_PACKED
+    (saved_run / WEIGHTS).write_bytes(os.urandom(saved.LARGEST[WEIGHTS]))
+    os.utime(saved_run / WEIGHTS, (0, 0))  # before the first year of a zip file
+    assert saved.LARGEST[WEIGHTS] < len(saved.pack(saved_run)) <= saved.LARGEST_PACKED
 
 
 def test_a_zip_bomb_takes_no_memory(refused: Refused, classifier_files: Files) -> None:
@@ -96,11 +84,11 @@ def test_other_ways_to_pack(refused: Refused, classifier_files: Files) -> None:
         refused(zipped(classifier_files, way), "and nothing else")
 
 
-def test_an_existing_folder_is_left_alone(folder: Path, classifier_files: Files) -> None:
-    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+def test_an_existing_folder_is_left_alone(saved_run: Path, classifier_files: Files) -> None:
+    before = {file.name: file.read_bytes() for file in saved_run.iterdir()}
     with pytest.raises(WeightsFileError, match="there already"):
-        saved.unpack(zipped(classifier_files), folder)
-    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+        saved.unpack(zipped(classifier_files), saved_run)
+    assert {file.name: file.read_bytes() for file in saved_run.iterdir()} == before
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,61 +1,69 @@
-"""A GPU that runs out of memory, played on the CPU: `device` says cuda, and the encoder on it raises."""
+"""A GPU that runs out of memory, played on the CPU: `device` says cuda, and what is computed on it raises."""
 
-from __future__ import annotations
-
+import threading
 from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from mha_core import Model
 from mha_core.errors import DeviceError
 from mha_core.measure.measures import largest_difference
-from mha_core.models.encoder import Encoder, EncoderSizes
+from mha_core.models.stack import Stack
 from mha_core.positions import Learned, Nothing, Position, Sinusoidal
+from mha_core.training import inference, loop, order_runs, plan_time
+from mha_core.training.loop import Training
+from mha_core.training.objectives import objective
+from mha_core.training.order_runs import step_times
+from mha_core.training.recipe import Recipe
 
+from .runs import TINY, TINY_WORDS, task, trained
+from .test_worker import here, order
+
+CUDA = torch.device("cuda", 0)
 FULL = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
-
-
-class FullEncoder(Encoder):
-    """Raises what a full GPU raises, if it is told to; the copy that is made for the CPU is not."""
-
-    error: RuntimeError | None = None
-
-    def forward(self, *args: Any, **options: Any) -> Any:
-        if self.error is not None:
-            raise self.error
-        return super().forward(*args, **options)
+SAID = "cuda:0 is out of memory; this was computed on the CPU."
 
 
 class OnFullGpu(Model):
     @property
     def device(self) -> torch.device:
-        return torch.device("cuda", 0)
+        return CUDA
 
 
-@pytest.fixture
-def full_gpu(tiny: Model) -> Callable[..., Model]:
-    def make(*, fall_back: bool, error: RuntimeError = FULL, kind: type[Model] = OnFullGpu) -> Model:
-        assert isinstance(tiny.encoder.sizes, EncoderSizes)
-        encoder = FullEncoder(tiny.encoder.sizes)
-        encoder.error = error
-        encoder.load_state_dict(tiny.encoder.state_dict())
-        return kind("full", tiny.tokenizer, encoder.eval(), origin="random", fall_back=fall_back)
+def full(model: Model, *, fall_back: bool, error: RuntimeError = FULL, kind: type[Model] = OnFullGpu) -> Model:
+    """The same model on a GPU that has no room for a pass; the copy of its stack that is made for the CPU has."""
 
-    return make
+    def refused(way: str) -> Callable[..., Any]:
+        def compute(self: Stack, *args: Any, **how: Any) -> Any:
+            if getattr(self, "is_full", False):
+                raise error
+            return getattr(super(full_kind, self), way)(*args, **how)
+
+        return compute
+
+    ways = {way: refused(way) for way in ("forward", "without_maps")}
+    full_kind: type[Stack] = type("Full", (type(model.encoder),), ways)
+    stack = full_kind(model.encoder.sizes)
+    stack.load_state_dict(model.encoder.state_dict())
+    stack.is_full = True  # type: ignore[assignment]
+    about: dict[str, Any] = {"origin": model.origin, "fall_back": fall_back, "history": model.history}
+    return kind("full", model.tokenizer, stack.eval(), **about)
 
 
 @pytest.mark.parametrize(
     "error", [FULL, RuntimeError("MPS backend out of memory (MPS allocated: 18.13 GB)")], ids=["cuda", "mps"]
 )
-def test_a_full_gpu_that_auto_chose(full_gpu: Callable[..., Model], tiny: Model, error: RuntimeError) -> None:
-    model = full_gpu(fall_back=True, error=error)
+def test_a_full_gpu_that_auto_chose(tiny: Model, error: RuntimeError) -> None:
+    model = full(tiny, fall_back=True, error=error)
     for _ in range(2):
         run = model.run("a b c", heads_off=[(0, 1)], mask="causal", trace_layer=1)
         expected = tiny.run("a b c", heads_off=[(0, 1)], mask="causal", trace_layer=1)
-        assert run.notices == ("cuda:0 is out of memory; this was computed on the CPU.",)
+        assert run.notices == (SAID,)
         assert run.device == torch.device("cpu")
         assert torch.equal(run.weights, expected.weights)
         assert torch.equal(run.hidden, expected.hidden)
@@ -64,38 +72,187 @@ def test_a_full_gpu_that_auto_chose(full_gpu: Callable[..., Model], tiny: Model,
 
 
 @pytest.mark.parametrize("position", ["sinusoidal", Nothing(), Sinusoidal(24)], ids=str)
-def test_a_full_gpu_with_another_position(
-    full_gpu: Callable[..., Model], tiny: Model, position: str | Position
-) -> None:
-    run = full_gpu(fall_back=True).run("a b c", position=position)
+def test_a_full_gpu_with_another_position(tiny: Model, position: str | Position) -> None:
+    run = full(tiny, fall_back=True).run("a b c", position=position)
     assert largest_difference(run.weights, tiny.run("a b c", position=position).weights) <= 1e-6
 
 
-def test_a_full_gpu_need_not_hold_a_second_table(
-    full_gpu: Callable[..., Model], tiny: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any) -> None:
+def test_a_full_gpu_need_not_hold_a_second_table(tiny: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
         raise FULL
 
-    model, learned = full_gpu(fall_back=True), Learned(24, 12)
-    monkeypatch.setattr(nn.Parameter, "__deepcopy__", full)
+    model, learned = full(tiny, fall_back=True), Learned(24, 12)
+    monkeypatch.setattr(nn.Parameter, "__deepcopy__", refuse)
     run = model.run("a b c", position=learned)
-    assert run.notices == ("cuda:0 is out of memory; this was computed on the CPU.",)
+    assert run.notices == (SAID,)
     assert torch.equal(run.weights, tiny.run("a b c", position=learned).weights)
 
 
 @pytest.mark.faults
-def test_a_full_gpu_that_was_chosen_by_name_raises(full_gpu: Callable[..., Model]) -> None:
+def test_a_full_gpu_that_was_chosen_by_name_raises(tiny: Model) -> None:
     with pytest.raises(DeviceError, match="out of memory; shorten the text or choose the cpu"):
-        full_gpu(fall_back=False).run("a b c")
+        full(tiny, fall_back=False).run("a b c")
 
 
 @pytest.mark.faults
-def test_a_full_cpu_has_nowhere_to_go(full_gpu: Callable[..., Model]) -> None:
+def test_a_full_cpu_has_nowhere_to_go(tiny: Model) -> None:
     with pytest.raises(torch.OutOfMemoryError):
-        full_gpu(fall_back=True, kind=Model).run("a b c")
+        full(tiny, fall_back=True, kind=Model).run("a b c")
 
 
-def test_other_errors_on_a_gpu_are_not_hidden(full_gpu: Callable[..., Model]) -> None:
+def test_other_errors_on_a_gpu_are_not_hidden(tiny: Model) -> None:
     with pytest.raises(RuntimeError, match="illegal memory access"):
-        full_gpu(fall_back=True, error=RuntimeError("CUDA error: an illegal memory access")).run("a b c")
+        full(tiny, fall_back=True, error=RuntimeError("CUDA error: an illegal memory access")).run("a b c")
+
+
+# ---- trainings, and answers of what was trained
+
+
+AUTO = replace(TINY, device="auto", steps=6, evaluations=2)
+
+
+class OnGpu(Training):
+    """Its device says cuda until its weights are moved."""
+
+    moved = False
+
+    @property
+    def device(self) -> torch.device:
+        return super().device if self.moved else CUDA
+
+    def move(self, device: torch.device) -> None:
+        super().move(device)
+        self.moved = True
+
+
+def full_after(training: OnGpu, calls: int, name: str, error: Exception = FULL) -> None:
+    """Has a part of the objective run out of memory after so many calls, for as long as it is on the GPU."""
+    really, count = getattr(training.objective, name), [0]
+
+    def compute(*args: Any) -> Any:
+        count[0] += 1
+        if count[0] > calls and not training.moved:
+            raise error
+        return really(*args)
+
+    setattr(training.objective, name, compute)
+
+
+@pytest.mark.parametrize("name", ["next_loss", "evaluate", "evaluate_train", "maps"])
+@pytest.mark.parametrize("recipe", [AUTO, replace(AUTO, **{**asdict(TINY_WORDS), "device": "auto", "steps": 6})])
+def test_a_training_on_auto_goes_on_on_the_cpu(recipe: Recipe, name: str) -> None:
+    training = OnGpu(recipe, task(recipe.task))
+    full_after(training, 0 if name == "evaluate_train" else 2, name)
+    told = list(training.events())
+    assert training.notices == (SAID,)
+    assert training.device.type == "cpu"
+    assert training.history.end is not None
+    assert (training.history.end.reason, len(training.history.steps)) == ("steps", recipe.steps)
+    assert len(training.history.evaluations) == recipe.evaluations + 1
+    assert told[-1] == training.history.end
+
+
+def test_weights_and_what_the_optimiser_knows_move_together() -> None:
+    training = Training(AUTO, task("who"))
+    training.step()
+    training.move(torch.device("meta"))
+    state = [value for known in training.optimizer.state.values() for value in known.values()]
+    assert len(state) == 3 * len(list(training.stack.parameters()))
+    assert {one.device.type for one in (*state, *training.stack.parameters())} == {"meta"}
+    assert training.device.type == "meta"
+
+
+def test_a_device_that_was_chosen_by_name_raises() -> None:
+    training = OnGpu(replace(AUTO, device="cpu"), task("who"))
+    full_after(training, 2, "next_loss")
+    with pytest.raises(DeviceError, match="cuda:0 is out of memory; choose smaller sizes or choose the cpu"):
+        list(training.events())
+
+
+def test_other_errors_are_not_hidden() -> None:
+    training = OnGpu(AUTO, task("who"))
+    full_after(training, 2, "next_loss", RuntimeError("CUDA error: an illegal memory access"))
+    with pytest.raises(RuntimeError, match="illegal memory access"):
+        list(training.events())
+
+
+@pytest.fixture
+def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU on which not even the weights have room."""
+
+    def build(recipe: Recipe, data: Any, tokenizer: Any, device: torch.device) -> Any:
+        if device.type == "cuda":
+            raise FULL
+        return objective(recipe, data, tokenizer, device)
+
+    monkeypatch.setattr(loop, "pick", lambda _: CUDA)
+    monkeypatch.setattr(loop, "objective", build)
+
+
+@pytest.mark.usefixtures("no_room")
+def test_a_job_tells_it_once_for_all_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order_runs, "TIMING_SECONDS", 0.0)
+    lines = here(order(tmp_path, AUTO, replace(AUTO, seed=2), timing=True))
+    assert [line for line in lines if "told" in line] == [{"told": SAID}]
+    assert lines[-1] == {"done": "steps"}
+    assert any("timing" in line for line in lines), "all of them were measured on the CPU"
+
+
+def test_steps_on_two_devices_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order_runs, "TIMING_SECONDS", 0.0)
+    steady = replace(AUTO, schedule="constant")
+    torchs, own = Training(replace(steady, implementation="torch"), task("who")), OnGpu(steady, task("who"))
+    own.moved = True
+    full_after(own, 0, "next_loss")
+    assert step_times({"torch": torchs, "fused": own}, threading.Event()) is not None
+    assert step_times({"torch": torchs, "fused": OnGpu(steady, task("who"))}, threading.Event()) is None
+
+
+def test_a_step_is_measured_where_it_will_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    really, devices, told = plan_time.timed, list[str](), list[str]()
+
+    def timed(recipe: Recipe, *sizes: int) -> float:
+        devices.append(recipe.device)
+        if recipe.device != "cpu":
+            raise FULL
+        return really(recipe, *sizes)
+
+    monkeypatch.setattr(plan_time, "timed", timed)
+    monkeypatch.setattr(plan_time, "pick", lambda choice: torch.device("cpu") if choice == "cpu" else CUDA)
+    plan_time.measured.cache_clear()
+    assert plan_time.step_seconds(AUTO, 8, 2, told.append) > 0
+    assert devices[:2] == ["cuda:0", "cpu"]
+    assert told == [SAID]
+    with pytest.raises(DeviceError, match="choose smaller sizes or choose the cpu"):
+        plan_time.step_seconds(replace(AUTO, device="cuda"), 8, 2)
+    plan_time.measured.cache_clear()
+
+
+Ask = Callable[[Model, Callable[[str], object]], Any]
+QUESTIONS: dict[str, tuple[Recipe, Ask]] = {
+    "logits": (TINY, lambda model, told: inference.logits(model, ["the dog", "a cat chased the dog"], told=told)),
+    "probabilities": (TINY, lambda model, told: inference.probabilities(model, ["the dog"], told=told)),
+    "each": (TINY, lambda model, told: inference.probabilities_of_each(model, ["the dog", "a"], told=told)),
+    "continuation": (
+        TINY_WORDS,
+        lambda model, told: inference.continuation(
+            model, model.tokenizer.id_to_token(3) or "", 5, temperature=1.0, seed=3, told=told
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("position", ["none", "sinusoidal", "learned", "alibi"])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_questions_are_answered_on_the_cpu(question: str, position: str) -> None:
+    recipe, ask = QUESTIONS[question]
+    model = trained(replace(recipe, position=position, steps=1, evaluations=1)).model()
+    said: list[str] = []
+    found, wanted = ask(full(model, fall_back=True), said.append), ask(model, said.append)
+    assert said == [SAID]
+    if isinstance(found, Tensor):
+        torch.testing.assert_close(found, wanted, rtol=0, atol=1e-6)
+    else:
+        assert [token for token, _ in found] == [token for token, _ in wanted]
+    with pytest.raises(DeviceError, match="out of memory"):
+        ask(full(model, fall_back=False), said.append)

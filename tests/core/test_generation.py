@@ -1,7 +1,5 @@
 """Texts that grow token by token: each new row is that of one pass over the whole text, whatever the switches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -10,7 +8,9 @@ import torch
 from mha_core import masks
 from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError, TooLong, Unsupported
 from mha_core.measure.measures import largest_difference
+from mha_core.models.block import BlockSizes
 from mha_core.models.generation import Generation, NewToken, choose
+from mha_core.models.language_model import LanguageModel
 from mha_core.models.model import Model
 
 from . import llama
@@ -149,9 +149,7 @@ def test_what_cannot_grow_is_refused(minilm: Model) -> None:
 
 def plain_torch() -> Model:
     """A small language model in torch's own module, which cannot take up where it stopped."""
-    from mha_core.models.language_model import LanguageModel, LanguageSizes
-
-    sizes = LanguageSizes(vocabulary=320, d_model=16, n_heads=2, n_layers=1, max_len=32, implementation="torch")
+    sizes = BlockSizes(vocabulary=320, d_model=16, n_heads=2, n_layers=1, max_len=32, implementation="torch")
     drawn = LanguageModel(sizes).eval()
     generator = torch.Generator().manual_seed(0)
     for weight in drawn.parameters():  # a new one's are whatever lay in memory

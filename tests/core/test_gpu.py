@@ -1,7 +1,5 @@
 """The core on a CUDA device against the CPU's results. Runs with `-m gpu` only: `make test-gpu`."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,14 +10,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Model, Trace, attention, device, load_model, masks
+from mha_core import IMPLEMENTATIONS, Model, Run, Trace, attention, device, load_model, masks
 from mha_core.errors import DeviceError
 from mha_core.heads import kinds
 from mha_core.measure import surprise
 from mha_core.measure.benchmark import text_of
 from mha_core.measure.measures import largest_difference, relative_difference
 from mha_core.models.generation import Generation
-from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
+from mha_core.positions import NAMES, ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
 from mha_core.training import inference
 from mha_core.training.recipe import Recipe
 
@@ -27,7 +25,7 @@ from .attention_cases import bounds
 from .conftest import TIRED
 from .runs import TINY, TINY_WORDS, WHO, trained
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("exact_products")]
 
 CUDA = torch.device("cuda", 0)
 B, H, C, N = 4, 4, 64, 33
@@ -40,15 +38,6 @@ MASKS: dict[str, Tensor | None] = {
     "empty rows": masks.allow(masks.invert(masks.causal), N, N),
     "per head": torch.cat([masks.allow(masks.window(w), N, N) for w in (1, 2, 9, 40)], dim=1),
 }
-
-
-@pytest.fixture(autouse=True)
-def _exact_products() -> Iterator[None]:
-    """Without TF32, whose ten bits would drown what is compared here."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    yield
-    torch.set_float32_matmul_precision(before)
 
 
 @pytest.fixture(scope="module")
@@ -123,35 +112,27 @@ def test_the_bare_function() -> None:
     assert not weights_twin[:, 0].any()
 
 
-@pytest.mark.parametrize("position", [Sinusoidal(C), Learned(C, N)], ids=lambda position: type(position).__name__)
-def test_positions(position: Position) -> None:
-    x = torch.randn(B, N, C)
-    expected = position.add(x)
-    assert largest_difference(copy.deepcopy(position).to(CUDA).add(x.to(CUDA)).cpu(), expected) <= 1e-6
+ENCODINGS = [
+    Sinusoidal(C), Learned(C, N), Rotary(C // H), Rotary(C // H, base=100.0), ALiBi(H), ALiBi(H, symmetric=False),
+    T5Bias(H), T5Bias(H, causal=True), Shaw(C // H, 5),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", GRADIENTS, ids=str)
-@pytest.mark.parametrize("position", [Rotary(C // H), Rotary(C // H, base=100.0)], ids=["base 10000", "base 100"])
-def test_rotations(position: Position, dtype: torch.dtype) -> None:
-    q, k = torch.randn(B, H, N, C // H, dtype=dtype), torch.randn(B, H, 7, C // H, dtype=dtype)
-    turned = copy.deepcopy(position).to(CUDA).rotate(q.to(CUDA), k.to(CUDA))
-    for found, expected in zip(turned, position.rotate(q, k), strict=True):
+@pytest.mark.parametrize("position", ENCODINGS, ids=lambda position: type(position).__name__)
+def test_positions(position: Position, dtype: torch.dtype) -> None:
+    position = copy.deepcopy(position).to(dtype)
+    twin = copy.deepcopy(position).to(CUDA)
+    x, q, k = (torch.randn(shape, dtype=dtype) for shape in ((B, N, C), (B, H, N, C // H), (B, H, 7, C // H)))
+    assert largest_difference(twin.add(x.to(CUDA)).cpu(), position.add(x)) <= 1e-6
+    for found, expected in zip(twin.rotate(q.to(CUDA), k.to(CUDA)), position.rotate(q, k), strict=True):
         assert found.device == CUDA
         assert largest_difference(found.cpu(), expected) <= (1e-14 if dtype == torch.float64 else 1e-6)
-
-
-@pytest.mark.parametrize(
-    "position",
-    [ALiBi(H), ALiBi(H, symmetric=False), T5Bias(H), T5Bias(H, causal=True), Shaw(C // H, 5)],
-    ids=lambda position: type(position).__name__,
-)
-def test_biases(position: Position) -> None:
-    q = torch.randn(B, H, N, C // H)
-    expected, found = position.bias(q, 40), copy.deepcopy(position).to(CUDA).bias(q.to(CUDA), 40)
-    assert expected is not None
-    assert found is not None
-    assert found.device == CUDA
-    assert largest_difference(found.cpu(), expected) <= 1e-5
+    bias, expected_bias = twin.bias(q.to(CUDA), 40), position.bias(q, 40)
+    assert (bias is None) == (expected_bias is None) == ("bias" not in position.acts)
+    if bias is not None and expected_bias is not None:
+        assert bias.device == CUDA
+        assert largest_difference(bias.cpu(), expected_bias) <= 1e-5
 
 
 def test_a_trace_sees_views_on_the_gpu() -> None:
@@ -163,20 +144,20 @@ def test_a_trace_sees_views_on_the_gpu() -> None:
     assert steps(CUDA) == steps("cpu")
 
 
-@pytest.mark.parametrize("tokens", [2, 16, 128, 512])
-def test_minilm(minilm: Model, on_gpu: Model, tokens: int) -> None:
-    text = text_of(tokens)
-    run, expected = on_gpu.run(text), minilm.run(text)
+def near(run: Run, expected: Run, most: float = 1e-4) -> None:
     assert run.device == run.weights.device == run.hidden.device == run.sentence.device == CUDA
     assert (run.tokens, run.notices) == (expected.tokens, ())
-    assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-4
-    assert largest_difference(run.hidden.cpu(), expected.hidden) <= 1e-4
+    assert largest_difference(run.weights.cpu(), expected.weights) <= most
+    assert largest_difference(run.hidden.cpu(), expected.hidden) <= most
+
+
+@pytest.mark.parametrize("tokens", [2, 16, 128, 512])
+def test_minilm(minilm: Model, on_gpu: Model, tokens: int) -> None:
+    near(on_gpu.run(text_of(tokens)), minilm.run(text_of(tokens)))
 
 
 def test_minilm_in_float64(minilm64: Model) -> None:
-    run, expected = load_model("minilm", device="cuda", dtype=torch.float64).run(TIRED), minilm64.run(TIRED)
-    assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-12
-    assert largest_difference(run.hidden.cpu(), expected.hidden) <= 1e-12
+    near(load_model("minilm", device="cuda", dtype=torch.float64).run(TIRED), minilm64.run(TIRED), 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -184,25 +165,14 @@ def test_minilm_in_float64(minilm64: Model) -> None:
     [
         {"mask": "causal & window:4 | sinks:1"},
         {"mask": torch.ones(15, 15, dtype=torch.bool).triu(1)},
-        {"position": "none"},
-        {"position": "sinusoidal"},
         {"heads_off": [(0, 2), (3, 1)]},
         {"temperature": 0.5},
+        *({"position": name} for name in (*NAMES, "shuffled", "scaled:0.5")),
     ],
     ids=lambda options: next(iter(options)),
 )
 def test_minilms_switches(minilm: Model, on_gpu: Model, options: dict[str, Any]) -> None:
-    run, expected = on_gpu.run(TIRED, **options), minilm.run(TIRED, **options)
-    assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-4
-    assert largest_difference(run.hidden.cpu(), expected.hidden) <= 1e-4
-
-
-@pytest.mark.parametrize("position", ["learned", "rotary", "alibi", "t5", "shaw", "shuffled", "scaled:0.5"])
-def test_minilm_with_another_encoding(minilm: Model, on_gpu: Model, position: str) -> None:
-    run, expected = on_gpu.run(TIRED, position=position), minilm.run(TIRED, position=position)
-    assert run.device == CUDA
-    assert largest_difference(run.weights.cpu(), expected.weights) <= 1e-4
-    assert largest_difference(run.hidden.cpu(), expected.hidden) <= 1e-4
+    near(on_gpu.run(TIRED, **options), minilm.run(TIRED, **options))
 
 
 @pytest.mark.parametrize("options", [{}, {"mask": "causal", "position": "rotary"}, {"heads_off": [(0, 2)]}], ids=str)

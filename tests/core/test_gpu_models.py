@@ -1,8 +1,6 @@
 """Models of every kind, long texts and what is measured of a head, on a CUDA device. Runs with `-m gpu` only."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,11 +27,11 @@ from . import pictures
 from .conftest import TIRED
 from .runs import TINY_DATES, TINY_SHAPES, task, trained
 from .test_foreign import plain
+from .test_gpu import CUDA
 from .test_watch import Block
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("exact_products")]
 
-CUDA = torch.device("cuda", 0)
 TEXT = "the quick brown fox sat on a mat"
 DATE = "the 3rd of march, 2021"
 ENDS = ("t5", "bart")
@@ -42,14 +40,6 @@ TYPES = ("bert", "gpt2", "llama", "gemma2", "gpt_oss", "albert", "bloom", *ENDS)
 SWITCHES: list[dict[str, Any]] = [
     {"mask": "window:2"}, {"heads_off": [(1, 2)]}, {"temperature": 3.0}, {"values_off": [1]},
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _exact_products() -> Iterator[None]:
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    yield
-    torch.set_float32_matmul_precision(before)
 
 
 Load = Callable[[str], tuple[Model, Model]]

@@ -3,8 +3,6 @@
 The reference knows no groups: the rows of k and v of each key/value head are written out for all its query heads.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -14,13 +12,14 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Trace, Weights, masks
 from mha_core.attention import AttentionLayer, as_implementation
-from mha_core.attention.key_value import KVCache, repeat_kv
+from mha_core.attention.key_value import KVCache
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.measure.measures import relative_difference
 from mha_core.positions import ALiBi, Rotary, Sinusoidal
 
-from .attention_cases import bounds, canonical, pull
-from .dense import dense_attention, flat, gradient_of
+from . import attention_cases
+from .attention_cases import bounds, canonical, dense_pass, pass_of
+from .dense import dense_attention
 
 pytestmark = pytest.mark.numeric
 
@@ -55,15 +54,8 @@ def written_out(weights: Weights) -> Weights:
     return Weights(**{name: all_heads(name, rows) for name, rows in weights.items()})  # type: ignore[arg-type]
 
 
-def leaves_of(weights: Weights) -> Weights:
-    """A copy that gathers gradients."""
-    leaves = {name: None if t is None else t.clone().requires_grad_() for name, t in weights.items()}
-    return Weights(**leaves)  # type: ignore[arg-type]
-
-
 def build(name: str, weights: Weights) -> AttentionLayer:
-    kind, g = IMPLEMENTATIONS[name], len(weights.k) // D
-    return kind(C, H, bias=weights.q_bias is not None, n_kv_heads=g).to(weights.q.dtype).load(weights)
+    return attention_cases.build(name, weights, H)
 
 
 @able
@@ -73,18 +65,12 @@ def test_equal_to_the_dense_loop_with_gradients(name: str, case: str, g: int) ->
     weights, options = grouped_weights(g), CASES[case]
     inputs = [torch.randn(B, 5, C, dtype=torch.float64, requires_grad=True) for _ in range(1 + (case == "plain"))]
     for need_weights in (True, False):
-        leaves = leaves_of(weights)
-        out, maps = dense_attention(written_out(leaves), inputs[0], inputs[-1], inputs[-1], H, **options)
-        pull(out, maps if need_weights else None, inputs)
-        of_leaves = [leaf.grad.flatten() for _, leaf in leaves.items() if leaf is not None and leaf.grad is not None]
-        expected = torch.cat([*of_leaves, *(x.grad.flatten() for x in inputs if x.grad is not None)])
-        layer = build(name, weights)
-        own_out, own_maps = layer(*inputs, **options, need_weights=need_weights)
-        pull(own_out, own_maps, inputs)
-        found = torch.cat([flat(gradient_of(layer)), *(x.grad.flatten() for x in inputs if x.grad is not None)])
-        assert relative_difference(own_out, out) <= 1e-14
-        assert own_maps is None or relative_difference(own_maps, maps) <= 1e-14
-        assert relative_difference(found, expected) <= 1e-13
+        out, maps, gradient = pass_of(name, weights, inputs, options, need_weights, H)
+        expected = dense_pass(weights, inputs, options, need_weights, H, written_out)
+        assert relative_difference(out, expected[0]) <= 1e-14
+        assert maps is None or relative_difference(maps, expected[1]) <= 1e-14
+        assert relative_difference(gradient, expected[2]) <= 1e-13
+    layer = build(name, weights)
     assert (layer.n_kv_heads, layer.save().k.shape) == (g, (g * D, C))
 
 
@@ -131,11 +117,6 @@ def test_the_repeat_is_recorded_as_a_view(name: str) -> None:
             assert torch.equal(canonical(trace[one]), repeat.value.flatten(1, 2))
 
 
-def test_nothing_is_repeated_where_nothing_is_shared() -> None:
-    k, v = torch.randn(B, H, 5, D), torch.randn(B, H, 5, D)
-    assert [a is b for a, b in zip(repeat_kv(k, v, H), (k, v), strict=True)] == [True, True]
-
-
 @able
 @pytest.mark.parametrize("position", [Rotary(D), ALiBi(H), Sinusoidal(C), None], ids=lambda one: type(one).__name__)
 def test_a_cache_gives_the_rows_of_the_whole_pass(name: str, position: Any) -> None:
@@ -171,6 +152,8 @@ def test_what_cannot_be_is_said() -> None:
     for name in set(IMPLEMENTATIONS) - set(ABLE):
         with pytest.raises(Unsupported, match="cannot share 2 key/value heads; choose another implementation"):
             IMPLEMENTATIONS[name](C, H, n_kv_heads=2)
+        with pytest.raises(Unsupported, match="cannot share 2 key/value heads"):
+            as_implementation(build("fused", grouped_weights(2)), name)
         with pytest.raises(Unsupported, match="cannot keep keys and values"):
             IMPLEMENTATIONS[name](C, H).with_cache(KVCache())
     assert "torch" not in ABLE

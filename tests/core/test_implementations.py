@@ -3,8 +3,6 @@
 Which cases an implementation takes part in is read from its `can`, so that further ones are covered as they come.
 """
 
-from __future__ import annotations
-
 import copy
 from functools import cache
 from itertools import product

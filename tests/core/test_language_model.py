@@ -1,7 +1,5 @@
 """The language model against the same thing written out; it never sees what is still to come."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +9,8 @@ from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model, masks
 from mha_core.errors import Unsupported
-from mha_core.models.language_model import LanguageModel, LanguageSizes
+from mha_core.models.block import BlockSizes
+from mha_core.models.language_model import LanguageModel
 from mha_core.positions import NAMES
 from mha_core.training import tasks, tokens
 from mha_core.training.initial_weights import draw
@@ -19,7 +18,7 @@ from mha_core.training.initial_weights import draw
 from .dense_models import dense_block, layer_norm
 from .runs import randomised
 
-SIZES = LanguageSizes(vocabulary=33, d_model=16, n_heads=4, n_layers=2, max_len=12, residual=True, norm=True)
+SIZES = BlockSizes(vocabulary=33, d_model=16, n_heads=4, n_layers=2, max_len=12, residual=True, norm=True)
 IDS = torch.tensor([[2, 7, 7, 4, 3, 1], [2, 5, 9, 4, 3, 32]])
 
 
@@ -92,7 +91,7 @@ def test_a_run_looks_back_alone(mask: Any) -> None:
     if mask != "window:2":
         stack = made.encoder
         assert isinstance(stack, LanguageModel)
-        torch.testing.assert_close(stack.answer(run.hidden[-1:]), logits)
+        torch.testing.assert_close(stack.next_token(run.hidden[-1:]), logits)
 
 
 def test_a_users_mask_takes_more_away() -> None:

@@ -3,13 +3,12 @@
 The base class alone stands there (no implementation overrides `forward`), so one implementation is enough.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, MultiHeadAttention
 from mha_core.attention.switches import EVERYTHING, Ablation
@@ -18,19 +17,30 @@ from mha_core.positions import ALiBi, Rotary
 
 from .attention_cases import B, C, H
 
+X, MAP = torch.ones(B, 4, C), torch.ones(4, 4, dtype=torch.bool)
+WRONG: list[tuple[type[HeadlightError], str, tuple[Tensor, ...], dict[str, Any]]] = [
+    (DtypeError, "query is torch.float32 and key is torch.float64", (X, X.double()), {}),
+    (DtypeError, "query is torch.float64, the layer torch.float32", (X.double(),), {}),
+    (DtypeError, "value must be a floating tensor, got torch.int64", (X, X, X.long()), {}),
+    (DeviceError, "query is on cpu and value is on meta", (X, X, X.to("meta")), {}),
+    (DeviceError, "query is on meta, the layer on cpu", (X.to("meta"),), {}),
+    (MaskError, r"allow has shape \(4, 5\)", (X,), {"allow": torch.ones(4, 5, dtype=torch.bool)}),
+    (MaskError, r"bool tensor \(True = may look\), got torch.float32", (X,), {"allow": MAP.float()}),
+    (MaskError, r"values has shape \(4, 5\)", (X,), {"ablate": Ablation(None, torch.ones(4, 5, dtype=torch.bool))}),
+    *(
+        (SizeError, rf"heads must be bool \({H},\) or \({B}, {H}\)", (X,), {"heads": heads})
+        for heads in (MAP[0], torch.ones(B + 1, H, dtype=torch.bool), torch.ones(H), [True] * H)
+    ),
+    *((HeadlightError, "above 0", (X,), {"temperature": one}) for one in (0, -1.0, math.nan, math.inf)),
+]
 
-def test_mixed_kinds_raise() -> None:
-    layer, x = MultiHeadAttention(C, H), torch.randn(B, 4, C)
-    with pytest.raises(DtypeError, match=r"query is torch.float32 and key is torch.float64"):
-        layer(x, x.double())
-    with pytest.raises(DtypeError, match=r"query is torch.float64, the layer torch.float32"):
-        layer(x.double())
-    with pytest.raises(DtypeError, match=r"value must be a floating tensor, got torch.int64"):
-        layer(x, x, x.long())
-    with pytest.raises(DeviceError, match=r"query is on cpu and value is on meta"):
-        layer(x, x, x.to("meta"))
-    with pytest.raises(DeviceError, match=r"query is on meta, the layer on cpu"):
-        layer(x.to("meta"))
+
+@pytest.mark.parametrize(("error", "told", "inputs", "options"), WRONG)
+def test_what_does_not_fit_raises(
+    error: type[HeadlightError], told: str, inputs: tuple[Tensor, ...], options: dict[str, Any]
+) -> None:
+    with pytest.raises(error, match=told):
+        MultiHeadAttention(C, H)(*inputs, **options)
 
 
 @pytest.mark.parametrize(
@@ -60,37 +70,11 @@ def test_a_length_of_0_raises(shapes: list[tuple[int, ...]]) -> None:
         MultiHeadAttention(C, H)(*(torch.zeros(shape) for shape in shapes))
 
 
-def test_wrong_masks_raise() -> None:
-    layer, x = MultiHeadAttention(C, H), torch.randn(B, 4, C)
-    with pytest.raises(MaskError, match=r"allow has shape \(4, 5\)"):
-        layer(x, allow=torch.ones(4, 5, dtype=torch.bool))
-    with pytest.raises(MaskError, match=r"bool tensor \(True = may look\), got torch.float32"):
-        layer(x, allow=torch.ones(4, 4))
-    with pytest.raises(MaskError, match=r"values has shape \(4, 5\)"):
-        layer(x, ablate=Ablation(None, torch.ones(4, 5, dtype=torch.bool)))
-
-
 def test_heads_are_said_once() -> None:
     layer, x, heads = MultiHeadAttention(C, H), torch.randn(B, 4, C), torch.tensor([True, False, True])
     assert torch.equal(layer(x, heads=heads)[0], layer(x, ablate=Ablation(heads))[0])
     with pytest.raises(HeadlightError, match="both say which heads are off"):
         layer(x, heads=heads, ablate=Ablation(heads))
-
-
-@pytest.mark.parametrize(
-    "heads",
-    [torch.ones(H + 1, dtype=torch.bool), torch.ones(B + 1, H, dtype=torch.bool), torch.ones(H), [True] * H],
-    ids=str,
-)
-def test_wrong_heads_raise(heads: Any) -> None:
-    with pytest.raises(SizeError, match=rf"heads must be bool \({H},\) or \({B}, {H}\)"):
-        MultiHeadAttention(C, H)(torch.randn(B, 4, C), heads=heads)
-
-
-@pytest.mark.parametrize("temperature", [0, -1.0, math.nan, math.inf])
-def test_wrong_temperatures_raise(temperature: float) -> None:
-    with pytest.raises(HeadlightError, match="above 0"):
-        MultiHeadAttention(C, H)(torch.randn(B, 4, C), temperature=temperature)
 
 
 def test_sizes_that_cannot_be_built_raise() -> None:
@@ -109,10 +93,10 @@ def test_sizes_that_cannot_be_built_raise() -> None:
     [
         ("rotate", {"position": Rotary(C // H)}),
         ("bias", {"position": ALiBi(H)}),
-        ("head_mask", {"allow": torch.ones(H, 4, 4, dtype=torch.bool)}),
+        ("head_mask", {"allow": MAP.expand(H, 4, 4)}),
         ("heads", {"heads": torch.ones(H, dtype=torch.bool)}),
         ("temperature", {"temperature": 2.0}),
-        ("values_off", {"ablate": Ablation(None, torch.ones(4, 4, dtype=torch.bool))}),
+        ("values_off", {"ablate": Ablation(None, MAP)}),
     ],
 )
 def test_what_an_implementation_cannot_do_raises(feature: str, options: dict[str, Any]) -> None:

@@ -1,7 +1,5 @@
 """The record of a layer's pass: each step follows from those before, knows its memory, and changes nothing."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any
@@ -10,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Step, Trace, masks, no_trace
+from mha_core import IMPLEMENTATIONS, Step, Trace, masks
 from mha_core.attention import AttentionLayer
 from mha_core.attention.switches import Ablation
 from mha_core.errors import HeadlightError, SizeError
@@ -95,12 +93,6 @@ def test_a_pass_leaves_its_inputs_and_the_module_alone(name: str) -> None:
     assert not list(layer.buffers())
 
 
-@each
-def test_no_trace_is_the_default(name: str) -> None:
-    layer, x = IMPLEMENTATIONS[name](C, H), torch.randn(B, 4, C)
-    assert torch.equal(layer(x)[0], layer(x, trace=no_trace)[0])
-
-
 # ---- the graph
 
 PASSES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {  # lengths of query, key and value, and the arguments
@@ -113,7 +105,11 @@ PASSES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {  # lengths of quer
     "shared keys": ((5,), {"allow": masks.allow(masks.causal, 5, 5)}),
     "dropout": ((5,), {"allow": masks.allow(masks.causal, 5, 5)}),
 }
-BEYOND_TORCH = ("rotated", "slanted, a value off", "shared keys")
+NEEDS = {"rotated": {"rotate"}, "slanted, a value off": {"bias", "values_off"}, "shared keys": {"kv_heads"}}
+passes = pytest.mark.parametrize(
+    ("name", "case"),
+    [(name, case) for case in PASSES for name, kind in IMPLEMENTATIONS.items() if NEEDS.get(case, set()) <= kind.can],
+)
 
 
 @cache
@@ -145,18 +141,9 @@ def graph_and_values(name: str, case: str, nudged: int | None = None) -> tuple[l
     return trace.steps, values
 
 
-@pytest.mark.parametrize("case", PASSES)
-@each
+@passes
 def test_the_graph_is_what_the_forward_computes(name: str, case: str) -> None:
     """A change of a step changes exactly those after it that come from it, step by step, by what the forward says."""
-    able = IMPLEMENTATIONS[name].can
-    if (
-        not {"rotated": {"rotate"}, "slanted, a value off": {"bias", "values_off"}, "shared keys": {"kv_heads"}}.get(
-            case, set()
-        )
-        <= able
-    ):
-        return
     steps, before = graph_and_values(name, case)
     for at, step in enumerate(steps):
         if step.name.endswith(".head1"):  # as heads 0 and 2
@@ -170,11 +157,8 @@ def test_the_graph_is_what_the_forward_computes(name: str, case: str) -> None:
         assert changed - stacked == reached - {at} - stacked, step.name
 
 
-@pytest.mark.parametrize("case", PASSES)
-@each
+@passes
 def test_every_operand_is_an_earlier_step_and_none_is_missing(name: str, case: str) -> None:
-    if name == "torch" and case in BEYOND_TORCH:
-        return
     steps, _ = graph_and_values(name, case)
     outside = {"x", "x.k", "x.v", "masked.allow"}
     for at, step in enumerate(steps):

@@ -1,7 +1,5 @@
 """Made-up news: generated anew from a seed, in equal classes, and neither told by single words nor without them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

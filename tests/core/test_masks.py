@@ -1,8 +1,7 @@
 """Every rule against a dense mask written by hand, one cell at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -150,18 +149,19 @@ def test_the_largest_numbers_do_not_overflow() -> None:
     assert torch.equal(masks.allow(masks.parse("dilated:999999999:999999999"), 3, 3)[0, 0], torch.eye(3).bool())
 
 
-@pytest.mark.parametrize("make", [masks.window, lambda n: masks.dilated(n, 1), lambda n: masks.dilated(1, n)])
+WIDTHS: list[Callable[[Any], masks.Rule]] = [
+    masks.window, lambda n: masks.dilated(n, 1), lambda n: masks.dilated(1, n),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("number", [0, -1, 1.5])
-def test_widths_start_at_one(make: Callable[[float], masks.Rule], number: float) -> None:
-    with pytest.raises(MaskError, match=rf"{number}.*at least 1"):
+@pytest.mark.parametrize(("make", "least"), [*((make, 1) for make in WIDTHS), (masks.prefix, 0), (masks.sinks, 0)])
+def test_numbers_are_whole_and_not_too_small(make: Callable[[Any], masks.Rule], least: int, number: float) -> None:
+    if number == least:
         make(number)
-
-
-@pytest.mark.parametrize("make", [masks.prefix, masks.sinks])
-@pytest.mark.parametrize("number", [-1, 1.5])
-def test_counts_start_at_zero(make: Callable[[float], masks.Rule], number: float) -> None:
-    with pytest.raises(MaskError, match=rf"{number}.*at least 0"):
-        make(number)
+    else:
+        with pytest.raises(MaskError, match=rf"{number}.*at least {least}"):
+            make(number)
 
 
 def test_documents_of_another_length_raise() -> None:

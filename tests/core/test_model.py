@@ -1,7 +1,5 @@
 """Text in, every map and hidden state out: the promises of a `Run`, and what `Model.run` refuses."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,7 +13,9 @@ from mha_core import IMPLEMENTATIONS, Model, Run, masks
 from mha_core.errors import HeadlightError, MaskError, SizeError, TooLong, Unsupported
 from mha_core.measure.benchmark import text_of
 from mha_core.measure.measures import largest_difference, worst_row_sum
+from mha_core.models.layer_pass import LayerPass
 
+from . import llama
 from .conftest import TIRED
 from .runs import same_run as equal
 
@@ -183,22 +183,6 @@ def test_it_takes_the_same_switches_as_far_as_it_can(minilm: Model, name: str) -
             minilm.run(TIRED, implementation=name, **options)
 
 
-def test_an_implementation_that_is_not_known_raises(minilm: Model) -> None:
-    with pytest.raises(Unsupported, match=r"implementation='flash' is not known; choose one of naive, efficient"):
-        minilm.run(TIRED, trace_layer=0, implementation="flash")
-
-
-def test_an_implementation_of_no_layer_raises(minilm: Model) -> None:
-    with pytest.raises(HeadlightError, match="say which layer it takes the place of"):
-        minilm.run(TIRED, implementation="einsum")
-
-
-def test_layers_that_are_not_there_raise(minilm: Model) -> None:
-    for layer in (-1, 6, 1.5, "3"):
-        with pytest.raises(SizeError, match=r"the layers are 0 to 5"):
-            minilm.run(TIRED, trace_layer=layer)  # type: ignore[arg-type]
-
-
 def test_a_batch_is_its_sentences(minilm64: Model) -> None:
     runs = minilm64.run_batch(PRESETS)
     for text, run in zip(PRESETS, runs, strict=True):
@@ -233,3 +217,48 @@ def test_unmasked_padding_is_the_classic_bug(minilm: Model) -> None:
     assert largest_difference(masked.weights, alone.weights) <= 1e-5
     assert largest_difference(unmasked.weights, alone.weights) > 0.1
     assert worst_row_sum(unmasked.weights) < 0.9
+
+
+# ---- layer by layer
+
+
+SWITCHES: list[dict[str, Any]] = [
+    {},
+    {"mask": "window:3", "temperature": 0.7, "values_off": (1,)},
+    {"heads_off": ((0, 1), (1, 0)), "position": "none"},
+]
+
+
+@pytest.mark.parametrize("switches", SWITCHES)
+@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+@pytest.mark.parametrize("every", [1, 2])
+def test_it_gives_the_numbers_of_a_run_bit_by_bit(kind: str, every: int, tiny: Model, switches: dict[str, Any]) -> None:
+    model = tiny if kind == "encoder" else llama.model()
+    text = "the cat sat on the mat" if kind == "encoder" else llama.text_of(llama.random_ids(20))
+    run, one = model.run(text, **switches), LayerPass(model, text, every=every, **switches)
+    with pytest.raises(SizeError, match="layer 0: 0 of"):
+        one.maps(0)
+    for layer, whole in enumerate(run.weights):
+        assert one.done == layer
+        assert torch.equal(one.advance(), whole)
+    assert (one.tokens, one.ids) == (run.tokens, run.ids)
+    n_layers = model.sizes.n_layers
+    assert list(one.hidden) == sorted({*range(0, n_layers, every), n_layers})
+    for layer, state in one.hidden.items():
+        assert torch.equal(state, run.hidden[layer])
+    for layer, whole in enumerate(run.weights):
+        assert torch.equal(one.maps(layer), whole), "again"
+    logits = one.logits()
+    assert (logits is None) == (run.logits is None)
+    if logits is not None and run.logits is not None:
+        assert torch.equal(logits, run.logits)
+    with pytest.raises(SizeError):
+        one.advance()
+
+
+def test_a_model_of_another_make_does_not_go_by_layer(tiny: Model) -> None:
+    class Other:
+        name, groups = "other", ("decoder",)
+
+    with pytest.raises(Unsupported, match="use run"):
+        LayerPass(Other(), "a")  # type: ignore[arg-type]

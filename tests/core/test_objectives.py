@@ -1,7 +1,5 @@
 """Losses and judgements, counted again by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

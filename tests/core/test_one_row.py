@@ -1,7 +1,5 @@
 """The last layer of a classifier computes the row of "[CLS]" alone: the same function as with all rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The fused layer's own backward pass against automatic differentiation of the plain formula."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

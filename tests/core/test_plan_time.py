@@ -1,7 +1,5 @@
 """The time of a plan: steps are measured by what they are, sizes count, and what is offered fits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Positional encodings: the three places, their names, and the two that are added to the embeddings."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -28,22 +26,9 @@ from mha_core.positions import (
 from mha_core.positions.added import sinusoids
 from mha_core.positions.rotated import turns
 
-from .position_cases import EVERY, C, D, H
+from .attention_cases import EVERY, C, D, H
 
 each = pytest.mark.parametrize("name", EVERY)
-
-
-class Turned(Position):
-    """A rotation of its own, so that three places can be told apart."""
-
-    def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        return 2 * q, 3 * k
-
-
-class Near(Position):
-    def bias(self, q: Tensor, len_k: int) -> Tensor | None:
-        distance = torch.arange(q.shape[2])[:, None] - torch.arange(len_k)
-        return -distance.abs().to(q.dtype)[None, None].expand(1, q.shape[1], -1, -1)
 
 
 def paper(length: int, d_model: int) -> Tensor:
@@ -72,8 +57,8 @@ def test_the_three_places_are_no_ops_by_default() -> None:
 def test_each_encoding_says_where_it_acts() -> None:
     """A fact of the class: no encoding is built for it."""
     assert Sinusoidal.acts == Learned(8, 5).acts == {"add"}
-    assert Turned.acts == Turned().acts == {"rotate"}
-    assert Near.acts == {"bias"}
+    assert Rotary.acts == Rotary(2).acts == {"rotate"}
+    assert ALiBi.acts == {"bias"}
     assert Nothing.acts == Position.acts == frozenset()
 
 
@@ -196,20 +181,6 @@ def test_sinusoidal_has_any_length_amplitude_and_dtype() -> None:
     assert Sinusoidal(8).add(zeros[0]).shape == (700, 8)
 
 
-def test_sinusoidal_does_not_change_its_input() -> None:
-    x = torch.zeros(1, 5, 8)
-    Sinusoidal(8).add(x)
-    Sinusoidal(8, amplitude=5.0).add(x)
-    assert not x.any()
-    assert Sinusoidal(8).add(x)[0, 0].tolist() == [0, 1] * 4
-
-
-@pytest.mark.parametrize("d_model", [7, 1, 0, -2])
-def test_sinusoidal_refuses_an_odd_width(d_model: int) -> None:
-    with pytest.raises(PositionError, match=rf"d_model={d_model}.*even"):
-        Sinusoidal(d_model)
-
-
 def test_learned_adds_one_vector_a_position() -> None:
     learned, x = Learned(8, 5), torch.randn(2, 3, 8)
     added = learned.add(x)
@@ -221,49 +192,50 @@ def test_learned_adds_one_vector_a_position() -> None:
     assert not learned.table.grad[3:].any()
 
 
-def test_learned_ends_with_its_table() -> None:
-    learned = Learned(8, 5)
-    assert learned.add(torch.zeros(1, 5, 8)).shape == (1, 5, 8)
-    with pytest.raises(PositionError, match=r"6 positions.*table has 5"):
-        learned.add(torch.zeros(1, 6, 8))
-
-
-@pytest.mark.parametrize("position", [Sinusoidal(8), Learned(8, 5)])
-def test_another_width_raises(position: Position) -> None:
-    with pytest.raises(PositionError, match=r"d_model=8.*has 6"):
-        position.add(torch.zeros(1, 3, 6))
+def test_what_does_not_fit_raises() -> None:
+    assert Learned(8, 5).add(torch.zeros(1, 5, 8)).shape == (1, 5, 8)
+    for position, shape, told in (
+        (Learned(8, 5), (1, 6, 8), r"6 positions.*table has 5"),
+        (Learned(8, 5), (1, 3, 6), r"d_model=8.*has 6"),
+        (Sinusoidal(8), (1, 3, 6), r"d_model=8.*has 6"),
+    ):
+        with pytest.raises(PositionError, match=told):
+            position.add(torch.zeros(shape))
+    for d_model in (7, 1, 0, -2):
+        with pytest.raises(PositionError, match=rf"d_model={d_model}.*even"):
+            Sinusoidal(d_model)
 
 
 def test_together_acts_in_both_places() -> None:
     x, q, k = torch.randn(2, 5, 8), torch.randn(2, 4, 5, 2), torch.randn(2, 4, 5, 2)
-    for pair in (Together(Sinusoidal(8), Near()), Together(Near(), Sinusoidal(8))):
+    for pair in (Together(Sinusoidal(8), ALiBi(4)), Together(ALiBi(4), Sinusoidal(8))):
         assert pair.acts == {"add", "bias"}
         assert torch.equal(pair.add(x), Sinusoidal(8).add(x))
         assert pair.rotate(q, k)[0] is q
-        assert torch.equal(pair.bias(q, 5), Near().bias(q, 5))  # type: ignore[arg-type]
-    three = Together(Together(Sinusoidal(8), Near()), Turned())
+        assert torch.equal(pair.bias(q, 5), ALiBi(4).bias(q, 5))  # type: ignore[arg-type]
+    three = Together(Together(Sinusoidal(8), ALiBi(4)), Rotary(2))
     assert three.acts == {"add", "rotate", "bias"}
-    assert torch.equal(three.rotate(q, k)[1], 3 * k)
+    assert torch.equal(three.rotate(q, k)[1], Rotary(2).rotate(q, k)[1])
 
 
 def test_together_in_one_place_raises() -> None:
     with pytest.raises(PositionError, match=r"Sinusoidal and Learned both act in add"):
         Together(Sinusoidal(8), Learned(8, 5))
-    with pytest.raises(PositionError, match=r"Together and Near both act in bias"):
-        Together(Together(Sinusoidal(8), Near()), Near())
+    with pytest.raises(PositionError, match=r"Together and ALiBi both act in bias"):
+        Together(Together(Sinusoidal(8), ALiBi(4)), ALiBi(4))
 
 
 def test_together_holds_the_parameters_of_both() -> None:
-    assert [name for name, _ in Together(Near(), Learned(8, 5)).named_parameters()] == ["b.table"]
+    assert [name for name, _ in Together(ALiBi(4), Learned(8, 5)).named_parameters()] == ["b.table"]
 
 
 def test_in_layers_leaves_out_the_addition() -> None:
     x, q, k = torch.randn(1, 5, 8), torch.randn(1, 4, 5, 2), torch.randn(1, 4, 5, 2)
-    rest = LayerPart(Together(Together(Sinusoidal(8), Near()), Turned()))
+    rest = LayerPart(Together(Together(Sinusoidal(8), ALiBi(4)), Rotary(2)))
     assert rest.acts == {"rotate", "bias"}
     assert rest.add(x) is x
-    assert torch.equal(rest.rotate(q, k)[0], 2 * q)
-    assert torch.equal(rest.bias(q, 5), Near().bias(q, 5))  # type: ignore[arg-type]
+    assert torch.equal(rest.rotate(q, k)[0], Rotary(2).rotate(q, k)[0])
+    assert torch.equal(rest.bias(q, 5), ALiBi(4).bias(q, 5))  # type: ignore[arg-type]
 
 
 def test_every_name_builds_an_encoding() -> None:

@@ -1,7 +1,5 @@
 """MiniLM with each encoding in place of its own table."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Rotations and biases against the papers and transformers' own code, and the gradients of their tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import product
@@ -17,7 +15,7 @@ from mha_core.measure.measures import largest_difference, relative_difference
 from mha_core.positions import ALiBi, Position, Rotary, Shaw, Sinusoidal, T5Bias, Together
 from mha_core.positions.biased import slopes
 
-from .position_cases import EVERY, C, D, H
+from .attention_cases import EVERY, C, D, H
 
 pytestmark = pytest.mark.numeric
 
@@ -235,6 +233,3 @@ def test_two_real_ones_together() -> None:
     layer(x, position=Together(Together(rotary, shaw), Sinusoidal(C)), trace=trace)
     q, k = trace["q"].value, trace["k"].value
     torch.testing.assert_close(trace["scores"].value, q @ k.mT / math.sqrt(D) + shaw.bias(q, 7))
-    for a, b in ((ALiBi(H), T5Bias(H)), (shaw, ALiBi(H)), (rotary, Rotary(D))):
-        with pytest.raises(PositionError, match="both act in"):
-            Together(a, b)

@@ -1,7 +1,5 @@
 """Confusion, report and interval, against counting by hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,6 @@
 """The long post's experiment: on a small table every line is trained, kept and told; the recorded runs are its own."""
 
-from __future__ import annotations
-
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,9 @@ from mha_core.training.report import mean_and_sd
 from mha_core.training.reproduce import FAIR, LINES, POST, PROBES
 from mha_core.training.tasks import from_csv
 
-from .runs import here
+from .runs import SHIPPED, here
 
 ROOT = Path(__file__).parents[2]
-TRAINED = ROOT / "assets" / "trained"
 SEEDS = range(1, 6)
 CSV = "text,label\n" + "".join(
     f"the {noun} number {number} is {what},{label}\n"
@@ -61,7 +59,7 @@ def test_all_of_it(
 def test_the_post_s_way_and_the_fair_one_differ_as_they_say(table: Path) -> None:
     task = from_csv(table.read_bytes())
     post, fair = (reproduce.recipe(f"{half}-torch", len(task.train), seed=1, epochs=10) for half in (POST, FAIR))
-    changed = {name for name, value in post.to_json().items() if fair.to_json()[name] != value}
+    changed = {name for name, value in asdict(post).items() if asdict(fair)[name] != value}
     assert changed == {"mask_padding", "start", "vocabulary_of"}
     assert (post.mask_padding, post.start, post.vocabulary_of) == (False, "own", "all texts")
 
@@ -77,7 +75,7 @@ def test_what_cannot_be_trained_is_said(tmp_path: Path, capsys: pytest.CaptureFi
 def test_recorded_runs_are_what_their_line_says_and_the_document_tells(line: str) -> None:
     scores = []
     for seed in SEEDS:
-        history = saved.read(TRAINED / f"news-{line}-{seed}")
+        history = saved.read(SHIPPED / f"news-{line}-{seed}")
         start, end = history.start, history.end
         assert start
         assert end
@@ -98,7 +96,7 @@ def test_recorded_runs_are_what_their_line_says_and_the_document_tells(line: str
 
 def test_naive_and_efficient_are_two_draws() -> None:
     for seed in SEEDS:
-        one, other = (saved.read(TRAINED / f"news-{POST}-{name}-{seed}") for name in ("naive", "efficient"))
+        one, other = (saved.read(SHIPPED / f"news-{POST}-{name}-{seed}") for name in ("naive", "efficient"))
         assert one.evaluations[0] != other.evaluations[0]  # before the first step
         assert one.end
         assert other.end

@@ -1,21 +1,20 @@
 """The runs in assets/trained are what `make checkpoints` makes, and their weights do what their histories say."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from statistics import fmean
+from typing import cast
 
 import pytest
 import torch
 
-from mha_core import load_model
 from mha_core.training import checkpoints, inference, reproduce, saved, tasks
 from mha_core.training.objectives import objective
 from mha_core.training.tasks import Labelled
 
-SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "trained"
+from .runs import SHIPPED, shipped
+
 RECIPES = {name: recipe for task in checkpoints.VARIANTS for name, recipe in checkpoints.recipes(task).items()}
 FIRST = [name for name, recipe in RECIPES.items() if recipe.seed == 1]
+LEAST = {"dates": 0.99, "shapes": 0.95}  # accuracy on unseen ones, of every seed
 
 
 def test_exactly_these_are_there() -> None:
@@ -43,7 +42,7 @@ def test_histories_are_those_of_today_s_recipes_and_data(name: str) -> None:
 
 @pytest.mark.parametrize("name", FIRST)
 def test_the_weights_give_the_accuracy_again(name: str) -> None:
-    model = load_model(str(SHIPPED / name), device="cpu")
+    model = shipped(name)
     history = model.history
     assert history is not None
     task = tasks.build(history.recipe.task, history.recipe.data_seed)
@@ -53,9 +52,20 @@ def test_the_weights_give_the_accuracy_again(name: str) -> None:
         accuracy = float((found == labels).float().mean())
     else:
         trained = objective(history.recipe, task, model.tokenizer, torch.device("cpu"))
-        trained.stack = model.encoder  # type: ignore[assignment]
-        accuracy = trained.evaluate().totals.accuracy
+        trained.stack = model.encoder
+        outcome = trained.evaluate()
+        accuracy = outcome.totals.accuracy
+        assert outcome.more.get("aligned", 1.0) >= 0.95
+    assert accuracy >= LEAST.get(task.name, 0.0)
     assert accuracy == pytest.approx(history.evaluations[-1].test_accuracy, abs=5e-3)  # other threads, other rounding
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_dates_and_shapes_are_learnt_from_every_seed(name: str) -> None:
+    for seed in range(1, checkpoints.SEEDS + 1):
+        last = saved.read(SHIPPED / f"{name}-sinusoidal-{seed}").evaluations[-1]
+        assert last.test_accuracy >= LEAST[name], seed
+        assert name != "dates" or cast(float, last.aligned) >= 0.95, seed
 
 
 @pytest.mark.parametrize("task", ["who", "food", "brackets"])
@@ -64,18 +74,15 @@ def test_who_cannot_see_order_is_right_on_one_of_each_pair(task: str) -> None:
         last = saved.read(SHIPPED / f"{task}-none-{seed}").evaluations[-1]
         assert last.test_accuracy == pytest.approx(0.5, abs=0.005)
         assert last.pair_accuracy == pytest.approx(0.0, abs=0.01)
-    model = load_model(str(SHIPPED / f"{task}-none-1"), device="cpu")
-    blind = inference.logits(model, tasks.build(task).questions[:2])
-    sighted = inference.logits(
-        load_model(str(SHIPPED / f"{task}-rotary-1"), device="cpu"), tasks.build(task).questions[:2]
-    )
+    questions = tasks.build(task).questions[:2]
+    blind, sighted = (inference.logits(shipped(f"{task}-{name}-1"), questions) for name in ("none", "rotary"))
     assert float((blind[0] - blind[1]).abs().max()) <= 1e-5
     assert float((sighted[0] - sighted[1]).abs().max()) > 1
 
 
 def test_made_up_news_shows_the_long_posts_picture() -> None:
     """Without positions the two rows `can` are the same, and so are the answers to both orders; with sinusoids not."""
-    blind, sighted = (load_model(str(SHIPPED / f"made_up-{name}-1"), device="cpu") for name in ("none", "sinusoidal"))
+    blind, sighted = (shipped(f"made_up-{name}-1") for name in ("none", "sinusoidal"))
     assert blind.run("can you can that").tokens == ["[CLS]", "can", "you", "can", "that", "[SEP]"]
     for model, least, most in ((blind, 0.0, 1e-6), (sighted, 1e-2, 1.0)):
         weights = model.run("can you can that").weights[0]

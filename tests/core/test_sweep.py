@@ -1,7 +1,5 @@
 """Many runs at once: the bits of a run alone, whoever trains them and whatever is killed; what is refused, and how."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """The switches of `Model.run`: masks, positions, heads and temperature, and the errors for wrong ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -9,13 +7,13 @@ import torch
 from torch import Tensor
 
 from mha_core import Model, Run, masks
-from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError
+from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError, Unsupported
 from mha_core.measure.measures import largest_difference, worst_row_sum
 from mha_core.models.inputs import Mask
-from mha_core.positions import Learned, Nothing, Sinusoidal
+from mha_core.positions import ALiBi, Learned, Nothing, Sinusoidal
 
 from .conftest import TIRED
-from .dense import Counting, Slanted
+from .dense import Counting
 from .runs import same_run as equal
 
 
@@ -59,24 +57,44 @@ def test_an_empty_row_stays_finite_through_all_layers(minilm: Model) -> None:
     assert worst_row_sum(run.weights[:, :, :-1]) == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("mask", "told"),
-    [
-        ("banded:3", r"'banded:3' is not known; write none, causal"),
-        ("window:0", "at least 1"),
-        (torch.ones(15, 14, dtype=torch.bool), r"shape \(15, 14\); allowed are \(15, 15\), \(12, 15, 15\)"),
-        (torch.ones(2, 1, 15, 15, dtype=torch.bool), r"shape \(2, 1, 15, 15\)"),
-        (torch.ones(15, 15), "bool tensor"),
-        (None, "NoneType"),
-        (3, "int"),
-        (lambda i, j: i + j, "int64"),
-        (masks.cells([(0, 15)]), r"\(0, 15\) lies outside 15 queries × 15 keys"),
-        (masks.documents([0, 1]), r"\(2,\) for 15 queries"),
-    ],
-)
-def test_wrong_masks_raise(minilm: Model, mask: Any, told: str) -> None:
-    with pytest.raises(MaskError, match=told):
-        minilm.run(TIRED, mask=mask)
+PAIRS: list[Any] = [(6, 0), (0, 12), (-1, 0), (0, -1), (0.5, 1), (1,), (1, 2, 3), "ab", 3, [6, 2]]
+WRONG: list[tuple[type[HeadlightError], str, dict[str, Any]]] = [
+    (MaskError, r"'banded:3' is not known; write none, causal", {"mask": "banded:3"}),
+    (MaskError, "at least 1", {"mask": "window:0"}),
+    (MaskError, r"shape \(15, 14\); allowed are \(15, 15\), \(12, 15, 15\)", {"mask": torch.ones(15, 14).bool()}),
+    (MaskError, r"shape \(2, 1, 15, 15\)", {"mask": torch.ones(2, 1, 15, 15, dtype=torch.bool)}),
+    (MaskError, "bool tensor", {"mask": torch.ones(15, 15)}),
+    (MaskError, "NoneType", {"mask": None}),
+    (MaskError, "int", {"mask": 3}),
+    (MaskError, "int64", {"mask": lambda i, j: i + j}),
+    (MaskError, r"\(0, 15\) lies outside 15 queries × 15 keys", {"mask": masks.cells([(0, 15)])}),
+    (MaskError, r"\(2,\) for 15 queries", {"mask": masks.documents([0, 1])}),
+    *(
+        (PositionError, "is not known; choose one of", {"position": position})
+        for position in ("rotory", "", "Trained", None, 3)
+    ),
+    (PositionError, r"d_model=64.*384", {"position": Sinusoidal(64)}),
+    (PositionError, r"15 positions.*has 10", {"position": Learned(384, 10)}),
+    *((SizeError, r"layers 0 to 5, heads 0 to 11", {"heads_off": [(0, 0), pair]}) for pair in PAIRS),
+    *(
+        (HeadlightError, "above 0", {"temperature": temperature})
+        for temperature in (0, -1, float("nan"), float("inf"), "1", None)
+    ),
+    (SizeError, "values_off has -1; give places of tokens, counted from 0", {"values_off": (3, -1)}),
+    *((SizeError, "the layers are 0 to 5", {"trace_layer": layer}) for layer in (-1, 6, 1.5, "3")),
+    (HeadlightError, "say which layer it takes the place of", {"implementation": "einsum"}),
+    (
+        Unsupported,
+        r"implementation='flash' is not known; choose one of naive, efficient",
+        {"trace_layer": 0, "implementation": "flash"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "told", "switches"), WRONG)
+def test_wrong_switches_raise(minilm: Model, error: type[HeadlightError], told: str, switches: dict[str, Any]) -> None:
+    with pytest.raises(error, match=told):
+        minilm.run(TIRED, **switches)
 
 
 def test_no_positions(minilm: Model) -> None:
@@ -107,7 +125,7 @@ def test_add_is_called_once_and_bias_in_every_layer(minilm: Model, tired: Run) -
     position = Counting()
     minilm.run(TIRED, position=position)
     assert position.added == 1
-    slanted = minilm.run(TIRED, position=Slanted())
+    slanted = minilm.run(TIRED, position=ALiBi(12))
     untold = minilm.run(TIRED, position="none")
     assert torch.equal(slanted.hidden[0], untold.hidden[0])
     assert not torch.allclose(slanted.weights[0], untold.weights[0], atol=0.01)
@@ -126,19 +144,6 @@ def test_permuting_words(minilm: Model) -> None:
         assert [straight.tokens[place] for place in moved] == mixed.tokens
         far = largest_difference(mixed.hidden[-1], straight.hidden[-1][moved])
         assert far <= 1e-5 if holds else far > 0.1
-
-
-def test_unknown_positions_raise(minilm: Model) -> None:
-    for position in ("rotory", "", "Trained", None, 3):
-        with pytest.raises(PositionError, match="is not known; choose one of"):
-            minilm.run(TIRED, position=position)  # type: ignore[arg-type]
-
-
-def test_positions_that_do_not_fit_raise(minilm: Model) -> None:
-    with pytest.raises(PositionError, match=r"d_model=64.*384"):
-        minilm.run(TIRED, position=Sinusoidal(64))
-    with pytest.raises(PositionError, match=r"15 positions.*has 10"):
-        minilm.run(TIRED, position=Learned(384, 10))
 
 
 @pytest.mark.parametrize("layer", [0, 4])
@@ -162,13 +167,6 @@ def test_heads_off_takes_any_iterable_and_repeats(minilm: Model, tired: Run) -> 
     assert minilm.run(TIRED, heads_off=everything).hidden.isfinite().all()
 
 
-def test_heads_that_are_not_there_raise(minilm: Model) -> None:
-    pairs: list[Any] = [(6, 0), (0, 12), (-1, 0), (0, -1), (0.5, 1), (1,), (1, 2, 3), "ab", 3, [6, 2]]
-    for pair in pairs:
-        with pytest.raises(SizeError, match=r"layers 0 to 5, heads 0 to 11"):
-            minilm.run(TIRED, heads_off=[(0, 0), pair])
-
-
 def test_temperature(minilm: Model, tired: Run) -> None:
     assert equal(minilm.run(TIRED, temperature=1), tired)
     assert float(minilm.run(TIRED, temperature=1e9).weights.sub(1 / 15).abs().max()) <= 1e-6
@@ -179,12 +177,6 @@ def test_temperature(minilm: Model, tired: Run) -> None:
         return float(torch.special.entr(run.weights[0]).sum(-1).mean())
 
     assert entropy(minilm.run(TIRED, temperature=0.5)) < entropy(tired) < entropy(minilm.run(TIRED, temperature=2.0))
-
-
-def test_wrong_temperatures_raise(minilm: Model) -> None:
-    for temperature in (0, -1, float("nan"), float("inf"), "1", None):
-        with pytest.raises(HeadlightError, match="above 0"):
-            minilm.run(TIRED, temperature=temperature)  # type: ignore[arg-type]
 
 
 CLS = 0
@@ -198,8 +190,6 @@ def test_a_value_that_is_not_handed_on_leaves_its_own_layers_weights(minilm: Mod
     # its own row mixes everything, so that after the first layer nothing of it has changed
     torch.testing.assert_close(run.hidden[1][CLS], tired.hidden[1][CLS], atol=1e-6, rtol=0)
     assert equal(minilm.run(TIRED, values_off=(15, 400)), tired)  # the sentence has 15 tokens
-    with pytest.raises(SizeError, match="values_off has -1; give places of tokens, counted from 0"):
-        minilm.run(TIRED, values_off=(3, -1))
 
 
 def test_the_seat_of_cls_matters_and_its_value_does_not(minilm: Model, tired: Run) -> None:

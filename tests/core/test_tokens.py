@@ -1,7 +1,5 @@
 """Tokenizers made of a task's training rows. That two processes make the same ones is in test_training."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -137,13 +135,6 @@ def test_a_step_knows_the_line_that_recorded_it() -> None:
     first = layer()
     assert [step.line - first for step in trace.steps] == [0, 1, 2]
     assert all(step.code is layer.__code__ for step in trace.steps), "the helpers speak for the layer"
-
-
-def test_a_statement_over_several_lines_is_one_of_its_own() -> None:
-    trace = Trace()
-    before = sys._getframe().f_lineno
-    trace("x", torch.zeros(1, 2, 3), "b i c")
-    assert before < trace.steps[0].line < sys._getframe().f_lineno
 
 
 def test_steps_asked_for_in_between_are_built_once() -> None:

@@ -1,10 +1,9 @@
 """Training for real, on small settings: the events and their order, bit-equal repetition, and that it learns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
@@ -17,7 +16,6 @@ from mha_core.training.recipe import Recipe
 
 from .runs import TINY, TINY_WORDS, WHO, equal, state_of, task, trained
 
-ROOT = Path(__file__).parents[2]
 NOT_A_NUMBER = replace(TINY, amplitude=1e38, rate=9.9, schedule="constant")
 
 
@@ -81,25 +79,23 @@ def test_the_start_says_what_is_trained() -> None:
     assert (words.start.classes, words.start.rows_train, words.end.predicted) == ([], 0, [])
 
 
-def test_the_last_look_is_that_of_the_end() -> None:
-    made, events = run(TINY)
-    right = [row.label == guess for row, guess in zip(made.task.test, end(events).predicted, strict=True)]  # type: ignore[arg-type]
-    assert made.history.evaluations[-1].test_accuracy == sum(right) / 360
-
-
-def test_the_training_loss_is_that_of_the_batches_since_the_last_look() -> None:
-    made, _ = run(TINY)
-    steps, looks = made.history.steps, made.history.evaluations
+def test_a_look_is_that_of_its_rows_and_of_the_batches_since_the_last() -> None:
+    made = trained(TINY)
+    steps, looks, last = made.history.steps, made.history.evaluations, made.history.end
+    assert last is not None
+    right = [row.label == guess for row, guess in zip(made.task.test, last.predicted, strict=True)]  # type: ignore[arg-type]
+    assert looks[-1].test_accuracy == sum(right) / 360
     for look, part in zip(looks[1:], (steps[:4], steps[4:]), strict=True):
         assert look.train_loss == pytest.approx(sum(step.loss for step in part) / 4, rel=1e-5)
     assert looks[0].train_loss == pytest.approx(looks[0].test_loss, rel=0.1)  # nothing is learnt yet
 
 
 def test_maps_are_rounded_to_bytes() -> None:
-    made, events = run(TINY)
-    shots = [event for event in events if isinstance(event, Snapshot) and event.step == 8]
+    made = trained(TINY)
+    shots = [shot for shot in made.history.snapshots if shot.step == 8]
+    assert len(shots) == 2
     for shot in shots:
-        shot.check(events[0])  # type: ignore[arg-type]
+        shot.check(cast(Start, made.history.start))
         text = task("who").probes[shot.probe]
         weights = made.model().run(text).weights
         kept = torch.frombuffer(bytearray(shot.maps), dtype=torch.uint8).view(shot.shape)

@@ -1,7 +1,5 @@
 """The vision transformer against the same written out; the drawn pictures; what the shipped model sees and looks at."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -19,9 +17,8 @@ from mha_core.training.tasks import Pictures
 from mha_core.training.tasks.shapes import CLASSES, SIDE, Drawing, pictures, read
 
 from .dense_models import dense_block, layer_norm
-from .runs import TINY_SHAPES, equal, randomised, state_of, task, trained
+from .runs import TINY_SHAPES, equal, randomised, shipped, state_of, task, trained
 
-SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "trained"
 SIZES = VisionSizes(
     vocabulary=11, max_len=11, d_model=16, n_heads=2, n_layers=2, d_feed_forward=20, residual=True, norm=True,
     classes=3, side=6, patch=2, registers=1, position="learned",
@@ -121,13 +118,9 @@ def test_trained_saved_and_read_again(tmp_path: Path) -> None:
         model.run("circle")
 
 
-def test_the_shipped_model_names_unseen_pictures_and_looks_at_the_shape() -> None:
-    model = load_model(str(SHIPPED / "shapes-sinusoidal-1"), device="cpu")
+def test_the_shipped_model_looks_at_the_shape() -> None:
+    model = shipped("shapes-sinusoidal-1")
     assert isinstance(model, PictureModel)
-    texts = [row.text for row in drawn().test]
-    answers = inference.probabilities_of_each(model, texts).argmax(-1)
-    right = answers == torch.tensor([row.label for row in drawn().test])
-    assert float(right.float().mean()) >= 0.95
     on_shape, share = 0.0, 0.0
     for row in drawn().test[:40]:
         drawing = read(row.text)
@@ -135,5 +128,3 @@ def test_the_shipped_model_names_unseen_pictures_and_looks_at_the_shape() -> Non
         on_shape += float(seen[2:][drawing.touched].sum() / seen[2:].sum()) / 40
         share += len(drawing.touched) / 49 / 40
     assert on_shape > share
-    for seed in range(1, 6):
-        assert saved.read(SHIPPED / f"shapes-sinusoidal-{seed}").evaluations[-1].test_accuracy >= 0.95

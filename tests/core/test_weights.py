@@ -1,27 +1,33 @@
-"""Canonical weights: what load takes over and save gives back, in every implementation."""
-
-from __future__ import annotations
+"""Canonical weights: what load takes over and save gives back, and how one implementation becomes another."""
 
 from itertools import product
 
 import pytest
 import torch
 
-from mha_core import IMPLEMENTATIONS, MultiHeadAttention, Weights
-from mha_core.errors import SizeError
+from mha_core import IMPLEMENTATIONS, Model, MultiHeadAttention, Weights
+from mha_core.attention import as_implementation
+from mha_core.errors import SizeError, Unsupported
+from mha_core.measure.measures import largest_difference
+
+from .attention_cases import BIASES, each
+from .dense import flat, random_weights
 
 NAMES = ["q", "k", "v", "o", "q_bias", "k_bias", "v_bias", "o_bias"]
-each = pytest.mark.parametrize("name", IMPLEMENTATIONS)
 
 
-def some(d: int = 6, biases: bool = True, out_bias: bool = True, dtype: torch.dtype = torch.float32) -> Weights:
-    q, k, v, o = (torch.randn(d, d, dtype=dtype) for _ in range(4))
-    q_bias, k_bias, v_bias = (torch.randn(d, dtype=dtype) if biases else None for _ in range(3))
-    return Weights(q, k, v, o, q_bias, k_bias, v_bias, torch.randn(d, dtype=dtype) if out_bias else None)
+def some(bias: bool = True, out_bias: bool = True, dtype: torch.dtype = torch.float32) -> Weights:
+    return random_weights(6, bias, out_bias, dtype)
 
 
 def swapped(weights: Weights, name: str, tensor: torch.Tensor | None) -> Weights:
     return Weights(**{**dict(weights.items()), name: tensor})  # type: ignore[arg-type]
+
+
+def same(one: Weights, other: Weights) -> bool:
+    """Bit for bit, and with the same biases."""
+    pairs = zip(one.items(), other.items(), strict=True)
+    return all(a is b is None if a is None or b is None else torch.equal(a, b) for (_, a), (_, b) in pairs)
 
 
 def test_items_are_the_eight_in_order() -> None:
@@ -33,12 +39,10 @@ def test_items_are_the_eight_in_order() -> None:
 @each
 def test_save_gives_back_what_load_took(name: str) -> None:
     for bias, out_bias in product((True, False), repeat=2):
-        weights = some(biases=bias, out_bias=out_bias)
+        weights = some(bias, out_bias)
         layer = IMPLEMENTATIONS[name](6, 3, bias=bias, out_bias=out_bias)
         assert layer.load(weights) is layer
-        for (_, saved), (_, given) in zip(layer.save().items(), weights.items(), strict=True):
-            assert (saved is None) == (given is None)
-            assert saved is None or (given is not None and torch.equal(saved, given) and saved.shape == given.shape)
+        assert same(layer.save(), weights)
 
 
 @each
@@ -49,35 +53,17 @@ def test_out_bias_follows_bias_unless_said_otherwise(name: str) -> None:
 
 
 @each
-def test_save_copies(name: str) -> None:
-    layer = IMPLEMENTATIONS[name](6, 3)
-    saved, before = layer.save(), layer.save()
-    for _, tensor in saved.items():
-        assert tensor is not None
-        assert not tensor.requires_grad
-        tensor.zero_()
-    for (key, now), (_, then) in zip(layer.save().items(), before.items(), strict=True):
-        assert now is not None, key
-        assert then is not None, key
-        assert torch.equal(now, then), key
-
-
-@each
-def test_load_copies_and_leaves_the_parameters_trainable(name: str) -> None:
-    weights = some()
-    layer = IMPLEMENTATIONS[name](6, 3).load(weights)
-    before = weights.q.clone()
-    weights.q.zero_()
-    assert torch.equal(layer.save().q, before)
-    assert all(parameter.requires_grad and parameter.is_leaf for parameter in layer.parameters())
-
-
-@each
-def test_load_casts_to_the_layer(name: str) -> None:
+def test_load_and_save_copy(name: str) -> None:
     weights = some(dtype=torch.float64)
-    saved = IMPLEMENTATIONS[name](6, 3).load(weights).save()
-    assert saved.q.dtype == torch.float32
-    assert torch.equal(saved.q, weights.q.float())
+    layer = IMPLEMENTATIONS[name](6, 3).load(weights)
+    assert all(parameter.requires_grad and parameter.is_leaf for parameter in layer.parameters())
+    before = flat(weights).float()  # cast to the layer's
+    for copied in (weights, layer.save()):
+        for _, tensor in copied.items():
+            assert tensor is not None
+            assert not tensor.requires_grad
+            tensor.zero_()
+        assert torch.equal(flat(layer.save()), before)
 
 
 @pytest.mark.parametrize("which", NAMES)
@@ -92,7 +78,7 @@ def test_a_missing_or_superfluous_bias_raises(which: str) -> None:
     with pytest.raises(SizeError, match=rf"the layer has {which} .* {option}=False"):
         MultiHeadAttention(6, 3).load(swapped(some(), which, None))
     with pytest.raises(SizeError, match=rf"the weights have {which} .* {option}=True"):
-        MultiHeadAttention(6, 3, bias=False).load(swapped(some(biases=False, out_bias=False), which, torch.zeros(6)))
+        MultiHeadAttention(6, 3, bias=False).load(swapped(some(False, False), which, torch.zeros(6)))
 
 
 def test_a_failed_load_changes_nothing() -> None:
@@ -101,3 +87,47 @@ def test_a_failed_load_changes_nothing() -> None:
     with pytest.raises(SizeError):
         layer.load(swapped(some(), "o_bias", None))
     assert torch.equal(layer.save().q, before.q)
+
+
+# ---- layers and models in another implementation
+
+
+DTYPES = [torch.float32, torch.float64, torch.bfloat16]
+
+
+@pytest.mark.parametrize(
+    ("name", "bias", "dtype"),
+    [(name, BIASES[n % 4], DTYPES[n % 3]) for n, name in enumerate([*IMPLEMENTATIONS, *IMPLEMENTATIONS])],
+    ids=str,
+)
+def test_a_respelled_layer_keeps_weights_dtype_device_and_biases(
+    name: str, bias: tuple[bool, bool], dtype: torch.dtype
+) -> None:
+    layer = IMPLEMENTATIONS["fused"](12, 3, bias=bias[0], out_bias=bias[1]).to(dtype)
+    state = torch.get_rng_state()
+    twin = as_implementation(layer, name)
+    assert torch.equal(torch.get_rng_state(), state), "it draws no random numbers"
+    assert type(twin) is IMPLEMENTATIONS[name]
+    assert (twin.d_model, twin.n_heads, twin.bias, twin.out_bias) == (12, 3, *bias)
+    own = next(layer.parameters())
+    assert {(parameter.dtype, parameter.device) for parameter in twin.parameters()} == {(dtype, own.device)}
+    assert not twin.training
+    assert not any(parameter.requires_grad for parameter in twin.parameters())
+    assert same(twin.save(), layer.save())
+    with torch.no_grad():
+        own.zero_()
+    assert any(weight is not None and weight.abs().sum() > 0 for _, weight in twin.save().items()), "a copy"
+
+
+def test_a_respelled_model_is_the_same_model(minilm: Model) -> None:
+    assert minilm.as_implementation("fused") is minilm
+    twin = minilm.as_implementation("efficient")
+    assert (twin.sizes.implementation, minilm.sizes.implementation) == ("efficient", "fused")
+    assert (twin.name, twin.origin, twin.folder, twin.facts) == (
+        minilm.name, minilm.origin, minilm.folder, minilm.facts,
+    )  # fmt: skip
+    ours, theirs = (model.run("how are you", heads_off=[(0, 2)]) for model in (twin, minilm))
+    assert largest_difference(ours.hidden, theirs.hidden) <= 1e-5
+    assert not any(parameter.requires_grad for parameter in twin.encoder.parameters())
+    with pytest.raises(Unsupported, match="'flash' is not known"):
+        minilm.as_implementation("flash")

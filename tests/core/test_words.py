@@ -1,7 +1,5 @@
 """Words of a text out of a tokenizer's pieces, in twelve scripts and three spellings, and maps merged by them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

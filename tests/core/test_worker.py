@@ -1,7 +1,5 @@
 """The training process: its orders, the lines it writes, and its end when the parent is gone."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -10,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -20,7 +18,7 @@ from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import limits, order_runs, saved
 from mha_core.training.events import End, Evaluation, Event, History, Start, Step, from_line
-from mha_core.training.limits import Data, Order
+from mha_core.training.limits import Data, Order, check_parameters, check_step, check_threads, most_threads
 from mha_core.training.order_runs import OrderRuns
 from mha_core.training.recipe import Recipe
 from pages.kit.jobs import process
@@ -59,17 +57,20 @@ def tell(running: process.Process, line: str) -> Iterator[dict[str, Any]]:
     return map(json.loads, running.stdout)
 
 
-def here(given: Order, stop: threading.Event | None = None) -> list[dict[str, Any]]:
+def here(given: Order, **how: Any) -> list[dict[str, Any]]:
     """All that a job says, in this process."""
     lines: list[dict[str, Any]] = []
-    OrderRuns(
-        given, lambda at_once=True, **line: lines.append(line), stop or threading.Event(), threading.Event()
-    ).run()
+    signals = threading.Event(), threading.Event()
+    OrderRuns(given, lambda at_once=True, **line: lines.append(line), *signals, **how).run()
     return lines
 
 
 def events(lines: list[dict[str, Any]], run: int) -> list[Event]:
     return [from_line(line["line"]) for line in lines if line.get("run") == run]
+
+
+def end_of(lines: list[dict[str, Any]], run: int) -> End:
+    return cast(End, events(lines, run)[-1])
 
 
 def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
@@ -131,9 +132,7 @@ def until_step_4(given: Order, *, stop: bool) -> list[dict[str, Any]]:
 
 def test_a_run_that_is_stopped_keeps_what_it_has_learnt(tmp_path: Path) -> None:
     lines = until_step_4(order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), timing=True), stop=True)
-    first, second = (events(lines, number)[-1] for number in (0, 1))
-    assert isinstance(first, End)
-    assert isinstance(second, End)
+    first, second = (end_of(lines, number) for number in (0, 1))
     assert (first.reason, first.step) == ("stopped", 4)
     assert (second.reason, second.step) == ("stopped", 0)
     assert [line for line in lines if "run" not in line] == [{"saved": 0}, {"done": "stopped"}]
@@ -143,9 +142,7 @@ def test_a_run_that_is_stopped_keeps_what_it_has_learnt(tmp_path: Path) -> None:
 
 def test_enough_ends_the_runs_as_their_time_would(tmp_path: Path) -> None:
     lines = until_step_4(order(tmp_path, ENDLESS), stop=False)
-    end = events(lines, 0)[-1]
-    assert isinstance(end, End)
-    assert (end.reason, end.step) == ("time", 4)
+    assert (end_of(lines, 0).reason, end_of(lines, 0).step) == ("time", 4)
     assert [line for line in lines if "run" not in line] == [{"saved": 0}, {"done": "time"}]
 
 
@@ -165,31 +162,20 @@ def test_more_threads_than_a_training_may_use_are_refused(tmp_path: Path, monkey
 
 
 def test_the_time_of_all_runs_together_is_bounded(tmp_path: Path) -> None:
-    lines, ticks = list[dict[str, Any]](), itertools.count()
-    OrderRuns(
-        order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), seconds=40),
-        lambda at_once=True, **line: lines.append(line),
-        threading.Event(),
-        threading.Event(),
-        clock=lambda: float(next(ticks)),
-    ).run()
+    ticks = itertools.count()
+    given = order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), seconds=40)
+    lines = here(given, clock=lambda: float(next(ticks)))
     for number in (0, 1):
-        end = events(lines, number)[-1]
-        assert isinstance(end, End)
-        assert end.reason == "time"
-        assert 0 < end.step < 40
+        assert end_of(lines, number).reason == "time"
+        assert 0 < end_of(lines, number).step < 40
     assert next(ticks) < 60, "they end soon after their time is over"
-    kept = saved.read(tmp_path / "0").end
-    assert kept
-    assert kept.reason == "time"
+    assert saved.read(tmp_path / "0").end == end_of(lines, 0)
     assert lines[-1] == {"done": "time"}
 
 
 def test_a_run_whose_loss_is_no_number_is_not_kept(tmp_path: Path) -> None:
     lines = here(order(tmp_path, replace(TINY, rate=9.9, schedule="constant", amplitude=1e38)))
-    end = events(lines, 0)[-1]
-    assert isinstance(end, End)
-    assert end.reason == "not a number"
+    assert end_of(lines, 0).reason == "not a number"
     assert not [event for event in events(lines, 0) if isinstance(event, Evaluation)]
     assert lines[-1] == {"done": "steps"}
     assert not list(tmp_path.iterdir())
@@ -218,9 +204,7 @@ def test_data_from_a_table(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "data"
     file.write_bytes(CSV)
     lines = here(order(tmp_path, replace(TINY, task=kind, max_len=64), data=Data(kind, str(file))))
-    start = events(lines, 0)[0]
-    assert isinstance(start, Start)
-    assert start.classes == ["a", "b"]
+    assert cast(Start, events(lines, 0)[0]).classes == ["a", "b"]
     assert lines[-1] == {"done": "steps"}
 
 
@@ -229,8 +213,7 @@ def test_data_from_a_text(tmp_path: Path) -> None:
     file.write_bytes(b"to be or not to be, that is the question. " * 40)
     recipes = [replace(TINY, task="text", max_len=context) for context in (16, 100)]
     lines = here(order(tmp_path, *recipes, data=Data("text", str(file))))
-    starts = [events(lines, run)[0] for run in range(2)]
-    assert [start.longest for start in starts if isinstance(start, Start)] == [16, 100]
+    assert [cast(Start, events(lines, run)[0]).longest for run in range(2)] == [16, 100]
     assert [load_model(str(tmp_path / str(run))).sizes.max_len for run in range(2)] == [16, 100]
     assert lines[-1] == {"done": "steps"}
 
@@ -256,3 +239,49 @@ def test_what_is_too_much_for_this_data_ends_the_job(
     monkeypatch.setattr(limits, bound, 100)
     with pytest.raises(SizeError, match=match):
         here(order(tmp_path, TINY, replace(TINY, seed=2)))
+
+
+# ---- the order, and its bounds
+
+
+def test_an_order_is_one_line() -> None:
+    given = Order("there", (TINY, replace(TINY, seed=2)), Data("csv", "here", "a", "b", True), 60.0, True)
+    assert "\n" not in given.to_line()
+    assert Order.from_line(given.to_line()) == given
+    alone = replace(given, data=None)
+    assert Order.from_line(alone.to_line()) == alone
+
+
+def test_a_line_that_is_no_order_is_refused() -> None:
+    for line in ("", "nonsense", "[]", "{}", '{"recipes": [], "data": 3}', '{"recipes": [{}]}'):
+        with pytest.raises(HeadlightError, match=r"no order|no recipe"):
+            Order.from_line(line)
+
+
+def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS and Windows
+    count: dict[str, int | None] = {}
+    monkeypatch.setattr(os, "cpu_count", lambda: count["cores"])
+    for count["cores"], most in ((None, 1), (1, 1), (2, 1), (8, 7)):
+        assert most_threads() == most
+        check_threads((replace(TINY, threads=most),))
+        with pytest.raises(SizeError, match=f"threads={most + 1}: a training gets at most {most}"):
+            check_threads((TINY, replace(TINY, threads=most + 1)))
+
+
+def test_the_cores_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert most_threads() == 2
+
+
+def test_what_is_too_much_is_refused() -> None:
+    check_parameters((TINY,) * 40)
+    with pytest.raises(SizeError, match=r"up to 224,000,000 parameters in 40 models, at most 20,000,000"):
+        check_parameters((replace(TINY, d_model=1000, vocabulary=1600),) * 40)
+    news = Recipe(batch=32, n_heads=8)
+    check_step(news, 512)
+    with pytest.raises(SizeError, match=r"texts of 1024 tokens layers · b · h · n² = 268,435,456, at most 80,000,000"):
+        check_step(news, 1024)
+    with pytest.raises(SizeError, match=r"4 d \+ 2 feed-forward\) = 17,179,869,184, at most"):
+        check_step(replace(news, d_model=1024, n_heads=1), 128)

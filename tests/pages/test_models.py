@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,11 @@ from mha_core.attention.base import AttentionLayer
 from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.measure import measures
-from mha_core.models.classifier import Classifier
 from mha_core.positions import NAMES
 from mha_core.pretrained import llama_file, smollm2
 from mha_core.pretrained.gguf import GGUF
 from mha_core.training import inference, saved, tasks
-from mha_core.training.initial_weights import classifier_sizes
+from mha_core.training.initial_weights import stack_of
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks.table import LIMITS
 from pages.compare import orders, pairs
@@ -89,7 +89,7 @@ def test_the_largest_model_of_a_visitor_can_be_saved_and_opened(implementation: 
     most: dict[str, Any] = {field: SIZES[field][1] for field in fields}
     recipe = Recipe(n_layers=MOST_LAYERS, implementation=implementation, position=position, norm=True, **most)
     with torch.device("meta"):
-        state = Classifier(classifier_sizes(recipe, recipe.vocabulary, LIMITS["classes"])).state_dict()
+        state = stack_of(recipe, recipe.vocabulary, classes=LIMITS["classes"]).state_dict()
     assert sum(tensor.nbytes for tensor in state.values()) + 200 * len(state) <= saved.LARGEST["model.safetensors"]
     assert 200 * len(state) <= saved.LARGEST_HEADER
 
@@ -112,7 +112,7 @@ def test_questions_of_shipped_and_own_runs(shipped: Path) -> None:
     history = saved.read(shipped / "who-none-1")
     assert history.start is not None
     foreign = saved.read(shipped / "who-none-1")
-    object.__setattr__(foreign, "recipe", type(history.recipe)(**{**history.recipe.to_json(), "task": "csv"}))
+    object.__setattr__(foreign, "recipe", replace(history.recipe, task="csv"))
     words = " ".join(history.start.probes[0][1:-1])
     assert Own.of(foreign).presets[0] == words
 

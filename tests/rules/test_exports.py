@@ -187,6 +187,8 @@ def test_the_error_tree() -> None:
         "DtypeError",
     ]
     assert set(errors.__all__) == {"HeadlightError", *names}
+    drawn = {line.split()[1] for line in (errors.__doc__ or "").splitlines() if line.strip().startswith(("├", "└"))}
+    assert drawn == set(names), "as the module's text draws it"
     assert errors.HeadlightError.__bases__ == (ValueError,)
     assert all(getattr(errors, name).__bases__ == (errors.HeadlightError,) for name in names)
     assert list(inspect.signature(errors.TooLong).parameters) == ["limit", "got"]

@@ -3,9 +3,8 @@
 A run that is read may come from a stranger: `bounds` limits its files and what they list.
 """
 
-from .archive import pack, unpack
 from .bounds import FILES, LARGEST, LARGEST_HEADER, LARGEST_PACKED, MOST_STEPS, MOST_VALUES, RUN, TOKENIZER, shapes
-from .folder import read, read_stack, read_tokenizer, save
+from .folder import pack, read, read_stack, read_tokenizer, save, unpack
 
 __all__ = [
     "FILES",

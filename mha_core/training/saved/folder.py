@@ -1,11 +1,14 @@
-"""A saved run as a folder: written whole or not at all, and read with every field checked."""
+"""A saved run as a folder, written whole or not at all, and as one zip file; read with every field checked."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import shutil
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,17 +17,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...errors import HeadlightError, WeightsFileError
-from ...models.classifier import Classifier
-from ...models.encoder_decoder import EncoderDecoder
-from ...models.language_model import LanguageModel
 from ...models.stack import Stack
-from ...models.vision import VisionTransformer
 from .. import tokens
 from ..events import End, Event, History, Start, from_values, to_line
-from ..initial_weights import classifier_sizes, language_sizes, translator_sizes, vision_sizes
+from ..initial_weights import stack_of
 from ..recipe import NOT_A_NUMBER
 from . import bounds
-from .bounds import LARGEST, MOST_STEPS, RUN, TOKENIZER, WEIGHTS
+from .bounds import FILES, LARGEST, LARGEST_PACKED, MOST_STEPS, RUN, TOKENIZER, WEIGHTS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -122,7 +121,14 @@ def read_stack(folder: Path, history: History, vocabulary: int) -> tuple[Stack, 
     try:
         shapes = bounds.shapes(data)
         with torch.device("meta"):  # no random numbers for weights that are replaced at once
-            stack = _empty(start, vocabulary)
+            stack = stack_of(
+                start.recipe,
+                vocabulary,
+                classes=len(start.classes),
+                longest=start.longest,
+                target_length=start.target_length,
+                picture=start.picture,
+            )
         if shapes != {name: list(tensor.shape) for name, tensor in stack.state_dict().items()}:
             raise HeadlightError(f"their names or shapes are not those that {RUN} asks for")
         tensors = load(data)
@@ -133,6 +139,50 @@ def read_stack(folder: Path, history: History, vocabulary: int) -> tuple[Stack, 
     if not all(tensor.dtype == torch.float32 and bool(tensor.isfinite().all()) for tensor in tensors.values()):
         raise WeightsFileError(f"{WEIGHTS} holds something else than finite float32 numbers")
     return stack.eval().requires_grad_(False), hashlib.sha256(data).hexdigest()
+
+
+def pack(folder: Path) -> bytes:
+    """A saved run as one zip file."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
+        for name in FILES:
+            if (folder / name).exists():
+                archive.write(folder / name, name)
+    return packed.getvalue()
+
+
+def unpack(data: bytes, folder: Path) -> History:
+    """Writes the zip file of a saved run into a new folder, when all of it can be read; returns its history.
+
+    Raises:
+        WeightsFileError: it is no zip file, holds other files, is too large, or not a whole run, or the folder is there
+            already. Nothing is written.
+    """
+    if folder.exists():
+        raise WeightsFileError("the folder for this run is there already; choose a new one")
+    if len(data) > LARGEST_PACKED:
+        raise WeightsFileError(f"{len(data):,} bytes; a saved run has at most {LARGEST_PACKED:,}")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            ways = {info.compress_type for info in archive.infolist()}
+            if sorted(archive.namelist()) != sorted(FILES) or not ways <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise WeightsFileError(f"a saved run holds {', '.join(FILES)} and nothing else")
+            with replaced(folder) as part:
+                for name in FILES:  # our names, never the archive's
+                    with archive.open(name) as opened:
+                        content = opened.read(LARGEST[name] + 1)
+                    if len(content) > LARGEST[name]:
+                        raise WeightsFileError(f"{name} has more than {LARGEST[name]:,} bytes")
+                    (part / name).write_bytes(content)
+                history = read(part)
+                read_stack(part, history, read_tokenizer(part).get_vocab_size())
+        return history
+    except WeightsFileError:
+        raise
+    except OSError as error:  # the archive is in memory
+        raise WeightsFileError(f"nothing can be written here ({error.strerror or type(error).__name__})") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
+        raise WeightsFileError(f"this is no zip file of a saved run ({type(error).__name__})") from error
 
 
 @contextmanager
@@ -147,17 +197,6 @@ def replaced(folder: Path) -> Iterator[Path]:
         part.replace(folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _empty(start: Start, vocabulary: int) -> Stack:
-    """The model of a run, without its weights."""
-    if start.picture:
-        return VisionTransformer(vision_sizes(start.recipe, len(start.classes), start.picture))
-    if start.classes:
-        return Classifier(classifier_sizes(start.recipe, vocabulary, len(start.classes)))
-    if start.target_length:
-        return EncoderDecoder(translator_sizes(start.recipe, vocabulary, start.target_length))
-    return LanguageModel(language_sizes(start.recipe, vocabulary, start.longest))
 
 
 def _record(history: History, start: Start, end: End) -> dict[str, Any]:

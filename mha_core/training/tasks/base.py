@@ -5,9 +5,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
+
+B = TypeVar("B")  # a batch of a task
 
 
 @dataclass(frozen=True)
@@ -80,44 +83,6 @@ class Batch:
     source: Tensor
 
 
-class Language(ABC):
-    """Rows of tokens, made anew for every batch by a generator.
-
-    Attributes:
-        name, title, version, questions, probes, notes: as in `Labelled`; a question is the beginning of a text.
-        vocabulary: every token, its number is its id; the last one stands for every token that is not in it.
-        length: t, what the model sees at once.
-        joined_by: what stands between two tokens of a text, " " or "".
-        rows_train: how many training rows there are, 0 where every batch is made anew.
-    """
-
-    name: str
-    title: str
-    version: int
-    vocabulary: tuple[str, ...]
-    length: int
-    joined_by: str
-    questions: tuple[str, ...]
-    probes: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    rows_train: int = 0
-
-    @abstractmethod
-    def batch(self, rows: int, generator: torch.Generator) -> Batch:
-        """So many training rows; the same generator state gives the same rows."""
-
-    @abstractmethod
-    def test(self) -> Batch:
-        """The test rows, the same ones every time."""
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A short name for exactly this vocabulary and these test rows."""
-        digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8", "surrogatepass"), digest_size=8)
-        digest.update(self.test().ids.to("cpu", torch.int64).numpy().tobytes())
-        return digest.hexdigest()
-
-
 @dataclass(frozen=True)
 class Pairs:
     """Texts and their translations, padded.
@@ -135,37 +100,65 @@ class Pairs:
     origin: Tensor
 
 
-class Translation(ABC):
-    """Texts and their translations into characters, made anew for every batch by a generator.
+class Generated(ABC, Generic[B]):
+    """Rows that a generator makes anew for every batch.
 
     Attributes:
-        name, title, version, questions, probes, notes: as in `Labelled`.
-        vocabulary: every token of both sides, its number is its id; the first are `SPECIAL`, the last one stands for
-            every token that is not in it.
-        length: of the longest text, in tokens.
-        target_length: i, the places that are written, `END` among them.
+        name, title, version, questions, probes, notes: as in `Labelled`; a question is the beginning of a text.
+        vocabulary: every token, its number is its id; the last one stands for every token that is not in it.
+        length: of what the model sees at once, in tokens.
+        rows_train: how many training rows there are, 0 where every batch is made anew.
     """
-
-    SPECIAL = PADDING, START, END = "[PAD]", "[START]", "[END]"
 
     name: str
     title: str
     version: int
     vocabulary: tuple[str, ...]
     length: int
-    target_length: int
     questions: tuple[str, ...]
     probes: tuple[str, ...]
     notes: tuple[str, ...] = ()
     rows_train: int = 0
 
     @abstractmethod
-    def batch(self, rows: int, generator: torch.Generator) -> Pairs:
+    def batch(self, rows: int, generator: torch.Generator) -> B:
         """So many training rows; the same generator state gives the same rows."""
 
     @abstractmethod
-    def test(self) -> Pairs:
-        """The test rows, the same ones every time; none of their translations is in a training row."""
+    def test(self) -> B:
+        """The test rows, the same ones every time; of a translation none is in a training row."""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short name for exactly this vocabulary and these test rows."""
+        digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8", "surrogatepass"), digest_size=8)
+        for name, part in vars(self.test()).items():
+            if name in ("ids", "target"):
+                digest.update(part.to("cpu", torch.int64).numpy().tobytes())
+        return digest.hexdigest()
+
+
+class Language(Generated[Batch]):
+    """Rows of tokens to go on with.
+
+    Attributes:
+        joined_by: what stands between two tokens of a text, " " or "".
+    """
+
+    joined_by: str
+
+
+class Translation(Generated[Pairs]):
+    """Texts and their translations into characters. Its questions are whole texts; `length` is that of the longest.
+
+    Attributes:
+        vocabulary: every token of both sides; the first are `SPECIAL`.
+        target_length: i, the places that are written, `END` among them.
+    """
+
+    SPECIAL = PADDING, START, END = "[PAD]", "[START]", "[END]"
+
+    target_length: int
 
     @abstractmethod
     def answer(self, text: str) -> str | None:
@@ -174,11 +167,3 @@ class Translation(ABC):
     @abstractmethod
     def origin(self, tokens: Sequence[str]) -> list[int] | None:
         """The token of a text that each written one comes from, -1 = none; None where it is not known."""
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A short name for exactly this vocabulary and these test rows."""
-        digest = hashlib.blake2b("\0".join(self.vocabulary).encode("utf-8"), digest_size=8)
-        for part in (self.test().ids, self.test().target):
-            digest.update(part.to("cpu", torch.int64).numpy().tobytes())
-        return digest.hexdigest()

@@ -175,6 +175,5 @@ def _place(row: list[str], part: int) -> int:
 
 def _vocabulary() -> tuple[str, ...]:
     written = (*"0123456789-",)
-    days = (FIRST + datetime.timedelta(days) for days in range((LAST - FIRST).days + 1))
-    words = sorted({word for day in days for word in _words(day).values()} - set(written))
+    words = sorted({word for day in _days() for word in _words(day).values()} - set(written))
     return (*Translation.SPECIAL, *written, *words, "[UNK]")

@@ -15,33 +15,13 @@ _NOUNS = ("dog", "cat", "fox", "horse", "boy", "girl", "king", "queen", "farmer"
 _VERBS = ("chased", "followed", "watched", "helped", "called", "pushed", "liked", "visited")
 
 _GOOD = (
-    "good",
-    "great",
-    "lovely",
-    "fine",
-    "superb",
-    "tasty",
-    "perfect",
-    "excellent",
-    "wonderful",
-    "delightful",
-    "pleasant",
-    "amazing",
-)
+    "good", "great", "lovely", "fine", "superb", "tasty", "perfect", "excellent", "wonderful", "delightful",
+    "pleasant", "amazing",
+)  # fmt: skip
 _BAD = (
-    "bad",
-    "awful",
-    "nasty",
-    "terrible",
-    "dreadful",
-    "dull",
-    "weak",
-    "hopeless",
-    "disappointing",
-    "miserable",
-    "poor",
+    "bad", "awful", "nasty", "terrible", "dreadful", "dull", "weak", "hopeless", "disappointing", "miserable", "poor",
     "horrid",
-)
+)  # fmt: skip
 
 _FEWEST_BRACKETS, _MOST_BRACKETS = 3, 7
 

@@ -31,8 +31,8 @@ _VERBS = ("called", "thanked", "saw", "helped")
 _PLAIN = ("met", "and", "later", ".")
 
 
-class _Generated(Language):
-    """Rows that a generator makes; the test rows come from one of its own."""
+class _OfWords(Language):
+    """Rows of words that return; the test rows come from a generator of their own."""
 
     length = _LENGTH
     joined_by = " "
@@ -45,7 +45,7 @@ class _Generated(Language):
         return self.batch(_TEST_ROWS, torch.Generator().manual_seed(self._test_seed))
 
 
-class Words(_Generated):
+class Words(_OfWords):
     """A few random words, then the same words again and again. What comes next stands after the word's last mention.
 
     Scored from the second round on, where the word stands once in its period, so that it alone tells what follows.
@@ -78,7 +78,7 @@ class Words(_Generated):
         return Batch(ids, scored, source)
 
 
-class Names(_Generated):
+class Names(_OfWords):
     """People with first and last names, drawn for each row: "ada stone met leo finch . later leo finch called …".
 
     After a first name's second mention the surname can only be known from its first mention. A row is filled up with

@@ -1,0 +1,287 @@
+"""The record of a training run: the events that it yields, their lines of JSON, and the history that they make.
+
+A line may come from a stranger, so every field is checked.
+"""
+
+import base64
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self, get_type_hints
+
+from ..errors import HeadlightError
+from .recipe import ENDS, Recipe, fits
+
+LONGEST = 1024  # tokens of a text, as in `Recipe.check`
+
+
+@dataclass(frozen=True)
+class Start:
+    """The first event.
+
+    Attributes:
+        recipe: what is trained.
+        title: the task's.
+        classes: names of the classes; empty for a language model.
+        rows_train, rows_test: how many; rows_train is 0 where every batch is made anew.
+        fingerprint: of the data, both parts.
+        notes: what was done to the data (duplicates, cut texts), in whole sentences.
+        vocabulary, parameters, longest: sizes of this very model and of its longest text in tokens.
+        probes: tokens of each text whose maps are kept; of a translation what is written.
+        columns: of a translation for each probe the tokens that are looked at; otherwise empty.
+        target_length: the places that a translation writes; 0 of the others.
+        picture: of a vision transformer the side of its pictures and of a patch, and its registers; otherwise empty.
+        versions: of torch, python and so on.
+        machine: device and threads, in words.
+    """
+
+    recipe: Recipe
+    title: str
+    classes: list[str]
+    rows_train: int
+    rows_test: int
+    fingerprint: str
+    notes: list[str]
+    vocabulary: int
+    parameters: int
+    longest: int
+    probes: list[list[str]]
+    versions: dict[str, str]
+    machine: str
+    columns: list[list[str]] = field(default_factory=list)
+    target_length: int = 0
+    picture: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the optimiser: its number from 1, the loss of its batch, and the run's own seconds so far."""
+
+    step: int
+    loss: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A look at the test rows, after `step` steps.
+
+    Attributes:
+        train_loss, train_accuracy: over the batches since the last look; of the first look, on as many training rows.
+        test_loss, test_accuracy: over the test rows (of a language model: over the places that are scored).
+        pair_accuracy: share of mirror pairs with both members right; None where there are no pairs.
+        induction, previous: of a language model, for each layer and head, the mean weight on the key that holds the
+            answer, and on the previous token; empty otherwise.
+        aligned: of a translation the share of written tokens whose row looks most at the word that they come from, see
+            `scores.aligned`; None otherwise.
+    """
+
+    step: int
+    seconds: float
+    train_loss: float
+    train_accuracy: float
+    test_loss: float
+    test_accuracy: float
+    pair_accuracy: float | None = None
+    induction: list[list[float]] = field(default_factory=list)
+    previous: list[list[float]] = field(default_factory=list)
+    aligned: float | None = None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Every map of one probe after `step` steps.
+
+    Attributes:
+        probe: its number in `Start.probes`.
+        shape: (layers, h, i, j).
+        maps: uint8, weights times 255, rounded.
+    """
+
+    step: int
+    probe: int
+    shape: list[int]
+    maps: bytes
+
+    def check(self, start: Start) -> None:
+        """Raises a HeadlightError when these are not the maps of one of the run's probes."""
+        known = 0 <= self.probe < len(start.probes)
+        i = len(start.probes[self.probe]) if known else 0
+        j = len(start.columns[self.probe]) if known and start.columns else i
+        shape = [start.recipe.n_layers, start.recipe.n_heads, i, j]
+        if not known or self.shape != shape or len(self.maps) != math.prod(shape):
+            raise HeadlightError(f"maps of shape {self.shape} do not fit the run")
+
+
+@dataclass(frozen=True)
+class End:
+    """The last event.
+
+    Attributes:
+        reason: one of `recipe.ENDS`.
+        seconds: of training alone: steps, not evaluations or snapshots.
+        predicted: the class of every test row, in their order; empty for a language model.
+    """
+
+    reason: str
+    step: int
+    seconds: float
+    predicted: list[int] = field(default_factory=list)
+
+
+Event = Start | Step | Evaluation | Snapshot | End
+
+
+@dataclass
+class History:
+    """Everything that a run has told so far. Give it every event by `take`."""
+
+    recipe: Recipe
+    start: Start | None = None
+    steps: list[Step] = field(default_factory=list)
+    evaluations: list[Evaluation] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)
+    end: End | None = None
+
+    def take(self, event: Event) -> None:
+        """Keeps an event."""
+        match event:
+            case Start():
+                self.start = event
+            case Step():
+                self.steps.append(event)
+            case Evaluation():
+                self.evaluations.append(event)
+            case Snapshot():
+                self.snapshots.append(event)
+            case End():
+                self.end = event
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Self:
+        """The history of these events.
+
+        Raises:
+            HeadlightError: they begin with something else than a start, go on after the end, or do not fit the start.
+        """
+        events = list(events)
+        first = events[0] if events else None
+        if not isinstance(first, Start):
+            raise HeadlightError("a run begins with its start")
+        history = cls(first.recipe)
+        for event in events:
+            if history.end is not None or not _belongs(event, first):
+                raise HeadlightError(f"the {type(event).__name__.lower()} does not fit the run")
+            history.take(event)
+        return history
+
+    @property
+    def step(self) -> int:
+        """The number of steps that are done."""
+        return self.end.step if self.end else self.steps[-1].step if self.steps else 0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training so far."""
+        return self.end.seconds if self.end else self.steps[-1].seconds if self.steps else 0.0
+
+    @property
+    def epochs(self) -> float:
+        """How often every training row was seen; 0 where every batch is made anew."""
+        if self.start is None or not self.start.rows_train:
+            return 0.0
+        return self.step / math.ceil(self.start.rows_train / self.recipe.batch)
+
+
+def _belongs(event: Event, start: Start) -> bool:
+    """True when an event can be one of the run that began so. Raises a HeadlightError for maps that do not fit."""
+    match event:
+        case Start():
+            sizes = 1 <= event.longest <= LONGEST and 0 <= event.target_length <= LONGEST and _is_cut(event.picture)
+            fits = len(event.columns) == len(event.probes) if event.target_length else not event.columns
+            return event is start and sizes and fits and min(event.rows_train, event.rows_test) >= 0
+        case Snapshot():
+            event.check(start)
+        case Evaluation():
+            if not _has_its_heads(event, start):
+                return False
+        case End():
+            classes = set(range(len(start.classes)))
+            if event.reason not in ENDS or not set(event.predicted) <= classes:
+                return False
+            if len(event.predicted) not in (0, start.rows_test):
+                return False
+    return 0 <= event.step <= start.recipe.steps
+
+
+def _is_cut(picture: list[int]) -> bool:
+    """True where there is no picture, or one of so many patches as a text may have tokens."""
+    if not picture:
+        return True
+    side, patch, registers = picture if len(picture) == 3 else (0, 0, 0)
+    whole = side >= 1 and patch >= 1 and registers >= 0 and side % patch == 0
+    return whole and patch <= LONGEST and (side // patch) ** 2 + registers < LONGEST
+
+
+def _has_its_heads(event: Evaluation, start: Start) -> bool:
+    """True when the scores are shares, one for each head or none at all."""
+    every_head = [start.recipe.n_heads] * start.recipe.n_layers
+    shares = [event.train_accuracy, event.test_accuracy, event.pair_accuracy or 0.0, event.aligned or 0.0]
+    for scores in (event.induction, event.previous):
+        if [len(row) for row in scores] not in ([], every_head):
+            return False
+        shares += [share for row in scores for share in row]
+    return all(0 <= share <= 1.001 for share in shares)
+
+
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Start, Step, Evaluation, Snapshot, End)}
+_HINTS = {kind: get_type_hints(kind) for kind in _KINDS.values()}
+
+
+def to_line(event: Event) -> str:
+    """An event as one line of JSON."""
+    values = asdict(event)
+    if isinstance(event, Snapshot):
+        values["maps"] = base64.b64encode(event.maps).decode("ascii")
+    return json.dumps({"kind": type(event).__name__, **values})
+
+
+def from_line(line: str) -> Event:
+    """The event of a line of `to_line`.
+
+    Raises:
+        HeadlightError: it is none.
+    """
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _no_event(error) from error
+    return from_values(values)
+
+
+def from_values(values: Mapping[str, Any]) -> Event:
+    """The event of plain values, those of a line of `to_line` after `json.loads`.
+
+    Raises:
+        HeadlightError: it is none.
+    """
+    try:
+        values = {**values}
+        kind = _KINDS[values.pop("kind")]
+        if kind is Start:
+            values["recipe"] = Recipe.from_json(values["recipe"])
+        if kind is Snapshot:
+            values["maps"] = base64.b64decode(values["maps"], validate=True)
+        event: Event = kind(**values)
+        hints = _HINTS[kind]
+        unfit = [name for name, value in vars(event).items() if not fits(value, hints[name])]
+        if unfit:
+            raise TypeError(", ".join(unfit))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise _no_event(error) from error
+    return event
+
+
+def _no_event(error: Exception) -> HeadlightError:
+    return HeadlightError(f"this is no event of a training run ({type(error).__name__}: {error!s:.80})")
