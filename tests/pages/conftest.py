@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import struct
 from collections.abc import Callable, Iterator
@@ -25,6 +26,8 @@ from pages.kit.draw.figures import Figure
 from pages.kit.picture import models, pictures, sharing
 from pages.kit.wire import routes
 
+from .looped import run
+
 SHELL = Path(__file__).parents[2] / "pages" / "kit" / "frame" / "shell.py"
 
 OpenApp = Callable[..., AppTest]
@@ -33,6 +36,15 @@ OpenApp = Callable[..., AppTest]
 ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "masks": "masked", "film": "film"}
 
 BELOW = {"pair": ("shuffled",), "masked": ("outcomes",), "steps": ("reshape",)}  # what stands under such a picture
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs a test that is a coroutine."""
+    test, given = pyfuncitem.obj, pyfuncitem.funcargs
+    if not inspect.iscoroutinefunction(test):
+        return None
+    run(test(**{name: given[name] for name in inspect.signature(test).parameters}))
+    return True
 
 
 @pytest.fixture(scope="session")

@@ -454,34 +454,30 @@ def status(connection: Connection) -> int | None:
 
 
 @pytest.mark.faults
-def test_answers_that_nobody_reads_take_so_much_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_answers_that_nobody_reads_take_so_much_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two large answers have room. A third has it when somebody has taken nothing for a while; a short one always."""
     large, sizes = 8 * outbox.PIECE, {b"t=2": outbox.PIECE}
+    wire = Wire(lambda route, raw: b"x" * sizes.get(raw, large), outbox=Outbox(2 * large), queue=Queue())
 
-    async def play() -> None:
-        wire = Wire(lambda route, raw: b"x" * sizes.get(raw, large), outbox=Outbox(2 * large), queue=Queue())
+    async def asks(reader: Connection, query: bytes) -> None:
+        await wire(scope_of(query), reader.receive, reader.send)
 
-        async def asks(reader: Connection, query: bytes) -> None:
-            await wire(scope_of(query), reader.receive, reader.send)
-
-        slow = [Connection(2), Connection(2)]
-        lying = [asyncio.create_task(asks(reader, b"t=1.%d" % at)) for at, reader in enumerate(slow)]
-        await wait_for(lambda: all(len(reader.sent) > 2 for reader in slow))
-        short, refused, third = Connection(1000), Connection(1000), Connection(1000)
-        await asks(short, b"t=2")
-        assert status(short) == 200
-        await asks(refused, b"t=3")
-        assert status(refused) == 429
-        assert not any(reader.aborted for reader in slow), "they have just taken a piece"
-        monkeypatch.setattr(outbox, "UNREAD_SECONDS_OF_MANY", 0.0)
-        await asks(Connection(1000), b"t=3.5")
-        await wait_for(lambda: all(reader.aborted for reader in slow))
-        await asks(third, b"t=4")
-        assert status(third) == 200
-        assert sum(len(message.get("body", b"")) for message in third.sent) == large
-        await asyncio.gather(*lying)
-
-    run(play())
+    slow = [Connection(2), Connection(2)]
+    lying = [asyncio.create_task(asks(reader, b"t=1.%d" % at)) for at, reader in enumerate(slow)]
+    await wait_for(lambda: all(len(reader.sent) > 2 for reader in slow))
+    short, refused, third = Connection(1000), Connection(1000), Connection(1000)
+    await asks(short, b"t=2")
+    assert status(short) == 200
+    await asks(refused, b"t=3")
+    assert status(refused) == 429
+    assert not any(reader.aborted for reader in slow), "they have just taken a piece"
+    monkeypatch.setattr(outbox, "UNREAD_SECONDS_OF_MANY", 0.0)
+    await asks(Connection(1000), b"t=3.5")
+    await wait_for(lambda: all(reader.aborted for reader in slow))
+    await asks(third, b"t=4")
+    assert status(third) == 200
+    assert sum(len(message.get("body", b"")) for message in third.sent) == large
+    await asyncio.gather(*lying)
 
 
 async def wait_for(done: Callable[[], bool]) -> None:
