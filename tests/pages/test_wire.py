@@ -34,32 +34,15 @@ from pages.kit.server import queue, visits
 from pages.kit.server.queue import QUEUE, Queue, Turn, Work
 from pages.kit.server.visits import Visitor
 from pages.kit.wire import files, outbox, routes
-from pages.kit.wire.outbox import Outbox
 from pages.kit.wire.routes import ROUTES, Wire
 
 from .conftest import answers, unpacked
-from .looped import run
 from .waiting import wait
 
 KEYS = [
-    "s",
-    "s2",
-    "mask",
-    "w",
-    "rule",
-    "p",
-    "pos",
-    "t",
-    "off",
-    "dev",
-    "model",
-    "at",
-    "pin",
-    "impl",
-    "vs",
-    "step",
+    "s", "s2", "mask", "w", "rule", "p", "pos", "t", "off", "dev", "model", "at", "pin", "impl", "vs", "step",
     "nothing",
-]
+]  # fmt: skip
 SLOW = ("compared", "each")  # routes that take seconds
 HOSTILE = ["", "-1", "nan", "%00", "%ff", "%F0%9F%92%A5", "..%2F..%2Fetc%2Fpasswd", "<script>", "a" * 8192]
 
@@ -379,17 +362,20 @@ def test_files_wait_for_each_other_and_hold_up_no_picture() -> None:
         assert len(computed) == 3
 
 
-def test_who_floods_is_sent_away_and_another_visitor_is_not() -> None:
-    names = {"one", "other"}
-    with served(Wire(lambda route, raw: b"1234", is_open=names.__contains__)) as client:
-        said = [client.get(f"{API}/maps", headers={"Headlight-Visit": "one"}) for _ in range(140)]
-        away = [answer for answer in said if answer.status_code == 429]
+def test_who_floods_is_sent_away_and_another_visitor_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "RATE", (0.001, queue.RATE[1]))  # however long it takes to ask
+    monkeypatch.setattr(visits, "is_open", {"one", "other"}.__contains__)
+    with served(Wire(lambda route, raw: b"1234", queue=Queue())) as client:
+
+        def asks(name: str) -> Any:
+            return client.get(f"{API}/maps", headers={"Headlight-Visit": name})
+
+        away = [answer for answer in (asks("one") for _ in range(140)) if answer.status_code == 429]
         assert away
         assert all(int(answer.headers["retry-after"]) >= 1 for answer in away)
-        assert client.get(f"{API}/maps", headers={"Headlight-Visit": "other"}).status_code == 200
+        assert asks("other").status_code == 200
         # names that nobody gave out are all one visitor
-        made_up = [client.get(f"{API}/maps", headers={"Headlight-Visit": f"made up {n}"}) for n in range(140)]
-        assert 429 in {answer.status_code for answer in made_up}
+        assert 429 in {asks(f"made up {n}").status_code for n in range(140)}
 
 
 def test_the_name_of_a_visit_is_good_while_its_session_lives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,15 +421,11 @@ def scope_of(query: bytes = b"") -> dict[str, Any]:
 
 @pytest.mark.parametrize("takes", [0, 1, 3])
 @pytest.mark.faults
-def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "UNREAD_SECONDS", 0.05)
     slow, quick = Connection(takes), Connection(1000)
-
-    async def both() -> None:
-        wire = Wire(lambda route, raw: b"x" * (8 * outbox.PIECE), queue=Queue())
-        await asyncio.gather(*(wire(scope_of(), reader.receive, reader.send) for reader in (slow, quick)))
-
-    run(both())
+    wire = Wire(lambda route, raw: b"x" * (8 * outbox.PIECE), queue=Queue())
+    await asyncio.gather(*(wire(scope_of(), reader.receive, reader.send) for reader in (slow, quick)))
     assert slow.aborted
     assert not quick.aborted
     assert sum(len(message.get("body", b"")) for message in quick.sent) == 8 * outbox.PIECE
@@ -457,7 +439,8 @@ def status(connection: Connection) -> int | None:
 async def test_answers_that_nobody_reads_take_so_much_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two large answers have room. A third has it when somebody has taken nothing for a while; a short one always."""
     large, sizes = 8 * outbox.PIECE, {b"t=2": outbox.PIECE}
-    wire = Wire(lambda route, raw: b"x" * sizes.get(raw, large), outbox=Outbox(2 * large), queue=Queue())
+    monkeypatch.setattr(outbox, "MOST_UNREAD", 2 * large)
+    wire = Wire(lambda route, raw: b"x" * sizes.get(raw, large), queue=Queue())
 
     async def asks(reader: Connection, query: bytes) -> None:
         await wire(scope_of(query), reader.receive, reader.send)
@@ -487,7 +470,7 @@ async def wait_for(done: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_who_hangs_up_is_not_answered() -> None:
+async def test_who_hangs_up_is_not_answered() -> None:
     connection = Connection(1000)
 
     async def gone() -> Message:
@@ -497,5 +480,5 @@ def test_who_hangs_up_is_not_answered() -> None:
         time.sleep(0.2)
         return b""
 
-    run(Wire(slow, queue=Queue())(scope_of(), gone, connection.send))
+    await Wire(slow, queue=Queue())(scope_of(), gone, connection.send)
     assert connection.sent == []

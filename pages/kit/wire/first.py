@@ -25,7 +25,7 @@ from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server.base_path import BASE
 from pages.kit.server.network import wants_gzip
 from pages.kit.server.queue import QUEUE, Gone, Queue
-from pages.kit.server.sockets import client_network
+from pages.kit.server.sockets import network_of
 from pages.kit.server.visits import Visitor
 
 from .routes import GZIP_LEVEL, refused, work_of
@@ -64,9 +64,7 @@ class FirstPicture:
     """ASGI middleware that puts the picture of a link into the page that the link opens."""
 
     def __init__(self, app: ASGIApp, queue: Queue = QUEUE, answers: Callable[[str, bytes], bytes] = first) -> None:
-        self.app = app
-        self._queue = queue
-        self._answers = answers
+        self.app, self._queue, self._answers = app, queue, answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         whole_path = scope.get("path", "")
@@ -103,12 +101,12 @@ class FirstPicture:
 
     async def _picture(self, page: str, scope: Scope) -> bytes | None:
         """The message, None where it cannot be had in time."""
-        raw, address = scope["query_string"], client_network(str((scope.get("client") or ("",))[0]))
+        raw = scope["query_string"]
         try:
             if not pictures.is_loaded(Query(raw)["model"]):  # the page itself loads it, and says so
                 return None
             return await self._queue.answer(
-                Visitor(f"opens from {address}"),
+                Visitor(f"opens from {network_of(scope)}"),
                 (page, raw),
                 lambda: self._answers(page, raw),
                 asyncio.sleep(WAIT_SECONDS),
