@@ -16,7 +16,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         return pool.submit(asyncio.run, main).result()
 
 
-def through(gate: Callable[[ASGIApp], ASGIApp], **asked: Any) -> list[Message]:
+async def through(gate: Callable[[ASGIApp], ASGIApp], **asked: Any) -> list[Message]:
     """What comes through a gate of an app that accepts a connection, and says 200 and x with a header of its own."""
     sent: list[Message] = []
 
@@ -33,5 +33,5 @@ def through(gate: Callable[[ASGIApp], ASGIApp], **asked: Any) -> list[Message]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    run(gate(app)({"type": "http", "path": "/", "headers": [], **asked}, receive, send))
+    await gate(app)({"type": "http", "path": "/", "headers": [], **asked}, receive, send)
     return sent

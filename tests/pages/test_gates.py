@@ -177,16 +177,16 @@ def named(monkeypatch: pytest.MonkeyPatch) -> None:
         ("", False),
     ],
 )
-def test_only_an_own_name_is_answered(named: None, host: str, own: bool) -> None:
+async def test_only_an_own_name_is_answered(named: None, host: str, own: bool) -> None:
     headers = [(b"host", host.encode())]
-    assert through(HostGate, headers=headers)[0].get("status") == (200 if own else 421)
-    socket = through(HostGate, type="websocket", headers=headers)
+    assert (await through(HostGate, headers=headers))[0].get("status") == (200 if own else 421)
+    socket = await through(HostGate, type="websocket", headers=headers)
     assert socket[0]["type"] == ("websocket.accept" if own else "websocket.close")
 
 
 @pytest.mark.parametrize("headers", [[], [(b"host", b"localhost"), (b"host", b"evil.example")]])
-def test_one_host_is_named(headers: list[tuple[bytes, bytes]]) -> None:
-    assert through(HostGate, headers=headers)[0]["status"] == 421
+async def test_one_host_is_named(headers: list[tuple[bytes, bytes]]) -> None:
+    assert (await through(HostGate, headers=headers))[0]["status"] == 421
 
 
 @pytest.mark.parametrize(
@@ -199,6 +199,6 @@ def test_one_host_is_named(headers: list[tuple[bytes, bytes]]) -> None:
             "/", "/train", "/_stcore/health", "/_stcore/host-config", "/_stcore/metricsx")),
     ],
 )  # fmt: skip
-def test_what_nobody_needs_is_closed_whatever_a_header_says(path: str, status: int) -> None:
+async def test_what_nobody_needs_is_closed_whatever_a_header_says(path: str, status: int) -> None:
     headers = [(b"host", b"localhost/_stcore/metrics?"), (b"x-forwarded-path", b"/_stcore/metrics")]
-    assert through(RouteGate, path=path, headers=headers)[0]["status"] == status
+    assert (await through(RouteGate, path=path, headers=headers))[0]["status"] == status

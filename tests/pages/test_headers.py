@@ -13,8 +13,8 @@ from pages.kit.server.headers import HEADERS, SecurityHeaders
 from .looped import through
 
 
-def test_every_header_is_set_once() -> None:
-    start, body = through(SecurityHeaders)
+async def test_every_header_is_set_once() -> None:
+    start, body = await through(SecurityHeaders)
     headers: list[tuple[bytes, bytes]] = start["headers"]
     for name, value in HEADERS.items():
         assert [text for key, text in headers if key.decode().lower() == name.lower()] == [value.encode()]
@@ -22,8 +22,8 @@ def test_every_header_is_set_once() -> None:
     assert body["body"] == b"x"
 
 
-def test_what_is_no_http_is_left_alone() -> None:
-    (accepted,) = through(SecurityHeaders, type="websocket")
+async def test_what_is_no_http_is_left_alone() -> None:
+    (accepted,) = await through(SecurityHeaders, type="websocket")
     assert accepted["headers"] == [(b"x-frame-options", b"ALLOW")]
 
 

@@ -321,13 +321,13 @@ def test_who_reads_slowly_is_not(serve: Callable[..., Serving]) -> None:
             reader.read(MANY * LARGE // 20)
 
 
-def test_what_is_no_websocket_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_no_websocket_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sockets, "MOST_SOCKETS", 0)
-    assert [message.get("status") for message in through(SocketGate)] == [200, None]
+    assert [message.get("status") for message in await through(SocketGate)] == [200, None]
 
 
-def test_nothing_waits_to_be_acknowledged_where_the_server_shows_its_connection(serve: Callable[..., Serving]) -> None:
-    assert through(NoDelay)[0]["status"] == 200
+async def test_no_answer_waits_to_be_acknowledged(serve: Callable[..., Serving]) -> None:
+    assert (await through(NoDelay))[0]["status"] == 200
     serving = serve()
     with socket.create_connection(("127.0.0.1", serving.port)) as visitor:
         visitor.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

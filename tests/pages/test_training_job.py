@@ -93,13 +93,14 @@ def test_a_job_has_all_its_results(new_job: NewJob) -> None:
         time.sleep(0.005)
     assert shares == sorted(shares)
     assert (done.share, done.error, done.stopped, done.record.timing) == (1, "", False, None)
-    assert "cpu" in done.record.machine
     assert 0 < done.elapsed < PATIENCE
     assert sorted(path.name for path in done.folder.iterdir()) == ["0", "1"]
     assert done.record.saved == (done.folder / "0", done.folder / "1")
     for recipe, history, folder in zip(done.plan.recipes, done.record.histories, done.record.saved, strict=True):
         assert folder
         assert history.recipe == recipe
+        assert history.start
+        assert "cpu" in history.start.machine
         assert history.end
         assert saved.read(folder).end == history.end
 
@@ -110,7 +111,7 @@ def test_stopping_keeps_what_was_learnt_and_a_killed_process_frees_its_place(new
     first, second, third = (new_job(ENDLESS) for _ in range(3))
     assert [each.place for each in (first, second, third)] == [0, 0, 1]
     wait(lambda: first.record.step and second.record.step)
-    assert not third.record.machine
+    assert not third.record.started
 
     began = time.monotonic()
     first.stop()
