@@ -24,6 +24,7 @@ from mha_core.training.recipe import Recipe
 from pages.kit.draw import canvas
 from pages.kit.draw.figures import Figure
 from pages.kit.picture import models, pictures, sharing
+from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
 
 from .looped import run
@@ -81,6 +82,19 @@ def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     yield trained_folder
     models.shipped.cache_clear()
     sharing.forget()
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts of the passes from now on."""
+    texts, run = list[str](), Settings.run
+
+    def counted(self: Settings, *given: Any, **more: Any) -> Any:
+        texts.append(self.text)
+        return run(self, *given, **more)
+
+    monkeypatch.setattr(Settings, "run", counted)
+    return texts
 
 
 @pytest.fixture(scope="session", autouse=True)

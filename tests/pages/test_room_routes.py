@@ -42,6 +42,8 @@ async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
         state = await told.until(voted=3)
         assert state["mine"] == {"choice": 0, "sentence": ""}
         assert state["tallies"] == (await seen.until(voted=3))["tallies"] == []
+        early = await host.post("act", {"code": host.code, "key": host.key, "act": "tallies"})
+        assert early == (409, "That cannot be done now: close the vote first.")
         await host.act("close")
         assert (await seen.until(phase="closed"))["tallies"] == [{"voted": 3, "counts": [1, 2, 0], "dots": []}]
         await host.act("again")
@@ -50,6 +52,7 @@ async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
         await host.act("answer", answer={"right": [1], "text": "So it is."})
         state = await told.until(phase="answer")
         assert [tally["counts"] for tally in state["tallies"]] == [[1, 2, 0], [0, 1, 0]]
+        assert state["answer"] == {"right": [1], "text": "So it is."}
         await host.done("delete", {"code": host.code, "key": host.key})
         kind, gone = await told.next()
         assert kind == "gone"

@@ -26,10 +26,9 @@ from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
 from pages.kit.server.queue import Work
 from pages.kit.server.visits import Visitor
 
+from .test_visitor import ENDLESS, TINY
 from .waiting import PATIENCE, Clock, of_jobs, wait
 
-TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
-ENDLESS = replace(TINY, steps=100_000, evaluations=1000, seconds=1e6)
 STEP = to_line(Step(1, 2.5, 0.1))
 LISTENS = "import sys; sys.stdin.readline(); "  # the beginning of a stand-in: it hears the order
 # It does a step, and says what it is told next: "stop", or "enough", after which its time is over.

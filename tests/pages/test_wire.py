@@ -37,7 +37,7 @@ from pages.kit.wire import files, outbox, routes
 from pages.kit.wire.routes import ROUTES, Wire
 
 from .conftest import answers, unpacked
-from .waiting import wait
+from .waiting import together, wait
 
 KEYS = [
     "s", "s2", "mask", "w", "rule", "p", "pos", "t", "off", "dev", "model", "at", "pin", "impl", "vs", "step",
@@ -297,27 +297,10 @@ def test_a_verdict_that_waits_for_heavy_work_keeps_no_picture_waiting() -> None:
     assert known.status_code == 200
 
 
-def test_two_visitors_with_one_link_share_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eight_visitors_with_one_link_share_a_pass(passes: list[str]) -> None:
     sharing.forget()
-    passes, run = [], Settings.run
-
-    def counted(self: Settings, *args: Any, **more: Any) -> Any:
-        passes.append(self.text)
-        return run(self, *args, **more)
-
-    monkeypatch.setattr(Settings, "run", counted)
-    together, found = threading.Barrier(8), []
     with served(Wire()) as client:
-
-        def ask() -> None:
-            together.wait()
-            found.append(client.get(f"{API}/maps?s={PRESETS[5]}").content)
-
-        threads = [threading.Thread(target=ask) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        found = together(8, lambda _: client.get(f"{API}/maps?s={PRESETS[5]}").content)
     assert passes == [PRESETS[5]]
     assert len(set(found)) == 1
     assert len(found) == 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from mha_core.errors import HeadlightError
@@ -170,7 +170,7 @@ def _step(table: _Table) -> LessonStep:
     for one in table.tables("numbers", 0, MOST_NUMBERS):
         name = _name(one)
         numbers[name] = _reveal(one, known, name)
-        known = known.with_number(name, numbers[name].value.text)
+        known = replace(known, numbers={**known.numbers, name: numbers[name].value.text})
     options = tuple(_option(option, at, known) for at, option in enumerate(table.tables("options", 2, 4)))
     variants, rules = table.texts("variants", MOST_VARIANTS), " ".join(one.holds.text for one in options if one.holds)
     for at, variant in enumerate(variants):

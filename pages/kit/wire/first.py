@@ -124,17 +124,16 @@ class _Whole:
 
     def __init__(self, send: Send, scope: Scope) -> None:
         self._send, self._scope = send, scope
-        self._start: Message | None = None
+        self._start: Message | None = None  # of a page
         self._body = b""
 
     async def hold(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self._start = message
-            if not self._is_page(message):
-                await self._send(message)
-        elif self._start is not None and self._is_page(self._start):
+        if message["type"] == "http.response.start" and message["status"] == 200:
+            kind = Headers(raw=message["headers"]).get("content-type", "")
+            self._start = message if kind.startswith("text/html") else None
+        elif self._start is not None:
             self._body += message.get("body", b"")
-        else:
+        if self._start is None:
             await self._send(message)
 
     @property
@@ -144,7 +143,7 @@ class _Whole:
 
     async def release(self, text: str, status: int = 200) -> None:
         """Sends this in the page's place."""
-        if self._start is None or not self._is_page(self._start):
+        if self._start is None:
             return
         body = text.encode("utf-8")
         self._start["status"] = status
@@ -159,10 +158,6 @@ class _Whole:
         headers["Content-Length"] = str(len(body))
         await self._send(self._start)
         await self._send({"type": "http.response.body", "body": body})
-
-    @staticmethod
-    def _is_page(start: Message) -> bool:
-        return start["status"] == 200 and Headers(raw=start["headers"]).get("content-type", "").startswith("text/html")
 
 
 def _course(raw: bytes) -> str:

@@ -21,9 +21,10 @@ from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 
+from .random_rows import CLOUDS, HEADS, POINTS, WIDTH
 from .reshapes import step_of
 
-CLOUDS, POINTS, WIDTH, HEADS, DRAWS = 8, 80, 12, 2, 20  # the einsum notebook's case, and how often it is drawn
+DRAWS = 20  # of the einsum notebook's case
 SHAPES = ((3, 6), (2, 3, 6), (2, 4, 3, 6), (2, 2, 4, 3, 6))  # of queries, keys and values without projections
 BIASES = ("query", "key", "value")
 _TOLD: dict[str, Callable[[Difference], float]] = {
