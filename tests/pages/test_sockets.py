@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
@@ -251,12 +251,6 @@ class Deaf:
     def close(self) -> None:
         self._socket.close()
 
-    def __enter__(self) -> Deaf:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 def naming(controls: int, text: str = "") -> bytes:
     """A message that names so many controls."""
@@ -290,7 +284,7 @@ def test_a_large_message_counts_as_several(serve: Callable[..., Serving]) -> Non
 
 def test_who_does_not_read_is_not_heard(serve: Callable[..., Serving]) -> None:
     serving = serve(unread_seconds=60)
-    with Deaf(serving) as reader:
+    with closing(Deaf(serving)) as reader:
         reader.say(b"many")
         time.sleep(0.2)
         for number in range(10):
@@ -304,7 +298,7 @@ def test_who_does_not_read_is_not_heard(serve: Callable[..., Serving]) -> None:
 @pytest.mark.faults
 def test_who_reads_nothing_is_hung_up_on(serve: Callable[..., Serving]) -> None:
     serving = serve(unread_seconds=0.1, most_of_one=1)
-    with Deaf(serving) as reader:
+    with closing(Deaf(serving)) as reader:
         reader.say(b"many")
         wait(lambda: serving.heard[-1]["type"] == "websocket.disconnect")
         with serving.open() as other:  # his place is free, though he is still there
@@ -314,7 +308,7 @@ def test_who_reads_nothing_is_hung_up_on(serve: Callable[..., Serving]) -> None:
 
 def test_who_reads_slowly_is_not(serve: Callable[..., Serving]) -> None:
     serving = serve(unread_seconds=0.6)
-    with Deaf(serving) as reader:
+    with closing(Deaf(serving)) as reader:
         reader.say(b"many")
         for _ in range(20):
             time.sleep(0.1)

@@ -105,7 +105,7 @@ class Bucket:
         except Away:
             self._late.add(file)
 
-    def _asked(self, what: str, file: str, *told: bytes, **options: bool) -> Any:
+    def _asked(self, what: str, file: str, *content: bytes, **options: bool) -> Any:
         """What fsspec's function of this name gives of a file, None where there is none.
 
         Raises Away where the bucket says nothing in time, or nothing good.
@@ -117,9 +117,9 @@ class Bucket:
         def work() -> None:
             try:
                 files, root = self._files
-                said.set_result(getattr(files, what)(f"{root}/{file}".rstrip("/"), *told, **options))
+                said.set_result(getattr(files, what)(f"{root}/{file}".rstrip("/"), *content, **options))
             except Exception as error:  # each kind of bucket has its own
-                if isinstance(error, FileNotFoundError) and not told:
+                if isinstance(error, FileNotFoundError) and not content:
                     said.set_result(None)
                 else:
                     said.set_exception(error)
