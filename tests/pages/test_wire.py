@@ -37,6 +37,7 @@ from pages.kit.wire import files, outbox, routes
 from pages.kit.wire.routes import ROUTES, Wire
 
 from .conftest import answers, unpacked
+from .test_lessons_files import EXAMPLE
 from .waiting import together, wait
 
 KEYS = [
@@ -220,27 +221,11 @@ def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCapt
         assert kinds == ([{fails: "ValueError", lacks_ours: "ImportError"}[answer]] if status == 500 else [])
 
 
-LESSON = """title = "Which head looks back?"
-aim = "Find it."
-breaks = "None does."
-minutes = 3
-audiences = ["students"]
-now_you = "Type."
-
-[[steps]]
-link = "/?s=how+are+you&at=0.2"
-say = "Look."
-ask = "Where?"
-options = [{ text = "At itself" }, { text = "At the word before", holds = "mean(diag(W[0,2], -1)) > .5" }]
-right = "B"
-"""
-
-
 def test_a_lesson_that_was_edited_is_another_answer(
     client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "90-back.toml"
-    file.write_text(LESSON, "utf-8")
+    file.write_text(EXAMPLE, "utf-8")
     monkeypatch.setenv(course.VARIABLE, str(tmp_path))
     asked = (f"{API}/course", f"{API}/lesson?s=how+are+you&learn=back.1", f"{API}/lesson.handout?lesson=back")
     tags, before = {}, {}
@@ -249,7 +234,7 @@ def test_a_lesson_that_was_edited_is_another_answer(
         assert answer.status_code == 200
         tags[url], before[url] = answer.headers["etag"], answer.content
         assert client.get(url, headers={"If-None-Match": tags[url]}).status_code == 304
-    file.write_text(LESSON.replace("At the word before", "Somewhere else than before"), "utf-8")
+    file.write_text(EXAMPLE.replace("At the word before it", "Somewhere else than before"), "utf-8")
     for url in asked:
         answer = client.get(url, headers={"If-None-Match": tags[url]})
         assert answer.status_code == 200

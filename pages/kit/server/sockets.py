@@ -1,4 +1,4 @@
-"""The connections: how many there may be, how fast they may ask, how much may lie there unread; and none waits."""
+"""The connections: how many there may be, how fast they may ask, how much may lie there unread; no answer waits."""
 
 import asyncio
 import ipaddress
