@@ -100,10 +100,11 @@ def test_there_are_enough_claims_of_both_kinds_and_every_one_is_whole() -> None:
 
 
 @pytest.mark.parametrize("name", CLAIMS)
-def test_a_claim_is_a_texts_own_words_or_a_question_of_ours_and_nothing_tells_before_an_answer(
-    name: str, asked: list[str]
-) -> None:
-    """A quote has at most fifteen words and names its text; the page shows both as they are, and ours as ours."""
+def test_a_claim_is_a_texts_own_words_or_a_question_of_ours(name: str, asked: list[str]) -> None:
+    """A quote has at most fifteen words and names its text; the page shows both as they are, and ours as ours.
+
+    Nothing tells before an answer.
+    """
     (step, claim), shown = CLAIMS[name], page.panel(CLAIMS, name, "")
     assert shown["note"] == (claim.source or OURS)
     if not claim.source:
