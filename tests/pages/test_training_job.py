@@ -132,15 +132,20 @@ def test_stopping_keeps_what_was_learnt_and_a_killed_process_frees_its_place(new
     wait(lambda: third.record.started)
 
 
-def test_histories_do_not_grow_while_they_are_drawn() -> None:
+def test_news_grow_with_everything_but_single_steps_and_histories_not_while_they_are_drawn() -> None:
     runs = Record((TINY,), Path())
     before = runs.histories
     runs.take({"run": 0, "line": STEP})
     assert not before[0].steps
     assert runs.histories[0].steps == [Step(1, 2.5, 0.1)]
+    assert (runs.news, runs.step, runs.seconds, runs.looked) == (0, 1, 0.1, False)
     assert runs.progress == pytest.approx(1 / 6)
+    runs.take({"run": 0, "line": to_line(Evaluation(1, 0.1, 2.0, 0.5, 2.0, 0.5))})
     runs.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
     assert runs.progress == 1
+    runs.take({"saved": 0})
+    runs.take({"timing": {}})
+    assert (runs.news, runs.looked) == (4, True)
 
 
 @pytest.mark.parametrize("reason", ["stopped", "time"])
@@ -149,17 +154,6 @@ def test_a_run_that_was_cut_short_is_as_far_as_it_came(reason: str) -> None:
     runs.take({"run": 0, "line": STEP})
     runs.take({"run": 0, "line": to_line(End(reason, 1, 0.1))})
     assert runs.progress == pytest.approx(1 / 12)
-
-
-def test_news_grow_with_everything_but_single_steps() -> None:
-    runs = Record((TINY,), Path())
-    runs.take({"run": 0, "line": STEP})
-    assert (runs.news, runs.step, runs.seconds, runs.looked) == (0, 1, 0.1, False)
-    runs.take({"run": 0, "line": to_line(Evaluation(1, 0.1, 2.0, 0.5, 2.0, 0.5))})
-    runs.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
-    runs.take({"saved": 0})
-    runs.take({"timing": {}})
-    assert (runs.news, runs.looked) == (4, True)
 
 
 def test_a_share_of_the_time_while_others_wait(new_job: NewJob, stand_in: Callable[[str], None], clock: Clock) -> None:

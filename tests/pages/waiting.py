@@ -14,8 +14,6 @@ import pytest
 from pages.kit.jobs import job
 from pages.kit.server.queue import BOUNDS, Queue, Work
 
-__all__ = ["PATIENCE", "Clock", "bounded", "of_jobs", "together", "wait"]
-
 T = TypeVar("T")
 
 # seconds: only for a test that has already failed, on a machine where a training, which steps back, hardly gets a turn
