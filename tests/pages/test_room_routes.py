@@ -26,6 +26,12 @@ async def opened(store: Memory | None = None) -> Host:
     return await Host(RoomRoutes(store or Memory()), "198.51.100.1").open()
 
 
+async def joined(store: Memory | None = None) -> tuple[Host, Phone]:
+    """The host of a room, and a phone in it."""
+    host = await opened(store)
+    return host, await host.phone()
+
+
 async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
     host = await opened()
     phones = [await host.phone() for _ in range(3)]
@@ -64,8 +70,7 @@ async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
 
 
 async def test_no_tally_is_to_be_had_early() -> None:
-    host = await opened()
-    phone = await host.phone()
+    host, phone = await joined()
     question = await host.ask(CELL_QUESTION)
     assert (await phone.vote(question, [1, 2]))[0] == 200
     for act in ("", "close", "discuss", "again", "close"):
@@ -80,8 +85,7 @@ async def test_no_tally_is_to_be_had_early() -> None:
 
 
 async def test_nobody_votes_twice_late_or_for_what_there_is_not() -> None:
-    host = await opened()
-    phone = await host.phone()
+    host, phone = await joined()
     question = await host.ask()
     assert [(await phone.vote(question, choice))[0] for choice in (0, 1, 1)] == [200, 200, 200]
     for choice in (3, -1, True, "0", None, 1.0, [0, 0], {"a": 1}, 10**30):
@@ -141,8 +145,7 @@ async def test_nobody_reads_who_wrote_a_sentence_or_one_that_is_not_shown() -> N
 
 @pytest.mark.parametrize("text", ["x" * 10_000, "nul\0", "\x1b[31m", "\ud800", 7, None, ["a"]])
 async def test_a_sentence_that_cannot_be_shown_is_refused_with_one_of_ours(text: Any) -> None:
-    host = await opened()
-    phone = await host.phone()
+    host, phone = await joined()
     await host.act("write", state="asked")
     status, told = await phone.write(text)
     assert status == 422
@@ -151,8 +154,7 @@ async def test_a_sentence_that_cannot_be_shown_is_refused_with_one_of_ours(text:
 
 
 async def test_a_phone_is_refused_in_its_language() -> None:
-    host = await opened()
-    phone = await host.phone()
+    host, phone = await joined()
     body = {"code": host.code, "token": phone.token}
     for language, at in (("de", "german"), ("en", "english"), ("xx", "english")):
         of = f"?lang={language}"
@@ -230,8 +232,7 @@ async def test_a_flood_fills_the_room_and_no_more(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_a_phone_that_comes_again_is_the_same_voter() -> None:
-    host = await opened()
-    phone = await host.phone()
+    host, phone = await joined()
     question = await host.ask()
     assert (await phone.vote(question, 2))[0] == 200
     again = await Client(host.app, "203.0.113.77").done("join", {"code": host.code.lower(), "token": phone.token})
@@ -271,8 +272,7 @@ async def test_a_server_that_ends_sends_its_phones_elsewhere(monkeypatch: pytest
 
 
 async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
-    host = await opened(Memory(kept_seconds=0.05))
-    phone = await host.phone()
+    host, phone = await joined(Memory(kept_seconds=0.05))
     async with phone.events(host.code, phone.listen) as told:
         while (await told.next())[0] == "room":
             pass
@@ -282,8 +282,7 @@ async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
 async def test_a_clock_that_is_set_moves_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     hours = itertools.cycle([0.0, 4e9])
     monkeypatch.setattr(time, "time", lambda: next(hours))
-    host = await opened()
-    phone = await host.phone()
+    host, phone = await joined()
     async with phone.events(host.code, phone.listen) as told:
         question = await host.ask()
         assert (await phone.vote(question, 1))[0] == 200
@@ -312,8 +311,7 @@ class Leaving(Memory):
 
 async def test_what_is_sent_again_after_the_store_was_away_counts_once() -> None:
     store = Leaving()
-    host = await opened(store)
-    phone = await host.phone()
+    host, phone = await joined(store)
     question = await host.ask()
     async with phone.events(host.code, phone.listen) as told:
         await told.until(phase="open")
@@ -333,8 +331,7 @@ async def test_a_stream_goes_on_after_one_read_alone_has_failed(monkeypatch: pyt
     monkeypatch.setattr(rooms, "AGAIN_SECONDS", 0.01)
     monkeypatch.setattr(rooms, "REREAD_SECONDS", float("inf"))
     store = Leaving()
-    host = await opened(store)
-    phone = await host.phone()
+    host, phone = await joined(store)
     store.is_away = True  # for who reads: what tells of changes does not notice
     async with phone.events(host.code, phone.listen) as told:
         assert await told.next() == ("wait", {"told": AWAY.english})
@@ -354,8 +351,7 @@ async def test_a_room_is_told_of_no_more_where_nobody_listens() -> None:
 
 async def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        host = await opened()
-        phone = await host.phone()
+        host, phone = await joined()
         await host.act("write", state="asked")
         assert (await phone.write("kestrel"))[0] == 200
         assert (await phone.write("kestrel\0"))[0] == 422

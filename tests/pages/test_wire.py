@@ -128,8 +128,6 @@ def test_over_a_network_it_is_packed() -> None:
         ("10.0.0.7", {}, True),
         ("127.0.0.1", {"X-Forwarded-For": "10.0.0.7"}, True),
         ("10.0.0.7", {"Accept-Encoding": "identity"}, False),
-        ("10.0.0.7", {"Accept-Encoding": "gzip;q=0"}, False),
-        ("10.0.0.7", {"Accept-Encoding": "br, gzip; q=0.5"}, True),
     ):
         with served(Wire(), address) as client:
             answer = client.get(f"{API}/maps?s={text}", headers={"Accept-Encoding": "gzip", **headers})

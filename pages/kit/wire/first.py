@@ -38,7 +38,7 @@ PAGES = {
     "/compare": ("compare", "compare/pair.js"),
     "/shapes": ("shapes", "shapes/steps.js"),
 }
-_KNOWN = {f"/{pages.path(name)}" for name in pages.PAGES}
+_KNOWN = {f"/{pages.path(name)}".rstrip("/") for name in pages.PAGES}
 _OWN_NAME = f"/{pages.DEFAULT}"  # of the default page, which Streamlit does not find by it
 _INDEX = '<div id="root">'  # what Streamlit answers to every address that it knows nothing of
 _UNKNOWN = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -89,7 +89,7 @@ class FirstPicture:
             # the page as it is, not packed and not “as before”: it is another one with the picture in it
             plain = [pair for pair in scope["headers"] if pair[0] not in _CONDITIONS]
             await self.app({**scope, "headers": plain}, receive, whole.hold)
-            if path.rstrip("/") not in {known.rstrip("/") for known in _KNOWN} and _INDEX in whole.text:
+            if path.rstrip("/") not in _KNOWN and _INDEX in whole.text:
                 await whole.release(_unknown(path), 404)
             else:
                 model = await asyncio.to_thread(_model, path, scope["query_string"])  # a file of the store, maybe
