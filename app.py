@@ -26,12 +26,10 @@ from pages.kit.rooms import place
 from pages.kit.server import logs, memory, readiness
 from pages.kit.server.gates import HostGate, RouteGate, UploadGate
 from pages.kit.server.headers import SecurityHeaders
-from pages.kit.server.lazy_app import LazyApp
-from pages.kit.server.no_delay import NoDelay
 from pages.kit.server.own_files import OwnFiles
-from pages.kit.server.own_routes import OwnRoutes
+from pages.kit.server.own_routes import LazyApp, OwnRoutes
 from pages.kit.server.readiness import ReadinessGate
-from pages.kit.server.sockets import SocketGate, allow_open_files
+from pages.kit.server.sockets import NoDelay, SocketGate, allow_open_files
 from pages.kit.wire import handout
 
 HERE = Path(__file__).parent
@@ -87,9 +85,9 @@ def wire() -> ASGIApp:
 
 def machine() -> ASGIApp:
     """What only who sits at this machine may ask."""
-    from pages.kit.wire.machine import Machine
+    from pages.kit.wire.machine import of_this_machine
 
-    return Machine()
+    return of_this_machine
 
 
 def rooms() -> ASGIApp:

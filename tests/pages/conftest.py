@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import struct
 from collections.abc import Callable, Iterator
@@ -25,7 +26,10 @@ from pages.kit.draw.figures import Figure
 from pages.kit.jobs import job, visitor
 from pages.kit.jobs.training import TrainingPlan
 from pages.kit.picture import models, pictures, sharing
+from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
+
+from .looped import run
 
 SHELL = Path(__file__).parents[2] / "pages" / "kit" / "frame" / "shell.py"
 
@@ -35,6 +39,15 @@ OpenApp = Callable[..., AppTest]
 ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "masks": "masked", "film": "film"}
 
 BELOW = {"pair": ("shuffled",), "masked": ("outcomes",), "steps": ("reshape",)}  # what stands under such a picture
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs a test that is a coroutine."""
+    test, given = pyfuncitem.obj, pyfuncitem.funcargs
+    if not inspect.iscoroutinefunction(test):
+        return None
+    run(test(**{name: given[name] for name in inspect.signature(test).parameters}))
+    return True
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +84,19 @@ def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     yield trained_folder
     models.shipped.cache_clear()
     sharing.forget()
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts of the passes from now on."""
+    texts, run = list[str](), Settings.run
+
+    def counted(self: Settings, *given: Any, **more: Any) -> Any:
+        texts.append(self.text)
+        return run(self, *given, **more)
+
+    monkeypatch.setattr(Settings, "run", counted)
+    return texts
 
 
 @pytest.fixture(scope="session", autouse=True)

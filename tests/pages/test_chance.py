@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from pages.kit.lessons.chance import of_the_best
+from pages.kit.lessons.quantities.looks import of_the_best
 
 
 @pytest.mark.parametrize("chances", [[], [0.5], [0.2, 0.7], [0.1, 0.9, 0.4], [0.0, 0.3, 1.0, 0.6]])

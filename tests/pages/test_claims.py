@@ -59,16 +59,8 @@ SHOWN = {
 
 # of one letter to 2,000, of other scripts, markup, nothing but signs
 HOSTILE = (
-    "x",
-    "x" * 2_000,
-    "🍊🍊",
-    "橙子是我最喜欢的水果",
-    "<b>orange</b>",
-    "?!…",
-    "orange " * 300,
-    "../orange",
-    "None",
-)
+    "x", "x" * 2_000, "🍊🍊", "橙子是我最喜欢的水果", "<b>orange</b>", "?!…", "orange " * 300, "../orange", "None",
+)  # fmt: skip
 
 
 def kinds(shown: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -92,7 +84,7 @@ def panel(name: str, given: str) -> list[dict[str, Any]]:
     return list(page.panel(CLAIMS, name, given)["blocks"])
 
 
-def test_there_are_enough_claims_and_every_one_is_whole() -> None:
+def test_there_are_enough_claims_of_both_kinds_and_every_one_is_whole() -> None:
     found = course.claims()
     assert found.errors == ()
     assert len(CLAIMS) == sum(len(lesson.steps) for lesson in found.lessons.values()) >= 25  # no name stands twice
@@ -101,11 +93,18 @@ def test_there_are_enough_claims_and_every_one_is_whole() -> None:
         assert len(name) <= FIELDS["claim"].longest
         assert step.ask.endswith("?")
         assert not step.right
+    ours = {name for name, (_, claim) in CLAIMS.items() if not claim.source}
+    assert {"minus-1e9", "symmetric", "key-bias", "mean", "waves", "einsum"} <= ours  # no text says these
+    assert {claim.source for _, claim in CLAIMS.values()} == {*TEXTS, ""}
+    assert len(CLAIMS) - len(ours) >= 15
 
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_is_a_texts_own_words_or_a_question_of_ours(name: str, asked: list[str]) -> None:
-    """A quote has at most fifteen words and names its text; the page shows both as they are, and ours as ours."""
+    """A quote has at most fifteen words and names its text; the page shows both as they are, and ours as ours.
+
+    Nothing tells before an answer.
+    """
     (step, claim), shown = CLAIMS[name], page.panel(CLAIMS, name, "")
     assert shown["note"] == (claim.source or OURS)
     if not claim.source:
@@ -116,25 +115,13 @@ def test_a_claim_is_a_texts_own_words_or_a_question_of_ours(name: str, asked: li
         assert claim.source in TEXTS
         assert shown["heading"] == f"“{claim.said}”"
         assert 1 <= len([word for word in claim.said.split() if word != "…"]) <= 15
+    assert asked == []
+    assert {block["kind"] for block in shown["blocks"]} == {"text", "buttons", "verdict"}
     texts = [block["text"] for block in kinds(shown["blocks"], "text")]
     assert texts == [claim.about, f"Measured: {step.ask}"]
-
-
-def test_both_kinds_of_claims_are_there() -> None:
-    ours = {name for name, (_, claim) in CLAIMS.items() if not claim.source}
-    assert {"minus-1e9", "symmetric", "key-bias", "mean", "waves", "einsum"} <= ours  # no text says these
-    assert {claim.source for _, claim in CLAIMS.values()} == {*TEXTS, ""}
-    assert len(CLAIMS) - len(ours) >= 15
-
-
-@pytest.mark.parametrize("name", CLAIMS)
-def test_nothing_tells_before_an_answer(name: str, asked: list[str]) -> None:
-    shown = panel(name, "")
-    assert asked == []
-    assert {block["kind"] for block in shown} == {"text", "buttons", "verdict"}
-    (place,) = kinds(shown, "verdict")
+    (place,) = kinds(shown["blocks"], "verdict")
     assert [place[part] for part in ("result", "heading", "said")] == ["", "", ""]
-    answers = kinds(shown, "buttons")[0]["buttons"]
+    answers = kinds(shown["blocks"], "buttons")[0]["buttons"]
     assert [one["text"] for one in answers] == [*ANSWERS.values(), "just show me"]
     assert not any(one["pressed"] for one in answers)
 

@@ -6,9 +6,7 @@ import base64
 import csv
 import html
 import io
-import json
 import re
-import struct
 import zlib
 from typing import Any
 from urllib.parse import urlencode
@@ -52,8 +50,7 @@ def rows_of(route: str, **values: Any) -> list[list[str]]:
 
 def test_every_route_of_files_belongs_to_a_page() -> None:
     assert set(files.FILES) <= set(PAGES)
-    assert {f"{page}.{kind}" for page in files.FILES for kind in files.kinds(page)} <= set(routes.ROUTES)
-    assert files.kinds("glossary") == ()
+    assert {f"{page}.{kind}" for page, kinds in files.FILES.items() for kind in kinds} <= set(routes.ROUTES)
 
 
 def test_explores_files_are_of_the_links_picture(model: Model) -> None:
@@ -237,9 +234,8 @@ def test_what_cannot_be_shown_is_a_sentence_and_no_file(route: str) -> None:
 
 
 def handout(**asked: str) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
-    message = made("lesson.handout", **asked)
-    (length,) = struct.unpack_from("<I", message)
-    return json.loads(message[4 : 4 + length]), np.frombuffer(message[4 + length :], np.float32)
+    told, floats = unpacked(made("lesson.handout", **asked))
+    return told, np.frombuffer(floats, np.float32)
 
 
 def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import threading
 import time
 import tomllib
 from collections.abc import Callable
@@ -33,6 +32,7 @@ from pages.kit.wire import first
 from pages.kit.wire.first import PAGES, FirstPicture
 
 from .conftest import unpacked
+from .waiting import together
 
 LISTED = 'id="headlight-pages"'
 INDEX = (Path(streamlit.__file__).parent / "static" / "index.html").read_text("utf-8")
@@ -58,6 +58,13 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(first, "WAIT_SECONDS", 30)
 
 
+def brought(text: str) -> bytes:
+    """The message that a page has brought along."""
+    found = BLOCK.search(text)
+    assert found is not None
+    return base64.b64decode(found[2])
+
+
 def is_without_picture(answer: Any) -> bool:
     """Only the bar and the head of the page stand in it."""
     return answer.status_code == 200 and not BLOCK.search(answer.text) and LISTED in answer.text
@@ -68,7 +75,7 @@ def test_the_picture_is_that_of_the_link() -> None:
     found = BLOCK.search(answer.text)
     assert found is not None
     assert found[1] == PAGES["/"][1]
-    header, body = unpacked(base64.b64decode(found[2]))
+    header, body = unpacked(brought(answer.text))
     said, _ = unpacked(body[: header["parts"][0]])
     assert said["digest"] == Settings("the cat sat", "causal").digest
     assert (said["layer"], said["head"]) == (1, 2)
@@ -95,10 +102,8 @@ def test_what_draws_it_is_loaded_first(path: str) -> None:
 
 def test_two_models_come_with_the_page_unless_one_has_to_be_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
     two = "/compare?s=how+are+you&model2=food-none-1&at2=0.1"
-    found = BLOCK.search(served().get(two).text)
-    assert found is not None
-    packed, _ = unpacked(base64.b64decode(found[2]))
-    said, _ = unpacked(base64.b64decode(found[2])[-packed["parts"][0] :])
+    message = brought(served().get(two).text)
+    said, _ = unpacked(message[-unpacked(message)[0]["parts"][0] :])
     assert (said["isOfTwo"], said["sides"][1]["head"]) == (True, 1)
     monkeypatch.setattr(pictures, "is_loaded", lambda name: name != "food-none-1")
     assert is_without_picture(served().get(two))
@@ -106,9 +111,7 @@ def test_two_models_come_with_the_page_unless_one_has_to_be_read_first(monkeypat
 
 def test_a_longer_sentence_comes_with_the_layer_in_sight() -> None:
     for words, whole in ((20, list(range(6))), (60, [3])):
-        found = BLOCK.search(served().get(f"/?s={'+'.join(['word'] * words)}").text)
-        assert found is not None
-        header, body = unpacked(base64.b64decode(found[2]))
+        header, body = unpacked(brought(served().get(f"/?s={'+'.join(['word'] * words)}").text))
         maps, values = unpacked(body[header["parts"][0] :])
         assert maps["whole"] == whole
         assert len(values) == len(whole) * 12 * (words + 2) ** 2
@@ -206,14 +209,7 @@ def test_over_a_network_the_page_is_packed() -> None:
     assert "content-encoding" not in served().get("/").headers
 
 
-def test_two_hundred_open_one_link_and_one_pass_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    passes, run = list[str](), Settings.run
-
-    def counted(self: Settings, *args: object, **more: object) -> object:
-        passes.append(self.text)
-        return run(self, *args, **more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Settings, "run", counted)
+def test_two_hundred_open_one_link_and_one_pass_is_computed(passes: list[str]) -> None:
     text = "two hundred open this link"
     with served() as client:
         found = {client.get(f"/?s={text.replace(' ', '+')}").text for _ in range(200)}
@@ -223,18 +219,8 @@ def test_two_hundred_open_one_link_and_one_pass_is_computed(monkeypatch: pytest.
 
 
 def test_a_class_behind_one_address_opens_links_at_once() -> None:
-    together, found = threading.Barrier(20), list[str]()
     with served(lambda page, raw: raw) as client:
-
-        def open_link(number: int) -> None:
-            together.wait()
-            found.append(client.get(f"/?s=link+{number}").text)
-
-        threads = [threading.Thread(target=open_link, args=(number,)) for number in range(20)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        found = together(20, lambda number: client.get(f"/?s=link+{number}").text)
     assert [bool(BLOCK.search(one)) for one in found] == [True] * 20
 
 

@@ -22,6 +22,7 @@ from mha_core.measure import rounding
 from mha_core.measure.channels import Channels
 from mha_core.measure.measures import largest_difference
 from mha_core.measure.value_norms import handed_lengths
+from mha_core.pretrained import hub
 from pages.explore import heads_overview, pair_channels
 from pages.explore import message as explore
 from pages.explore.pins import parse_pin, pin_tail
@@ -29,7 +30,7 @@ from pages.kit.picture import abilities, foreign, models, pictures, take_along
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.settings import Settings
 from pages.kit.server import public
-from pages.kit.wire.machine import PATH, Machine
+from pages.kit.wire.machine import PATH, of_this_machine
 from pages.kit.wire.routes import ROUTES, answer
 from tests import hub_cache
 from tests.hub_cache import REVISION, name_of
@@ -61,13 +62,8 @@ def here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    with served() as found:
+    with TestClient(Starlette(routes=[Mount(PATH, of_this_machine)]), base_url="http://127.0.0.1") as found:
         yield found
-
-
-def served(**more: Any) -> TestClient:
-    app = Starlette(routes=[Mount(PATH, Machine(**more))])
-    return TestClient(app, base_url="http://127.0.0.1")
 
 
 def loaded() -> Any:
@@ -313,34 +309,27 @@ def test_only_headlights_own_pages_ask_the_machine(client: TestClient) -> None:
     assert len(client.get(f"{PATH}/cached").json()) == len(KINDS)
 
 
-def fetched(steps: Callable[[Callable[[float], object]], None]) -> list[dict[str, Any]]:
-    """The lines of a download that does these steps."""
-
-    def download(name: str, revision: str | None, on_progress: Callable[[float], object]) -> tuple[Path, str]:
-        steps(on_progress)
-        return Path(), REVISION
-
-    with served(download=download) as asked:
-        answer = asked.get(f"{PATH}/download?id=tiny/gpt2")
-    return [json.loads(line) for line in answer.text.splitlines()]
-
-
-def test_a_download_tells_how_far_it_is_and_then_the_name() -> None:
-    def steps(on_progress: Callable[[float], object]) -> None:
-        for done in (0.25, 1.0):
-            on_progress(done)
-
-    *going, last = fetched(steps)
-    assert going == [{"done": 0.25}, {"done": 1.0}]
-    assert last["name"] == name_of("gpt2")
-
-
-def test_a_download_that_fails_says_why_and_leaves_room_for_the_next() -> None:
-    def fails(_: Callable[[float], object]) -> None:
+def test_a_download_that_fails_says_why_and_the_next_one_how_far_it_is_and_then_the_name(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
         raise HeadlightError("tiny/gpt2 is gated: accept its terms on huggingface.co")
 
-    for _ in range(2):
-        assert fetched(fails) == [{"error": "Tiny/gpt2 is gated: accept its terms on huggingface.co."}]
+    def download(name: str, revision: str | None, on_progress: Callable[[float], object]) -> tuple[Path, str]:
+        for done in (0.25, 1.0):
+            on_progress(done)
+        return Path(), REVISION
+
+    def fetched() -> list[dict[str, Any]]:
+        answer = client.get(f"{PATH}/download?id=tiny/gpt2")
+        return [json.loads(line) for line in answer.text.splitlines()]
+
+    monkeypatch.setattr(hub, "download", fails)
+    assert fetched() == [{"error": "Tiny/gpt2 is gated: accept its terms on huggingface.co."}]
+    monkeypatch.setattr(hub, "download", download)
+    *going, last = fetched()
+    assert going == [{"done": 0.25}, {"done": 1.0}]
+    assert last["name"] == name_of("gpt2")
 
 
 def test_the_hub_is_not_asked_where_its_own_switch_says_so(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,15 +32,15 @@ def line(start: str) -> int:
 def wrong(text: str, name: str = "90-back.toml") -> str:
     """The sentence about a file that cannot be used."""
     with pytest.raises(reading.LessonError) as error:
-        reading.read(name, text, 1)
+        reading.read(name, text)
     said = str(error.value)
     assert "\n" not in said
     return said
 
 
 def test_the_example_of_the_docs_is_a_lesson() -> None:
-    lesson = reading.read("90-back.toml", EXAMPLE, 1)
-    assert (lesson.id, lesson.number, lesson.minutes, lesson.audiences) == ("back", 90, 3, ("students",))
+    lesson = reading.read("90-back.toml", EXAMPLE)
+    assert (lesson.id, lesson.minutes, lesson.audiences) == ("back", 3, ("students",))
     (step,) = lesson.steps
     assert (step.page, step.query) == ("explore", "s=how+are+you&at=0.2")
     assert (step.picture, step.curtain) == ("map", (Curtain("map"), Curtain("numbers")))
@@ -126,7 +126,7 @@ def test_a_file_without_pictures_shows_what_its_rules_speak_of(link: str, holds:
     text = old.replace("/?s=how+are+you&at=0.2", link)
     for rule in ("mean(diag(W[0,2], 0)) > .5", "mean(diag(W[0,2], -1)) > .5"):
         text = text.replace(f'"{rule}"', f"""'''{holds}'''""")
-    (step,) = reading.read("90-back.toml", text, 1).steps
+    (step,) = reading.read("90-back.toml", text).steps
     assert (step.picture, step.because) == (picture, "")
 
 
@@ -155,7 +155,7 @@ unit = "weight"
 
 
 def test_a_claim_is_judged_by_its_cases() -> None:
-    step = reading.read("90-back.toml", CLAIM, 1).steps[0]
+    step = reading.read("90-back.toml", CLAIM).steps[0]
     assert step.claim is not None
     assert not step.claim.timed
     found = verdict(step, Query(step.query.encode()))
@@ -252,7 +252,7 @@ def test_what_stands_in_texts_and_comments_counts_for_nothing() -> None:
     dots, deep = "a." * 300 + "a = 1", "[" * 300
     note = EXAMPLE.replace('teacher = "', f"teacher = '''{dots[:400]} {deep}''' # {dots} {deep} \"\n# '''\nsay = \"", 1)
     note = note.replace('say = "Look at head 2 of layer 0."\n', "", 1)
-    assert reading.read("90-back.toml", note, 1).steps[0].teacher == f"{dots[:400]} {deep}"
+    assert reading.read("90-back.toml", note).steps[0].teacher == f"{dots[:400]} {deep}"
 
 
 def test_a_lesson_of_full_steps_is_within_the_bounds() -> None:
@@ -262,7 +262,7 @@ def test_a_lesson_of_full_steps_is_within_the_bounds() -> None:
     parts = "".join(option.format(n) for n in range(4)) + "".join(number.format(n) for n in range(6))
     lines = [line for line in step.splitlines() if line[:1].isalpha() and not line.startswith(("options", "shows"))]
     full = "\n".join(["[[steps]]", *lines, "holds_in = 0", parts])
-    lesson = reading.read("90-back.toml", head + full * reading.MOST_STEPS, 1)
+    lesson = reading.read("90-back.toml", head + full * reading.MOST_STEPS)
     assert len(lesson.steps) == 20
     assert [len(step.options) + len(step.shows) for step in lesson.steps] == [10] * 20
 
@@ -275,9 +275,9 @@ def test_a_file_is_read_once_a_change_whether_it_is_broken_or_not(
     broken.write_text(f"{NAMES} = 1", "utf-8")
     seen, read = list[str](), reading.read
 
-    def counted(name: str, text: str, number: int) -> object:
+    def counted(name: str, text: str) -> object:
         seen.append(name)
-        return read(name, text, number)
+        return read(name, text)
 
     monkeypatch.setattr(course, "read", counted)
     first = course.of_folders((tmp_path,))
@@ -301,7 +301,7 @@ def test_whatever_a_file_holds_only_a_lessons_error_comes() -> None:
             at = draw.randrange(len(text))
             text[at] = draw.choice(["", text[at] * 2, draw.choice("[]{}\"'=<>#&,.0aé\n\x00")])
         try:
-            reading.read("90-back.toml", "".join(text), 1)
+            reading.read("90-back.toml", "".join(text))
         except reading.LessonError as error:
             said.append(str(error))
     assert 0 < len(said) < 400

@@ -46,7 +46,7 @@ def shown_number(learn: str, at: int) -> float:
 
 def test_every_lesson_is_there_and_whole() -> None:
     assert COURSE.errors == ()
-    numbers = [lesson.number for lesson in COURSE.lessons.values()]
+    numbers = [int(file.name.partition("-")[0]) for file, *_ in COURSE.stamps]
     assert numbers == sorted(set(numbers))
     assert set(range(1, 15)) <= set(numbers)
     for lesson in COURSE.lessons.values():

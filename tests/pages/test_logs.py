@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -56,30 +57,27 @@ def test_an_exception_is_one_line_without_its_text(write: Write) -> None:
     assert "kestrel" not in line
 
 
-def test_what_was_typed_is_no_part_of_it(write: Write) -> None:
-    assert write("Ignoring %r of %s", "kestrel", "umbrella") == "Ignoring … of …\n"
-    assert write("Ignoring %(value)s", {"value": "kestrel"}) == "Ignoring …\n"
-    assert write("%d of %d bytes", 3, 4) == "3 of 4 bytes\n"
-    assert write("100 % sure") == "100 % sure\n"
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        (("Ignoring %r of %s", "kestrel", "umbrella"), "Ignoring … of …"),
+        (("Ignoring %(value)s", {"value": "kestrel"}), "Ignoring …"),
+        (("%d of %d bytes", 3, 4), "3 of 4 bytes"),
+        (("100 % sure",), "100 % sure"),
+        (("could not read 'kestrel' or \"umbrella\" at 3",), "could not read … or … at 3"),
+        (("Task <Task exception=ValueError(\"no number: 'kestrel'\")>",), "Task <Task …"),
+        (("Session 6f1c1a52-9f0c-4d26-8d4b-0c3f7d1e2a3b is gone",), "Session … is gone"),  # or it could be taken over
+    ],
+)
+def test_what_was_typed_or_is_quoted_or_names_a_session_is_no_part_of_it(
+    write: Write, said: tuple[Any, ...], line: str
+) -> None:
+    assert write(*said) == f"{line}\n"
 
 
-def test_what_a_library_quotes_is_no_part_of_it(write: Write) -> None:
-    said = "Task exception was never retrieved future: <Task exception=ValueError(\"no number: 'kestrel'\")>"
-    assert "kestrel" not in write(said)
-    assert write("could not read 'kestrel' or \"umbrella\" at 3") == "could not read … or … at 3\n"
-
-
-def test_a_message_whose_arguments_do_not_fit_is_written_all_the_same(write: Write) -> None:
-    assert write("%d things", "many", own=True) == "… things\n"
-
-
-def test_an_own_message_keeps_its_reason(write: Write) -> None:
+def test_an_own_message_keeps_its_reason_if_its_arguments_fit(write: Write) -> None:
     assert write("Headlight starts without its model: %s", "no package", own=True).endswith("model: no package\n")
-
-
-def test_a_session_cannot_be_taken_over_from_the_log(write: Write) -> None:
-    line = write("Session 6f1c1a52-9f0c-4d26-8d4b-0c3f7d1e2a3b is gone")
-    assert line == "Session … is gone\n"
+    assert write("%d things", "many", own=True) == "… things\n"
 
 
 def test_a_line_has_a_length_and_no_breaks(write: Write) -> None:

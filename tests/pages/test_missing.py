@@ -5,9 +5,6 @@ from __future__ import annotations
 import importlib
 
 import pytest
-from starlette.applications import Starlette
-from starlette.routing import Mount
-from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from pages.kit.draw.web import API
@@ -17,6 +14,7 @@ from pages.kit.server.missing import missing_package
 from pages.kit.wire.routes import Wire
 
 from .conftest import app_at
+from .test_wire import served
 
 
 def raised_by(code: str) -> ImportError:
@@ -74,7 +72,7 @@ def test_the_comparison_with_transformers(monkeypatch: pytest.MonkeyPatch) -> No
         return None
 
     monkeypatch.setattr(pictures, "difference_to_transformers", fails)
-    with TestClient(Starlette(routes=[Mount("/", Wire())])) as client:
+    with served(Wire()) as client:
         answer = client.get(f"{API}/compared?s=how+are+you")
         assert (answer.status_code, answer.text.split(".")[0]) == (422, "The package pandas is missing")
         assert client.get(f"{API}/maps?s=how+are+you").status_code == 200

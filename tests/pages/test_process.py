@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -17,21 +18,23 @@ PATIENCE = 60.0
 NO_ORDER = b'{"error": "this is no order for a training (KeyError)"}\n'
 
 
+def pipes(own: process.Process) -> tuple[IO[bytes], IO[bytes]]:
+    assert own.stdin is not None
+    assert own.stdout is not None
+    return own.stdin, own.stdout
+
+
 def said(own: process.Process) -> bytes:
     """What it answers to an order that is none."""
-    assert own.stdin is not None
-    assert own.stdout is not None
-    process.tell(own.stdin, "{}")
-    with own.stdin, own.stdout:
-        return own.stdout.read()
+    stdin, stdout = pipes(own)
+    process.tell(stdin, "{}")
+    with stdin, stdout:
+        return stdout.read()
 
 
-def closed(own: process.Process) -> None:
-    """Both ends of it closed, so that nothing is left open."""
-    assert own.stdin is not None
-    assert own.stdout is not None
-    own.stdin.close()
-    own.stdout.close()
+def close(own: process.Process) -> None:
+    for pipe in pipes(own):
+        pipe.close()
 
 
 def facts(pid: int) -> list[str]:
@@ -57,11 +60,10 @@ def test_it_waits_for_its_order_and_says_how_it_ended() -> None:
 def test_several_do_not_hear_each_other() -> None:
     one, other, third, left = (process.start() for _ in range(4))
     assert len({one.pid, other.pid, third.pid, left.pid}) == 4
-    assert left.stdin is not None
-    assert left.stdout is not None
-    left.stdin.close()
-    with left.stdout:
-        assert left.stdout.read() == NO_ORDER.replace(b"KeyError", b"JSONDecodeError"), "whoever started it is gone"
+    stdin, stdout = pipes(left)
+    stdin.close()
+    with stdout:
+        assert stdout.read() == NO_ORDER.replace(b"KeyError", b"JSONDecodeError"), "whoever started it is gone"
     assert left.wait(PATIENCE) == 0
     third.kill()
     assert process.ending(third.wait(PATIENCE)) == "SIGKILL"
@@ -69,7 +71,7 @@ def test_several_do_not_hear_each_other() -> None:
     assert other.wait(PATIENCE) == 0
     assert said(one) == NO_ORDER
     assert one.wait(PATIENCE) == 0
-    closed(third)
+    close(third)
 
 
 if sys.platform == "linux":  # elsewhere each process is started anew, and none is forked
@@ -95,13 +97,10 @@ print(os.nice(0))
 
     def test_one_that_is_killed_from_outside_is_told() -> None:
         own = process.start()
-        for number in (
-            signal.SIGTERM,
-            signal.SIGKILL,
-        ):  # the first it leaves to its parent
+        for number in (signal.SIGTERM, signal.SIGKILL):  # the first it leaves to its parent
             os.kill(own.pid, number)
         assert process.ending(own.wait(PATIENCE)) == "SIGKILL"
-        closed(own)
+        close(own)
 
     def test_without_a_nursery_each_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         def gone(nursery: object) -> process.Process:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -301,118 +301,102 @@ async def soon() -> None:
     await asyncio.sleep(0.01)
 
 
-Scene = Callable[["Asked"], Awaitable[None]]
-
-
 class Asked:
-    """Questions to a queue, of whose pictures one is computed at a time; the first is held until the event is set."""
+    """Questions to a queue that computes one picture at a time, and one that is held until `let_go`."""
 
-    def __init__(self, work: Work = Work.PICTURE, **other: Any) -> None:
-        self.queue = bounded(work, **{"at_once": 1, **other})
-        self.held, self.computed = threading.Event(), list[str]()
+    def __init__(self, **other: Any) -> None:
+        self.queue = bounded(Work.PICTURE, **{"at_once": 1, **other})
+        self.computed, self._held = list[str](), threading.Event()
 
-    def ask(self, session: str, key: str, view: str = "", **more: Any) -> asyncio.Task[bytes]:
+    def ask(self, session: str, key: str, view: str = "") -> asyncio.Task[bytes]:
         def compute() -> bytes:
             self.computed.append(key)
             return key.encode()
 
-        visitor = Visitor("", session)
-        return asyncio.create_task(self.queue.answer(visitor, key, compute, never(), view=view, **more))
+        return asyncio.create_task(self.queue.answer(Visitor("", session), key, compute, never(), view=view))
 
-    def play(self, scene: Scene) -> list[str]:
-        """What was computed, in order."""
+    async def let_go(self) -> None:
+        await soon()
+        self._held.set()
 
+    async def __aenter__(self) -> Asked:
         def hold() -> bytes:
-            self.held.wait(20)
+            self._held.wait(20)
             return b""
 
-        async def play() -> None:
-            first = asyncio.create_task(self.queue.answer(Visitor("", "someone"), "held", hold, never()))
-            await soon()
-            await scene(self)
-            self.held.set()
-            await first
+        self._first = asyncio.create_task(self.queue.answer(Visitor("", "someone"), "held", hold, never()))
+        await soon()
+        return self
 
-        run(play())
-        return self.computed
+    async def __aexit__(self, *_: object) -> None:
+        await self.let_go()
+        await self._first
 
 
 @pytest.mark.parametrize(("key", "computed"), [("same", ["same"]), ("held", [])])  # held: it is being computed
-def test_equal_questions_are_computed_once(key: str, computed: list[str]) -> None:
-    async def scene(asked: Asked) -> None:
+async def test_equal_questions_are_computed_once(key: str, computed: list[str]) -> None:
+    async with Asked() as asked:
         tasks = [asked.ask(f"visitor {number}", key) for number in range(50)]
-        await soon()
-        asked.held.set()
+        await asked.let_go()
         assert set(await asyncio.gather(*tasks)) == {"".join(computed).encode()}
+    assert asked.computed == computed
 
-    assert Asked().play(scene) == computed
 
-
-def test_the_newest_question_of_a_view_takes_the_place_of_the_one_before() -> None:
-    async def scene(asked: Asked) -> None:
+async def test_the_newest_question_of_a_view_takes_the_place_of_the_one_before() -> None:
+    async with Asked() as asked:
         typed = [asked.ask("typing", f"key {number}", "maps") for number in range(3)]
         other = asked.ask("patient", "other", "maps")
         typed += [asked.ask("typing", f"key {number}", "maps") for number in range(3, 6)]
         beside = asked.ask("typing", "beside", "focus")
-        await soon()
-        asked.held.set()
+        await asked.let_go()
         found = await asyncio.gather(*typed, return_exceptions=True)
         assert [isinstance(one, Busy) for one in found] == [True] * 5 + [False]
         assert [await other, await beside] == [b"other", b"beside"]
+    assert asked.computed == ["key 5", "other", "beside"], "what is given up is not computed"
 
-    assert Asked().play(scene) == ["key 5", "other", "beside"], "what is given up is not computed"
 
-
-def test_a_visitors_newest_questions_push_out_his_oldest() -> None:
-    async def scene(asked: Asked) -> None:
+async def test_a_visitors_newest_questions_push_out_his_oldest() -> None:
+    async with Asked(of_visitor=2) as asked:
         typed = [asked.ask("typing", f"key {number}") for number in range(6)]
-        await soon()
-        asked.held.set()
+        await asked.let_go()
         found = await asyncio.gather(*typed, return_exceptions=True)
         assert [isinstance(one, Busy) for one in found] == [True] * 4 + [False] * 2
+    assert asked.computed == ["key 4", "key 5"]
 
-    assert Asked(of_visitor=2).play(scene) == ["key 4", "key 5"]
 
-
-def test_visitors_take_turns() -> None:
-    async def scene(asked: Asked) -> None:
+async def test_visitors_take_turns() -> None:
+    async with Asked() as asked:
         tasks = [asked.ask("much", f"much {number}") for number in range(4)]
         await soon()
         tasks += [asked.ask(name, name) for name in ("one", "two")]
-        await soon()
-        asked.held.set()
+        await asked.let_go()
         await asyncio.gather(*tasks)
-
-    computed = Asked().play(scene)
-    assert computed[0] == "much 0"
-    assert set(computed[1:3]) == {"one", "two"}
+    assert asked.computed[0] == "much 0"
+    assert set(asked.computed[1:3]) == {"one", "two"}
 
 
-def test_a_full_queue_takes_nobody_of_the_same_address() -> None:
-    async def scene(asked: Asked) -> None:
+async def test_a_full_queue_takes_nobody_of_the_same_address() -> None:
+    async with Asked(waiting=4) as asked:
         tasks = [asked.ask(f"visitor {number}", f"question {number}") for number in range(4)]
         await soon()
         with pytest.raises(Busy):
             await asked.ask("late", "question")
-        asked.held.set()
+        await asked.let_go()
         await asyncio.gather(*tasks)
+    assert len(asked.computed) == 4
 
-    assert len(Asked(waiting=4).play(scene)) == 4
 
-
-def test_many_may_wait_behind_one_address_and_no_more() -> None:
-    async def scene(asked: Asked) -> None:
+async def test_many_may_wait_behind_one_address_and_no_more() -> None:
+    async with Asked(of_visitor=3, waiting=25) as asked:
         tasks = [asked.ask("", f"page {n}") for n in range(26)]
-        await soon()
-        asked.held.set()
+        await asked.let_go()
         found = await asyncio.gather(*tasks, return_exceptions=True)
         assert [isinstance(one, Busy) for one in found] == [False] * 25 + [True]
 
-    Asked(of_visitor=3, waiting=25).play(scene)
 
+async def test_what_nobody_waits_for_is_not_computed() -> None:
+    async with Asked() as asked:
 
-def test_what_nobody_waits_for_is_not_computed() -> None:
-    async def scene(asked: Asked) -> None:
         def compute() -> bytes:
             asked.computed.append("left")
             return b""
@@ -423,64 +407,49 @@ def test_what_nobody_waits_for_is_not_computed() -> None:
         await soon()
         cancelled.cancel()
         stays = asked.ask("visitor", "stays")
-        await soon()
-        asked.held.set()
+        await asked.let_go()
         assert await stays == b"stays"
-
-    assert Asked().play(scene) == ["stays"]
-
-
-def test_an_error_goes_to_all_who_wait_and_is_not_kept() -> None:
-    async def play() -> None:
-        queue, tries = bounded(Work.PICTURE, at_once=1), list[int]()
-
-        def fails() -> bytes:
-            tries.append(1)
-            time.sleep(0.05)
-            raise ValueError
-
-        for _ in range(2):
-            both = [asyncio.create_task(queue.answer(Visitor("", name), "key", fails, never())) for name in "ab"]
-            found = await asyncio.gather(*both, return_exceptions=True)
-            assert [type(one) for one in found] == [ValueError, ValueError]
-        assert len(tries) == 2
-
-    run(play())
+    assert asked.computed == ["stays"]
 
 
-def test_who_asks_too_often_waits() -> None:
-    async def play() -> int:
-        queue, refused = Queue(), 0
-        for number in range(int(RATE[1]) + 40):
-            with suppress(Busy):
-                await queue.answer(Visitor("", "flood"), number, lambda: b"", never())
-                continue
-            refused += 1
-        return refused
+async def test_an_error_goes_to_all_who_wait_and_is_not_kept() -> None:
+    queue, tries = bounded(Work.PICTURE, at_once=1), list[int]()
 
-    assert run(play()) > 0
+    def fails() -> bytes:
+        tries.append(1)
+        time.sleep(0.05)
+        raise ValueError
+
+    for _ in range(2):
+        both = [asyncio.create_task(queue.answer(Visitor("", name), "key", fails, never())) for name in "ab"]
+        found = await asyncio.gather(*both, return_exceptions=True)
+        assert [type(one) for one in found] == [ValueError, ValueError]
+    assert len(tries) == 2
+
+
+async def test_who_asks_too_often_waits() -> None:
+    queue = Queue()
+    asked = [queue.answer(Visitor("", "flood"), number, lambda: b"", never()) for number in range(RATE[1] + 40)]
+    assert Busy in map(type, await asyncio.gather(*asked, return_exceptions=True))
 
 
 @pytest.mark.parametrize("work", [Work.LONG, Work.BELOW, Work.HEAVY])
-def test_what_takes_long_does_not_hold_up_what_is_short(work: Work) -> None:
-    async def play() -> None:
-        queue, held, begun = Queue(), threading.Event(), threading.Event()
+async def test_what_takes_long_does_not_hold_up_what_is_short(work: Work) -> None:
+    queue, held, begun = Queue(), threading.Event(), threading.Event()
 
-        def slow() -> bytes:
-            begun.set()
-            held.wait(20)
-            return b"slow"
+    def slow() -> bytes:
+        begun.set()
+        held.wait(20)
+        return b"slow"
 
-        long = [asyncio.create_task(queue.answer(Visitor("", "one"), key, slow, never(), work=work)) for key in "ab"]
-        assert await asyncio.to_thread(begun.wait, 20)
-        assert await queue.answer(Visitor("", "other"), "short", lambda: b"short", never()) == b"short"
-        held.set()
-        assert await asyncio.gather(*long) == [b"slow"] * 2
-
-    run(play())
+    long = [asyncio.create_task(queue.answer(Visitor("", "one"), key, slow, never(), work=work)) for key in "ab"]
+    assert await asyncio.to_thread(begun.wait, 20)
+    assert await queue.answer(Visitor("", "other"), "short", lambda: b"short", never()) == b"short"
+    held.set()
+    assert await asyncio.gather(*long) == [b"slow"] * 2
 
 
-def test_long_work_gives_way_to_a_picture_before_each_pass() -> None:
+async def test_long_work_gives_way_to_a_picture_before_each_pass() -> None:
     """And goes on after a while, however many are asked for."""
     queue = bounded(Work.HEAVY, gives_way=60.0)
     goes_on, passes = threading.Event(), list[int]()
@@ -492,49 +461,43 @@ def test_long_work_gives_way_to_a_picture_before_each_pass() -> None:
             goes_on.wait(20)
         return b"heavy"
 
-    async def play() -> None:
-        task = asyncio.create_task(queue.answer(Visitor("", "one"), "heavy", heavy, never(), work=Work.HEAVY))
-        await asyncio.to_thread(wait, lambda: passes)
+    task = asyncio.create_task(queue.answer(Visitor("", "one"), "heavy", heavy, never(), work=Work.HEAVY))
+    await asyncio.to_thread(wait, lambda: passes)
 
-        def picture() -> bytes:
-            goes_on.set()
-            time.sleep(0.05)
-            return str(len(passes)).encode()
+    def picture() -> bytes:
+        goes_on.set()
+        time.sleep(0.05)
+        return str(len(passes)).encode()
 
-        assert await queue.answer(Visitor("", "other"), "picture", picture, never()) == b"1"
-        assert await task == b"heavy"
-
-    run(play())
+    assert await queue.answer(Visitor("", "other"), "picture", picture, never()) == b"1"
+    assert await task == b"heavy"
     assert len(passes) == 3
     assert all(BOUNDS[work].gives_way <= 0.2 for work in Work), "nobody waits for ever"
 
 
-def test_long_work_that_nobody_waits_for_is_broken_off_and_its_place_is_free() -> None:
-    async def play() -> None:
-        queue, begun, ended = Queue(), threading.Event(), threading.Event()
+async def test_long_work_that_nobody_waits_for_is_broken_off_and_its_place_is_free() -> None:
+    queue, begun, ended = Queue(), threading.Event(), threading.Event()
 
-        def heavy() -> bytes:
-            begun.set()
-            try:
-                while True:
-                    check_wanted()
-            except Unwanted:
-                ended.set()
-                raise
+    def heavy() -> bytes:
+        begun.set()
+        try:
+            while True:
+                check_wanted()
+        except Unwanted:
+            ended.set()
+            raise
 
-        async def leaves() -> None:
-            await asyncio.to_thread(begun.wait, 20)
+    async def leaves() -> None:
+        await asyncio.to_thread(begun.wait, 20)
 
-        visitor = Visitor("", "visitor")
-        with pytest.raises(Gone):
-            await queue.answer(visitor, "key", heavy, leaves(), work=Work.HEAVY)
-        assert await asyncio.to_thread(ended.wait, 20)
-        assert await queue.answer(visitor, "key", lambda: b"again", never(), work=Work.HEAVY) == b"again"
-
-    run(play())
+    visitor = Visitor("", "visitor")
+    with pytest.raises(Gone):
+        await queue.answer(visitor, "key", heavy, leaves(), work=Work.HEAVY)
+    assert await asyncio.to_thread(ended.wait, 20)
+    assert await queue.answer(visitor, "key", lambda: b"again", never(), work=Work.HEAVY) == b"again"
 
 
-def test_a_question_that_turns_out_to_be_heavy_begins_anew_when_its_turn_comes() -> None:
+async def test_a_question_that_turns_out_to_be_heavy_begins_anew_when_its_turn_comes() -> None:
     queue, begun = Queue(), list[str]()
 
     def compute(name: str) -> bytes:
@@ -542,28 +505,25 @@ def test_a_question_that_turns_out_to_be_heavy_begins_anew_when_its_turn_comes()
         with queue.place(Work.HEAVY):
             return name.encode()
 
-    async def play() -> None:
-        with queue.place(Work.HEAVY):
-            asked = [
-                asyncio.create_task(
-                    queue.answer(Visitor("", name), name, lambda name=name: compute(name), never(), work=Work.BELOW)  # type: ignore[misc]
-                )
-                for name in ("one", "two", "leaves")
-            ]
-            await asyncio.to_thread(wait, lambda: len(begun) == 3)
-            twice = asyncio.create_task(queue.answer(Visitor("", "late"), "one", lambda: b"", never(), work=Work.BELOW))
-            await soon()
-            asked[-1].cancel()
-            known = queue.answer(Visitor("", "short"), "known", lambda: b"known", never(), work=Work.BELOW)
-            assert await known == b"known", "it waits without a place among those below a picture"
-        assert await asyncio.gather(*asked[:2], twice) == [b"one", b"two", b"one"]
-
-    run(play())
+    with queue.place(Work.HEAVY):
+        asked = [
+            asyncio.create_task(
+                queue.answer(Visitor("", name), name, lambda name=name: compute(name), never(), work=Work.BELOW)  # type: ignore[misc]
+            )
+            for name in ("one", "two", "leaves")
+        ]
+        await asyncio.to_thread(wait, lambda: len(begun) == 3)
+        twice = asyncio.create_task(queue.answer(Visitor("", "late"), "one", lambda: b"", never(), work=Work.BELOW))
+        await soon()
+        asked[-1].cancel()
+        known = queue.answer(Visitor("", "short"), "known", lambda: b"known", never(), work=Work.BELOW)
+        assert await known == b"known", "it waits without a place among those below a picture"
+    assert await asyncio.gather(*asked[:2], twice) == [b"one", b"two", b"one"]
     assert sorted(begun) == ["leaves", "one", "one", "two", "two"]
 
 
 @pytest.mark.parametrize("first", [Work.LARGE_PASS, Work.LONG])
-def test_a_large_pass_and_a_loaded_model_of_a_short_question_wait_among_the_long_ones(first: Work) -> None:
+async def test_a_large_pass_and_a_loaded_model_of_a_short_question_wait_among_the_long_ones(first: Work) -> None:
     queue, works = Queue(), list[str]()
 
     def compute() -> bytes:
@@ -571,10 +531,7 @@ def test_a_large_pass_and_a_loaded_model_of_a_short_question_wait_among_the_long
         with queue.place(first), queue.place(Work.PASS):
             return b"large"
 
-    async def play() -> None:
-        assert await queue.answer(Visitor(), "large", compute, never()) == b"large"
-
-    run(play())
+    assert await queue.answer(Visitor(), "large", compute, never()) == b"large"
     assert len(works) == 2
 
 

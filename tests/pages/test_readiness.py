@@ -24,7 +24,7 @@ from starlette.websockets import WebSocket
 from pages.kit.jobs import visit as visits
 from pages.kit.picture import models
 from pages.kit.server import readiness
-from pages.kit.server.readiness import LIVE, READY, TOLD, ReadinessGate, State
+from pages.kit.server.readiness import LIVE, READY, STATE, TOLD, ReadinessGate
 from pages.kit.server.store import VARIABLE
 
 from .waiting import PATIENCE, wait
@@ -105,30 +105,33 @@ def status(port: int, path: str) -> int:
     return 0
 
 
-def served(state: State) -> TestClient:
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
+    """Of a server that is not warm yet."""
+    monkeypatch.setattr(STATE, "is_warm", False)
+    monkeypatch.setattr(STATE, "is_ending", False)
+
     async def hear(connection: WebSocket) -> None:
         await connection.accept()
         await connection.close()
 
     routes = [Route("/{path:path}", lambda request: PlainTextResponse("the app")), WebSocketRoute("/stream", hear)]
-    return TestClient(Starlette(routes=routes, middleware=[Middleware(ReadinessGate, state)]))
+    return TestClient(Starlette(routes=routes, middleware=[Middleware(ReadinessGate)]))
 
 
-def test_it_is_ready_when_it_is_warm_and_until_it_ends() -> None:
-    state = State()
-    client = served(state)
+def test_it_is_ready_when_it_is_warm_and_until_it_ends(client: TestClient) -> None:
     assert (client.get(LIVE).status_code, client.get(READY).status_code) == (200, 503)
     assert client.get(READY).text == "warming up\n"
-    state.is_warm = True
+    STATE.is_warm = True
     assert (client.get(READY).status_code, client.get(READY).text) == (200, "ready\n")
     assert client.get("/", headers=DOCUMENT).text == "the app"
-    state.is_ending = True
+    STATE.is_ending = True
     assert (client.get(LIVE).status_code, client.get(READY).text) == (200, "ending\n")
     assert client.get(READY).headers["cache-control"] == "no-store"
 
 
-def test_at_the_end_nobody_new_comes_in_and_who_is_here_is_answered() -> None:
-    client = served(State(is_warm=True, is_ending=True))
+def test_at_the_end_nobody_new_comes_in_and_who_is_here_is_answered(client: TestClient) -> None:
+    STATE.is_warm = STATE.is_ending = True
     refused = client.get("/masks?s=hi", headers=DOCUMENT)
     assert refused.status_code == 503
     assert TOLD in refused.text

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
 
 import pytest
 from starlette.requests import Request
+from starlette.responses import Response
 
 from pages.kit.draw.web import FILES
 from pages.kit.rooms import page, refusals
 from pages.kit.rooms.store import KEPT_SECONDS
 
-from .looped import run
-
+Answer = Callable[[Request], Awaitable[Response]]
 HERE = Request({
     "type": "http", "method": "GET", "path": "/room", "query_string": b"", "scheme": "http", "server": ("school", 80),
     "headers": [(b"host", b"school")],
@@ -20,8 +21,8 @@ HERE = Request({
 
 
 @pytest.mark.parametrize("answer", [page.page, page.privacy])
-def test_neither_page_sets_a_cookie_or_loads_anything_from_elsewhere(answer: object) -> None:
-    told = run(answer(HERE))  # type: ignore[operator]
+async def test_neither_page_sets_a_cookie_or_loads_anything_from_elsewhere(answer: Answer) -> None:
+    told = await answer(HERE)
     assert told.status_code == 200
     assert "set-cookie" not in told.headers
     links = re.findall(r'(?:src|href)="([^"]*)"', bytes(told.body).decode())

@@ -19,7 +19,6 @@ from pages.kit.rooms.routes import RoomRoutes
 from pages.kit.rooms.store import Away
 from pages.kit.server import readiness
 
-from .looped import run
 from .room_client import CELL_QUESTION, Client, Host, Phone
 
 
@@ -27,162 +26,146 @@ async def opened(store: Memory | None = None) -> Host:
     return await Host(RoomRoutes(store or Memory()), "198.51.100.1").open()
 
 
-def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
-    async def main() -> None:
-        host = await opened()
-        phones = [await host.phone() for _ in range(3)]
-        async with phones[0].events(host.code, phones[0].listen) as told, host.events(host.code, host.listen) as seen:
-            first = await told.until(joined=3)
-            assert (first["phase"], first["follows"]) == ("idle", True)
-            await host.act("show", link="/explore?s=it")
-            assert (await told.until(link="/explore?s=it"))["follows"]
-            await host.act("let_go")
-            await told.until(follows=False)
-            question = await host.ask()
-            for phone, option in zip(phones, (0, 1, 1), strict=True):
-                assert (await phone.vote(question, option))[0] == 200
-            state = await told.until(voted=3)
-            assert state["mine"] == {"choice": 0, "sentence": ""}
-            assert state["tallies"] == (await seen.until(voted=3))["tallies"] == []
-            await host.act("close")
-            assert (await seen.until(phase="closed"))["tallies"] == [{"voted": 3, "counts": [1, 2, 0], "dots": []}]
-            await host.act("again")
-            assert (await phones[0].vote(question, 1, 1))[0] == 200
-            await host.act("close")
-            await host.act("answer", answer={"right": [1], "text": "So it is."})
-            state = await told.until(phase="answer")
-            assert [tally["counts"] for tally in state["tallies"]] == [[1, 2, 0], [0, 1, 0]]
-            await host.done("delete", {"code": host.code, "key": host.key})
-            kind, gone = await told.next()
-            assert kind == "gone"
-            assert gone["told"] == NO_ROOM.english
-        assert (await phones[0].vote(question, 1, 1)) == (404, NO_ROOM.english)
+async def joined(store: Memory | None = None) -> tuple[Host, Phone]:
+    """The host of a room, and a phone in it."""
+    host = await opened(store)
+    return host, await host.phone()
 
-    run(main())
+
+async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
+    host = await opened()
+    phones = [await host.phone() for _ in range(3)]
+    async with phones[0].events(host.code, phones[0].listen) as told, host.events(host.code, host.listen) as seen:
+        first = await told.until(joined=3)
+        assert (first["phase"], first["follows"]) == ("idle", True)
+        await host.act("show", link="/explore?s=it")
+        assert (await told.until(link="/explore?s=it"))["follows"]
+        await host.act("let_go")
+        await told.until(follows=False)
+        question = await host.ask()
+        for phone, option in zip(phones, (0, 1, 1), strict=True):
+            assert (await phone.vote(question, option))[0] == 200
+        state = await told.until(voted=3)
+        assert state["mine"] == {"choice": 0, "sentence": ""}
+        assert state["tallies"] == (await seen.until(voted=3))["tallies"] == []
+        early = await host.post("act", {"code": host.code, "key": host.key, "act": "tallies"})
+        assert early == (409, "That cannot be done now: close the vote first.")
+        await host.act("close")
+        assert (await seen.until(phase="closed"))["tallies"] == [{"voted": 3, "counts": [1, 2, 0], "dots": []}]
+        await host.act("again")
+        assert (await phones[0].vote(question, 1, 1))[0] == 200
+        await host.act("close")
+        await host.act("answer", answer={"right": [1], "text": "So it is."})
+        state = await told.until(phase="answer")
+        assert [tally["counts"] for tally in state["tallies"]] == [[1, 2, 0], [0, 1, 0]]
+        assert state["answer"] == {"right": [1], "text": "So it is."}
+        await host.done("delete", {"code": host.code, "key": host.key})
+        kind, gone = await told.next()
+        assert kind == "gone"
+        assert gone["told"] == NO_ROOM.english
+    assert (await phones[0].vote(question, 1, 1)) == (404, NO_ROOM.english)
 
 
 # ---- what a client made by hand gets
 
 
-def test_no_tally_is_to_be_had_early() -> None:
-    async def main() -> None:
-        host = await opened()
-        phone = await host.phone()
-        question = await host.ask(CELL_QUESTION)
-        assert (await phone.vote(question, [1, 2]))[0] == 200
-        for act in ("", "close", "discuss", "again", "close"):
-            if act:
-                await host.act(act)
-            state = await phone.state()
-            assert state["tallies"] == []
-            assert set(state) == set(RoomState.__annotations__)
-            assert "ballots" not in json.dumps(state)
-        await host.act("tallies")
-        assert (await phone.state())["tallies"][0]["dots"] == [[1, 2, 1]]
-
-    run(main())
-
-
-def test_nobody_votes_twice_late_or_for_what_there_is_not() -> None:
-    async def main() -> None:
-        host = await opened()
-        phone = await host.phone()
-        question = await host.ask()
-        assert [(await phone.vote(question, choice))[0] for choice in (0, 1, 1)] == [200, 200, 200]
-        for choice in (3, -1, True, "0", None, 1.0, [0, 0], {"a": 1}, 10**30):
-            assert (await phone.vote(question, choice))[0] == 422
-        assert (await phone.vote("q9", 0))[0] == (await phone.vote(question, 0, 1))[0] == 409
-        assert (await phone.state())["voted"] == 1
-        stranger = Phone(host.app)
-        stranger.code = host.code
-        for token in ("made-by-me", "", "x" * 100, None, 7, phone.listen, host.listen, host.key):
-            stranger.token = token  # type: ignore[assignment]
-            assert (await stranger.vote(question, 2))[0] == 403
-        await host.act("close")
-        assert await phone.vote(question, 2) == (409, "Voting is closed.")
-        assert (await phone.state())["mine"]["choice"] == 1
-        await host.act("tallies")
-        assert (await phone.state())["tallies"][0]["counts"] == [0, 1, 0]
-
-    run(main())
-
-
-def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
-    async def main() -> None:
-        host = await opened()
-        other = await opened_beside(host)
-        phone = await host.phone()
-        for key in (phone.token, phone.listen, host.listen, other.key, "", None, 1):
-            for name, more in (("act", {"act": "let_go"}), ("delete", {}), ("join", {})):
-                status, told = await phone.post(name, {"code": host.code, "key": key, **more})
-                assert status == 403, (name, key)
-                assert host.key not in str(told)
+async def test_no_tally_is_to_be_had_early() -> None:
+    host, phone = await joined()
+    question = await host.ask(CELL_QUESTION)
+    assert (await phone.vote(question, [1, 2]))[0] == 200
+    for act in ("", "close", "discuss", "again", "close"):
+        if act:
+            await host.act(act)
         state = await phone.state()
-        assert state["follows"]
-        assert host.key not in json.dumps(state)
-        assert host.listen not in json.dumps(state)
-        assert (await host.post("join", {"code": host.code, "key": host.key}))[1] == {
-            "token": "",
-            "listen": host.listen,
-        }
-
-    run(main())
+        assert state["tallies"] == []
+        assert set(state) == set(RoomState.__annotations__)
+        assert "ballots" not in json.dumps(state)
+    await host.act("tallies")
+    assert (await phone.state())["tallies"][0]["dots"] == [[1, 2, 1]]
 
 
-def test_nobody_reads_who_wrote_a_sentence_or_one_that_is_not_shown() -> None:
-    async def main() -> None:
-        host = await opened()
-        phones = [await host.phone() for _ in range(3)]
-        await host.act("write", state="asked")
-        for number, phone in enumerate(phones):
-            assert (await phone.write(f"sentence {number}"))[0] == 200
-        assert (await phones[0].get("sentences", code=host.code, listen=phones[0].listen))[1] == {"sentences": []}
-        assert (await phones[0].get("sentences", code=host.code, listen="nobody"))[0] == 403
-        told = (await host.get("sentences", code=host.code, listen=host.listen))[1]["sentences"]
-        await host.act("measure", values=[[one["number"], 0.5] for one in told])
-        await host.act("hide", number=told[0]["number"], on=True)
-        await host.act("write", state="shown")
-        seen = (await phones[0].get("sentences", code=host.code, listen=phones[0].listen))[1]["sentences"]
-        assert [one["number"] for one in seen] == [one["number"] for one in told[1:]]
-        assert all(set(one) == {"number", "text", "value", "hidden"} for one in seen)
-        state = await phones[0].state()
-        assert len(state["points"]) == 2
-        assert not any(phone.listen in json.dumps([seen, state]) for phone in phones)
+async def test_nobody_votes_twice_late_or_for_what_there_is_not() -> None:
+    host, phone = await joined()
+    question = await host.ask()
+    assert [(await phone.vote(question, choice))[0] for choice in (0, 1, 1)] == [200, 200, 200]
+    for choice in (3, -1, True, "0", None, 1.0, [0, 0], {"a": 1}, 10**30):
+        assert (await phone.vote(question, choice))[0] == 422
+    assert (await phone.vote("q9", 0))[0] == (await phone.vote(question, 0, 1))[0] == 409
+    assert (await phone.state())["voted"] == 1
+    stranger = Phone(host.app)
+    stranger.code = host.code
+    for token in ("made-by-me", "", "x" * 100, None, 7, phone.listen, host.listen, host.key):
+        stranger.token = token  # type: ignore[assignment]
+        assert (await stranger.vote(question, 2))[0] == 403
+    await host.act("close")
+    assert await phone.vote(question, 2) == (409, "Voting is closed.")
+    assert (await phone.state())["mine"]["choice"] == 1
+    await host.act("tallies")
+    assert (await phone.state())["tallies"][0]["counts"] == [0, 1, 0]
 
-    run(main())
+
+async def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
+    host = await opened()
+    other = await opened_beside(host)
+    phone = await host.phone()
+    for key in (phone.token, phone.listen, host.listen, other.key, "", None, 1):
+        for name, more in (("act", {"act": "let_go"}), ("delete", {}), ("join", {})):
+            status, told = await phone.post(name, {"code": host.code, "key": key, **more})
+            assert status == 403, (name, key)
+            assert host.key not in str(told)
+    state = await phone.state()
+    assert state["follows"]
+    assert host.key not in json.dumps(state)
+    assert host.listen not in json.dumps(state)
+    assert (await host.post("join", {"code": host.code, "key": host.key}))[1] == {
+        "token": "",
+        "listen": host.listen,
+    }
+
+
+async def test_nobody_reads_who_wrote_a_sentence_or_one_that_is_not_shown() -> None:
+    host = await opened()
+    phones = [await host.phone() for _ in range(3)]
+    await host.act("write", state="asked")
+    for number, phone in enumerate(phones):
+        assert (await phone.write(f"sentence {number}"))[0] == 200
+    assert (await phones[0].get("sentences", code=host.code, listen=phones[0].listen))[1] == {"sentences": []}
+    assert (await phones[0].get("sentences", code=host.code, listen="nobody"))[0] == 403
+    told = (await host.get("sentences", code=host.code, listen=host.listen))[1]["sentences"]
+    await host.act("measure", values=[[one["number"], 0.5] for one in told])
+    await host.act("hide", number=told[0]["number"], on=True)
+    await host.act("write", state="shown")
+    seen = (await phones[0].get("sentences", code=host.code, listen=phones[0].listen))[1]["sentences"]
+    assert [one["number"] for one in seen] == [one["number"] for one in told[1:]]
+    assert all(set(one) == {"number", "text", "value", "hidden"} for one in seen)
+    state = await phones[0].state()
+    assert len(state["points"]) == 2
+    assert not any(phone.listen in json.dumps([seen, state]) for phone in phones)
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000, "nul\0", "\x1b[31m", "\ud800", 7, None, ["a"]])
-def test_a_sentence_that_cannot_be_shown_is_refused_with_one_of_ours(text: Any) -> None:
-    async def main() -> None:
-        host = await opened()
-        phone = await host.phone()
-        await host.act("write", state="asked")
-        status, told = await phone.write(text)
-        assert status == 422
-        assert str(told).endswith(".")
-        assert len(str(told)) < 100
-
-    run(main())
+async def test_a_sentence_that_cannot_be_shown_is_refused_with_one_of_ours(text: Any) -> None:
+    host, phone = await joined()
+    await host.act("write", state="asked")
+    status, told = await phone.write(text)
+    assert status == 422
+    assert str(told).endswith(".")
+    assert len(str(told)) < 100
 
 
-def test_a_phone_is_refused_in_its_language() -> None:
-    async def main() -> None:
-        host = await opened()
-        phone = await host.phone()
-        body = {"code": host.code, "token": phone.token}
-        for language, at in (("de", "german"), ("en", "english"), ("xx", "english")):
-            of = f"?lang={language}"
-            assert await phone.post(f"sentence{of}", {**body, "text": "a"}) == (409, getattr(refusals.NOT_ASKED, at))
-            assert await phone.post(f"vote{of}", body) == (409, getattr(refusals.VOTE_CLOSED, at))
-            assert await phone.post(f"join{of}", {"code": "AAAAAA"}) == (404, getattr(NO_ROOM, at))
-            async with phone.events("AAAAAA", phone.listen, lang=language) as told:
-                assert await told.next() == ("gone", {"told": getattr(NO_ROOM, at)})
-        await host.act("write", state="asked")
-        long = await phone.post("sentence?lang=de", {**body, "text": "x" * 1234})
-        assert long == (422, "Das ist zu lang: 1.234 Zeichen, erlaubt sind 200.")
-
-    run(main())
+async def test_a_phone_is_refused_in_its_language() -> None:
+    host, phone = await joined()
+    body = {"code": host.code, "token": phone.token}
+    for language, at in (("de", "german"), ("en", "english"), ("xx", "english")):
+        of = f"?lang={language}"
+        assert await phone.post(f"sentence{of}", {**body, "text": "a"}) == (409, getattr(refusals.NOT_ASKED, at))
+        assert await phone.post(f"vote{of}", body) == (409, getattr(refusals.VOTE_CLOSED, at))
+        assert await phone.post(f"join{of}", {"code": "AAAAAA"}) == (404, getattr(NO_ROOM, at))
+        async with phone.events("AAAAAA", phone.listen, lang=language) as told:
+            assert await told.next() == ("gone", {"told": getattr(NO_ROOM, at)})
+    await host.act("write", state="asked")
+    long = await phone.post("sentence?lang=de", {**body, "text": "x" * 1234})
+    assert long == (422, "Das ist zu lang: 1.234 Zeichen, erlaubt sind 200.")
 
 
 def test_whatever_a_phone_may_hear_is_there_in_both_languages() -> None:
@@ -194,149 +177,119 @@ def test_whatever_a_phone_may_hear_is_there_in_both_languages() -> None:
         assert one.german.endswith(".")
 
 
-def test_a_code_is_needed_and_guessing_costs_only_who_guesses() -> None:
-    async def main() -> None:
-        host = await opened()
-        mate = await host.phone("203.0.113.5")
-        guesser = Client(host.app, "203.0.113.5")
-        heard = [await guesser.post("join", {"code": "AAAAA" + letter}) for letter in "BCDEFGHJKLMNPQRSTUVWXYZ" * 2]
-        assert heard[0] == (404, NO_ROOM.english)
-        assert heard[-1] == (429, GUESSED.english)
-        other = await opened_beside(host)
-        assert await guesser.post("join", {"code": other.code}) == heard[-1], "of a room that there is, not a word more"
-        async with guesser.events(other.code, "nobody") as told:
-            assert (await told.next())[0] == "wait"
-        assert mate.token
-        assert (await host.phone("203.0.113.5")).token, "his class goes on"
-        assert (await other.phone("203.0.113.6")).token, "and everybody elsewhere"
-        for code in ("", "ABC", None, 6, "ABCDE0", "ÄBCDEF", "A" * 1000):
-            assert (await Client(host.app, "203.0.113.7").post("join", {"code": code}))[0] == 404
-
-    run(main())
+async def test_a_code_is_needed_and_guessing_costs_only_who_guesses() -> None:
+    host = await opened()
+    mate = await host.phone("203.0.113.5")
+    guesser = Client(host.app, "203.0.113.5")
+    heard = [await guesser.post("join", {"code": "AAAAA" + letter}) for letter in "BCDEFGHJKLMNPQRSTUVWXYZ" * 2]
+    assert heard[0] == (404, NO_ROOM.english)
+    assert heard[-1] == (429, GUESSED.english)
+    other = await opened_beside(host)
+    assert await guesser.post("join", {"code": other.code}) == heard[-1], "of a room that there is, not a word more"
+    async with guesser.events(other.code, "nobody") as told:
+        assert (await told.next())[0] == "wait"
+    assert mate.token
+    assert (await host.phone("203.0.113.5")).token, "his class goes on"
+    assert (await other.phone("203.0.113.6")).token, "and everybody elsewhere"
+    for code in ("", "ABC", None, 6, "ABCDE0", "ÄBCDEF", "A" * 1000):
+        assert (await Client(host.app, "203.0.113.7").post("join", {"code": code}))[0] == 404
 
 
 async def opened_beside(host: Host) -> Host:
     return await Host(host.app, "198.51.100.2").open()
 
 
-def test_other_pages_and_odd_bodies_are_refused() -> None:
-    async def main() -> None:
-        host = await opened()
-        said = {"code": host.code}
-        for headers in (
-            {"origin": "https://evil.example", "host": "here"}, {"sec-fetch-site": "cross-site"},
-            {"sec-fetch-site": "same-site"}, {"content-type": "text/plain"},
-        ):  # fmt: skip
-            assert (await host.post("join", said, **headers))[0] == 403
-        assert (await host.post("join", b"[" * 20_000))[0] == 422
-        assert (await host.post("join", b'"x"'))[0] == (await host.post("join", b"\xff"))[0] == 422
-        assert (await host.post("join", b"x" * 40_000))[0] == 413
-        assert (await host.get("join"))[0] == (await host.post("events"))[0] == 405
-        assert (await host.post("nothing"))[0] == 404
-        off = Client(RoomRoutes(None))
-        assert await off.post("open") == (404, "There are no rooms on this server.")
-
-    run(main())
+async def test_other_pages_and_odd_bodies_are_refused() -> None:
+    host = await opened()
+    said = {"code": host.code}
+    for headers in (
+        {"origin": "https://evil.example", "host": "here"}, {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"}, {"content-type": "text/plain"},
+    ):  # fmt: skip
+        assert (await host.post("join", said, **headers))[0] == 403
+    assert (await host.post("join", b"[" * 20_000))[0] == 422
+    assert (await host.post("join", b'"x"'))[0] == (await host.post("join", b"\xff"))[0] == 422
+    assert (await host.post("join", b"x" * 40_000))[0] == 413
+    assert (await host.get("join"))[0] == (await host.post("events"))[0] == 405
+    assert (await host.post("nothing"))[0] == 404
+    off = Client(RoomRoutes(None))
+    assert await off.post("open") == (404, "There are no rooms on this server.")
 
 
-def test_a_flood_fills_the_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_fills_the_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "ASKS", (1.0, 400))
-
-    async def main() -> None:
-        host = await opened(Memory(most=2))
-        flood = [host.post("join", {"code": host.code}) for _ in range(420)]
-        statuses = [status for status, _ in await asyncio.gather(*flood)]
-        assert statuses.count(200) == MOST_PHONES
-        assert set(statuses) == {200, 409, 429}
-        elsewhere = Client(host.app, "203.0.113.9")
-        assert (await elsewhere.post("open"))[0] == 200
-        assert (await elsewhere.post("open"))[0] == 429, "as many rooms as there may be"
-
-    run(main())
+    host = await opened(Memory(most=2))
+    flood = [host.post("join", {"code": host.code}) for _ in range(420)]
+    statuses = [status for status, _ in await asyncio.gather(*flood)]
+    assert statuses.count(200) == MOST_PHONES
+    assert set(statuses) == {200, 409, 429}
+    elsewhere = Client(host.app, "203.0.113.9")
+    assert (await elsewhere.post("open"))[0] == 200
+    assert (await elsewhere.post("open"))[0] == 429, "as many rooms as there may be"
 
 
 # ---- streams
 
 
-def test_a_phone_that_comes_again_is_the_same_voter() -> None:
-    async def main() -> None:
-        host = await opened()
-        phone = await host.phone()
-        question = await host.ask()
-        assert (await phone.vote(question, 2))[0] == 200
-        again = await Client(host.app, "203.0.113.77").done("join", {"code": host.code.lower(), "token": phone.token})
-        assert again == {"token": phone.token, "listen": phone.listen}
-        assert (await phone.state())["mine"]["choice"] == 2
-        fresh = await host.done("join", {"code": host.code, "token": "made-by-me"})
-        assert fresh["token"] != "made-by-me"
-        async with host.events(host.code, "nobody") as told:
-            assert (await told.next())[0] == "gone"
-
-    run(main())
+async def test_a_phone_that_comes_again_is_the_same_voter() -> None:
+    host, phone = await joined()
+    question = await host.ask()
+    assert (await phone.vote(question, 2))[0] == 200
+    again = await Client(host.app, "203.0.113.77").done("join", {"code": host.code.lower(), "token": phone.token})
+    assert again == {"token": phone.token, "listen": phone.listen}
+    assert (await phone.state())["mine"]["choice"] == 2
+    fresh = await host.done("join", {"code": host.code, "token": "made-by-me"})
+    assert fresh["token"] != "made-by-me"
+    async with host.events(host.code, "nobody") as told:
+        assert (await told.next())[0] == "gone"
 
 
-def test_however_many_vote_a_stream_is_told_five_times_a_second() -> None:
-    async def main() -> None:
-        host = await opened()
-        phones = [await host.phone() for _ in range(60)]
-        question = await host.ask()
-        async with phones[0].events(host.code, phones[0].listen) as told:
-            await told.until(phase="open")
-            begun = asyncio.get_running_loop().time()
-            await asyncio.gather(*(phone.vote(question, number % 3) for number, phone in enumerate(phones)))
-            heard = 0
-            while True:
-                _, state = await told.next()
-                heard += 1
-                if state["voted"] == 60:
-                    break
-            took = asyncio.get_running_loop().time() - begun
-            assert heard <= 1 + took / routes.PAUSE_SECONDS
-
-    run(main())
+async def test_however_many_vote_a_stream_is_told_five_times_a_second() -> None:
+    host = await opened()
+    phones = [await host.phone() for _ in range(60)]
+    question = await host.ask()
+    async with phones[0].events(host.code, phones[0].listen) as told:
+        await told.until(phase="open")
+        begun = asyncio.get_running_loop().time()
+        await asyncio.gather(*(phone.vote(question, number % 3) for number, phone in enumerate(phones)))
+        heard = 0
+        while True:
+            _, state = await told.next()
+            heard += 1
+            if state["voted"] == 60:
+                break
+        took = asyncio.get_running_loop().time() - begun
+        assert heard <= 1 + took / routes.PAUSE_SECONDS
 
 
-def test_a_server_that_ends_sends_its_phones_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_ends_sends_its_phones_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "LOOK_SECONDS", 0.01)
-
-    async def main() -> None:
-        host = await opened()
-        async with host.events(host.code, host.listen) as told:
-            assert (await told.next())[0] == "room"
-            monkeypatch.setattr(readiness.STATE, "is_ending", True)
-            assert await told.next() == ("", None), "the browser connects anew by itself"
-
-    run(main())
+    host = await opened()
+    async with host.events(host.code, host.listen) as told:
+        assert (await told.next())[0] == "room"
+        monkeypatch.setattr(readiness.STATE, "is_ending", True)
+        assert await told.next() == ("", None), "the browser connects anew by itself"
 
 
-def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
-    async def main() -> None:
-        host = await opened(Memory(kept_seconds=0.05))
-        phone = await host.phone()
-        async with phone.events(host.code, phone.listen) as told:
-            while (await told.next())[0] == "room":
-                pass
-        assert (await host.post("join", {"code": host.code}))[0] == 404
-
-    run(main())
+async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
+    host, phone = await joined(Memory(kept_seconds=0.05))
+    async with phone.events(host.code, phone.listen) as told:
+        while (await told.next())[0] == "room":
+            pass
+    assert (await host.post("join", {"code": host.code}))[0] == 404
 
 
-def test_a_clock_that_is_set_moves_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_clock_that_is_set_moves_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     hours = itertools.cycle([0.0, 4e9])
     monkeypatch.setattr(time, "time", lambda: next(hours))
-
-    async def main() -> None:
-        host = await opened()
-        phone = await host.phone()
-        async with phone.events(host.code, phone.listen) as told:
-            question = await host.ask()
-            assert (await phone.vote(question, 1))[0] == 200
-            await told.until(voted=1)
-            await host.act("close")
-            await host.act("tallies")
-            assert (await told.until(phase="tallies"))["tallies"][0]["counts"] == [0, 1, 0]
-
-    run(main())
+    host, phone = await joined()
+    async with phone.events(host.code, phone.listen) as told:
+        question = await host.ask()
+        assert (await phone.vote(question, 1))[0] == 200
+        await told.until(voted=1)
+        await host.act("close")
+        await host.act("tallies")
+        assert (await told.until(phase="tallies"))["tallies"][0]["counts"] == [0, 1, 0]
 
 
 class Leaving(Memory):
@@ -356,68 +309,52 @@ class Leaving(Memory):
         return done
 
 
-def test_what_is_sent_again_after_the_store_was_away_counts_once() -> None:
-    async def main() -> None:
-        store = Leaving()
-        host = await opened(store)
-        phone = await host.phone()
-        question = await host.ask()
-        async with phone.events(host.code, phone.listen) as told:
-            await told.until(phase="open")
-            store.is_away = True
-            assert await phone.vote(question, 1) == (503, AWAY.english)
-            store.after = True  # it was stored, but nobody heard so
-            assert (await phone.vote(question, 2))[0] == 503
-            store.is_away = False
-            assert (await phone.vote(question, 2))[0] == 200
-            await host.act("close")
-            assert await host.act("close") == await host.act("close"), "an act that is sent again is nothing new"
-            assert (await told.until(phase="closed"))["voted"] == 1
-
-    run(main())
+async def test_what_is_sent_again_after_the_store_was_away_counts_once() -> None:
+    store = Leaving()
+    host, phone = await joined(store)
+    question = await host.ask()
+    async with phone.events(host.code, phone.listen) as told:
+        await told.until(phase="open")
+        store.is_away = True
+        assert await phone.vote(question, 1) == (503, AWAY.english)
+        store.after = True  # it was stored, but nobody heard so
+        assert (await phone.vote(question, 2))[0] == 503
+        store.is_away = False
+        assert (await phone.vote(question, 2))[0] == 200
+        await host.act("close")
+        assert await host.act("close") == await host.act("close"), "an act that is sent again is nothing new"
+        assert (await told.until(phase="closed"))["voted"] == 1
 
 
-def test_a_stream_goes_on_after_one_read_alone_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stream_goes_on_after_one_read_alone_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(rooms, "AGAIN_SECONDS", 0.01)
     monkeypatch.setattr(rooms, "REREAD_SECONDS", float("inf"))
-
-    async def main() -> None:
-        store = Leaving()
-        host = await opened(store)
-        phone = await host.phone()
-        store.is_away = True  # for who reads: what tells of changes does not notice
-        async with phone.events(host.code, phone.listen) as told:
-            assert await told.next() == ("wait", {"told": AWAY.english})
-            store.is_away = False
-            assert (await told.until(joined=1))["phase"] == "idle"
-
-    run(main())
+    store = Leaving()
+    host, phone = await joined(store)
+    store.is_away = True  # for who reads: what tells of changes does not notice
+    async with phone.events(host.code, phone.listen) as told:
+        assert await told.next() == ("wait", {"told": AWAY.english})
+        store.is_away = False
+        assert (await told.until(joined=1))["phase"] == "idle"
 
 
-def test_a_room_is_told_of_no_more_where_nobody_listens() -> None:
-    async def main() -> None:
-        held = rooms.Rooms(Memory())
-        code = (await held.open())["code"]
-        followed, same = await held.listen(code), await held.listen(code)
-        assert same is followed
-        for one in (followed, same):
-            held.leave(one)
-        assert await held.listen(code) is not followed
-
-    run(main())
+async def test_a_room_is_told_of_no_more_where_nobody_listens() -> None:
+    held = rooms.Rooms(Memory())
+    code = (await held.open())["code"]
+    followed, same = await held.listen(code), await held.listen(code)
+    assert same is followed
+    for one in (followed, same):
+        held.leave(one)
+    assert await held.listen(code) is not followed
 
 
-def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
-    async def main() -> None:
-        host = await opened()
-        phone = await host.phone()
+async def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        host, phone = await joined()
         await host.act("write", state="asked")
         assert (await phone.write("kestrel"))[0] == 200
         assert (await phone.write("kestrel\0"))[0] == 422
-
-    with caplog.at_level(logging.DEBUG):
-        run(main())
     assert "kestrel" not in caplog.text
     assert "198.51.100" not in caplog.text
 

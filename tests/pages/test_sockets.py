@@ -7,19 +7,29 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 import uvicorn
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import PlainTextResponse
+from starlette.types import Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from pages.kit.server.sockets import MOST_CONTROLS, Bucket, SocketGate, allow_open_files, client_network
+from pages.kit.server import sockets
+from pages.kit.server.sockets import (
+    MOST_CONTROLS,
+    Bucket,
+    NoDelay,
+    SocketGate,
+    allow_open_files,
+    client_network,
+    transport_of,
+)
 
-from .looped import run
+from .looped import through
 from .waiting import wait
 
 MANY, LARGE = 6, 8 * 2**20  # bytes: more than the buffers between two sockets of one machine hold
@@ -49,9 +59,12 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class Serving:
-    """An app behind a gate, on a free port of this machine. `heard`: what the app was given."""
+    """An app behind the gates, on a free port: as Streamlit's, on a socket that was opened without naming its protocol.
 
-    def __init__(self, gate: Callable[[ASGIApp], ASGIApp]) -> None:
+    A plain question it answers with what the socket does. heard: what the app was given by connections.
+    """
+
+    def __init__(self) -> None:
         self.heard: list[Message] = []
 
         async def listening(scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,10 +73,17 @@ class Serving:
                 self.heard.append(message)
                 return message
 
-            await echo(scope, noted, send)
+            if scope["type"] == "http":
+                connection = transport_of(receive).get_extra_info("socket")
+                delays = not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                await PlainTextResponse("delays" if delays else "leaves at once")(scope, receive, send)
+            else:
+                await echo(scope, noted, send)
 
         self._socket = socket.create_server(("127.0.0.1", 0))
-        options = uvicorn.Config(gate(listening), ws="websockets-sansio", log_level="critical", lifespan="off")
+        options = uvicorn.Config(
+            NoDelay(SocketGate(listening)), ws="websockets-sansio", log_level="critical", lifespan="off"
+        )
         self._server = uvicorn.Server(options)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
         self._thread.start()
@@ -79,11 +99,14 @@ class Serving:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Serving]]:
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Serving]]:
+    """Serves behind a gate of these bounds."""
     started: list[Serving] = []
 
-    def start(**options: Any) -> Serving:
-        started.append(Serving(lambda app: SocketGate(app, **options)))
+    def start(**bounds: Any) -> Serving:
+        for name, bound in bounds.items():
+            monkeypatch.setattr(sockets, name.upper(), bound)
+        started.append(Serving())
         return started[-1]
 
     yield start
@@ -154,7 +177,7 @@ def test_connections_have_a_number(serve: Callable[..., Serving]) -> None:
 
 
 def test_connections_have_a_number_in_all(serve: Callable[..., Serving]) -> None:
-    serving = serve(most=1)
+    serving = serve(most_sockets=1)
     with serving.open(), pytest.raises(InvalidStatus), serving.open():
         pass
 
@@ -228,12 +251,6 @@ class Deaf:
     def close(self) -> None:
         self._socket.close()
 
-    def __enter__(self) -> Deaf:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 def naming(controls: int, text: str = "") -> bytes:
     """A message that names so many controls."""
@@ -267,7 +284,7 @@ def test_a_large_message_counts_as_several(serve: Callable[..., Serving]) -> Non
 
 def test_who_does_not_read_is_not_heard(serve: Callable[..., Serving]) -> None:
     serving = serve(unread_seconds=60)
-    with Deaf(serving) as reader:
+    with closing(Deaf(serving)) as reader:
         reader.say(b"many")
         time.sleep(0.2)
         for number in range(10):
@@ -281,7 +298,7 @@ def test_who_does_not_read_is_not_heard(serve: Callable[..., Serving]) -> None:
 @pytest.mark.faults
 def test_who_reads_nothing_is_hung_up_on(serve: Callable[..., Serving]) -> None:
     serving = serve(unread_seconds=0.1, most_of_one=1)
-    with Deaf(serving) as reader:
+    with closing(Deaf(serving)) as reader:
         reader.say(b"many")
         wait(lambda: serving.heard[-1]["type"] == "websocket.disconnect")
         with serving.open() as other:  # his place is free, though he is still there
@@ -291,24 +308,21 @@ def test_who_reads_nothing_is_hung_up_on(serve: Callable[..., Serving]) -> None:
 
 def test_who_reads_slowly_is_not(serve: Callable[..., Serving]) -> None:
     serving = serve(unread_seconds=0.6)
-    with Deaf(serving) as reader:
+    with closing(Deaf(serving)) as reader:
         reader.say(b"many")
         for _ in range(20):
             time.sleep(0.1)
             reader.read(MANY * LARGE // 20)
 
 
-def test_what_is_no_websocket_is_left_alone() -> None:
-    seen: list[Any] = []
+async def test_what_is_no_websocket_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "MOST_SOCKETS", 0)
+    assert [message.get("status") for message in await through(SocketGate)] == [200, None]
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        seen.extend((receive, send))
 
-    async def receive() -> Message:
-        return {"type": "http.request"}
-
-    async def send(message: Message) -> None:
-        pass
-
-    run(SocketGate(app, most=0)({"type": "http"}, receive, send))
-    assert seen == [receive, send]
+async def test_no_answer_waits_to_be_acknowledged(serve: Callable[..., Serving]) -> None:
+    assert (await through(NoDelay))[0]["status"] == 200
+    serving = serve()
+    with socket.create_connection(("127.0.0.1", serving.port)) as visitor:
+        visitor.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert b"".join(iter(lambda: visitor.recv(2**16), b"")).endswith(b"leaves at once")

@@ -29,7 +29,7 @@ from pages.kit.server.queue import Queue
 from pages.kit.wire.routes import Wire
 from pages.train import page
 
-from .test_visitor import Visitor
+from .test_visitor import Visitor, add
 from .test_wire import served
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -44,13 +44,6 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv(store.VARIABLE, str(folder))
     yield folder
     visits.end_all()
-
-
-def add(run: Path) -> visits.OwnRun:
-    """Does what opening a file does."""
-    folder = visitor.new_folder() / "run"
-    saved.unpack(saved.pack(run), folder)
-    return visitor.add_run(folder)
 
 
 def comes_back(name: str) -> list[str]:

@@ -26,10 +26,9 @@ from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
 from pages.kit.server.queue import Work
 from pages.kit.server.visits import Visitor
 
+from .test_visitor import ENDLESS, TINY
 from .waiting import PATIENCE, Clock, of_jobs, wait
 
-TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
-ENDLESS = replace(TINY, steps=100_000, evaluations=1000, seconds=1e6)
 STEP = to_line(Step(1, 2.5, 0.1))
 LISTENS = "import sys; sys.stdin.readline(); "  # the beginning of a stand-in: it hears the order
 # It does a step, and says what it is told next: "stop", or "enough", after which its time is over.
@@ -91,13 +90,14 @@ def test_a_job_has_all_its_results(new_job: NewJob) -> None:
         time.sleep(0.005)
     assert shares == sorted(shares)
     assert (done.share, done.error, done.stopped, done.record.timing) == (1, "", False, None)
-    assert "cpu" in done.record.machine
     assert 0 < done.elapsed < PATIENCE
     assert sorted(path.name for path in done.folder.iterdir()) == ["0", "1"]
     assert done.record.saved == (done.folder / "0", done.folder / "1")
     for recipe, history, folder in zip(done.plan.recipes, done.record.histories, done.record.saved, strict=True):
         assert folder
         assert history.recipe == recipe
+        assert history.start
+        assert "cpu" in history.start.machine
         assert history.end
         assert saved.read(folder).end == history.end
 
@@ -108,7 +108,7 @@ def test_stopping_keeps_what_was_learnt_and_a_killed_process_frees_its_place(new
     first, second, third = (new_job(ENDLESS) for _ in range(3))
     assert [each.place for each in (first, second, third)] == [0, 0, 1]
     wait(lambda: first.record.step and second.record.step)
-    assert not third.record.machine
+    assert not third.record.started
 
     began = time.monotonic()
     first.stop()
@@ -130,15 +130,20 @@ def test_stopping_keeps_what_was_learnt_and_a_killed_process_frees_its_place(new
     wait(lambda: third.record.started)
 
 
-def test_histories_do_not_grow_while_they_are_drawn() -> None:
+def test_news_grow_with_everything_but_single_steps_and_histories_not_while_they_are_drawn() -> None:
     runs = Record((TINY,), Path())
     before = runs.histories
     runs.take({"run": 0, "line": STEP})
     assert not before[0].steps
     assert runs.histories[0].steps == [Step(1, 2.5, 0.1)]
+    assert (runs.news, runs.step, runs.seconds, runs.looked) == (0, 1, 0.1, False)
     assert runs.progress == pytest.approx(1 / 6)
+    runs.take({"run": 0, "line": to_line(Evaluation(1, 0.1, 2.0, 0.5, 2.0, 0.5))})
     runs.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
     assert runs.progress == 1
+    runs.take({"saved": 0})
+    runs.take({"timing": {}})
+    assert (runs.news, runs.looked) == (4, True)
 
 
 @pytest.mark.parametrize("reason", ["stopped", "time"])
@@ -147,17 +152,6 @@ def test_a_run_that_was_cut_short_is_as_far_as_it_came(reason: str) -> None:
     runs.take({"run": 0, "line": STEP})
     runs.take({"run": 0, "line": to_line(End(reason, 1, 0.1))})
     assert runs.progress == pytest.approx(1 / 12)
-
-
-def test_news_grow_with_everything_but_single_steps() -> None:
-    runs = Record((TINY,), Path())
-    runs.take({"run": 0, "line": STEP})
-    assert (runs.news, runs.step, runs.seconds, runs.looked) == (0, 1, 0.1, False)
-    runs.take({"run": 0, "line": to_line(Evaluation(1, 0.1, 2.0, 0.5, 2.0, 0.5))})
-    runs.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
-    runs.take({"saved": 0})
-    runs.take({"timing": {}})
-    assert (runs.news, runs.looked) == (4, True)
 
 
 def test_a_share_of_the_time_while_others_wait(new_job: NewJob, stand_in: Callable[[str], None], clock: Clock) -> None:

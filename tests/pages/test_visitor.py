@@ -20,9 +20,8 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import load_model
 from mha_core.errors import HeadlightError
-from mha_core.training.loop import Training
+from mha_core.training import saved
 from mha_core.training.recipe import Recipe
-from mha_core.training.tasks import build
 from pages.kit.jobs import process
 from pages.kit.jobs import visit as visits
 from pages.kit.jobs import visitor as visit
@@ -33,7 +32,7 @@ from .test_process import facts
 from .waiting import PATIENCE, wait
 
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
-ENDLESS = replace(TINY, steps=100_000, seconds=1e6)
+ENDLESS = replace(TINY, steps=100_000, evaluations=1000, seconds=1e6)
 ROOT = Path(__file__).parents[2]
 
 
@@ -59,15 +58,10 @@ class Visitor:
         gc.collect()
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def trained(trained_folder: Path) -> Path:
     """A run that was trained elsewhere."""
-    training = Training(TINY, build("who"))
-    for _ in training.events():
-        pass
-    folder = tmp_path_factory.mktemp("trained") / "run"
-    training.save(folder)
-    return folder
+    return trained_folder / "who-none-1"
 
 
 def test_nothing_is_made_for_a_visitor_who_does_not_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +240,7 @@ def test_a_saved_run_becomes_a_model(trained: Path) -> None:
     visitor = Visitor()
     run = visitor.asks(lambda: add(trained))
     assert visitor.asks(visit.own_runs) == {run.id: run}
-    assert run.history.recipe == TINY
+    assert run.history.recipe == saved.read(trained).recipe
     assert "run.json" in visitor.asks(lambda: refused(lambda: visit.add_run(visit.new_folder())))
     assert visitor.asks(visit.own_runs) == {run.id: run}  # what was there is still there
 

@@ -8,8 +8,6 @@ import subprocess
 import time
 from pathlib import Path
 
-__all__ = ["VALKEY", "Valkey"]
-
 VALKEY = shutil.which("valkey-server")
 START_SECONDS = 60
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TypeVar
 
 import pytest
 
 from pages.kit.jobs import job
 from pages.kit.server.queue import BOUNDS, Queue, Work
 
-__all__ = ["PATIENCE", "Clock", "bounded", "of_jobs", "wait"]
+T = TypeVar("T")
 
 # seconds: only for a test that has already failed, on a machine where a training, which steps back, hardly gets a turn
 PATIENCE = 240
@@ -23,6 +26,18 @@ def wait(until: Callable[[], object]) -> None:
     while not until():
         assert time.monotonic() < end
         time.sleep(0.002)
+
+
+def together(many: int, ask: Callable[[int], T]) -> list[T]:
+    """What so many who all ask at once are answered."""
+    ready = threading.Barrier(many)
+
+    def asks(number: int) -> T:
+        ready.wait()
+        return ask(number)
+
+    with ThreadPoolExecutor(many) as pool:
+        return list(pool.map(asks, range(many)))
 
 
 class Clock:

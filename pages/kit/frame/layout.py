@@ -88,7 +88,7 @@ def house(package: str, models: Mapping[str, tuple[str, str, str]] | None = None
         "models": [(name, *choice) for name, choice in (models or {}).items()],
         "devices": list(devices),
         "address": for_class(st.context.url or ""),
-        "kinds": list(files.kinds(package)),
+        "kinds": list(files.FILES.get(package, ())),
         "visit": visits.name(),
         "machine": public.is_local(),
         "hub": public.is_local() and public.ASKS_HUB,

@@ -13,7 +13,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from mha_core.training.nursery import NUMBER
 
@@ -22,17 +22,6 @@ PATIENCE = 60.0  # seconds for the first one, while torch is read in on busy cor
 
 _lock = threading.Lock()
 _nursery: tuple[subprocess.Popen[bytes], socket.socket] | None = None
-
-
-class Process(Protocol):
-    """What is used of subprocess.Popen."""
-
-    pid: int
-    stdin: IO[bytes] | None
-    stdout: IO[bytes] | None
-
-    def wait(self, timeout: float | None = None) -> int: ...
-    def kill(self) -> None: ...
 
 
 class Forked:
@@ -76,6 +65,9 @@ class Forked:
             return None
         said = self._told.read(NUMBER.size) or b""
         return int(NUMBER.unpack(said)[0]) if len(said) == NUMBER.size else None
+
+
+Process = Forked | subprocess.Popen[bytes]
 
 
 def prepare() -> None:

@@ -115,11 +115,6 @@ class Record:
             return sum(len(shot.maps) for run in self._histories for shot in run.snapshots)
 
     @property
-    def machine(self) -> str:
-        """Device and threads, in words; empty before the first run has begun."""
-        return next((run.start.machine for run in self._histories if run.start), "")
-
-    @property
     def histories(self) -> tuple[History, ...]:
         """The history of each run so far: copies, which do not grow while a page draws them."""
         return tuple(map(self.history, range(len(self._histories))))

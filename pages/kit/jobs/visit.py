@@ -118,12 +118,7 @@ class Visit:
     def heard(self) -> Callable[[], bool]:
         """The same question, asked by a job: it holds no visit, so that one can go."""
         own = weakref.ref(self)
-
-        def is_here() -> bool:
-            visit = own()
-            return visit is not None and visit.is_here()
-
-        return is_here
+        return lambda: (visit := own()) is not None and visit.is_here()
 
     def collect(self, *, check: bool = False) -> None:
         """Adds the runs that the jobs have saved by now; `check`: asks the store for those that it held, too."""

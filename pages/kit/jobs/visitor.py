@@ -1,6 +1,7 @@
 """The visitor whose page runs now: what was trained in the visit, and how to come back to it."""
 
 import secrets
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -46,8 +47,7 @@ def open_recording(content: bytes) -> str:
 
 def recording() -> str:
     """The name of this visitor's recording, "" without one."""
-    visit = _visit()
-    name = visit.data.get(recordings.KIND) if visit is not None else None
+    name = _data().get(recordings.KIND)
     return f"{recordings.PREFIX}{name}" if name else ""
 
 
@@ -59,9 +59,7 @@ def open_given(kind: str, content: bytes) -> None:
 
 def given() -> dict[str, str]:
     """The names of this visitor's picture and sound, "" without one."""
-    visit = _visit()
-    data = {} if visit is None else visit.data
-    return {kind: album.name_of(data.get(kind)) for kind, album in ALBUMS.items()}
+    return {kind: album.name_of(_data().get(kind)) for kind, album in ALBUMS.items()}
 
 
 def _bring(kind: str, content: bytes) -> None:
@@ -136,11 +134,15 @@ def notices() -> list[str]:
 
 def brought() -> dict[str, bytes]:
     """The data that were brought for the trainings of this visit, by their kinds."""
-    visit = _visit()
     shown = (recordings.KIND, *ALBUMS)
-    names = {} if visit is None else {kind: name for kind, name in visit.data.items() if kind not in shown}
-    kept = {kind: store.read("data", name) for kind, name in names.items()}
+    kept = {kind: store.read("data", name) for kind, name in _data().items() if kind not in shown}
     return {kind: content for kind, content in kept.items() if content is not None}
+
+
+def _data() -> Mapping[str, str]:
+    """What was brought in this visit: kind -> its name in the store."""
+    visit = _visit()
+    return {} if visit is None else visit.data
 
 
 def _visit() -> Visit | None:

@@ -118,8 +118,8 @@ def _stamps(folders: tuple[Path, ...]) -> tuple[tuple[_Stamp, ...], tuple[str, .
 @shared(LRUCache(4), for_good=True)
 def _read(stamps: tuple[_Stamp, ...], errors: tuple[str, ...]) -> Course:
     lessons, wrong = dict[str, Lesson](), list(errors)
-    for number, stamp in enumerate(stamps, 1):
-        found = _lesson(stamp, number)
+    for stamp in stamps:
+        found = _lesson(stamp)
         if isinstance(found, Lesson) and found.id in lessons:
             found = f"{stamp[0].name}, line 1: there is a lesson “{found.id}” already"
         if isinstance(found, Lesson):
@@ -130,11 +130,11 @@ def _read(stamps: tuple[_Stamp, ...], errors: tuple[str, ...]) -> Course:
 
 
 @shared(LRUCache(4 * MOST_FILES), for_good=True)
-def _lesson(stamp: _Stamp, number: int) -> Lesson | str:
+def _lesson(stamp: _Stamp) -> Lesson | str:
     """The lesson of a file, or what is wrong with it: either is kept until the file changes."""
     file, _, size = stamp
     try:
-        return read(file.name, _text(file, size), number)
+        return read(file.name, _text(file, size))
     except LessonError as error:
         return str(error)
 

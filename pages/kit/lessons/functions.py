@@ -2,7 +2,7 @@
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -10,7 +10,6 @@ from torch import Tensor
 from mha_core.measure import measures
 from mha_core.measure.rounding import of_sums
 
-from .chance import at_least
 from .grammar import RuleError
 from .values import Axis, Value, aligned
 
@@ -142,6 +141,18 @@ def _luck(found: Value, tries: Value, chance: Value) -> Value:
     if not 0 <= chance.single <= 1 or not 0 <= found.whole <= tries.whole <= MOST_TRIES:
         raise RuleError(f"luck takes how many were found, of at most {MOST_TRIES} tries, and a chance from 0 to 1")
     return Value.number(at_least(found.whole, [chance.single] * tries.whole))
+
+
+def at_least(found: int, chances: Sequence[float]) -> float:
+    """The probability that as many or more of independent tries succeed, each with its own chance."""
+    exactly = [1.0]  # that so many of the tries so far succeeded
+    for chance in chances:
+        exactly = [
+            (exactly[many] if many < len(exactly) else 0.0) * (1 - chance)
+            + (exactly[many - 1] if many else 0.0) * chance
+            for many in range(len(exactly) + 1)
+        ]
+    return min(1.0, sum(exactly[found:]))
 
 
 def _error(answers: Value) -> Value:

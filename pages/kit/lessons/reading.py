@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from mha_core.errors import HeadlightError
 from pages.kit.draw.pages import PAGES
 
-from . import bounds, references, schema
+from . import references, schema, toml_text
 from .grammar import RuleError
-from .lines import line_of
 from .schema import AUDIENCES, CURTAINS, FORMATS, PATHS, Claim, Curtain, Lesson, LessonStep, Option, Path, Reveal, Rule
 
 LONGEST_FILE = 200_000  # characters
@@ -22,7 +21,7 @@ LONGEST_BECAUSE = 240  # about two lines beside the picture
 LONGEST_REASON = 200  # of what `tomllib` says of a file
 MOST_STEPS, MOST_SHOWN, MOST_VARIANTS, MOST_PAPERS = 20, 8, 60, 10
 MOST_NUMBERS, MOST_CASES, FULLEST = 12, 8, 1_000
-_NAME = re.compile(r"(?:(\d{1,3})-)?([a-z][a-z0-9-]*)\.toml", re.ASCII)
+_NAME = re.compile(r"(?:\d{1,3}-)?([a-z][a-z0-9-]*)\.toml", re.ASCII)
 _PATH = re.compile(r"(\d+) ([a-z]+)(?:: (\d+(?:, \d+)*))?", re.ASCII)
 _MARKUP = re.compile(r"<\s*[/!?a-z]|javascript:|&#?\w+;", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
@@ -42,31 +41,24 @@ class LessonError(HeadlightError):
     """A lesson's file that cannot be used: one sentence that begins with file and line."""
 
 
-def read(name: str, text: str, number: int) -> Lesson:
-    """The lesson of a file.
-
-    Args:
-        name: of the file, as "01-it.toml"; number: of the lesson where the name has none.
-
-    Raises:
-        LessonError: what is wrong, with file and line.
-    """
+def read(name: str, text: str) -> Lesson:
+    """The lesson of a file that is called like "01-it.toml". Raises a LessonError that names file and line."""
     called = _NAME.fullmatch(name)
     if called is None:
         raise LessonError(f"{name}, line 1: a lesson’s file is called like “01-it.toml”: a number and small letters")
     if len(text) > LONGEST_FILE:
         raise LessonError(f"{name}, line 1: a lesson may have {LONGEST_FILE:,} characters, this one has {len(text):,}")
     try:
-        bounds.check(text)
+        toml_text.check(text)
         data = tomllib.loads(text)
-    except bounds.TooMuch as error:
+    except toml_text.TooMuch as error:
         raise LessonError(f"{name}, line {error.line}: {error}") from None
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
         at = line[1] if line else len(text.splitlines())
         why = re.sub(r" *[(]at .*[)]", "", str(error))
         raise LessonError(f"{name}, line {at}: this is not TOML ({why:.{LONGEST_REASON}})") from None
-    return _lesson(_Table(name, text, (), data), called[2], int(called[1]) if called[1] else number)
+    return _lesson(_Table(name, text, (), data), called[1])
 
 
 @dataclass(frozen=True)
@@ -79,7 +71,7 @@ class _Table:
     data: Mapping[str, Any]
 
     def wrong(self, why: str, *at: str | int) -> LessonError:
-        return LessonError(f"{self.file}, line {line_of(self.source, *self.path, *at)}: {why}")
+        return LessonError(f"{self.file}, line {toml_text.line_of(self.source, *self.path, *at)}: {why}")
 
     def knows_only(self, keys: Iterable[str]) -> None:
         for key in self.data:
@@ -131,7 +123,7 @@ class _Table:
         return [_Table(self.file, self.source, (*self.path, key, at), value) for at, value in enumerate(values)]
 
 
-def _lesson(table: _Table, name: str, number: int) -> Lesson:
+def _lesson(table: _Table, name: str) -> Lesson:
     table.knows_only(_LESSON)
     audiences = table.texts("audiences", len(AUDIENCES))
     for at, audience in enumerate(audiences):
@@ -143,7 +135,6 @@ def _lesson(table: _Table, name: str, number: int) -> Lesson:
         raise table.wrong("“minutes” is a number from 1 to 90", "minutes")
     return Lesson(
         id=name,
-        number=number,
         title=table.text("title"),
         aim=table.text("aim"),
         breaks=table.text("breaks"),
@@ -179,7 +170,7 @@ def _step(table: _Table) -> LessonStep:
     for one in table.tables("numbers", 0, MOST_NUMBERS):
         name = _name(one)
         numbers[name] = _reveal(one, known, name)
-        known = known.with_number(name, numbers[name].value.text)
+        known = replace(known, numbers={**known.numbers, name: numbers[name].value.text})
     options = tuple(_option(option, at, known) for at, option in enumerate(table.tables("options", 2, 4)))
     variants, rules = table.texts("variants", MOST_VARIANTS), " ".join(one.holds.text for one in options if one.holds)
     for at, variant in enumerate(variants):

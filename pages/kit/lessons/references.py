@@ -58,14 +58,10 @@ def words(page: str, query: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Known:
-    """What a rule may name: words of the sentence, and its step's own numbers, `$found`, each with its rule."""
+    """What a rule may name: words of the sentence, and its step's numbers, `$found`, with rules that name no others."""
 
     words: frozenset[str]
     numbers: Mapping[str, str] = field(default_factory=dict)
-
-    def with_number(self, name: str, rule: str) -> Known:
-        """The same with one number more, whose rule names no other one any longer."""
-        return Known(self.words, {**self.numbers, name: rule})
 
 
 def rule(text: str, known: Known) -> Rule:

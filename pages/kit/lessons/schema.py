@@ -144,14 +144,13 @@ class Lesson:
     """A lesson.
 
     Attributes:
-        id: in the link, the name of its file without the number. number: in the name of its file.
+        id: in the link, the name of its file without the number.
         title: a question. aim: what one can do afterwards. breaks: the wrong idea that it is against.
         minutes: that it takes. audiences: some of AUDIENCES. paths: that it belongs to.
         teacher: notes on the whole. now_you: what a learner tries alone. papers: to read on.
     """
 
     id: str
-    number: int
     title: str
     aim: str
     breaks: str

@@ -6,7 +6,7 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from pages.kit.server.sockets import Bucket, Rate
+from pages.kit.server.sockets import Buckets, Rate
 
 OPENS: Final[Rate] = 0.1, 10  # rooms, of a network
 ASKS: Final[Rate] = 200.0, 1000  # acts and joins, of a network: a class may sit behind a single one
@@ -15,18 +15,6 @@ GUESSES: Final[Rate] = 0.5, 30  # codes that a network has not been let in by of
 MOST_LISTENERS: Final = 1200  # event streams in all, and
 MOST_LISTENERS_OF_ONE: Final = 400  # of one network
 KNOWN_SECONDS: Final = 600.0  # for which a network that has joined a room is not slowed there
-
-
-class Buckets:
-    """A bucket for each name, forgotten when it is full again."""
-
-    def __init__(self, rate: Rate) -> None:
-        self._rate = rate
-        self._buckets: TTLCache[str, Bucket] = TTLCache(10_000, rate[1] / rate[0])
-
-    def of(self, name: str) -> Bucket:
-        bucket = self._buckets[name] = self._buckets.get(name) or Bucket(*self._rate)
-        return bucket
 
 
 class Guesses:
@@ -42,7 +30,7 @@ class Guesses:
 
     def is_slowed(self, network: str, code: str) -> bool:
         """Tells whether a network finds no room of this code that it does not know; counts that it asked."""
-        return self._name(network, code) not in self._known and not self._asked.of(network).allows()
+        return self._name(network, code) not in self._known and not self._asked.allows(network)
 
     def right(self, network: str, code: str) -> None:
         """Takes note that somebody of a network is in a room."""

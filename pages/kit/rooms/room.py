@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, TypeGuard
 
@@ -198,88 +198,76 @@ def act(room: Room, name: str, said: Mapping[str, Any]) -> bool:
     """Does what the host says."""
     if not is_host(room, name):
         raise Stranger("Only the host of this room may do that.")
-    what = said.get("act")
-    done = _ACTS.get(what) if isinstance(what, str) else None
-    if done is None:
-        raise Refusal("There is no such act.")
     before = room.packed()
-    done(room, said)
+    match said.get("act"):
+        case "ask":
+            question = _question(said.get("question"))
+            if room.question is None or room.question["id"] != question["id"]:
+                _begin(room, question, "open")
+        case "close":
+            _close(room)
+        case "idle":
+            _begin(room, None, "idle")
+        case "show":
+            room.link = _link(said.get("link"))
+        case "let_go" | "gather" as what:
+            room.follows = what == "gather"
+        case "lock":
+            room.locked = said.get("on") is True
+        case "write":
+            _ask_to_write(room, said.get("state"))
+        case "measure":
+            _measure(room, said.get("values"))
+        case "hide":
+            for sentence in room.sentences.values():
+                if sentence.number == said.get("number"):
+                    sentence.hidden = said.get("on") is not False
+        case str(what) if what in _STEPS:
+            _step(room, what, said.get("answer"))
+        case _:
+            raise Refusal("There is no such act.")
     return room.packed() != before
 
 
-def _ask(room: Room, said: Mapping[str, Any]) -> None:
-    question = _question(said.get("question"))
-    if room.question is None or room.question["id"] != question["id"]:
-        room.question, room.phase, room.round, room.answer, room.ballots = question, "open", 0, None, [{}, {}]
+def _begin(room: Room, question: RoomAsked | None, phase: str) -> None:
+    room.question, room.phase, room.round, room.answer, room.ballots = question, phase, 0, None, [{}, {}]
 
 
-def _close(room: Room, _: Mapping[str, Any]) -> None:
+def _close(room: Room) -> None:
     if room.phase in _OPEN:
         room.phase = "closed" if room.phase == "open" else "closed_again"
     elif room.phase not in ("closed", "closed_again"):
         raise Refusal("Voting is not open.", 409)
 
 
-def _step(room: Room, said: Mapping[str, Any]) -> None:
-    before, after = _STEPS[said["act"]]
+def _step(room: Room, act: str, answer: object) -> None:
+    before, after = _STEPS[act]
     if room.phase == after:
         return
     if room.phase not in before or (after == "again" and room.round):
         raise Refusal("That cannot be done now: close the vote first." if room.question else "Ask first.", 409)
     if after == "answer":
-        room.answer = _answer(room, said.get("answer"))
+        room.answer = _answer(room, answer)
     room.phase, room.round = after, 1 if after == "again" else room.round
 
 
-def _idle(room: Room, _: Mapping[str, Any]) -> None:
-    room.question, room.phase, room.round, room.answer, room.ballots = None, "idle", 0, None, [{}, {}]
-
-
-def _show(room: Room, said: Mapping[str, Any]) -> None:
-    room.link = _link(said.get("link"))
-
-
-def _let_go(room: Room, _: Mapping[str, Any]) -> None:
-    room.follows = False
-
-
-def _gather(room: Room, _: Mapping[str, Any]) -> None:
-    room.follows = True
-
-
-def _lock(room: Room, said: Mapping[str, Any]) -> None:
-    room.locked = said.get("on") is True
-
-
-def _write(room: Room, said: Mapping[str, Any]) -> None:
-    if said.get("state") not in ("off", "asked", "shown"):
+def _ask_to_write(room: Room, said: object) -> None:
+    if not isinstance(said, str) or said not in ("off", "asked", "shown"):
         raise Refusal("Sentences are off, asked or shown.")
-    if said["state"] == "asked" and room.write != "asked":  # perhaps with another measure
+    if said == "asked" and room.write != "asked":  # perhaps with another measure
         for sentence in room.sentences.values():
             sentence.value = None
-    room.write = said["state"]
+    room.write = said
 
 
-def _measure(room: Room, said: Mapping[str, Any]) -> None:
-    match said.get("values"):
+def _measure(room: Room, said: object) -> None:
+    match said:
         case list(values) if len(values) <= MOST_PHONES and all(map(_is_value, values)):
             found = dict(values)
         case _:
             raise Refusal("A measure is a number of a sentence and a value.")
     for sentence in room.sentences.values():
         sentence.value = found.get(sentence.number, sentence.value)
-
-
-def _hide(room: Room, said: Mapping[str, Any]) -> None:
-    for sentence in room.sentences.values():
-        if sentence.number == said.get("number"):
-            sentence.hidden = said.get("on") is not False
-
-
-_ACTS: Final[dict[str, Callable[[Room, Mapping[str, Any]], None]]] = {
-    "ask": _ask, "close": _close, **dict.fromkeys(_STEPS, _step), "idle": _idle, "show": _show, "let_go": _let_go,
-    "gather": _gather, "lock": _lock, "write": _write, "measure": _measure, "hide": _hide,
-}  # fmt: skip
 
 
 # ---- what is told

@@ -14,11 +14,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.kit.server.readiness import STATE
-from pages.kit.server.sockets import client_network, hang_up
+from pages.kit.server.sockets import Buckets, hang_up, hung_up, network_of
 from pages.kit.wire.routes import is_own_page, refused
 
 from . import room as rules
-from .bounds import ASKS, MOST_LISTENERS, MOST_LISTENERS_OF_ONE, OPENS, OWN, Buckets, Guesses
+from .bounds import ASKS, MOST_LISTENERS, MOST_LISTENERS_OF_ONE, OPENS, OWN, Guesses
 from .messages import ALPHABET, CODE_LETTERS, PATH, RoomJoined, RoomSentences, RoomTold, RoomVersion
 from .refusals import AWAY, GUESSED, LATE, OFTEN, Bilingual, Refusal
 from .room import Stranger, listen_name
@@ -54,7 +54,7 @@ class RoomRoutes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name, headers = scope["path"].removeprefix(f"{PATH}/"), Headers(scope=scope)
-        network = client_network(str((scope.get("client") or ("",))[0]))
+        network = network_of(scope)
         method = "POST" if name in ("open", *_POSTS) else "GET"
         if name not in ("open", "events", "sentences", *_POSTS):
             answer: ASGIApp = refused(404, "There is no such route.")
@@ -76,14 +76,14 @@ class RoomRoutes:
         """The answer to what is no stream; a refusal is a sentence."""
         language = _asked(scope).get("lang", "")
         try:
-            if not self._asks.of(network).allows():
+            if not self._asks.allows(network):
                 raise Refusal(OFTEN, 429)
             if name == "open":
                 return JSONResponse(await self._open(rooms, network), headers=HEADERS)
             said: Said = _asked(scope) if name == "sentences" else await _body(receive)
             said["code"] = _code(said.get("code"))
             for secret in {"key", "token"} & said.keys():
-                if not self._own.of(_named(said, secret)).allows():
+                if not self._own.allows(_named(said, secret)):
                     raise Refusal(OFTEN, 429)
             said["slowed"] = slowed = self._guesses.is_slowed(network, said["code"])
             try:
@@ -101,7 +101,7 @@ class RoomRoutes:
         return JSONResponse(told, headers=HEADERS)
 
     async def _open(self, rooms: Rooms, network: str) -> object:
-        if not self._opens.of(network).allows():
+        if not self._opens.allows(network):
             raise Refusal("Too many rooms were opened from your network; try again in a minute.", 429)
         opened = await rooms.open()
         self._guesses.right(network, opened["code"])
@@ -111,7 +111,7 @@ class RoomRoutes:
         """Tells a room's states until nobody listens, the room is gone, or the server ends."""
         headers = {**HEADERS, "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
         listed = [(key.lower().encode(), value.encode()) for key, value in headers.items()]
-        gone = asyncio.create_task(_hung_up(receive))
+        gone = asyncio.create_task(hung_up(receive))
         self._listeners[network] += 1
         try:
             await _send(send, {"type": "http.response.start", "status": 200, "headers": listed})
@@ -129,7 +129,7 @@ class RoomRoutes:
         code, name, language = (str(said.get(key)) for key in ("code", "listen", "lang"))
         slowed = self._guesses.is_slowed(network, code)
         full = self._listeners.total() > MOST_LISTENERS or self._listeners[network] > MOST_LISTENERS_OF_ONE
-        if full or not self._asks.of(network).allows():
+        if full or not self._asks.allows(network):
             yield _event("wait", _sentence_told(OFTEN, language), MUCH_LATER_MS)
             return
         followed = await rooms.listen(code)
@@ -282,8 +282,3 @@ def _sentence_told(told: Bilingual, language: str) -> bytes:
 async def _send(send: Send, message: Message) -> None:
     async with asyncio.timeout(UNREAD_SECONDS):
         await send(message)
-
-
-async def _hung_up(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -8,8 +8,8 @@ import ipaddress
 import re
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from typing import cast
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -19,7 +19,7 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from .public import NO_FILES, is_public
-from .sockets import client_network
+from .sockets import network_of
 from .visits import is_connected
 
 # What Streamlit serves and Headlight has no use for: counters, an interface for agents, logins.
@@ -50,9 +50,8 @@ class HostGate:
     address of numbers cannot be led anywhere, so every one of those is fine.
     """
 
-    def __init__(self, app: ASGIApp, names: Callable[[], Iterable[str]] = own_names) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket") or self._is_own(scope):
@@ -75,7 +74,7 @@ class HostGate:
         with suppress(ValueError):
             return bool(ipaddress.ip_address(name))
         return bool(name) and any(
-            own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])) for own in self._names()
+            own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])) for own in own_names()
         )
 
 
@@ -92,23 +91,9 @@ class RouteGate:
             await self.app(scope, receive, send)
 
 
-def _files_of(session: str) -> list[str]:
-    """The ids of the files that a visitor has left here, the oldest first."""
-    manager = runtime.get_instance().uploaded_file_mgr
-    return list(manager.file_storage.get(session, ())) if isinstance(manager, MemoryUploadedFileManager) else []
-
-
-def _held() -> dict[str, int]:
-    """Bytes of everything that visitors have left here, by session."""
-    manager = runtime.get_instance().uploaded_file_mgr
-    stored = list(manager.file_storage.items()) if isinstance(manager, MemoryUploadedFileManager) else []
-    return {session: sum(len(file.data) for file in list(files.values())) for session, files in stored}
-
-
-def _forget(session: str, file: str) -> None:
-    manager = runtime.get_instance().uploaded_file_mgr
-    if isinstance(manager, MemoryUploadedFileManager):
-        manager.remove_file(session, file)
+def left_here() -> MemoryUploadedFileManager:
+    """What visitors have left here: by session its files, the oldest first."""
+    return cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr)
 
 
 class UploadGate:
@@ -117,30 +102,10 @@ class UploadGate:
     A session's name is a random number that only its own browser knows. Streamlit itself refuses a file that is too
     large, and forgets a visitor's files with the visit, but not when their page is left: here the oldest makes room
     for a new one, so that they cannot fill the memory.
-
-    Args:
-        connected: whether a session has a page open.
-        files: the ids of the files that a session has here, the oldest first.
-        held: the bytes of everybody's files, by session.
-        forget: takes a session's file away.
-        seconds: how long a file may take to arrive.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        connected: Callable[[str], bool] = is_connected,
-        files: Callable[[str], list[str]] = _files_of,
-        held: Callable[[], Mapping[str, int]] = _held,
-        forget: Callable[[str, str], None] = _forget,
-        seconds: float = ARRIVAL_SECONDS,
-    ) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._connected = connected
-        self._files = files
-        self._held = held
-        self._forget = forget
-        self._seconds = seconds
         self._arriving: Counter[str] = Counter()  # files on their way, by session
         self._from: Counter[str] = Counter()  # the same by address
         self._homes: dict[str, str] = {}  # session -> address, of those who have left something
@@ -150,7 +115,7 @@ class UploadGate:
             await self.app(scope, receive, send)
             return
         found = _UPLOAD.fullmatch(scope["path"])
-        if found is None or scope["method"] not in ("PUT", "DELETE") or not self._connected(found[1]):
+        if found is None or scope["method"] not in ("PUT", "DELETE") or not is_connected(found[1]):
             await PlainTextResponse("Not Found", 404)(scope, receive, send)
         elif scope["method"] == "DELETE":
             await self.app(scope, receive, send)
@@ -161,7 +126,7 @@ class UploadGate:
 
     async def _pass(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets a file in when there is room for it, and ends it when it does not come to an end by itself."""
-        address = client_network(str((scope.get("client") or ("",))[0]))
+        address = network_of(scope)
         if not self._has_room(session, address):
             await PlainTextResponse("Too many files", 429)(scope, receive, send)
             return
@@ -176,7 +141,7 @@ class UploadGate:
         self._from[address] += 1
         self._homes[session] = address
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(ARRIVAL_SECONDS):
                 await self.app(scope, receive, send_on)
         except TimeoutError:
             if not status:
@@ -187,12 +152,12 @@ class UploadGate:
             self._arriving += Counter()  # drops who has none on the way
             self._from += Counter()
         if 200 <= status < 300:
-            kept = self._files(session)
-            for oldest in kept[: max(0, len(kept) - MOST_FILES)]:
-                self._forget(session, oldest)
+            for oldest in list(left_here().file_storage.get(session, ()))[:-MOST_FILES]:
+                left_here().remove_file(session, oldest)
 
     def _has_room(self, session: str, address: str) -> bool:
-        held = self._held()
+        stored = list(left_here().file_storage.items())
+        held = {known: sum(len(file.data) for file in list(files.values())) for known, files in stored}
         self._homes = {known: home for known, home in self._homes.items() if known in held or self._arriving[known]}
         own = sum(size for known, size in held.items() if self._homes.get(known) == address)
         return (

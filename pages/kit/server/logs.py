@@ -18,8 +18,6 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|exception=.*", re.DOTALL)  # a library
 _UNHEARD = -1  # a level below that of every handler
 _OURS = ("app", "mha_core", "pages")  # loggers whose messages hold nothing that was typed
 
-Factory = Callable[..., logging.LogRecord]
-
 
 class OneLine:
     """A factory of log records. Install it with `keep_short`.
@@ -29,14 +27,14 @@ class OneLine:
     many there were.
     """
 
-    def __init__(self, make: Factory = logging.LogRecord, clock: Callable[[], float] = time.monotonic) -> None:
-        self._make, self._clock = make, clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
         self._heard: dict[tuple[str, int], tuple[float, int]] = {}  # place -> when its period began, lines since
 
     def __call__(self, *args: Any, **more: Any) -> logging.LogRecord:
         """The record that logging asks for."""
-        record = self._make(*args, **more)
+        record = logging.LogRecord(*args, **more)
         if record.levelno < logging.WARNING:
             return record
         unheard = self._count((record.pathname, record.lineno))

@@ -1,6 +1,6 @@
 """Headlight's own addresses, answered in front of Streamlit's layers: what those do to an answer is not for these."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,3 +24,15 @@ class OwnRoutes:
                     await own({**scope, "root_path": beginning[:-1]}, receive, send)
                     return
         await self.app(scope, receive, send)
+
+
+class LazyApp:
+    """The app that `make` makes when it is first asked, once: its imports do not hold up the start of the server."""
+
+    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+        self._make = make
+        self._made: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._made = self._made or self._make()
+        await self._made(scope, receive, send)

@@ -5,8 +5,9 @@ from typing import Final
 
 import streamlit as st
 
+from .addresses import LOOPBACK
+
 VARIABLE: Final = "HEADLIGHT_PUBLIC"  # "1" in the environment; `headlight --public` sets it
-_THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
 # that of who started it: read before what computes sets it for itself
 ASKS_HUB: Final = os.environ.get("HF_HUB_OFFLINE", "").upper() not in ("1", "ON", "YES", "TRUE")
 NO_FILES: Final = "This server is open to everybody, so it takes no files; on a machine of your own Headlight does."
@@ -19,4 +20,4 @@ def is_public() -> bool:
 
 def is_local() -> bool:
     """Tells whether only this machine reaches the server: who asks may read its files, and ask others for more."""
-    return not is_public() and st.get_option("server.address") in _THIS_MACHINE
+    return not is_public() and st.get_option("server.address") in LOOPBACK

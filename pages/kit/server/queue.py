@@ -22,11 +22,10 @@ from enum import Enum
 from typing import Any, Final
 
 import torch
-from cachetools import TTLCache
 
 from mha_core.errors import HeadlightError
 
-from .sockets import Bucket, Rate
+from .sockets import Buckets, Rate
 from .visits import Visitor
 
 RATE: Final[Rate] = 30.0, 90  # questions of one visitor, a second and at once; a key held down asks 30
@@ -221,7 +220,7 @@ class Queue:
         self._no_picture = threading.Event()  # waits or is computed
         self._no_picture.set()
         self._jobs: dict[Hashable, _Job] = {}
-        self._buckets: TTLCache[Visitor, Bucket] = TTLCache(10_000, 600)
+        self._buckets = Buckets(RATE)
         self._pool = futures.ThreadPoolExecutor(sum(own.at_once for own in bounds.values()), "queue")
 
     def ask(self, turn: Turn) -> None:
@@ -364,8 +363,7 @@ class Queue:
 
     def _ask_for(self, turn: Turn, key: Hashable, compute: Callable[[], bytes]) -> None:
         with self._lock:
-            bucket = self._buckets[turn.visitor] = self._buckets.get(turn.visitor) or Bucket(*RATE)
-            if not bucket.allows():
+            if not self._buckets.allows(turn.visitor):
                 raise Busy("too many questions at once")
             turn.job = self._jobs.get(key) or _Job(key, compute)
             turn.work = next((reader.work for reader in turn.job.readers), turn.work)

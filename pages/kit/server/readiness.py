@@ -43,24 +43,23 @@ STATE: Final = State()
 class ReadinessGate:
     """ASGI middleware that answers `LIVE` and `READY`, and lets no new page and no new connection in at the end."""
 
-    def __init__(self, app: ASGIApp, state: State = STATE) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await (self._answer(scope) or self.app)(scope, receive, send)
 
     def _answer(self, scope: Scope) -> ASGIApp | None:
         """What is said in the app's place; None where the app answers."""
-        kind, state = scope["type"], self._state
+        kind = scope["type"]
         path = scope["path"].removeprefix(BASE) if kind == "http" else ""
         if path == LIVE:
             return _said("live")
         if path == READY:
-            if state.is_warm and not state.is_ending:
+            if STATE.is_warm and not STATE.is_ending:
                 return _said("ready")
-            return _said("ending" if state.is_ending else "warming up", 503)
-        if not state.is_ending:
+            return _said("ending" if STATE.is_ending else "warming up", 503)
+        if not STATE.is_ending:
             return None
         if kind == "websocket":
             return _said(TOLD, 503)
@@ -77,7 +76,7 @@ def _said(text: str, status: int = 200) -> Response:
 
 
 @contextmanager
-def ending(wind_up: Callable[[float], None], end: Callable[[], None], state: State = STATE) -> Iterator[None]:
+def ending(wind_up: Callable[[float], None], end: Callable[[], None]) -> Iterator[None]:
     """Has SIGTERM end this process in order. To be entered in the event loop of the main thread; elsewhere in vain.
 
     Args:
@@ -90,7 +89,7 @@ def ending(wind_up: Callable[[float], None], end: Callable[[], None], state: Sta
 
     def begin() -> None:
         loop.remove_signal_handler(signal.SIGTERM)  # a second one ends it at once
-        state.is_ending = True
+        STATE.is_ending = True
         tasks.append(loop.create_task(leave()))
 
     async def leave() -> None:

@@ -1,11 +1,12 @@
-"""The gate of the connections: how many there may be, how fast they may ask, and how much may lie there unread."""
+"""The connections: how many there may be, how fast they may ask, how much may lie there unread; no answer waits."""
 
 import asyncio
 import ipaddress
 import os
+import socket
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any
 
@@ -20,7 +21,7 @@ Rate = tuple[float, int]  # a second, and at once
 KEY = "Sec-WebSocket-Key"  # the header by which a browser tells its connections apart
 connected: set[str] = set()  # the keys of those that are open
 
-MOST_SOCKETS = 400  # connections in all
+MOST_SOCKETS = 400  # connections in all, and
 MOST_OF_ONE = int(os.environ.get("HEADLIGHT_SOCKETS") or 100)  # of one address: a class may sit behind a single one
 CONNECTS: Rate = 5.0, 100  # of one address
 MESSAGES: Rate = 20.0, 30  # of one connection, a second of silence; a key held down sends 30, for a few seconds
@@ -42,6 +43,11 @@ def client_network(address: str) -> str:
     if isinstance(found, ipaddress.IPv4Address):
         return address
     return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+
+
+def network_of(scope: Scope) -> str:
+    """Whom the address stands for that a question comes from."""
+    return client_network(str((scope.get("client") or ("",))[0]))
 
 
 def allow_open_files() -> None:
@@ -80,50 +86,62 @@ class Bucket:
         self._seen = now
 
 
-class SocketGate:
-    """ASGI middleware that bounds what the visitors' connections may take: their number, their messages, their memory.
+class Buckets:
+    """A bucket for each name, forgotten when it is full again."""
 
-    Args:
-        most: connections in all.  most_of_one: of one address.
-        connects, messages: how often, a second and at once: connections of an address, messages of a connection.
-        hasty: messages of all connections together that have said more than that.
-        flood: messages of a connection beyond which it is hung up on.
-        unread_seconds: who has not taken a byte of an answer for so long is hung up on.
+    def __init__(self, rate: Rate) -> None:
+        self._rate = rate
+        self._buckets: TTLCache[Hashable, Bucket] = TTLCache(10_000, rate[1] / rate[0])
+
+    def allows(self, name: Hashable) -> bool:
+        """Takes one of a name, if it is there."""
+        bucket = self._buckets[name] = self._buckets.get(name) or Bucket(*self._rate)
+        return bucket.allows()
+
+
+class NoDelay:
+    """ASGI middleware that switches Nagle's algorithm off on every connection, so that answers leave at once.
+
+    An answer is written in two pieces, its headers and its body. With the algorithm the second one waits until the
+    first is acknowledged, which systems put off for 40 ms. asyncio switches it off by itself, but not on a socket that
+    was opened without naming its protocol, as Streamlit's is.
+
+    Source: J. Nagle, RFC 896; https://github.com/Kludex/uvicorn/issues/3149.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        most: int = MOST_SOCKETS,
-        most_of_one: int = MOST_OF_ONE,
-        connects: Rate = CONNECTS,
-        messages: Rate = MESSAGES,
-        hasty: Rate = HASTY,
-        flood: Rate = FLOOD,
-        unread_seconds: float = UNREAD_SECONDS,
-    ) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._most, self._most_of_one = most, most_of_one
-        self._messages, self._flood, self._unread_seconds = messages, flood, unread_seconds
-        self._hasty = Bucket(*hasty)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        transport = transport_of(receive)
+        connection = transport.get_extra_info("socket") if transport else None
+        if connection is not None:
+            with suppress(OSError):  # it is closed already
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        await self.app(scope, receive, send)
+
+
+class SocketGate:
+    """ASGI middleware that bounds what visitors' connections may take: their number, their messages, their memory."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._hasty = Bucket(*HASTY)
         self._open: Counter[str] = Counter()  # connections, by address
-        self._connect_rate = connects
-        rate, at_once = connects
-        self._connects: TTLCache[str, Bucket] = TTLCache(10_000, at_once / rate)  # full again by then
+        self._connects = Buckets(CONNECTS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
-        address = client_network(str((scope.get("client") or ("",))[0]))
+        address = network_of(scope)
         if not self._lets_in(address):
             await send({"type": "websocket.close", "code": 1013})
             return
         self._open[address] += 1
         key = Headers(scope=scope).get(KEY, "")
         connected.add(key)
-        connection = _Connection(receive, send, self._messages, self._hasty, self._flood, self._unread_seconds)
+        connection = _Connection(receive, send, self._hasty)
         try:
             await self.app(scope, connection.receive, connection.send)
         finally:
@@ -132,9 +150,8 @@ class SocketGate:
             self._open += Counter()  # drops who has none open
 
     def _lets_in(self, address: str) -> bool:
-        bucket = self._connects[address] = self._connects.get(address) or Bucket(*self._connect_rate)
-        full = self._open[address] >= self._most_of_one or self._open.total() >= self._most
-        return not full and bucket.allows()
+        full = self._open[address] >= MOST_OF_ONE or self._open.total() >= MOST_SOCKETS
+        return not full and self._connects.allows(address)
 
 
 class _Connection:
@@ -145,13 +162,10 @@ class _Connection:
     while a message waits here, so what waits is bounded too.
     """
 
-    def __init__(
-        self, receive: Receive, send: Send, messages: Rate, hasty: Bucket, flood: Rate, unread_seconds: float
-    ) -> None:
-        self._receive, self._send, self._unread_seconds = receive, send, unread_seconds
+    def __init__(self, receive: Receive, send: Send, hasty: Bucket) -> None:
+        self._receive, self._send, self._hasty = receive, send, hasty
         self._silence = 0.0  # seconds in which nothing was said
-        self._messages, self._flood = Bucket(*messages, lambda: self._silence), Bucket(*flood, lambda: self._silence)
-        self._hasty = hasty
+        self._messages, self._flood = (Bucket(*rate, lambda: self._silence) for rate in (MESSAGES, FLOOD))
         self._read = asyncio.Event()  # no answer waits to be read
         self._read.set()
 
@@ -164,7 +178,7 @@ class _Connection:
             content: bytes = message.get("bytes") or b""
             count = 1 + len(content) // BYTES_OF_ONE
             if self._flood.take(count) or _names_too_many(content):
-                self._hang_up()
+                hang_up(self._receive)
                 return {"type": "websocket.disconnect", "code": 1008}
             await asyncio.sleep(0 if self._messages.allows(count) else self._hasty.take(count))
             await self._read.wait()
@@ -177,11 +191,11 @@ class _Connection:
             while True:
                 unread = self._unread()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._unread_seconds):
+                    async with asyncio.timeout(UNREAD_SECONDS):
                         await self._send(message)
                     return
                 if self._unread() >= unread:
-                    self._hang_up()
+                    hang_up(self._receive)
                     raise OSError("the visitor does not read")
         finally:
             self._read.set()
@@ -191,15 +205,18 @@ class _Connection:
         transport = transport_of(self._receive)
         return transport.get_write_buffer_size() if transport else 0
 
-    def _hang_up(self) -> None:
-        hang_up(self._receive)
-
 
 def hang_up(receive: Receive) -> None:
     """Ends a connection at once. ASGI can only close it politely: after all has been read, which may be never."""
     transport = transport_of(receive)
     if transport:
         transport.abort()
+
+
+async def hung_up(receive: Receive) -> None:
+    """Returns when the visitor has hung up."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def transport_of(receive: Receive) -> Any:

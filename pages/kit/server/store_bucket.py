@@ -15,15 +15,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from .store_folder import Folder, swept
 
 WAIT_SECONDS = 3.0  # for an answer
 REST_SECONDS = 20.0  # that a bucket is left alone which gave none
 LOG = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 class Away(OSError):
@@ -49,7 +47,7 @@ class Bucket:
     def write(self, file: str, content: bytes) -> None:
         """Writes a file here and there. Raises an OSError where it cannot be written here, Away of one that changes."""
         if file.endswith(self._changes):
-            self._asked(_written(content), file)
+            self._asked("pipe_file", file, content)
             return
         self._beside.write(file, content)
         self._send(file, content)
@@ -59,20 +57,22 @@ class Bucket:
         if self._beside.has(file):
             return True
         with suppress(Away):
-            return self._asked(lambda files, path: bool(files.exists(path)), file)
+            return bool(self._asked("exists", file))
         return False
 
     def read(self, file: str) -> bytes | None:
         """The content of a file; None when there is none, or the bucket gives none. Raises Away of one that changes."""
-        if file.endswith(self._changes):
-            return self._asked(_content, file)
-        here = self._beside.read(file)
+        changes = file.endswith(self._changes)
+        here = None if changes else self._beside.read(file)
         if here is not None:
             return here
-        there = None
-        with suppress(Away):
-            there = self._asked(_content, file)
-        if there is not None:
+        try:
+            there: bytes | None = self._asked("cat_file", file)
+        except Away:
+            if changes:
+                raise
+            return None
+        if there is not None and not changes:
             with suppress(OSError):  # the disk is full: it is asked for again
                 self._beside.write(file, there)
         return there
@@ -82,7 +82,7 @@ class Bucket:
         self._beside.forget(file)
         self._late.discard(file)
         with suppress(Away):
-            self._asked(_deleted, file)
+            self._asked("rm_file", file)
 
     def sweep(self, ours: re.Pattern[str], older: float, most: int) -> None:
         """Deletes what `swept` names of the files of such names, here and there, and sends what could not be sent."""
@@ -94,29 +94,35 @@ class Bucket:
                 self._send(file, content)
         listed = list[dict[str, Any]]()
         with suppress(Away):
-            listed = self._asked(_listed, "")
+            listed = self._asked("ls", "", detail=True) or []  # none where nothing was ever kept
         found = [(_age(one), int(one["size"] or 0), one["name"].rpartition("/")[2]) for one in listed]
         for file in swept([one for one in found if ours.fullmatch(one[2])], older, most):
             self.forget(file)
 
     def _send(self, file: str, content: bytes) -> None:
         try:
-            self._asked(_written(content), file)
+            self._asked("pipe_file", file, content)
         except Away:
             self._late.add(file)
 
-    def _asked(self, ask: Callable[[Any, str], T], file: str) -> T:
-        """What the bucket says. Raises Away where it says nothing in time, or nothing good."""
+    def _asked(self, what: str, file: str, *content: bytes, **options: bool) -> Any:
+        """What fsspec's function of this name gives of a file, None where there is none.
+
+        Raises Away where the bucket says nothing in time, or nothing good.
+        """
         if self._clock() < self._rests_until:
             raise Away
-        said: Future[T] = Future()
+        said: Future[Any] = Future()
 
         def work() -> None:
             try:
                 files, root = self._files
-                said.set_result(ask(files, f"{root}/{file}".rstrip("/")))
+                said.set_result(getattr(files, what)(f"{root}/{file}".rstrip("/"), *content, **options))
             except Exception as error:  # each kind of bucket has its own
-                said.set_exception(error)
+                if isinstance(error, FileNotFoundError) and not content:
+                    said.set_result(None)
+                else:
+                    said.set_exception(error)
 
         threading.Thread(target=work, daemon=True).start()  # one that hangs does not hold the server's end
         try:
@@ -133,32 +139,6 @@ class Bucket:
 
         files, root = url_to_fs(self._address, use_listings_cache=False)
         return files, root.rstrip("/")
-
-
-def _written(content: bytes) -> Callable[[Any, str], None]:
-    def write(files: Any, path: str) -> None:
-        files.pipe_file(path, content)
-
-    return write
-
-
-def _content(files: Any, path: str) -> bytes | None:
-    with suppress(FileNotFoundError):
-        content: bytes = files.cat_file(path)
-        return content
-    return None
-
-
-def _deleted(files: Any, path: str) -> None:
-    with suppress(FileNotFoundError):
-        files.rm_file(path)
-
-
-def _listed(files: Any, path: str) -> list[dict[str, Any]]:
-    with suppress(FileNotFoundError):  # nothing was ever kept
-        listed: list[dict[str, Any]] = files.ls(path, detail=True)
-        return listed
-    return []
 
 
 def _age(said: dict[str, Any]) -> float:

@@ -7,8 +7,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Folder", "FolderOfUser", "swept"]
-
 _PART = re.compile(r"[0-9a-f]{16}\.part")  # a file that is being written
 
 

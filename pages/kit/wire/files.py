@@ -20,8 +20,3 @@ FILES: dict[str, tuple[str, ...]] = {
 
 # Routes for files that belong to no page: the package whose `files` has a function of the kind's name.
 OTHERS = {"lesson.handout": "kit.lessons"}
-
-
-def kinds(page: str) -> tuple[str, ...]:
-    """The kinds of files that the server makes of a page."""
-    return FILES.get(page, ())

@@ -25,7 +25,7 @@ from pages.kit.picture.query import LONGEST, Query
 from pages.kit.server.base_path import BASE
 from pages.kit.server.network import wants_gzip
 from pages.kit.server.queue import QUEUE, Gone, Queue
-from pages.kit.server.sockets import client_network
+from pages.kit.server.sockets import network_of
 from pages.kit.server.visits import Visitor
 
 from .routes import GZIP_LEVEL, refused, work_of
@@ -38,7 +38,7 @@ PAGES = {
     "/compare": ("compare", "compare/pair.js"),
     "/shapes": ("shapes", "shapes/steps.js"),
 }
-_KNOWN = {f"/{pages.path(name)}" for name in pages.PAGES}
+_KNOWN = {f"/{pages.path(name)}".rstrip("/") for name in pages.PAGES}
 _OWN_NAME = f"/{pages.DEFAULT}"  # of the default page, which Streamlit does not find by it
 _INDEX = '<div id="root">'  # what Streamlit answers to every address that it knows nothing of
 _UNKNOWN = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -64,9 +64,7 @@ class FirstPicture:
     """ASGI middleware that puts the picture of a link into the page that the link opens."""
 
     def __init__(self, app: ASGIApp, queue: Queue = QUEUE, answers: Callable[[str, bytes], bytes] = first) -> None:
-        self.app = app
-        self._queue = queue
-        self._answers = answers
+        self.app, self._queue, self._answers = app, queue, answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         whole_path = scope.get("path", "")
@@ -91,7 +89,7 @@ class FirstPicture:
             # the page as it is, not packed and not “as before”: it is another one with the picture in it
             plain = [pair for pair in scope["headers"] if pair[0] not in _CONDITIONS]
             await self.app({**scope, "headers": plain}, receive, whole.hold)
-            if path.rstrip("/") not in {known.rstrip("/") for known in _KNOWN} and _INDEX in whole.text:
+            if path.rstrip("/") not in _KNOWN and _INDEX in whole.text:
                 await whole.release(_unknown(path), 404)
             else:
                 model = await asyncio.to_thread(_model, path, scope["query_string"])  # a file of the store, maybe
@@ -103,12 +101,12 @@ class FirstPicture:
 
     async def _picture(self, page: str, scope: Scope) -> bytes | None:
         """The message, None where it cannot be had in time."""
-        raw, address = scope["query_string"], client_network(str((scope.get("client") or ("",))[0]))
+        raw = scope["query_string"]
         try:
             if not pictures.is_loaded(Query(raw)["model"]):  # the page itself loads it, and says so
                 return None
             return await self._queue.answer(
-                Visitor(f"opens from {address}"),
+                Visitor(f"opens from {network_of(scope)}"),
                 (page, raw),
                 lambda: self._answers(page, raw),
                 asyncio.sleep(WAIT_SECONDS),
@@ -126,17 +124,16 @@ class _Whole:
 
     def __init__(self, send: Send, scope: Scope) -> None:
         self._send, self._scope = send, scope
-        self._start: Message | None = None
+        self._start: Message | None = None  # of a page
         self._body = b""
 
     async def hold(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self._start = message
-            if not self._is_page(message):
-                await self._send(message)
-        elif self._start is not None and self._is_page(self._start):
+        if message["type"] == "http.response.start" and message["status"] == 200:
+            kind = Headers(raw=message["headers"]).get("content-type", "")
+            self._start = message if kind.startswith("text/html") else None
+        elif self._start is not None:
             self._body += message.get("body", b"")
-        else:
+        if self._start is None:
             await self._send(message)
 
     @property
@@ -146,7 +143,7 @@ class _Whole:
 
     async def release(self, text: str, status: int = 200) -> None:
         """Sends this in the page's place."""
-        if self._start is None or not self._is_page(self._start):
+        if self._start is None:
             return
         body = text.encode("utf-8")
         self._start["status"] = status
@@ -161,10 +158,6 @@ class _Whole:
         headers["Content-Length"] = str(len(body))
         await self._send(self._start)
         await self._send({"type": "http.response.body", "body": body})
-
-    @staticmethod
-    def _is_page(start: Message) -> bool:
-        return start["status"] == 200 and Headers(raw=start["headers"]).get("content-type", "").startswith("text/html")
 
 
 def _course(raw: bytes) -> str:

@@ -7,22 +7,28 @@ from pages.kit.draw.web import PREFIX
 from pages.kit.server.base_path import BASE
 
 ADDRESS = f"{BASE}/handout"
-_PAGE = f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Handout · Headlight</title>
-<link rel="stylesheet" href="{PREFIX}/base/view.css">
-<link rel="stylesheet" href="{PREFIX}/standalone/handout.css">
-<link rel="icon" href="{PREFIX}/frame/icon.svg">
-<script type="module" src="{PREFIX}/standalone/handout.js"></script>
-</head>
-<body><main id="handout" aria-busy="true"></main></body>
-</html>
-"""
 
 
 async def handout(_: Request) -> Response:
     """The same page for every lesson; its address says which."""
-    return HTMLResponse(_PAGE, headers={"Cache-Control": "no-store"})
+    head = f"""<link rel="stylesheet" href="{PREFIX}/base/view.css">
+<link rel="stylesheet" href="{PREFIX}/standalone/handout.css">
+<script type="module" src="{PREFIX}/standalone/handout.js"></script>"""
+    page = document("Handout", head, '<main id="handout" aria-busy="true"></main>')
+    return HTMLResponse(page, headers={"Cache-Control": "no-store"})
+
+
+def document(title: str, head: str, body: str) -> str:
+    """A page in which Streamlit has no part."""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} · Headlight</title>
+<link rel="icon" href="{PREFIX}/frame/icon.svg">
+{head}
+</head>
+<body>{body}</body>
+</html>
+"""

@@ -22,6 +22,7 @@ from pages.kit.draw.numbers import capital
 from pages.kit.draw.web import API
 from pages.kit.picture import foreign
 from pages.kit.server import public
+from pages.kit.server.sockets import hung_up
 
 from .routes import is_own_page, refused
 
@@ -59,80 +60,69 @@ def _wanted(asked: Asked) -> tuple[str, str | None]:
 ANSWERS: dict[str, Callable[[Asked], Any]] = {"cached": cached, "folder": folder, "size": size}
 
 
-class Machine:
-    """The ASGI app of the questions under `PATH`.
+async def of_this_machine(scope: Scope, receive: Receive, send: Send) -> None:
+    """The ASGI app of the questions under `PATH`."""
+    name, raw = scope["path"].removeprefix(f"{PATH}/"), scope["query_string"]
+    asked = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
+    if name not in (*ANSWERS, "download") or len(raw) > LONGEST:
+        answer: ASGIApp = refused(404, "There is no such route.")
+    elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
+        answer = refused(403, "Only Headlight’s own pages are answered here.")
+    elif name == "download":
+        await _stream(asked, receive, send)
+        return
+    else:
+        answer = await asyncio.to_thread(_answer, ANSWERS[name], asked)
+    await answer(scope, receive, send)
 
-    Args:
-        download: brings a model of the hub, as `hub.download`.
-    """
 
-    def __init__(self, download: Callable[..., Any] = hub.download) -> None:
-        self._download = download
+async def _stream(asked: Asked, receive: Receive, send: Send) -> None:
+    """Sends each step of a download, until it is over or nobody listens."""
+    steps: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+    loop, gone = asyncio.get_running_loop(), threading.Event()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        name, raw = scope["path"].removeprefix(f"{PATH}/"), scope["query_string"]
-        asked = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
-        if name not in (*ANSWERS, "download") or len(raw) > LONGEST:
-            answer: ASGIApp = refused(404, "There is no such route.")
-        elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
-            answer = refused(403, "Only Headlight’s own pages are answered here.")
-        elif name == "download":
-            await self._stream(asked, receive, send)
-            return
-        else:
-            answer = await asyncio.to_thread(_answer, ANSWERS[name], asked)
-        await answer(scope, receive, send)
+    def say(step: dict[str, Any] | None) -> None:
+        loop.call_soon_threadsafe(steps.put_nowait, step)
 
-    async def _stream(self, asked: Asked, receive: Receive, send: Send) -> None:
-        """Sends each step of a download, until it is over or nobody listens."""
-        steps: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        loop, gone = asyncio.get_running_loop(), threading.Event()
+    def progress(done: float) -> None:
+        if gone.is_set():
+            raise HeadlightError("nobody waits for it any more")
+        say({"done": round(done, 4)})
 
-        def say(step: dict[str, Any] | None) -> None:
-            loop.call_soon_threadsafe(steps.put_nowait, step)
-
-        def progress(done: float) -> None:
-            if gone.is_set():
-                raise HeadlightError("nobody waits for it any more")
-            say({"done": round(done, 4)})
-
-        def work() -> None:
-            try:
-                say(self._got(asked, progress))
-            except HeadlightError as error:
-                say({"error": f"{capital(str(error))}."})
-            finally:
-                say(None)
-
-        async def listen() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            gone.set()
-
-        headers = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-store")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        listening, working = asyncio.create_task(listen()), asyncio.create_task(asyncio.to_thread(work))
+    def work() -> None:
         try:
-            while (step := await steps.get()) is not None and not gone.is_set():
-                body = json.dumps(step).encode() + b"\n"
-                await send({"type": "http.response.body", "body": body, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
-        except OSError:  # it was hung up on
-            pass
+            say(_got(asked, progress))
+        except HeadlightError as error:
+            say({"error": f"{capital(str(error))}."})
         finally:
-            gone.set()
-            listening.cancel()
-            await working
+            say(None)
 
-    def _got(self, asked: Asked, progress: Callable[[float], None]) -> dict[str, str]:
-        wanted = _wanted(asked)
-        if not _one.acquire(blocking=False):
-            raise HeadlightError("another model is on its way; wait until it is here")
-        try:
-            _, revision = self._download(*wanted, progress)
-        finally:
-            _one.release()
-        return asdict(foreign.cached_one(wanted[0], revision))
+    headers = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-store")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    listening, working = asyncio.create_task(hung_up(receive)), asyncio.create_task(asyncio.to_thread(work))
+    listening.add_done_callback(lambda _: gone.set())
+    try:
+        while (step := await steps.get()) is not None and not gone.is_set():
+            body = json.dumps(step).encode() + b"\n"
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    except OSError:  # it was hung up on
+        pass
+    finally:
+        gone.set()
+        listening.cancel()
+        await working
+
+
+def _got(asked: Asked, progress: Callable[[float], None]) -> dict[str, str]:
+    wanted = _wanted(asked)
+    if not _one.acquire(blocking=False):
+        raise HeadlightError("another model is on its way; wait until it is here")
+    try:
+        _, revision = hub.download(*wanted, progress)
+    finally:
+        _one.release()
+    return asdict(foreign.cached_one(wanted[0], revision))
 
 
 def _answer(question: Callable[[Asked], Any], asked: Asked) -> Response:

@@ -32,14 +32,9 @@ class _Answer:
 
 
 class Outbox:
-    """The answers of an event loop that are being sent.
+    """The answers of an event loop that are being sent."""
 
-    Args:
-        most: bytes of all of them.
-    """
-
-    def __init__(self, most: int = MOST_UNREAD) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._answers: set[_Answer] = set()
 
     def make_room(self, size: int) -> None:
@@ -48,7 +43,7 @@ class Outbox:
         Raises:
             Busy: there is none yet.
         """
-        if size <= PIECE or not self._answers or self._size() + size <= self._most:
+        if size <= PIECE or not self._answers or sum(one.size for one in self._answers) + size <= MOST_UNREAD:
             return
         now = asyncio.get_running_loop().time()
         for answer in [one for one in self._answers if now - one.taken > UNREAD_SECONDS_OF_MANY]:
@@ -77,6 +72,3 @@ class Outbox:
                     self._answers.discard(answer)
         except OSError:  # a TimeoutError too
             hang_up(receive)
-
-    def _size(self) -> int:
-        return sum(answer.size for answer in self._answers)

@@ -27,7 +27,7 @@ from pages.kit.server import visits
 from pages.kit.server.missing import missing_package
 from pages.kit.server.network import wants_gzip
 from pages.kit.server.queue import QUEUE, Busy, Gone, Queue, Superseded, Work
-from pages.kit.server.sockets import client_network
+from pages.kit.server.sockets import hung_up, network_of
 from pages.kit.server.visits import Visitor
 
 from .files import FILES, OTHERS
@@ -99,20 +99,10 @@ class Wire:
 
     Args:
         answers: the message of a route of this name for a query.
-        is_open: tells whether a visitor of that name has a page open.
     """
 
-    def __init__(
-        self,
-        answers: Callable[[str, bytes], bytes] = answer,
-        queue: Queue = QUEUE,
-        outbox: Outbox | None = None,
-        is_open: Callable[[str], bool] = visits.is_open,
-    ) -> None:
-        self._answers = answers
-        self._queue = queue
-        self._outbox = outbox or Outbox()
-        self._is_open = is_open
+    def __init__(self, answers: Callable[[str, bytes], bytes] = answer, queue: Queue = QUEUE) -> None:
+        self._answers, self._queue, self._outbox = answers, queue, Outbox()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name, headers = scope["path"].removeprefix(f"{API}/"), Headers(scope=scope)
@@ -134,7 +124,7 @@ class Wire:
                 self._visitor(scope, headers),
                 tag,
                 lambda: self._computed(name, raw, squeezed),
-                _hung_up(receive),
+                hung_up(receive),
                 work=work_of(name, raw),
                 view=name,
             )
@@ -178,7 +168,7 @@ class Wire:
     def _visitor(self, scope: Scope, headers: Headers) -> Visitor:
         """Who asks: the visit, and of everybody else all of one address."""
         name = headers.get(VISIT, "")
-        return Visitor(client_network(str((scope.get("client") or ("",))[0])), name if self._is_open(name) else "")
+        return Visitor(network_of(scope), name if visits.is_open(name) else "")
 
     def _computed(self, name: str, raw: bytes, squeezed: bool) -> bytes:
         message = self._answers(name, raw)
@@ -226,8 +216,3 @@ def is_own_page(headers: Headers) -> bool:
     if origin is not None and origin.partition("://")[2] != headers.get("host"):
         return False
     return headers.get("sec-fetch-site", "none") in ("same-origin", "none")
-
-
-async def _hung_up(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

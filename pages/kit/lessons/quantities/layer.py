@@ -1,8 +1,8 @@
 """What is asked of one layer's maps, projections and biases, on what enters it, and of its implementations."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from operator import attrgetter
 
 import torch
 from cachetools import LRUCache
@@ -21,15 +21,13 @@ from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 
+from .random_rows import CLOUDS, HEADS, POINTS, WIDTH
 from .reshapes import step_of
 
-CLOUDS, POINTS, WIDTH, HEADS, DRAWS = 8, 80, 12, 2, 20  # the einsum notebook's case, and how often it is drawn
+DRAWS = 20  # of the einsum notebook's case
 SHAPES = ((3, 6), (2, 3, 6), (2, 4, 3, 6), (2, 2, 4, 3, 6))  # of queries, keys and values without projections
 BIASES = ("query", "key", "value")
-_TOLD: dict[str, Callable[[Difference], float]] = {
-    "difference": lambda of: of.relative,
-    "rounding": lambda of: of.bound,
-}
+_TOLD = {"difference": attrgetter("relative"), "rounding": attrgetter("bound")}
 
 
 def value_vectors(query: Query, settings: Settings) -> Value:

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mha_core.measure import measures
-from pages.kit.lessons.chance import of_the_best
+from pages.kit.lessons.functions import at_least
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
 from pages.kit.picture import pictures
@@ -56,6 +57,11 @@ def finds_by_luck(kind: str) -> Value:
     hits = _hits(_known(kind))
     chances = [1 / (len(_places(*sentence)[0]) - 3) for sentence in sentences()[kind]]  # two ends and the word itself
     return Value.number(of_the_best(int(hits.max()), chances, hits.numel()))
+
+
+def of_the_best(found: int, chances: Sequence[float], among: int) -> float:
+    """The probability that the best of several who all try alike has as many or more."""
+    return float(1 - (1 - at_least(found, chances)) ** among)
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from pages.kit.lessons.values import Value
 KEYS, DRAWS, SEED = 16, 64, 0  # as on By hand
 MOST_CHANNELS = 1024
 WIDTHS, ROWS = (16, 64, 512), 512  # numbers in a query, and rows, of `random_products`
-CLOUDS, POINTS, WIDTH, HEADS = 8, 80, 12, 2  # of `first_products`, the einsum notebook's case
+CLOUDS, POINTS, WIDTH, HEADS = 8, 80, 12, 2  # the einsum notebook's case, of `first_products`
 
 
 def bits(channels: float, divided: float = 0) -> Value:
