@@ -17,7 +17,7 @@ from pages.kit.picture.traces import traced
 from pages.shapes import message
 from pages.shapes.step_names import find
 
-from .conftest import answers, app_at, control, unpacked
+from .conftest import answers, app_at, component, told_to, unpacked
 from .test_steps import read_back
 
 
@@ -88,7 +88,7 @@ def test_what_a_pass_says_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_script_knows_nothing_of_what_is_shown() -> None:
     app = app_at("shapes", impl="naive", vs="fused", s="how are you", lesson="wrong axis", t="99").run()
-    assert list(control(app, "steps")) == ["visit"]
+    assert list(told_to(component(app, "steps"))) == ["visit"]
 
 
 def test_equal_steps_are_equal_bytes() -> None:
