@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure import measures
 from mha_core.show.cells import write_cells
-from pages.kit.draw.packing import pack_focus, pack_parts
+from mha_core.show.packing import pack_focus, pack_parts
 from pages.kit.picture import abilities, fitting, means, models, next_token, pictures, recordings, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
@@ -127,7 +127,7 @@ def asides(raw: bytes) -> bytes:
     right = right_side.of(query, left)
     if right.at:
         return json.dumps([]).encode()
-    pair = Pair(*pictures.both(left, right.settings), query.at.layer, query.at.head)
+    pair = Pair(*pictures.both(left, right.settings), query.at)
     titles = contrasts.titles(contrasts.contrasts(pair.left.settings, pair.right.settings, pair.left.model))
     return json.dumps(pairs.asides(pair, titles)).encode()
 
@@ -146,7 +146,7 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     if query.model.reads != side.query.model.reads:
         raise Unsupported(OTHER_THINGS.format(words.thing(query.model), words.thing(side.query.model)))
     right = side.settings
-    shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head, query.look, side.at)
+    shown = Pair(*pictures.both(left, right), query.at, query.look, side.at)
     offered = tries.tries(query.name, shown.left.model)
     _ = query["shuffle"]  # which changes nothing here; what cannot be used of it is said
     sides = {"on the left": shown.left, "on the right": shown.right}

@@ -40,22 +40,21 @@ class Pair:
     """Two pictures and the head that is looked at in both.
 
     Attributes:
+        at: layer and head.
         look: how the maps are drawn; a mean over heads is in the place of the head.
         other: layer and head of the right picture, where it is of another model.
     """
 
     left: Picture
     right: Picture
-    layer: int
-    head: int
+    at: At
     look: Look = field(default_factory=Look)
     other: At | None = None
 
     @property
     def places(self) -> tuple[At, At]:
         """Layer and head of each side."""
-        here = At(self.layer, self.head)
-        return here, self.other or here
+        return self.at, self.other or self.at
 
     @cached_property
     def maps(self) -> tuple[Tensor, Tensor]:
@@ -200,29 +199,31 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     what = "this mean over heads" if pair.look.mean else "this head"
     finds = pair.is_of_one_text and max(map(measures.previous_token_weight, pair.maps)) >= FINDS_PREVIOUS
     if finds or not pair.fits:
-        found = _figure(_on_previous(pair), f"mean weight of {what} on the previous token: {in_words}")
+        label = f"mean weight of {what} on the previous token: {in_words}"
+        found = Figure(value=_on_previous(pair), label=label)
     else:
         where, ends, _ = _largest(pair)
-        found = _figure(ends, f"{where} changes most in {what}: {in_words}")
+        found = Figure(value=ends, label=f"{where} changes most in {what}: {in_words}")
     if pair.is_of_two_models or next_token.chances_of(pair.left) is not None:
         return [found]  # what the model says next stands beside it, as bars
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
     alike = "similarity of the whole sentence, left and right (cosine, 1 = identical)"
-    return [found, _figure(numbers.precise(cosine), alike)]
+    return [found, Figure(value=numbers.precise(cosine), label=alike)]
 
 
 def figures(pair: Pair, at: At) -> list[Figure]:
     """More numbers: value and what it is."""
     strip = []
     if pair.is_of_one_text:
-        strip.append(_figure(_on_previous(pair), "weight on the previous token, mean over queries"))
+        what = "weight on the previous token, mean over queries"
+        strip.append(Figure(value=_on_previous(pair), label=what))
     if pair.fits:
         where, ends, change = _largest(pair)
-        strip.append(_figure(numbers.signed(change), f"the largest change: {where}, {ends}"))
+        strip.append(Figure(value=numbers.signed(change), label=f"the largest change: {where}, {ends}"))
         strip.append(_cell(pair, marked(pair, at), "the marked cell"))
         first = At.of(models.first_at(pair.left.settings.model))
-        other = replace(pair, layer=first.layer, head=first.head, look=Look())
-        if not pair.is_of_two_models and (pair.layer, pair.head) != (first.layer, first.head):
+        other = replace(pair, at=first, look=Look())
+        if not pair.is_of_two_models and (pair.at.layer, pair.at.head) != (first.layer, first.head):
             cell = marked(other, replace(at, key=None))
             strip.append(_cell(other, cell, f"layer {first.layer} · head {first.head}, where Explore begins"))
     sides = [(picture, repeated(picture)) for picture in (pair.left, pair.right) if not pair.is_of_two_models]
@@ -237,7 +238,7 @@ def figures(pair: Pair, at: At) -> list[Figure]:
         ]
         where = f": {', '.join(farthest)}" if farthest else ""
         what = f"largest difference between the rows of {word}, over all layers and heads{where}"
-        strip.append(_figure(values, what))
+        strip.append(Figure(value=values, label=what))
     return strip
 
 
@@ -291,10 +292,6 @@ def in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
     return measures.repeated_words(picture.run.weights[layer, head], picture.run.ids)
 
 
-def _figure(value: str, label: str) -> Figure:
-    return {"value": value, "label": label}
-
-
 def _arrow(values: Sequence[float]) -> str:
     """The weights of both sides: "0.64 → 0.04"."""
     return " → ".join(weight(value) for value in values)
@@ -316,7 +313,7 @@ def _largest(pair: Pair) -> tuple[str, str, float]:
 def _cell(pair: Pair, cell: tuple[int, int], what: str) -> Figure:
     row, key = cell
     values = _arrow([float(each[row, key]) for each in pair.maps])
-    return _figure(values, f"{pair.tokens[row]} → {(pair.columns or pair.tokens)[key]}, {what}")
+    return Figure(value=values, label=f"{pair.tokens[row]} → {(pair.columns or pair.tokens)[key]}, {what}")
 
 
 def _repeats(picture: Picture, rows: Repeated) -> str:

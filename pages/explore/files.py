@@ -8,13 +8,12 @@ from pages.kit.draw import numbers
 from pages.kit.draw.tables import Table, npz_of
 from pages.kit.picture import means, models, pictures, words
 from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.place import At
+from pages.kit.picture.place import At, parse_view
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared
 from pages.kit.picture.take_along import of_link
 
 from . import first_row, heads_overview, long_pictures, reading
-from .other_views import parse_view
 
 KEPT_BYTES = 8 * 2**20  # of pages that were made last
 

@@ -1,7 +1,7 @@
 """Flow: of which input tokens the row in focus is made, layer by layer, by rollout or by attention × value norm."""
 
 from itertools import pairwise
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import torch
 from cachetools import LRUCache
@@ -13,8 +13,8 @@ from mha_core.measure.flow import Flow, flow
 from mha_core.measure.rollout import with_residual
 from mha_core.measure.value_norms import handed_over, norm_shares
 from mha_core.models.inputs import heads_on, values_on
+from mha_core.show.packing import pack_focus
 from pages.kit.draw import numbers
-from pages.kit.draw.packing import pack_focus
 from pages.kit.picture import abilities, models, pictures
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.settings import Settings
@@ -57,15 +57,6 @@ class FlowAnswer(TypedDict):
     noNorm: str | None  # why the other measure cannot be had
 
 
-class Mixing(NamedTuple):
-    """Of which tokens every token is made behind each layer, (layers, i, i) float32; kept, as the maps of a long text
-    are not.
-    """
-
-    maps: Tensor
-    tokens: list[str]
-
-
 def answer(query: LinkQuery, state: str) -> bytes:
     """What the row of a link is made of; `state` of the view: "norm" or nothing. Raises a HeadlightError."""
     settings, _ = query.within()
@@ -76,9 +67,13 @@ def answer(query: LinkQuery, state: str) -> bytes:
     return pack_focus(_header(query.model, tokens, found, at.row or 0, norm), found.masses)
 
 
-@shared(LRUCache(MIXING_BYTES, lambda found: found.maps.nbytes))
-def _mixing(settings: Settings, norm: bool) -> Mixing:
-    """Raises what `Model.run` raises, and Unsupported where it cannot be told."""
+@shared(LRUCache(MIXING_BYTES, lambda found: found[0].nbytes))
+def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
+    """Of which tokens every token is made behind each layer, (layers, i, i) float32, and the tokens.
+
+    It is kept, as the maps of a long text are not. Raises what `Model.run` raises, and Unsupported where it cannot be
+    told.
+    """
     picture = pictures.picture(settings)
     model, run = picture.model, picture.run
     maps = pictures.among_tokens(run)
@@ -95,7 +90,7 @@ def _mixing(settings: Settings, norm: bool) -> Mixing:
             own = own if values is None else own * values[0]
             mixed = norm_shares(own, handed_over(model, run, layer)) if norm else own.mean(dim=0)
             made.append(with_residual(mixed).float())
-    return Mixing(torch.stack(made), run.tokens)
+    return torch.stack(made), run.tokens
 
 
 def no_norm(model: Model) -> str | None:

@@ -7,8 +7,8 @@ from typing import TypedDict
 from urllib.parse import urlencode
 
 from mha_core.errors import HeadlightError
+from mha_core.show.packing import pack_focus, pack_parts
 from pages.kit.draw import sheet
-from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.draw.sheet import Block
 from pages.kit.picture import fitting, mask_codec, means, models, pictures, recordings, rules, words
 from pages.kit.picture.fields import FIELDS, MASKS, SIDE

@@ -1,4 +1,5 @@
-"""What is looked at in a picture, and its two texts in the link: `at` = layer.head.row.key, `look` = how it is drawn.
+"""What is looked at in a picture, and its texts in the link: `at` = layer.head.row.key, `look` = how it is drawn, and
+`view` = another view of the run under the large map.
 
 Parsing and writing only. All numbers count from 0.
 """
@@ -16,6 +17,7 @@ _PLACES = r"\d{1,4}(-\d{1,4})*"
 SCALES = ("root", "linear", "own")
 _DRAWN = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
 MEANS = ("mean", "meanall", "meanseen")  # of a layer's heads, of all layers', of those in sight
+VIEWS = ("heads", "flow", "channels")  # as assets/web/explore/other_views.js has them
 _SWITCHES = (*_DRAWN, "surprise", "random", *MEANS, "values", "words", "nofirst", "renorm")
 
 
@@ -109,6 +111,12 @@ def parse_look(text: str, layers: int, heads: int) -> Look | None:
         else:
             return None
     return Look(scale, frozenset(switches), hidden, solo, keys)
+
+
+def parse_view(text: str) -> tuple[str, str]:
+    """`heads.previous.entropy` -> `heads` and its own state, `previous.entropy`; two empty texts of what is no view."""
+    name, _, state = text.partition(".")
+    return (name, state) if name in VIEWS else ("", "")
 
 
 def parse_heads(text: str, layers: int, heads: int) -> tuple[tuple[int, int], ...] | None:

@@ -61,7 +61,9 @@ class Query:
             return self.defaults.get(key, field.default)
         if len(texts) > (MOST_CHOSEN if field.kind == "choices" else 1):
             raise HeadlightError(f"the link says “{key}” {len(texts)} times")
-        return _several(field, texts) if field.kind == "choices" else _one(field, texts[0])
+        for text in texts:
+            _check(field, text)
+        return texts if field.kind == "choices" else _value(field, texts[0])
 
     @cached_property
     def name(self) -> str:
@@ -164,20 +166,13 @@ class Query:
         return places
 
 
-def _one(field: Field, text: str) -> Any:
-    """The value of a control that says one thing."""
-    _check(field, text)
+def _value(field: Field, text: str) -> Any:
+    """The value of a control that says one thing, from a text that `_check` lets through."""
     if field.kind == "number":
         return _number(field, text)
     if field.kind == "switch" and text not in _SWITCHES:
         raise HeadlightError(f"“{field.key}” of a link is true or false")
     return _SWITCHES[text] if field.kind == "switch" else text
-
-
-def _several(field: Field, texts: list[str]) -> list[str]:
-    for text in texts:
-        _check(field, text)
-    return texts
 
 
 def _check(field: Field, text: str) -> None:
