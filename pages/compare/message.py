@@ -196,9 +196,8 @@ def _header(shown: Pair, at: At) -> _OfBoth:
 
 
 def _side(shown: Pair, side: int, title: str) -> CompareSide:
-    picture, at = (shown.left, shown.right)[side], shown.places[side]
+    picture, at, of_mean = shown.sides[side], shown.places[side], shown.heads[side]
     settings, model, by_words = picture.settings, picture.model, shown.words is not None
-    of_mean = means.heads_of(shown.look, at, *picture.run.weights.shape[:2])
     layers, heads, n, keys = picture.run.weights.shape
     rows = None if by_words else pairs.in_head(picture, at.layer, at.head)
     cells = settings.forbidden_cells(model, n, keys)
@@ -226,12 +225,9 @@ def _side(shown: Pair, side: int, title: str) -> CompareSide:
 
 def _mean(shown: Pair) -> str:
     """Over which heads the maps are the mean, "" of one head."""
-    counts = []
-    for side, at in zip((shown.left, shown.right), shown.places, strict=True):
-        heads = means.heads_of(shown.look, at, *side.run.weights.shape[:2])
-        if heads is None:
-            return ""
-        counts.append(len(heads))
+    counts = [len(heads) for heads in shown.heads if heads is not None]
+    if not counts:
+        return ""
     told = " and ".join(map(str, dict.fromkeys(counts)))
     whose = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in sight"}[shown.look.mean]
     return f"The mean over {told} {'head' if set(counts) == {1} else 'heads'} {whose}."
@@ -239,6 +235,5 @@ def _mean(shown: Pair) -> str:
 
 def _notices(shown: Pair) -> list[str]:
     """What must be said of the passes and of the words, of both sides."""
-    sides = shown.left, shown.right
-    of_runs = [said for side in sides for said in side.run.notices]
-    return of_runs + [said for side in sides for said in models.unknown(side.model, side.settings.text)]
+    of_runs = [said for side in shown.sides for said in side.run.notices]
+    return of_runs + [said for side in shown.sides for said in models.unknown(side.model, side.settings.text)]

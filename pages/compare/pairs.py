@@ -16,6 +16,7 @@ from mha_core.models.words import Word, in_common
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
 from pages.kit.picture import abilities, means, models, next_token, words
+from pages.kit.picture.means import Heads
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At, Look, head_name
 from pages.kit.picture.settings import Settings
@@ -56,18 +57,24 @@ class Pair:
         """Layer and head of each side."""
         return self.at, self.other or self.at
 
+    @property
+    def sides(self) -> tuple[Picture, Picture]:
+        return self.left, self.right
+
+    @cached_property
+    def heads(self) -> list[Heads | None]:
+        """Those whose mean is looked at on each side; None of one head."""
+        sizes = (side.run.weights.shape[:2] for side in self.sides)
+        return [means.heads_of(self.look, at, *size) for at, size in zip(self.places, sizes, strict=True)]
+
     @cached_property
     def maps(self) -> tuple[Tensor, Tensor]:
         """Both maps (i, j): of a head, or the mean; of tokens, or of the words that both have."""
-        left, right = (self._map(side, at) for side, at in zip((self.left, self.right), self.places, strict=True))
+        of_sides = zip(self.sides, self.places, self.heads, strict=True)
+        left, right = (means.map_of(side.run.weights, at, heads) for side, at, heads in of_sides)
         if self.words:
             left, right = (_of_words(weights, own) for weights, own in zip((left, right), self.words, strict=True))
         return left, right
-
-    def _map(self, side: Picture, at: At) -> Tensor:
-        weights = side.run.weights
-        heads = means.heads_of(self.look, at, *weights.shape[:2])
-        return weights[at.layer, at.head] if heads is None else means.mean_of(weights, heads)
 
     @property
     def is_of_two_models(self) -> bool:
@@ -226,7 +233,7 @@ def figures(pair: Pair, at: At) -> list[Figure]:
         if not pair.is_of_two_models and (pair.at.layer, pair.at.head) != (first.layer, first.head):
             cell = marked(other, replace(at, key=None))
             strip.append(_cell(other, cell, f"layer {first.layer} · head {first.head}, where Explore begins"))
-    sides = [(picture, repeated(picture)) for picture in (pair.left, pair.right) if not pair.is_of_two_models]
+    sides = [(picture, repeated(picture)) for picture in pair.sides if not pair.is_of_two_models]
     repeats = {_repeats(picture, rows) for picture, rows in sides if rows}
     if repeats:
         word = repeats.pop() if len(repeats) == 1 else "a word that occurs more than once"
@@ -262,7 +269,7 @@ def story(picture: Picture, layer: int, head: int) -> str:
 def asides(pair: Pair, titles: tuple[str, str]) -> list[str]:
     """What a causal mask would do to the rows of equal words, of each side without positions and masks."""
     lines = []
-    for title, picture in zip(titles, (pair.left, pair.right), strict=True):
+    for title, picture in zip(titles, pair.sides, strict=True):
         settings, model = picture.settings, picture.model
         fixed = abilities.fixed(model)
         if (

@@ -48,7 +48,7 @@ def _map(query: LinkQuery, settings: Settings) -> Table:
     weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.columns
     heads, read = means.heads_of(look, at, *query.sizes), reading.reading_of(picture, look)
     name = f"layer {at.layer} head {at.head}" if heads is None else f"mean of {numbers.count(len(heads), 'head')}"
-    values = weights[at.layer, at.head] if heads is None else means.mean_of(weights, heads)
+    values = means.map_of(weights, at, heads)
     if read is not None:
         told = read.in_words(values)
         rows, columns, values = told["rows"] or rows, told["columns"] or columns, read.of(values)

@@ -63,8 +63,21 @@ def answer(query: LinkQuery, state: str) -> bytes:
     norm = state == NORM
     maps, tokens = _mixing(settings, norm)
     at = query.place(tokens)
-    found = flow(maps, at.row or 0, at.key, MOST_LINES)
-    return pack_focus(_header(query.model, tokens, found, at.row or 0, norm), found.masses)
+    row = at.row or 0
+    found = flow(maps, row, at.key, MOST_LINES)
+    header: FlowAnswer = {
+        "norm": norm,
+        "tokens": tokens,
+        "layers": len(found.masses) - 1,
+        "row": row,
+        "lines": [(line.level, line.above, line.below, round(line.share, 6)) for line in found.lines],
+        "path": found.path,
+        "said": [_made_of(tokens, found, row), _path_in_words(tokens, found)],
+        "left": _left_out(found, tokens[row]),
+        "assumes": [ASSUMES[norm], LEAVES_OUT, *([CROSS] if _reads_another(query.model) else [])],
+        "noNorm": no_norm(query.model),
+    }
+    return pack_focus(header, found.masses)
 
 
 @shared(LRUCache(MIXING_BYTES, lambda found: found[0].nbytes))
@@ -105,21 +118,6 @@ def no_norm(model: Model) -> str | None:
 def _reads_another(model: Model) -> bool:
     """Whether a decoder looks at another text too."""
     return model.group == "decoder" and len(model.groups) > 1
-
-
-def _header(model: Model, tokens: list[str], found: Flow, row: int, norm: bool) -> FlowAnswer:
-    return {
-        "norm": norm,
-        "tokens": tokens,
-        "layers": len(found.masses) - 1,
-        "row": row,
-        "lines": [(line.level, line.above, line.below, round(line.share, 6)) for line in found.lines],
-        "path": found.path,
-        "said": [_made_of(tokens, found, row), _path_in_words(tokens, found)],
-        "left": _left_out(found, tokens[row]),
-        "assumes": [ASSUMES[norm], LEAVES_OUT, *([CROSS] if _reads_another(model) else [])],
-        "noNorm": no_norm(model),
-    }
 
 
 def _made_of(tokens: list[str], found: Flow, row: int) -> str:

@@ -76,17 +76,16 @@ class Request:
     def focus(self) -> bytes:
         shown = [self.picture] if self.before is None else [self.picture, self.before]
         pinned = [] if self.pinned is None else [self.pinned[0].weights]
-        return pack_focus(self.header(), *map(self._map, shown), *pinned)
-
-    def header(self) -> ExplorePicture:
-        return _header(self.query, self.picture, self.at, self.notices, self.goes_on, self._of_maps())
+        header = _header(self.query, self.picture, self.at, self.notices, self.goes_on, self._of_maps())
+        return pack_focus(header, *map(self._map, shown), *pinned)
 
     def _of_maps(self) -> OfMaps:
         picture, settings = self.picture, self.picture.settings
+        of_tokens = means.map_of(picture.run.weights, self.at, self.heads)
         return {
             "forbidden": self._forbidden(picture),
             "mean": None if self.heads is None else notes.of_mean(picture, self.heads),
-            "reading": None if self.reading is None else self.reading.in_words(self._of_tokens(picture)),
+            "reading": None if self.reading is None else self.reading.in_words(of_tokens),
             "values": self._value_lengths(),
             "columns": notes.of_columns(picture),
             "figures": words.figures(picture),
@@ -112,14 +111,9 @@ class Request:
         in_sight = layers if "all" in self.look.switches else [self.at.layer]
         return [kinds.of_layer(self.picture, layer) if layer in in_sight else [] for layer in layers]
 
-    def _of_tokens(self, picture: Picture) -> Tensor:
-        """The map (i, j) in focus: of the head, or the mean."""
-        weights = picture.run.weights
-        return weights[self.at.layer, self.at.head] if self.heads is None else means.mean_of(weights, self.heads)
-
     def _map(self, picture: Picture) -> Tensor:
-        """The same as it is read."""
-        weights = self._of_tokens(picture)
+        """The map (i, j) in focus as it is read."""
+        weights = means.map_of(picture.run.weights, self.at, self.heads)
         return weights if self.reading is None else self.reading.of(weights)
 
     def _forbidden(self, picture: Picture) -> list[str]:

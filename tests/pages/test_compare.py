@@ -198,11 +198,8 @@ def test_a_rule_in_use_is_said() -> None:
 def test_the_wire_answers_a_link_with_the_numbers_of_the_core(
     values: dict[str, str | list[str]], left: Settings, right: Settings, at: tuple[int, int]
 ) -> None:
-    header, maps = asked(**values)
+    header = check(values, left, right, *at)
     sides = pictures.picture(left), pictures.picture(right)
-    assert header["digest"] == f"{left.digest}-{right.digest}"
-    for shown, side in zip(maps, sides, strict=True):
-        assert torch.equal(shown, side.run.weights[at])
     pair = pairs.Pair(*sides, At(*at))
     where = At.of(str(values.get("at", "0.2"))).on(sides[0].run.tokens)
     assert (header["row"], header["key"], tuple(header["marked"])) == (where.row, where.key, pairs.marked(pair, where))

@@ -117,9 +117,8 @@ def test_the_map_before_the_changes_comes_with_it(model: Model) -> None:
         "maps", look="difference_linear", at="3.1", pin="0.2~none~trained~1~~how are you", pos="none", mask="causal"
     )
     assert said["notices"] == []
-    now, before = (
-        model.run(PRESETS[0], **changes).weights[3, 1].cpu() for changes in ({"position": "none", "mask": "causal"}, {})
-    )
+    now = model.run(PRESETS[0], position="none", mask="causal").weights[3, 1].cpu()
+    before = model.run(PRESETS[0]).weights[3, 1].cpu()
     assert torch.equal(maps[: 2 * 225].view(2, 15, 15), torch.stack([now, before]))
     assert said["before"]["distances"] == pytest.approx(((now - before).abs().sum(-1) / 2).tolist())
     assert said["before"]["forbidden"] == [""], "a cell that was seen is no cell without a difference"

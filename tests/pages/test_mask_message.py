@@ -61,12 +61,6 @@ def test_default() -> None:
     ]  # fmt: skip
 
 
-def test_the_page_is_one_view() -> None:
-    app = app_at("masks", s=WORDS).run()
-    assert not app.exception
-    assert "masks" in {one.proto.component_name.removeprefix("headlight_") for one in app.get("bidi_component")}
-
-
 @pytest.mark.parametrize(
     ("values", "rule"),
     [
