@@ -16,7 +16,7 @@ from mha_core.show.packing import pack_focus
 from pages.kit.draw.tables import Table
 from pages.kit.picture import abilities, models, pictures
 from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.place import head_name
+from pages.kit.picture.place import named_heads
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 
@@ -98,9 +98,13 @@ def table(settings: Settings, state: str) -> Table:
     """The same for a file: a row a head."""
     _, found = _on(settings, state)
     layers, heads = next(iter(found.values.values())).shape
-    rows = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
     columns = [f"{MEASURES[name].title} ({MEASURES[name].unit})" for name in found.values]
-    return Table("head", rows, columns, torch.stack([own.flatten() for own in found.values.values()], dim=1))
+    return Table(
+        "head",
+        list(named_heads(layers, heads)),
+        columns,
+        torch.stack([own.flatten() for own in found.values.values()], dim=1),
+    )
 
 
 def _on(settings: Settings, state: str) -> tuple[int, HeadMeasures]:

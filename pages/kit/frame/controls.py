@@ -9,7 +9,7 @@ from pages.kit.picture import models, rules
 from pages.kit.picture.fields import DEFAULTS, MASKS
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.link_query import NOT_A_RULE, WRITTEN_FORMS
-from pages.kit.picture.place import head_name
+from pages.kit.picture.place import named_heads
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import encodings, position_note
@@ -77,9 +77,7 @@ def positions_of(model: Model) -> list[str]:
 
 def heads_off(page: Form) -> tuple[tuple[int, int], ...]:
     """Heads switched off in the model, as sorted (layer, head) pairs."""
-    layers, heads = page.query.sizes
-    names = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
-    chosen = widgets.several("off", names, placeholder="all on")
+    chosen = widgets.several("off", list(named_heads(*page.query.sizes)), placeholder="all on")
     return tuple(sorted((int(layer), int(head)) for layer, head in (name[1:].split(" H") for name in chosen)))
 
 

@@ -18,7 +18,7 @@ from .fields import FIELDS, SIDE
 from .fitting import longest_fit, within
 from .limits import LONGEST_RULE, MOST_TOKENS
 from .models import MINILM
-from .place import At, Look, head_name, parse_look
+from .place import At, Look, named_heads, parse_look
 from .presets import NAMES
 from .query import Query
 from .settings import Settings
@@ -224,8 +224,7 @@ class LinkQuery(Query):
 
     def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
         """As of a `Query`, without those that the model lacks."""
-        (layers, heads), key = self.sizes, f"off{side}"
-        pairs = {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
+        pairs, key = named_heads(*self.sizes), f"off{side}"
         there = [name for name in self[key] if name in pairs]
         if len(there) < len(self[key]):
             self.leave_out(key, usable=there)

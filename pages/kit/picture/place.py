@@ -147,3 +147,8 @@ def write_places(places: Sequence[int]) -> str:
 def head_name(layer: int, head: int) -> str:
     """The name of a head in the control and in the link."""
     return f"L{layer} H{head}"
+
+
+def named_heads(layers: int, heads: int) -> dict[str, tuple[int, int]]:
+    """Every head of a model by its name."""
+    return {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}

@@ -17,7 +17,7 @@ from . import link_version, mask_codec, models, pictures, rules
 from .fields import FIELDS, MASKS, Field
 from .limits import MOST_CHOSEN, POSITIONS
 from .models import MINILM
-from .place import At, head_name, parse_at, parse_places
+from .place import At, named_heads, parse_at, parse_places
 from .settings import Settings
 
 LONGEST = 60_000  # bytes: two sentences and a pinned one, whose every character may take nine
@@ -151,9 +151,7 @@ class Query:
 
     def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
         """Heads that are switched off, as sorted (layer, head) pairs."""
-        layers, heads = self.sizes
-        pairs = {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
-        chosen = set(self[f"off{side}"])
+        pairs, chosen = named_heads(*self.sizes), set(self[f"off{side}"])
         if not chosen <= set(pairs):
             raise HeadlightError(f"this model has no head “{min(chosen - set(pairs)):.20}”")
         return tuple(sorted(pairs[name] for name in chosen))
