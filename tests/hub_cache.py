@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from pages.kit.server import public
 from tests.core import pictures, sounds, tiny_models
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -34,3 +37,10 @@ def fill(home: Path, *model_types: str) -> Path:
 def name_of(model_type: str, group: str = "") -> str:
     """The name of such a model in a link."""
     return f"hf:tiny/{model_type}@{REVISION[:12]}{f'~{group}' if group else ''}"
+
+
+def sit_at(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is at the machine whose cache that is."""
+    monkeypatch.setenv("HF_HOME", str(home))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    monkeypatch.setattr(public, "is_local", lambda: not public.is_public())

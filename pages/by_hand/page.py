@@ -10,7 +10,7 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.sheet import Block
 from pages.kit.frame import controls, links, widgets
-from pages.kit.frame.picture_page import PicturePage, picture_page
+from pages.kit.frame.form import Form, picture_page
 from pages.kit.picture import models, words
 from pages.kit.picture.limits import LONGEST_TEXT, MOST_WORDS
 from pages.kit.picture.recorded import recorded
@@ -72,7 +72,7 @@ def chosen() -> str:
     return example
 
 
-def changed(page: PicturePage) -> str:
+def changed(page: Form) -> str:
     """What the fold says while it is closed: "Change the model (causal mask, 1 head off)"."""
     try:
         changed = words.label(links.query().settings(text="-"), page.model)
@@ -81,7 +81,7 @@ def changed(page: PicturePage) -> str:
     return f"Change the model ({changed})"
 
 
-def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
+def worked_blocks(page: Form, example: str, state: State) -> list[Block]:
     book, usable = state.book()
     notices = page.answer_link(m=usable)
     for key, name in (("qw", "queries"), ("kw", "keys")) if example == "two sentences" else ():
@@ -102,7 +102,7 @@ def worked_blocks(page: PicturePage, example: str, state: State) -> list[Block]:
     return [sheet.notices(notices), head, *task, *worked.blocks(book)]
 
 
-def real_blocks(page: PicturePage, example: str, asked: Settings) -> tuple[list[Block], Take]:
+def real_blocks(page: Form, example: str, asked: Settings) -> tuple[list[Block], Take]:
     record, settings, of_settings = page.or_last(asked, lambda settings: recorded(settings, page.at.layer))
     at, sizes, first = page.query.place(record.tokens), page.query.sizes, page.query.default("at")
     notices = page.answer_link()

@@ -33,6 +33,8 @@ def contrasts(left: Settings, right: Settings, model: Model, other: Model | None
     `other`: the model of the right one, where that is another.
     """
     of_each = (left, model), (right, other or model)
+    as_trained = all(changes.as_trained(side.position, own) for side, own in of_each)
+    zeroed = (words.zeroed_values(side, own) or "every value" for side, own in of_each)
     found = [
         Contrast("model", "model", *(models.title(side.model) for side, _ in of_each)),
         Contrast("sentence", "s", *_sentences(left.text, right.text)),
@@ -40,13 +42,13 @@ def contrasts(left: Settings, right: Settings, model: Model, other: Model | None
         Contrast("positions", "pos", *(_positions(side.position, own) for side, own in of_each)),
         Contrast("temperature", "t", *(f"temperature {side.temperature:g}" for side in (left, right))),
         Contrast("heads off", "off", *(_heads(side.heads_off) for side in (left, right))),
-        Contrast("values zeroed", "unheard", *(_values(side, own) for side, own in of_each)),
+        Contrast("values zeroed", "unheard", *zeroed),
     ]
     differs = [
         left.model != right.model,
         left.text != right.text,
         (left.mask, left.painted) != (right.mask, right.painted),
-        not _same_positions(left.position, right.position, *(own for _, own in of_each)),
+        left.position != right.position and not as_trained,
         left.temperature != right.temperature,
         left.heads_off != right.heads_off,
         left.values_off != right.values_off,
@@ -98,15 +100,7 @@ def _positions(position: str, model: Model) -> str:
     return "no positions" if position == "none" else f"{name} positions{untrained}"
 
 
-def _same_positions(left: str, right: str, model: Model, other: Model) -> bool:
-    return left == right or (changes.as_trained(left, model) and changes.as_trained(right, other))
-
-
 def _heads(off: Sequence[tuple[int, int]]) -> str:
     if not off:
         return "all heads on"
     return f"{head_name(*off[0])} off" if len(off) == 1 else f"{numbers.count(len(off), 'head')} off"
-
-
-def _values(settings: Settings, model: Model) -> str:
-    return words.zeroed_values(settings, model) or "every value"

@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from pages.kit.draw import numbers
-from pages.kit.picture import without_heads
+from pages.kit.picture import models, without_heads
 from pages.kit.picture.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import head_name
@@ -19,10 +19,9 @@ class HeadCosines(TypedDict):
 
 def is_quick(picture: Picture) -> bool:
     """True where nobody has to ask for it: it takes a moment, or is known already."""
-    sizes = picture.model.sizes
     if "steps" not in picture.model.can:
         return False
-    is_small = len(picture.run.tokens) <= WITHOUT_ASKING and sizes.n_layers * sizes.n_heads <= HEADS_WITHOUT_ASKING
+    is_small = len(picture.run.tokens) <= WITHOUT_ASKING and models.heads(picture.model) <= HEADS_WITHOUT_ASKING
     return is_small or without_heads.kept(picture.settings) is not None
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure import measures
 from mha_core.show.cells import write_cells
-from pages.kit.draw.packing import pack_focus, pack_parts
+from mha_core.show.packing import pack_focus, pack_parts
 from pages.kit.picture import abilities, fitting, means, models, next_token, pictures, recordings, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.limits import check_length
@@ -127,7 +127,7 @@ def asides(raw: bytes) -> bytes:
     right = right_side.of(query, left)
     if right.at:
         return json.dumps([]).encode()
-    pair = Pair(*pictures.both(left, right.settings), query.at.layer, query.at.head)
+    pair = Pair(*pictures.both(left, right.settings), query.at)
     titles = contrasts.titles(contrasts.contrasts(pair.left.settings, pair.right.settings, pair.left.model))
     return json.dumps(pairs.asides(pair, titles)).encode()
 
@@ -146,7 +146,7 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     if query.model.reads != side.query.model.reads:
         raise Unsupported(OTHER_THINGS.format(words.thing(query.model), words.thing(side.query.model)))
     right = side.settings
-    shown = Pair(*pictures.both(left, right), query.at.layer, query.at.head, query.look, side.at)
+    shown = Pair(*pictures.both(left, right), query.at, query.look, side.at)
     offered = tries.tries(query.name, shown.left.model)
     _ = query["shuffle"]  # which changes nothing here; what cannot be used of it is said
     sides = {"on the left": shown.left, "on the right": shown.right}
@@ -196,9 +196,8 @@ def _header(shown: Pair, at: At) -> _OfBoth:
 
 
 def _side(shown: Pair, side: int, title: str) -> CompareSide:
-    picture, at = (shown.left, shown.right)[side], shown.places[side]
+    picture, at, of_mean = shown.sides[side], shown.places[side], shown.heads[side]
     settings, model, by_words = picture.settings, picture.model, shown.words is not None
-    of_mean = means.heads_of(shown.look, at, *picture.run.weights.shape[:2])
     layers, heads, n, keys = picture.run.weights.shape
     rows = None if by_words else pairs.in_head(picture, at.layer, at.head)
     cells = settings.forbidden_cells(model, n, keys)
@@ -226,12 +225,9 @@ def _side(shown: Pair, side: int, title: str) -> CompareSide:
 
 def _mean(shown: Pair) -> str:
     """Over which heads the maps are the mean, "" of one head."""
-    counts = []
-    for side, at in zip((shown.left, shown.right), shown.places, strict=True):
-        heads = means.heads_of(shown.look, at, *side.run.weights.shape[:2])
-        if heads is None:
-            return ""
-        counts.append(len(heads))
+    counts = [len(heads) for heads in shown.heads if heads is not None]
+    if not counts:
+        return ""
     told = " and ".join(map(str, dict.fromkeys(counts)))
     whose = {"mean": "of a layer", "meanall": "of each model", "meanseen": "in sight"}[shown.look.mean]
     return f"The mean over {told} {'head' if set(counts) == {1} else 'heads'} {whose}."
@@ -239,6 +235,5 @@ def _mean(shown: Pair) -> str:
 
 def _notices(shown: Pair) -> list[str]:
     """What must be said of the passes and of the words, of both sides."""
-    sides = shown.left, shown.right
-    of_runs = [said for side in sides for said in side.run.notices]
-    return of_runs + [said for side in sides for said in models.unknown(side.model, side.settings.text)]
+    of_runs = [said for side in shown.sides for said in side.run.notices]
+    return of_runs + [said for side in shown.sides for said in models.unknown(side.model, side.settings.text)]

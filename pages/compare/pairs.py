@@ -16,6 +16,7 @@ from mha_core.models.words import Word, in_common
 from pages.kit.draw import numbers
 from pages.kit.draw.numbers import small, weight
 from pages.kit.picture import abilities, means, models, next_token, words
+from pages.kit.picture.means import Heads
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.place import At, Look, head_name
 from pages.kit.picture.settings import Settings
@@ -40,35 +41,40 @@ class Pair:
     """Two pictures and the head that is looked at in both.
 
     Attributes:
+        at: layer and head.
         look: how the maps are drawn; a mean over heads is in the place of the head.
         other: layer and head of the right picture, where it is of another model.
     """
 
     left: Picture
     right: Picture
-    layer: int
-    head: int
+    at: At
     look: Look = field(default_factory=Look)
     other: At | None = None
 
     @property
     def places(self) -> tuple[At, At]:
         """Layer and head of each side."""
-        here = At(self.layer, self.head)
-        return here, self.other or here
+        return self.at, self.other or self.at
+
+    @property
+    def sides(self) -> tuple[Picture, Picture]:
+        return self.left, self.right
+
+    @cached_property
+    def heads(self) -> list[Heads | None]:
+        """Those whose mean is looked at on each side; None of one head."""
+        sizes = (side.run.weights.shape[:2] for side in self.sides)
+        return [means.heads_of(self.look, at, *size) for at, size in zip(self.places, sizes, strict=True)]
 
     @cached_property
     def maps(self) -> tuple[Tensor, Tensor]:
         """Both maps (i, j): of a head, or the mean; of tokens, or of the words that both have."""
-        left, right = (self._map(side, at) for side, at in zip((self.left, self.right), self.places, strict=True))
+        of_sides = zip(self.sides, self.places, self.heads, strict=True)
+        left, right = (means.map_of(side.run.weights, at, heads) for side, at, heads in of_sides)
         if self.words:
             left, right = (_of_words(weights, own) for weights, own in zip((left, right), self.words, strict=True))
         return left, right
-
-    def _map(self, side: Picture, at: At) -> Tensor:
-        weights = side.run.weights
-        heads = means.heads_of(self.look, at, *weights.shape[:2])
-        return weights[at.layer, at.head] if heads is None else means.mean_of(weights, heads)
 
     @property
     def is_of_two_models(self) -> bool:
@@ -200,32 +206,34 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     what = "this mean over heads" if pair.look.mean else "this head"
     finds = pair.is_of_one_text and max(map(measures.previous_token_weight, pair.maps)) >= FINDS_PREVIOUS
     if finds or not pair.fits:
-        found = _figure(_on_previous(pair), f"mean weight of {what} on the previous token: {in_words}")
+        label = f"mean weight of {what} on the previous token: {in_words}"
+        found = Figure(value=_on_previous(pair), label=label)
     else:
         where, ends, _ = _largest(pair)
-        found = _figure(ends, f"{where} changes most in {what}: {in_words}")
+        found = Figure(value=ends, label=f"{where} changes most in {what}: {in_words}")
     if pair.is_of_two_models or next_token.chances_of(pair.left) is not None:
         return [found]  # what the model says next stands beside it, as bars
     cosine = measures.cosine(pair.left.run.sentence, pair.right.run.sentence)
     alike = "similarity of the whole sentence, left and right (cosine, 1 = identical)"
-    return [found, _figure(numbers.precise(cosine), alike)]
+    return [found, Figure(value=numbers.precise(cosine), label=alike)]
 
 
 def figures(pair: Pair, at: At) -> list[Figure]:
     """More numbers: value and what it is."""
     strip = []
     if pair.is_of_one_text:
-        strip.append(_figure(_on_previous(pair), "weight on the previous token, mean over queries"))
+        what = "weight on the previous token, mean over queries"
+        strip.append(Figure(value=_on_previous(pair), label=what))
     if pair.fits:
         where, ends, change = _largest(pair)
-        strip.append(_figure(numbers.signed(change), f"the largest change: {where}, {ends}"))
+        strip.append(Figure(value=numbers.signed(change), label=f"the largest change: {where}, {ends}"))
         strip.append(_cell(pair, marked(pair, at), "the marked cell"))
         first = At.of(models.first_at(pair.left.settings.model))
-        other = replace(pair, layer=first.layer, head=first.head, look=Look())
-        if not pair.is_of_two_models and (pair.layer, pair.head) != (first.layer, first.head):
+        other = replace(pair, at=first, look=Look())
+        if not pair.is_of_two_models and (pair.at.layer, pair.at.head) != (first.layer, first.head):
             cell = marked(other, replace(at, key=None))
             strip.append(_cell(other, cell, f"layer {first.layer} · head {first.head}, where Explore begins"))
-    sides = [(picture, repeated(picture)) for picture in (pair.left, pair.right) if not pair.is_of_two_models]
+    sides = [(picture, repeated(picture)) for picture in pair.sides if not pair.is_of_two_models]
     repeats = {_repeats(picture, rows) for picture, rows in sides if rows}
     if repeats:
         word = repeats.pop() if len(repeats) == 1 else "a word that occurs more than once"
@@ -237,7 +245,7 @@ def figures(pair: Pair, at: At) -> list[Figure]:
         ]
         where = f": {', '.join(farthest)}" if farthest else ""
         what = f"largest difference between the rows of {word}, over all layers and heads{where}"
-        strip.append(_figure(values, what))
+        strip.append(Figure(value=values, label=what))
     return strip
 
 
@@ -261,7 +269,7 @@ def story(picture: Picture, layer: int, head: int) -> str:
 def asides(pair: Pair, titles: tuple[str, str]) -> list[str]:
     """What a causal mask would do to the rows of equal words, of each side without positions and masks."""
     lines = []
-    for title, picture in zip(titles, (pair.left, pair.right), strict=True):
+    for title, picture in zip(titles, pair.sides, strict=True):
         settings, model = picture.settings, picture.model
         fixed = abilities.fixed(model)
         if (
@@ -291,10 +299,6 @@ def in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
     return measures.repeated_words(picture.run.weights[layer, head], picture.run.ids)
 
 
-def _figure(value: str, label: str) -> Figure:
-    return {"value": value, "label": label}
-
-
 def _arrow(values: Sequence[float]) -> str:
     """The weights of both sides: "0.64 → 0.04"."""
     return " → ".join(weight(value) for value in values)
@@ -316,7 +320,7 @@ def _largest(pair: Pair) -> tuple[str, str, float]:
 def _cell(pair: Pair, cell: tuple[int, int], what: str) -> Figure:
     row, key = cell
     values = _arrow([float(each[row, key]) for each in pair.maps])
-    return _figure(values, f"{pair.tokens[row]} → {(pair.columns or pair.tokens)[key]}, {what}")
+    return Figure(value=values, label=f"{pair.tokens[row]} → {(pair.columns or pair.tokens)[key]}, {what}")
 
 
 def _repeats(picture: Picture, rows: Repeated) -> str:

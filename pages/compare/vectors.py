@@ -18,21 +18,20 @@ class TokenVectors(TypedDict):
 
 
 def of_row(pair: Pair, row: int) -> TokenVectors:
+    cosines, changes = list[float](), list[float]()
     if pair.is_of_two_models:
         said = "Vectors of two models lie in different spaces: no cosine between them means anything."
-        return {"cosines": [], "changes": [], "shown": [], "said": said}
-    if not pair.fits:
-        left, right = (len(side.run.tokens) for side in (pair.left, pair.right))
+    elif not pair.fits:
+        left, right = (len(side.run.tokens) for side in pair.sides)
         said = (
             f"The left sentence has {left} tokens, the right one {right}: the vectors of one token are compared where "
             f"both have the same number."
         )
-        return {"cosines": [], "changes": [], "shown": [], "said": said}
-    hidden = (side.run.hidden[:, row] for side in (pair.left, pair.right))
-    cosines, changes = (found.tolist() for found in measures.vector_changes(*hidden))
-    shown = [numbers.cosine(cosine) for cosine in cosines]
-    said = in_words(pair.tokens[row], cosines, changes)
-    return {"cosines": cosines, "changes": changes, "shown": shown, "said": said}
+    else:
+        found = measures.vector_changes(*(side.run.hidden[:, row] for side in pair.sides))
+        cosines, changes = (of_each.tolist() for of_each in found)
+        said = in_words(pair.tokens[row], cosines, changes)
+    return {"cosines": cosines, "changes": changes, "shown": list(map(numbers.cosine, cosines)), "said": said}
 
 
 def in_words(token: str, cosines: list[float], changes: list[float]) -> str:

@@ -8,13 +8,12 @@ from pages.kit.draw import numbers
 from pages.kit.draw.tables import Table, npz_of
 from pages.kit.picture import means, models, pictures, words
 from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.place import At
+from pages.kit.picture.place import At, parse_view
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared
 from pages.kit.picture.take_along import of_link
 
 from . import first_row, heads_overview, long_pictures, reading
-from .other_views import parse_view
 
 KEPT_BYTES = 8 * 2**20  # of pages that were made last
 
@@ -49,7 +48,7 @@ def _map(query: LinkQuery, settings: Settings) -> Table:
     weights, rows, columns = picture.run.weights, picture.run.tokens, picture.run.columns
     heads, read = means.heads_of(look, at, *query.sizes), reading.reading_of(picture, look)
     name = f"layer {at.layer} head {at.head}" if heads is None else f"mean of {numbers.count(len(heads), 'head')}"
-    values = weights[at.layer, at.head] if heads is None else means.mean_of(weights, heads)
+    values = means.map_of(weights, at, heads)
     if read is not None:
         told = read.in_words(values)
         rows, columns, values = told["rows"] or rows, told["columns"] or columns, read.of(values)

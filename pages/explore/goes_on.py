@@ -31,45 +31,28 @@ class GoesOn(TypedDict):
     randomSaid: str | None  # of random tokens, said twice; `found` is then of these
 
 
-def continuation(picture: Picture, query: Query, wanted: frozenset[str]) -> GoesOn:
+def continuation(picture: Picture, before: Picture | None, query: Query, wanted: frozenset[str] | None) -> GoesOn:
     """Its part of the message.
 
     Args:
-        wanted: the switches of `look`; what costs a pass of its own is told where it is asked for.
+        before: the picture in the untouched model, None where nothing is changed.
+        wanted: the switches of `look`; what costs a pass of its own is told where it is asked for. None for a text
+            whose maps are not all kept, of which what its own pass tells is told alone.
 
     Raises what `pictures.picture` raises.
     """
-    says = next_token.writes(picture)
+    says, is_long, wanted = next_token.writes(picture), wanted is None, wanted or frozenset()
     random = says and "random" in wanted
+    sides = {"": picture} if before is None else {"now": picture, "in the untouched model": before}
     return {
-        "next": next_token.likeliest(picture),
+        "next": next_token.compared(before, picture),
         "drawn": next_token.drawn(picture, query["temp"], query["dice"]),
         "sampling": (query["temp"], query["dice"], query["word"]),
-        "wordSaid": _of_word(picture, query["word"]) if says else "",
+        "wordSaid": next_token.word_in_words(query["word"], sides) if says else "",
         "surprise": surprises(picture) if "surprise" in wanted else None,
-        "found": repeated.heads(picture) if random else found_heads.of(picture),
+        "found": {} if is_long else repeated.heads(picture) if random else found_heads.of(picture),
         "randomSaid": repeated.in_words(picture) if random else None,
     }
-
-
-def of_long(picture: Picture, query: Query) -> GoesOn:
-    """The part of the message of a text whose maps are not all kept: of this picture alone, and from its pass alone."""
-    says = next_token.writes(picture)
-    return {
-        "next": next_token.compared(None, picture),
-        "drawn": next_token.drawn(picture, query["temp"], query["dice"]),
-        "sampling": (query["temp"], query["dice"], query["word"]),
-        "wordSaid": next_token.word_in_words(query["word"], {"": picture}) if says else "",
-        "surprise": None,
-        "found": {},
-        "randomSaid": None,
-    }
-
-
-def _of_word(picture: Picture, word: str) -> str:
-    before = next_token.untouched(picture)
-    sides = {"": picture} if before is None else {"now": picture, "in the untouched model": before}
-    return next_token.word_in_words(word, sides)
 
 
 def surprises(picture: Picture) -> list[Loss]:

@@ -12,11 +12,11 @@ from mha_core.errors import Unsupported
 from mha_core.heads.measures import HeadMeasures, head_measures
 from mha_core.measure.value_norms import handed_lengths
 from mha_core.models.inputs import heads_on
-from pages.kit.draw.packing import pack_focus
+from mha_core.show.packing import pack_focus
 from pages.kit.draw.tables import Table
 from pages.kit.picture import abilities, models, pictures
 from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.place import head_name
+from pages.kit.picture.place import named_heads
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.sharing import shared, turn
 
@@ -83,7 +83,8 @@ def answer(query: LinkQuery, state: str) -> bytes:
     """
     settings, _ = query.within()
     tokens, found = _on(settings, state)
-    missing = {**found.missing, EFFECT: _no_effect(query.model)}
+    no_effect = "" if "heads" in query.model.can else abilities.reason(query.model, "heads")
+    missing = {**found.missing, EFFECT: no_effect}
     measures: list[HeadMeasure] = []
     for name, (title, unit, says) in MEASURES.items():
         rows, why = found.rows.get(name, 0), missing.get(name, "")
@@ -97,9 +98,13 @@ def table(settings: Settings, state: str) -> Table:
     """The same for a file: a row a head."""
     _, found = _on(settings, state)
     layers, heads = next(iter(found.values.values())).shape
-    rows = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
     columns = [f"{MEASURES[name].title} ({MEASURES[name].unit})" for name in found.values]
-    return Table("head", rows, columns, torch.stack([own.flatten() for own in found.values.values()], dim=1))
+    return Table(
+        "head",
+        list(named_heads(layers, heads)),
+        columns,
+        torch.stack([own.flatten() for own in found.values.values()], dim=1),
+    )
 
 
 def _on(settings: Settings, state: str) -> tuple[int, HeadMeasures]:
@@ -113,7 +118,7 @@ def _measured(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
     """Of how many tokens, and the measures. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
     run = _on_random_tokens(model, settings) if random else pictures.picture(settings).run
-    maps, why = pictures.among_tokens(run), _no_values(model, settings)
+    maps, why = pictures.among_tokens(run), layer_flow.no_norm(model) or (NO_VALUES if settings.values_off else "")
     n = len(run.tokens)
     lengths = None
     with turn(n, models.heads(model)):
@@ -130,13 +135,3 @@ def _on_random_tokens(model: Model, settings: Settings) -> Run:
     ids = repeated.ids_of(model)
     with turn(len(ids), models.heads(model)):
         return settings.run(model, ids)
-
-
-def _no_values(model: Model, settings: Settings) -> str:
-    """Why it is not known what is handed over; "" where it is."""
-    return layer_flow.no_norm(model) or (NO_VALUES if settings.values_off else "")
-
-
-def _no_effect(model: Model) -> str:
-    """Why no head can be switched off; "" where it can."""
-    return "" if "heads" in model.can else abilities.reason(model, "heads")

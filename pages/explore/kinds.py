@@ -49,6 +49,7 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
     pair = ("links words", _largest_among(weights, apart(n, ends)), STRONG)
     both = [(first, weights[..., 0].mean(-1), HALF), (last, weights[..., n - 1].mean(-1), HALF)]
     repeated = None if ends[0] else _after_the_same(tokens, weights)
+    near = torch.stack([_sum_on_diagonal(weights, step) for step in range(-NEAR, NEAR + 1)]).sum(0)
     shares = [
         *([("copies", repeated, HALF)] if repeated is not None else []),
         ("word before", _on_diagonal(weights, -1), HALF),
@@ -57,7 +58,7 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
         # where the ends are words, a column of theirs is no pair; where they are not, a pair is the rarer thing
         *([pair, *both] if ends[0] else [*both, pair]),
         (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), MOST_OF_IT),
-        ("near words", _sums_near(weights) / n, MOST_OF_IT),
+        ("near words", near / n, MOST_OF_IT),
         (SPREAD, weights.amax((-1, -2)), 0.0),
     ]
     if n == 1:
@@ -82,11 +83,6 @@ def words_of(n: int, ends: tuple[int, int]) -> Tensor:
 def _sum_on_diagonal(weights: Tensor, step: int) -> Tensor:
     """What all rows give to the token so many steps away: (layers, h)."""
     return weights.diagonal(step, -2, -1).sum(-1)
-
-
-def _sums_near(weights: Tensor) -> Tensor:
-    """What all rows give to the words near them: (layers, h)."""
-    return torch.stack([_sum_on_diagonal(weights, step) for step in range(-NEAR, NEAR + 1)]).sum(0)
 
 
 def _on_diagonal(weights: Tensor, step: int) -> Tensor:

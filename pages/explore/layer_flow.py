@@ -1,7 +1,7 @@
 """Flow: of which input tokens the row in focus is made, layer by layer, by rollout or by attention × value norm."""
 
 from itertools import pairwise
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import torch
 from cachetools import LRUCache
@@ -12,8 +12,8 @@ from mha_core.errors import Unsupported
 from mha_core.measure.rollout import Flow, flow, with_residual
 from mha_core.measure.value_norms import handed_over, norm_shares
 from mha_core.models.inputs import heads_on, values_on
+from mha_core.show.packing import pack_focus
 from pages.kit.draw import numbers
-from pages.kit.draw.packing import pack_focus
 from pages.kit.picture import abilities, models, pictures
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.settings import Settings
@@ -56,28 +56,36 @@ class FlowAnswer(TypedDict):
     noNorm: str | None  # why the other measure cannot be had
 
 
-class Mixing(NamedTuple):
-    """Of which tokens every token is made behind each layer, (layers, i, i) float32; kept, as the maps of a long text
-    are not.
-    """
-
-    maps: Tensor
-    tokens: list[str]
-
-
 def answer(query: LinkQuery, state: str) -> bytes:
     """What the row of a link is made of; `state` of the view: "norm" or nothing. Raises a HeadlightError."""
     settings, _ = query.within()
     norm = state == NORM
     maps, tokens = _mixing(settings, norm)
     at = query.place(tokens)
-    found = flow(maps, at.row or 0, at.key, MOST_LINES)
-    return pack_focus(_header(query.model, tokens, found, at.row or 0, norm), found.masses)
+    row = at.row or 0
+    found = flow(maps, row, at.key, MOST_LINES)
+    header: FlowAnswer = {
+        "norm": norm,
+        "tokens": tokens,
+        "layers": len(found.masses) - 1,
+        "row": row,
+        "lines": [(line.level, line.above, line.below, round(line.share, 6)) for line in found.lines],
+        "path": found.path,
+        "said": [_made_of(tokens, found, row), _path_in_words(tokens, found)],
+        "left": _left_out(found, tokens[row]),
+        "assumes": [ASSUMES[norm], LEAVES_OUT, *([CROSS] if _reads_another(query.model) else [])],
+        "noNorm": no_norm(query.model),
+    }
+    return pack_focus(header, found.masses)
 
 
-@shared(LRUCache(MIXING_BYTES, lambda found: found.maps.nbytes))
-def _mixing(settings: Settings, norm: bool) -> Mixing:
-    """Raises what `Model.run` raises, and Unsupported where it cannot be told."""
+@shared(LRUCache(MIXING_BYTES, lambda found: found[0].nbytes))
+def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
+    """Of which tokens every token is made behind each layer, (layers, i, i) float32, and the tokens.
+
+    It is kept, as the maps of a long text are not. Raises what `Model.run` raises, and Unsupported where it cannot be
+    told.
+    """
     picture = pictures.picture(settings)
     model, run = picture.model, picture.run
     maps = pictures.among_tokens(run)
@@ -94,7 +102,7 @@ def _mixing(settings: Settings, norm: bool) -> Mixing:
             own = own if values is None else own * values[0]
             mixed = norm_shares(own, handed_over(model, run, layer)) if norm else own.mean(dim=0)
             made.append(with_residual(mixed).float())
-    return Mixing(torch.stack(made), run.tokens)
+    return torch.stack(made), run.tokens
 
 
 def no_norm(model: Model) -> str | None:
@@ -109,21 +117,6 @@ def no_norm(model: Model) -> str | None:
 def _reads_another(model: Model) -> bool:
     """Whether a decoder looks at another text too."""
     return model.group == "decoder" and len(model.groups) > 1
-
-
-def _header(model: Model, tokens: list[str], found: Flow, row: int, norm: bool) -> FlowAnswer:
-    return {
-        "norm": norm,
-        "tokens": tokens,
-        "layers": len(found.masses) - 1,
-        "row": row,
-        "lines": [(line.level, line.above, line.below, round(line.share, 6)) for line in found.lines],
-        "path": found.path,
-        "said": [_made_of(tokens, found, row), _path_in_words(tokens, found)],
-        "left": _left_out(found, tokens[row]),
-        "assumes": [ASSUMES[norm], LEAVES_OUT, *([CROSS] if _reads_another(model) else [])],
-        "noNorm": no_norm(model),
-    }
 
 
 def _made_of(tokens: list[str], found: Flow, row: int) -> str:

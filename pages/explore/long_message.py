@@ -4,17 +4,15 @@ from typing import TypedDict
 from urllib.parse import parse_qs
 
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
 from mha_core.errors import HeadlightError
+from mha_core.show.packing import Maps, pack, pack_focus
 from pages.kit.draw import numbers
-from pages.kit.draw.packing import Maps, pack, pack_focus
-from pages.kit.picture import mask_codec, pictures, words
+from pages.kit.picture import mask_codec, words
 from pages.kit.picture.limits import MOST_TOKENS
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.pictures import Picture
-from pages.kit.picture.settings import Settings
 
 from . import long_pictures
 from .long_pictures import LongPicture
@@ -58,8 +56,8 @@ def tile(raw: bytes) -> bytes:
     side = TILE * step
     cells = whole[row : row + side, column : column + side]
     if step == 1:
-        allow = _allowed(settings, at.head)[row : row + side, column : column + side]
-        cells = torch.where(allow, cells, torch.nan)
+        allow = mask_codec.of_head(settings.allowed_cells(query.model, len(whole)), at.head)
+        cells = torch.where(allow[row : row + side, column : column + side], cells, torch.nan)
     else:
         cells = F.max_pool2d(cells[None], step, ceil_mode=True)[0]
     header: Tile = {
@@ -117,11 +115,6 @@ def notice(n: int) -> str:
         f"pieces of it exactly. Up to {MOST_TOKENS} tokens the change to the untouched model, kinds of heads, "
         "pinned maps, joined words, lengths of values, means over more than a layer and other views are shown too."
     )
-
-
-def _allowed(settings: Settings, head: int) -> Tensor:
-    model = pictures.model_of(settings)
-    return mask_codec.of_head(settings.allowed_cells(model, len(model.tokenize(settings.text)[1])), head)
 
 
 def _piece(raw: bytes, key: str) -> str:

@@ -8,16 +8,16 @@ from torch import Tensor
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from mha_core.show.cells import write_cells
-from pages.kit.draw.packing import pack_focus, pack_layer, pack_parts
-from pages.kit.picture import fitting, means, models, pictures, value_lengths, words
+from mha_core.show.packing import pack_focus, pack_parts
+from pages.kit.draw.packing import pack_maps
+from pages.kit.picture import fitting, means, models, pictures, recorded, words
 from pages.kit.picture.fields import SIDE
 from pages.kit.picture.link_query import LinkQuery, answer_of
 from pages.kit.picture.pictures import Picture, Pinned
-from pages.kit.picture.place import At, Look
+from pages.kit.picture.place import At, Look, parse_view
 from pages.kit.picture.settings import Settings
 
 from . import (
-    columns,
     first_row,
     given,
     goes_on,
@@ -26,11 +26,10 @@ from . import (
     layer_flow,
     long_message,
     long_pictures,
-    mean_map,
+    notes,
     pair_channels,
     pins,
     reading,
-    token_notes,
 )
 from . import masked_word as masked_words
 from .effect import ChangeEffect, effect
@@ -38,7 +37,6 @@ from .goes_on import GoesOn
 from .kinds import Kind
 from .long_message import tile
 from .masked_word import MaskedWord
-from .other_views import parse_view
 from .picture_fields import EffectHere, ExplorePicture, MapBefore, OfMaps, PinnedMap
 from .reading import Reading
 
@@ -76,20 +74,20 @@ class Request:
         return pictures.packed(self.picture, self.at.layer)
 
     def focus(self) -> bytes:
-        maps = [self._map(picture) for picture in self._pictures()]
-        return pack_focus(self.header(), *maps, *self._pinned_map())
-
-    def header(self) -> ExplorePicture:
-        return _header(self.query, self.picture, self.at, self.notices, self.goes_on, self._of_maps())
+        shown = [self.picture] if self.before is None else [self.picture, self.before]
+        pinned = [] if self.pinned is None else [self.pinned[0].weights]
+        header = _header(self.query, self.picture, self.at, self.notices, self.goes_on, self._of_maps())
+        return pack_focus(header, *map(self._map, shown), *pinned)
 
     def _of_maps(self) -> OfMaps:
         picture, settings = self.picture, self.picture.settings
+        of_tokens = means.map_of(picture.run.weights, self.at, self.heads)
         return {
             "forbidden": self._forbidden(picture),
-            "mean": None if self.heads is None else mean_map.in_words(picture, self.heads),
-            "reading": None if self.reading is None else self.reading.in_words(self._of_tokens(picture)),
+            "mean": None if self.heads is None else notes.of_mean(picture, self.heads),
+            "reading": None if self.reading is None else self.reading.in_words(of_tokens),
             "values": self._value_lengths(),
-            "columns": columns.in_words(picture),
+            "columns": notes.of_columns(picture),
             "figures": words.figures(picture),
             "status": words.status(picture, len(self.maps())),
             "kinds": self._kinds(),
@@ -105,7 +103,7 @@ class Request:
         """Those of every key in the head in focus, (j,); None where they are not wanted, or nothing records them."""
         if "values" not in self.look.switches or "lengths" in self.picture.model.reasons:
             return None
-        lengths: list[float] = value_lengths.lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
+        lengths: list[float] = recorded.value_lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
         return lengths
 
     def _kinds(self) -> list[list[Kind]]:
@@ -113,17 +111,9 @@ class Request:
         in_sight = layers if "all" in self.look.switches else [self.at.layer]
         return [kinds.of_layer(self.picture, layer) if layer in in_sight else [] for layer in layers]
 
-    def _pictures(self) -> list[Picture]:
-        return [self.picture, *([] if self.before is None else [self.before])]
-
-    def _of_tokens(self, picture: Picture) -> Tensor:
-        """The map (i, j) in focus: of the head, or the mean."""
-        weights = picture.run.weights
-        return weights[self.at.layer, self.at.head] if self.heads is None else means.mean_of(weights, self.heads)
-
     def _map(self, picture: Picture) -> Tensor:
-        """The same as it is read."""
-        weights = self._of_tokens(picture)
+        """The map (i, j) in focus as it is read."""
+        weights = means.map_of(picture.run.weights, self.at, self.heads)
         return weights if self.reading is None else self.reading.of(weights)
 
     def _forbidden(self, picture: Picture) -> list[str]:
@@ -152,17 +142,16 @@ class Request:
         if self.pinned is None:
             return None
         other, where = self.pinned
+        own = other.settings.model
+        whose = "" if own == self.picture.settings.model else f"; {models.title(own)}"
         return {
             "tokens": other.tokens,
             "columns": other.columns,
             "ends": other.model.ends,
             "at": str(where),
-            "label": words.label(other.settings, other.model) + _whose(other.settings, self.picture.settings),
+            "label": words.label(other.settings, other.model) + whose,
             "forbidden": other.settings.forbidden_cells(other.model, *other.weights.shape),
         }
-
-    def _pinned_map(self) -> list[Tensor]:
-        return [] if self.pinned is None else [self.pinned[0].weights]
 
 
 def _header(
@@ -177,7 +166,7 @@ def _header(
         "origin": picture.model.origin,
         "places": models.places(settings.model),
         "typed": settings.text,
-        "pieces": token_notes.in_words(picture),
+        "pieces": notes.of_tokens(picture),
         "patches": given.patches(picture.run),
         "heard": given.heard(picture),
         "kv": picture.run.kv_heads,
@@ -211,12 +200,11 @@ def first(raw: bytes) -> bytes:
     if not settings.text.strip():
         raise HeadlightError("an empty box keeps the picture before")
     shown = _request(query, settings, left_out)
-    if len(shown.picture.run.tokens) <= ALL_AT_FIRST:
+    run, digest = shown.picture.run, settings.digest
+    if len(run.tokens) <= ALL_AT_FIRST:
         return pack_parts(shown.focus(), shown.maps())
-    picture, layer = shown.picture, shown.at.layer
-    run = picture.run
-    maps = pack_layer(run.weights, run.tokens, picture.settings.digest, layer, run.ends, run.columns)
-    return pack_parts(shown.focus(), maps)
+    layer = pack_maps(run.weights, run.tokens, digest, shown.at.layer, run.ends, run.columns, alone=True)
+    return pack_parts(shown.focus(), layer)
 
 
 def focus(raw: bytes) -> bytes:
@@ -255,7 +243,7 @@ def _long(query: LinkQuery, settings: Settings, left_out: list[str], done: int, 
         *models.unknown(reached.model, settings.text),
     ]
     of_maps = long_message.of_maps(reached, is_mean=is_mean, sent=sum(one.nbytes for one in reached.small))
-    header = _header(query, picture, at, notices, goes_on.of_long(picture, query), of_maps)
+    header = _header(query, picture, at, notices, goes_on.continuation(picture, None, query, None), of_maps)
     row = long_pictures.head_map(settings, *sight)[at.row or 0]
     return pack_parts(pack_focus(header, row), *maps)
 
@@ -307,7 +295,7 @@ def heard(raw: bytes) -> bytes:
 def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
     """The pinned map and what is looked at in it, None when there is none or the link's cannot be used."""
     try:
-        parsed = pins.parse_pin(text, device, pictures.sizes_of)
+        parsed = pins.parse_pin(text, device)
         if parsed is None:
             return None
         settings, at = parsed
@@ -331,10 +319,5 @@ def _request(query: LinkQuery, settings: Settings, left_out: list[str]) -> Reque
     notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
     look = query.look
     heads = means.heads_of(look, at, *query.sizes)
-    continued, read = goes_on.continuation(picture, query, look.switches), reading.reading_of(picture, look)
+    continued, read = goes_on.continuation(picture, before, query, look.switches), reading.reading_of(picture, look)
     return Request(query, picture, at, pinned, notices, effect(picture), before, continued, look, heads, read)
-
-
-def _whose(pinned: Settings, shown: Settings) -> str:
-    """Names the model of a pinned picture where it is another one."""
-    return "" if pinned.model == shown.model else f"; {models.title(pinned.model)}"

@@ -11,8 +11,8 @@ from mha_core.errors import Unsupported
 from mha_core.measure.channels import Channels, channels, channels_of_call
 from mha_core.pretrained.foreign import ForeignModel
 from mha_core.pretrained.seam import Call
+from mha_core.show.packing import pack_focus
 from pages.kit.draw import numbers
-from pages.kit.draw.packing import pack_focus
 from pages.kit.picture import abilities, models, pictures, traces, words
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.settings import Settings
@@ -22,6 +22,7 @@ MOST_OF_IT = 0.8  # of the size of all products
 NAMED = 6  # channels that the sentence names
 CALLED_BYTES = 48 * 2**20
 ROTATED = "q and k are as the product takes them, turned by their places (rotary positions), two channels together."
+SHARED_KEYS = "{} heads that follow each other share one k."
 
 
 class ChannelsAnswer(TypedDict):
@@ -71,6 +72,7 @@ def answer(query: LinkQuery) -> bytes:
     row = min(at.row or 0, len(weights) - 1)
     key = int(weights[row].argmax()) if at.key is None else min(at.key, weights.shape[1] - 1)
     own = layer.channels(settings, at.head, row, key)
+    share_a_key = len(layer.weights) // layer.kv_heads
     places = _places(settings, query.model)
     adds = "the encoding of positions" if "bias" in places else "the model"
     header: ChannelsAnswer = {
@@ -86,7 +88,7 @@ def answer(query: LinkQuery) -> bytes:
             _strongest_in_words(own),
             _weight_in_words(float(weights[row, key])),
         ],
-        "notes": [ROTATED] * ("rotate" in places) + _shared_keys(layer),
+        "notes": [ROTATED] * ("rotate" in places) + [SHARED_KEYS.format(share_a_key)] * (share_a_key > 1),
     }
     return pack_focus(header, own.q, own.k, own.products)
 
@@ -155,9 +157,3 @@ def _places(settings: Settings, model: Model) -> frozenset[str]:
     if isinstance(model, ForeignModel):
         return model.findings.acts if settings.position == "trained" else frozenset()
     return words.places(settings.position, model)
-
-
-def _shared_keys(layer: Layer) -> list[str]:
-    """That heads share their keys, where they do."""
-    many = len(layer.weights) // layer.kv_heads
-    return [f"{many} heads that follow each other share one k."] if many > 1 else []

@@ -1,14 +1,10 @@
 """A pinned picture as one text for the link."""
 
-from collections.abc import Callable
-
-from pages.kit.picture import mask_codec, rules
+from pages.kit.picture import mask_codec, pictures, rules
 from pages.kit.picture.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.place import At, parse_at, parse_heads, parse_places, write_heads, write_places
 from pages.kit.picture.settings import Settings
-
-SizesOf = Callable[[str], tuple[int, int] | None]  # a model's name -> its layers and heads; None: it may not be used
 
 
 def pin_tail(settings: Settings) -> str:
@@ -23,12 +19,8 @@ def pin_tail(settings: Settings) -> str:
     return "~".join((model, mask, settings.position, f"{settings.temperature:g}", off, settings.text))
 
 
-def parse_pin(text: str, device: str, sizes_of: SizesOf) -> tuple[Settings, At] | None:
-    """What a whole text says, the head and `pin_tail`; None when a part cannot be used.
-
-    Args:
-        sizes_of: layers and heads of a model, None of one that this visitor may not use.
-    """
+def parse_pin(text: str, device: str) -> tuple[Settings, At] | None:
+    """What a whole text says, the head and `pin_tail`; None when a part cannot be used."""
     parts = text.split("~", 5)
     if len(parts) != 6 or len(text) > LONGEST_PIN:
         return None
@@ -36,7 +28,7 @@ def parse_pin(text: str, device: str, sizes_of: SizesOf) -> tuple[Settings, At] 
     at_text, _, model = at_text.partition("@")
     model = model.replace("!", "~")  # which parts the rest
     off_text, _, values_text = off_text.partition("!")
-    sizes = sizes_of(model or MINILM)
+    sizes = pictures.sizes_of(model or MINILM)
     if sizes is None:
         return None
     layers, heads = sizes
@@ -44,11 +36,8 @@ def parse_pin(text: str, device: str, sizes_of: SizesOf) -> tuple[Settings, At] 
     painted_cells = mask_codec.usable(cells, heads)
     if not rules.usable(rule) or painted_cells is None:
         return None
-    at, off, values_off = (
-        parse_at(at_text, layers, heads),
-        parse_heads(off_text, layers, heads),
-        parse_places(values_text),
-    )
+    at, off = parse_at(at_text, layers, heads), parse_heads(off_text, layers, heads)
+    values_off = parse_places(values_text)
     try:
         degrees = float(temperature_text)
     except ValueError:

@@ -1,6 +1,5 @@
 """Random tokens, said twice: what a model can know of the second time it must have copied from the first."""
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
@@ -69,11 +68,7 @@ def ids_of(model: Model) -> list[int]:
     return kinds.repeated_ids(sizes.vocabulary, min(LONGEST, sizes.vocabulary, sizes.max_len // 2))
 
 
-def _key(settings: Settings, picture: Picture) -> Hashable:
-    return settings
-
-
-@shared(LRUCache(64), _key)
+@shared(LRUCache(64), lambda settings, picture: settings)
 def _of(settings: Settings, picture: Picture) -> Repetition:
     model = picture.model
     ids = ids_of(model)

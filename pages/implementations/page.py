@@ -10,7 +10,7 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.sheet import Block
 from pages.kit.frame import controls, widgets
-from pages.kit.frame.picture_page import PicturePage, picture_page
+from pages.kit.frame.form import Form, picture_page
 from pages.kit.picture import pictures
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.settings import Settings
@@ -58,7 +58,7 @@ def show_pair() -> list[str]:
     return names
 
 
-def show_equality(page: PicturePage, sizes: InputSizes) -> tuple[list[Equality], list[str]]:
+def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[str]]:
     """The differences on both inputs, and what each implementation is; folded, with the controls that act on them.
 
     Returns:

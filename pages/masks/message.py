@@ -7,8 +7,8 @@ from typing import TypedDict
 from urllib.parse import urlencode
 
 from mha_core.errors import HeadlightError
+from mha_core.show.packing import pack_focus, pack_parts
 from pages.kit.draw import sheet
-from pages.kit.draw.packing import pack_focus, pack_parts
 from pages.kit.draw.sheet import Block
 from pages.kit.picture import fitting, mask_codec, means, models, pictures, recordings, rules, words
 from pages.kit.picture.fields import FIELDS, MASKS, SIDE
@@ -135,7 +135,7 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
         query[key]  # what cannot be used is said, in use or not
     runs = [unmasked.run, picture.run]
     heads = means.heads_of(query.look, at, *query.sizes)
-    weights = [run.weights[at.layer, at.head] if heads is None else means.mean_of(run.weights, heads) for run in runs]
+    weights = [means.map_of(run.weights, at, heads) for run in runs]
     fixed = "mask" in query.fixed
     of_runs = [said for run in runs for said in run.notices]
     notices = [*left_out, *of_runs, *words.of_no_words(query.model), *([query.fixed["mask"]] if fixed else [])]

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.kit.draw import canvas, events, pages, sheet
 from pages.kit.frame import controls, links, widgets
-from pages.kit.frame.picture_page import PicturePage, picture_page
+from pages.kit.frame.form import Form, picture_page
 from pages.kit.picture import pictures
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.limits import MOST_TOKENS_AT_ONCE
@@ -78,7 +78,7 @@ def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
     return on_model.notices
 
 
-def chosen(page: PicturePage, n: int) -> tuple[list[str], TableSizes, float]:
+def chosen(page: Form, n: int) -> tuple[list[str], TableSizes, float]:
     """One or two encodings, their sizes and the amplitude; only what acts on them is in sight."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="encodings"):
         first, second = widgets.choice("enc"), widgets.choice("enc2")

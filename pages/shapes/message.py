@@ -8,8 +8,9 @@ from typing import TypedDict
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
 from mha_core.measure.agreement import BIASES
+from mha_core.show.packing import pack, pack_focus, pack_parts
 from pages.kit.draw import sheet
-from pages.kit.draw.packing import Memory, in_memory, pack, pack_focus, pack_parts
+from pages.kit.draw.packing import Memory, in_memory
 from pages.kit.draw.sheet import Block
 from pages.kit.picture import fitting, models, pictures, recordings, traces, words
 from pages.kit.picture.fields import SIDE

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.sheet import Block
 from pages.kit.frame import controls, links, widgets
-from pages.kit.frame.picture_page import PicturePage, picture_page
+from pages.kit.frame.form import Form, picture_page
 from pages.kit.picture.fields import DEFAULTS
 from pages.kit.picture.models import MINILM
 from pages.kit.picture.settings import Settings
@@ -36,7 +36,7 @@ def show() -> None:
         canvas.sheet("side_by_side", [told, sheet.title(f"“{shown.text}”", note), sheet.pictures(blocks)])
 
 
-def sides_of(page: PicturePage, settings: Settings) -> Sides:
+def sides_of(page: Form, settings: Settings) -> Sides:
     """The pictures: the models that were trained with other positions, or this one under the chosen ones."""
     others = beside.siblings(page.name)
     with widgets.kept_mounted("kin", bool(others)):
@@ -48,7 +48,7 @@ def sides_of(page: PicturePage, settings: Settings) -> Sides:
     return beside.of_task(settings, others) if of_task else beside.under(settings, chosen or usual)
 
 
-def looked_at(page: PicturePage) -> int | None:
+def looked_at(page: Form) -> int | None:
     """The head, or None for the mean over the layer's. Both are numbers of `at`, as on every page."""
     at, first = page.at, page.query.default("at")
     mean = page.query["mean"]

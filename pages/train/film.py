@@ -8,8 +8,8 @@ from typing import TypedDict
 import streamlit as st
 import torch
 
+from mha_core.show import packing
 from mha_core.training.events import Snapshot
-from pages.kit.draw import packing
 from pages.kit.draw.numbers import cut
 from pages.kit.draw.palette import candidate_colour
 from pages.kit.draw.view import View

@@ -4,7 +4,7 @@ import re
 import weakref
 
 from mha_core.errors import HeadlightError
-from pages.kit.draw.packing import pack_parts
+from mha_core.show.packing import pack_parts
 from pages.kit.server import store
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.show.cells import write_cells
+from mha_core.show.packing import pack_focus
 from pages.explore.kinds import words_of
 from pages.kit.draw import numbers, packing
 from pages.kit.draw.palette import PALETTES
@@ -154,7 +155,7 @@ def test_words_are_the_same_ones(modules: Modules, ends: tuple[int, int]) -> Non
 def test_a_header_and_its_floats_come_back(modules: Modules) -> None:
     values = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
     for token in ("it", "“é😀”", "</script>"):
-        packed = as_text(packing.pack_focus({"token": token}, values[:1], values[1:]))
+        packed = as_text(pack_focus({"token": token}, values[:1], values[1:]))
         unpacked = "(({ header, floats }) => [header.token, [...floats]])(m.unpackFloats(bytes(row)))"
         assert modules.one("wire/packets.js", packed, unpacked) == [token, values.flatten().tolist()]
 

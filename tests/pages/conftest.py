@@ -5,17 +5,20 @@ from __future__ import annotations
 import inspect
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
+import torch
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
+from torch import Tensor
 
 from mha_core import Model
 from mha_core.training import tasks
@@ -32,8 +35,6 @@ from pages.kit.wire import routes
 from .looped import run
 
 SHELL = Path(__file__).parents[2] / "pages" / "kit" / "frame" / "shell.py"
-
-OpenApp = Callable[..., AppTest]
 
 # The views whose picture comes over the wire -> the route.
 ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "masks": "masked", "film": "film"}
@@ -151,12 +152,6 @@ def go_to(app: AppTest, page: str) -> AppTest:
     return app
 
 
-@pytest.fixture
-def open_app() -> OpenApp:
-    """Opens Explore with the values of a link."""
-    return lambda **values: app_at(**values).run()
-
-
 def unpacked(packed: bytes) -> tuple[dict[str, Any], bytes]:
     """The header and the values of a message, read as the browser reads them."""
     (length,) = struct.unpack_from("<I", packed)
@@ -197,11 +192,6 @@ def blocks(app: AppTest, key: str = "") -> list[dict[str, Any]]:
     return [block for sheet in components(app, "sheet", key) for block in every(told_to(sheet)["blocks"])]
 
 
-def control(app: AppTest, name: str) -> dict[str, Any]:
-    """What the script told a view whose picture comes over the wire."""
-    return told_to(component(app, name))
-
-
 def answers(route: str, query: str) -> list[bytes]:
     """The messages with which the wire answers a query."""
     header, body = unpacked(routes.answer(route, query.encode()))
@@ -209,14 +199,10 @@ def answers(route: str, query: str) -> list[bytes]:
     return [body[end - length : end] for length, end in zip(header["parts"], ends, strict=True)]
 
 
-def picture_of(route: str, **values: str | list[str]) -> tuple[dict[str, Any], bytes]:
-    """What the wire says of the picture of a link, and its float32 maps."""
-    return unpacked(answers(route, urlencode(values, doseq=True))[0])
-
-
-def on_screen(told: dict[str, Any], header: dict[str, Any]) -> dict[str, Any]:
-    """What a view shows: what the script told it, and what the wire says of the picture; of both what must be said."""
-    return {**header, **told, "notices": list(dict.fromkeys(told["notices"] + header["notices"]))}
+def picture_of(route: str, **values: str | list[str]) -> tuple[dict[str, Any], Tensor]:
+    """What the wire says of the picture of a link, and its maps one after another, float32 (n,)."""
+    header, body = unpacked(answers(route, urlencode(values, doseq=True))[0])
+    return header, torch.tensor(np.frombuffer(body, "<f4"))
 
 
 def payloads(app: AppTest) -> str:

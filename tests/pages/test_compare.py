@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
+from mha_core import Model
 from mha_core.errors import HeadlightError
-from pages.compare import contrasts, message, pairs, tries
+from pages.compare import contrasts, message, pairs, right_side, tries
 from pages.kit.picture import pictures
-from pages.kit.picture.link_query import Refused
+from pages.kit.picture.fields import DEFAULTS, SIDE
 from pages.kit.picture.mask_codec import write_flips
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
@@ -22,32 +23,25 @@ from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED
 from pages.kit.wire import routes
 
-from .conftest import answers, unpacked
+from .conftest import picture_of
 
 TIRED, WIDE = PRESETS[:2]
 BEGINS = Settings(TIRED), Settings(TIRED, position="none")  # both sides of a bare link
-Maps = np.ndarray[Any, np.dtype[np.float32]]
 
 
-def asked(**values: str | list[str]) -> tuple[dict[str, Any], Maps]:
-    """What the wire says of a link, and both maps one after another."""
-    (packed,) = answers("pair", urlencode(values, doseq=True))
-    header, body = unpacked(packed)
-    return header, np.frombuffer(body, np.float32)
-
-
-def maps(header: dict[str, Any], floats: Maps) -> list[Maps]:
-    """Both maps."""
-    sizes = [len(side["tokens"]) for side in header["sides"]]
-    return [floats[: sizes[0] ** 2].reshape(sizes[0], -1), floats[sizes[0] ** 2 :].reshape(sizes[1], -1)]
+def asked(**values: str | list[str]) -> tuple[dict[str, Any], list[Tensor]]:
+    """What the wire says of a link, and both maps."""
+    header, floats = picture_of("pair", **values)
+    first, second = (len(side["tokens"]) for side in header["sides"])
+    return header, [floats[: first**2].view(first, -1), floats[first**2 :].view(second, -1)]
 
 
 def check(values: dict[str, Any], left: Settings, right: Settings, layer: int = 0, head: int = 2) -> dict[str, Any]:
     """The link shows exactly these two."""
-    header, floats = asked(**values)
+    header, maps = asked(**values)
     assert header["digest"] == f"{left.digest}-{right.digest}"
-    for shown, settings in zip(maps(header, floats), (left, right), strict=True):
-        assert np.array_equal(shown, pictures.picture(settings).run.weights[layer, head].numpy())
+    for shown, settings in zip(maps, (left, right), strict=True):
+        assert torch.equal(shown, pictures.picture(settings).run.weights[layer, head])
     return header
 
 
@@ -69,8 +63,8 @@ def test_default() -> None:
         "nothing changed, pretrained weights", "no positions, pretrained weights",
     ]  # fmt: skip
     assert [side["fitness"] for side in header["sides"]] == ["", f"{NOT_TRAINED}."]
-    left, right = maps(*asked())
-    distances = np.abs(right - left).sum(axis=1) / 2
+    left, right = asked()[1]
+    distances = (right - left).abs().sum(dim=1) / 2
     assert header["distances"] == pytest.approx(distances.tolist(), abs=1e-6)
 
 
@@ -104,7 +98,7 @@ def test_a_painted_mask_on_either_side(side: str) -> None:
     link = {f"mask{side}": "painted", f"p{side}": painted, f"pos{side}": "as trained"}
     own = Settings(TIRED, painted=painted)
     check(link, Settings(TIRED) if side else own, own if side else BEGINS[1])
-    assert maps(*asked(**link))[1 if side else 0][10, 9] == 0
+    assert asked(**link)[1][1 if side else 0][10, 9] == 0
     header, _ = asked(**link, s="how are you")
     assert ["was painted for 15 tokens; the sentence has 5" in said for said in header["notices"]] == [True]
     untouched = Settings("how are you"), Settings("how are you", position="trained" if side else "none")
@@ -161,25 +155,6 @@ def test_the_numbers_of_a_mask_that_cannot_be_used(side: str, text: str) -> None
     assert header["unusable"] == {f"w{side}": []}
 
 
-@pytest.mark.parametrize(
-    ("values", "key", "sentence"),
-    [
-        *[({key: text}, key, said) for key in ("s", "s2") for text, said in [
-            ("x" * 12_001, "this one has 12,001"), ("it " * 600, "602 tokens"), ("x" * 24_001, "24,000 or more")]],
-        *[({f"mask{side}": "combination", f"rule{side}": "causal &"}, f"rule{side}", "Not a valid rule")
-          for side in ("", "2")],
-        *[({f"mask{side}": "painted", f"on{side}": "no rule"}, f"on{side}", "Not a valid rule") for side in ("", "2")],
-    ],
-    ids=lambda value: str(value)[:30],
-)  # fmt: skip
-def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(
-    values: dict[str, Any], key: str, sentence: str
-) -> None:
-    with pytest.raises(Refused, match=sentence) as refused:
-        asked(**values)
-    assert refused.value.key == key
-
-
 def test_of_a_place_that_the_sentence_lacks_the_head_is_shown() -> None:
     left, right = (replace(side, text="how are you") for side in BEGINS)
     header = check({"s": "how are you", "at": "3.1.9"}, left, right, 3, 1)
@@ -223,11 +198,9 @@ def test_a_rule_in_use_is_said() -> None:
 def test_the_wire_answers_a_link_with_the_numbers_of_the_core(
     values: dict[str, str | list[str]], left: Settings, right: Settings, at: tuple[int, int]
 ) -> None:
-    header, body = asked(**values)
+    header = check(values, left, right, *at)
     sides = pictures.picture(left), pictures.picture(right)
-    assert header["digest"] == f"{left.digest}-{right.digest}"
-    assert np.array_equal(body, np.concatenate([side.run.weights[at].numpy().flatten() for side in sides]))
-    pair = pairs.Pair(*sides, *at)
+    pair = pairs.Pair(*sides, At(*at))
     where = At.of(str(values.get("at", "0.2"))).on(sides[0].run.tokens)
     assert (header["row"], header["key"], tuple(header["marked"])) == (where.row, where.key, pairs.marked(pair, where))
     assert header["figures"] == pairs.figures(pair, where)
@@ -252,3 +225,52 @@ def test_each_comparison_to_try_is_what_its_link_says() -> None:
     for name, values in header["tries"].items():
         there, _ = asked(**values)
         assert (there["tries"], there["unusable"]) == (header["tries"], {}), name
+
+
+# ---- what the right side begins with: the left with one thing changed, whatever page one comes from
+
+
+CHANGES: list[dict[str, Any]] = [
+    {"mask": "causal", "off": ["L3 H5"]},
+    {"mask": "dilated", "w": "2", "gap": "3"},
+    {"mask": "combination", "rule": "causal & window:4 | sinks:1"},
+    {"pos": "rotary", "t": "0.5"},
+    {"pos": "none"},
+    {"unheard": "0-2"},
+]
+
+
+def said(route: str, **values: Any) -> dict[str, Any]:
+    return picture_of(route, **values)[0]
+
+
+@pytest.mark.parametrize("values", CHANGES, ids=str)
+def test_from_another_page_one_thing_differs(values: dict[str, Any]) -> None:
+    begun = said("begun", **values)
+    assert begun["differs"] == ["pos"]
+    begins = begun["begins"]
+    same = {f"{key}2": value for key, value in values.items() if key != "pos"}
+    other = {"pos2": "as trained"} if values.get("pos", "as trained") != "as trained" else {}
+    assert begins == same | other, "the link says it, without defaults"
+    there = said("pair", **values, **begins)
+    assert there == begun | {"begins": {}}, "and opens the same"
+
+
+def test_a_link_opens_what_it_always_did() -> None:
+    for values in CHANGES:
+        assert said("pair", **values)["begins"] == {}
+    for values in ({}, {"s": "how are you"}, {"mask": "causal", "t2": "0.5"}, {"mask": "bogus"}):
+        assert said("begun", **values) == said("pair", **values), values
+
+
+def test_a_model_without_positions_differs_in_the_mask(shipped: object) -> None:
+    begun = said("begun", model="who-none-1", mask="window")
+    assert begun["differs"] == ["mask"]
+
+
+def test_a_long_painting_is_not_said_twice(model: Model) -> None:
+    left = {key: DEFAULTS[key] for key in SIDE} | {"mask": "painted", "on": "causal", "p": "x" * 2000}
+    begun = right_side.one_change(left, model)
+    assert (begun["mask"], begun["p"], begun["pos"]) == ("none", "", "as trained")
+    short = right_side.one_change(left | {"p": "x"}, model)
+    assert (short["mask"], short["p"], short["pos"]) == ("painted", "x", "none")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
+import torch
 
 from mha_core import Model
 from pages.explore.first_row import PRONOUNS
@@ -26,7 +26,7 @@ def shown(**values: str | list[str]) -> dict[str, Any]:
 
 
 def test_default(model: Model) -> None:
-    said, body = picture_of("maps")
+    said, maps = picture_of("maps")
     run = model.run(PRESETS[0])
     assert said["digest"] == Settings(PRESETS[0]).digest
     assert (said["layer"], said["head"], said["row"]) == (3, 1, run.tokens.index("it"))
@@ -36,7 +36,7 @@ def test_default(model: Model) -> None:
     assert said["presets"] == list(PRESETS)
     assert said["presetNames"] == [NAMES[text] for text in PRESETS]
     assert said["defaults"]["s"] == said["typed"] == said["used"]["s"] == PRESETS[0]
-    assert np.array_equal(np.frombuffer(body, "<f4").reshape(15, 15), run.weights[3, 1].cpu().numpy())
+    assert torch.equal(maps.view(15, 15), run.weights[3, 1].cpu())
 
 
 def test_the_script_mounts_the_view_and_knows_nothing_of_what_it_shows() -> None:
@@ -46,24 +46,6 @@ def test_the_script_mounts_the_view_and_knows_nothing_of_what_it_shows() -> None
     assert told["heard"] == 0
     assert told["own"] == {"picture": "", "sound": ""}, "nor of what it is told, but a file that was brought"
     assert "how are you" not in str(app.session_state.to_dict())
-
-
-@pytest.mark.parametrize(
-    ("values", "settings"),
-    [
-        ({"mask": "causal"}, {"mask": "causal"}),
-        ({"mask": "window", "w": "1", "t": "0.1"}, {"mask": "window:1", "temperature": 0.1}),
-        ({"mask": "window", "w": "512"}, {"mask": "window:512"}),
-        ({"pos": "sinusoidal", "t": "5"}, {"position": "sinusoidal", "temperature": 5.0}),
-        ({"off": ["L5 H11", "L0 H2"]}, {"heads_off": ((0, 2), (5, 11))}),
-        ({"s": ""}, {"text": ""}),
-        ({"s": "<b>it</b> $x$ ~"}, {"text": "<b>it</b> $x$ ~"}),
-    ],
-)
-def test_a_link_gives_the_picture(values: dict[str, str | list[str]], settings: dict[str, Any]) -> None:
-    said = shown(**values)
-    assert said["digest"] == Settings(**{"text": PRESETS[0], **settings}).digest
-    assert said["notices"] == []
 
 
 @pytest.mark.parametrize("at", ["0.0", "5.11.14.14", "2.3.999", "2.3.1.999"])
@@ -80,50 +62,6 @@ def test_all_heads_off() -> None:
     said = shown(off=ALL_HEADS)
     assert said["figures"][1]["value"] == "72 of 72"
     assert math.isfinite(float(said["figures"][0]["value"]))
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"mask": "everything", "pos": "learned", "t": "99", "at": "6.0", "look": "hide9.9", "pin": "~~~~~", "w": "x"},
-        {"t": "-1e308", "off": "L6 H0", "at": "3.1.2.3.4", "look": "x" * 5000, "pin": "3.1~evil~trained~1~~x"},
-        {"dev": "cuda:9", "pin": "3.1~none~trained~1e999~~x", "unheard": "1-", "temp": "9", "dice": "-1"},
-        {"pin": f"3.1~none~trained~1~~{'x' * 12_001}", "model": "nobody"},
-        {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22},
-    ],
-)
-def test_garbage_in_a_link_is_told_and_ignored(asked: dict[str, str]) -> None:
-    said = shown(**asked)
-    assert said["digest"] == Settings(PRESETS[0]).digest
-    assert (said["layer"], said["head"]) == (3, 1)
-    assert said["pin"] is None
-    read = set(asked) - {"w"}  # of a window alone
-    assert {notice.split("=")[0] for notice in said["notices"]} == {f"The link says {key}" for key in read}
-    assert len(said["notices"]) == len(read)
-    assert set(said["unusable"]) == read
-    assert max(map(len, said["notices"])) < 250
-
-
-@pytest.mark.parametrize(
-    ("values", "key", "why"),
-    [
-        ({"s": "x" * 12_001}, "s", "12,000 characters, this one has 12,001"),
-        ({"s": "x" * 24_001}, "s", "this one has 24,000 or more"),
-        ({"s": "a b " * 300}, "s", "602 tokens; the model can read 512. Remove about 90 words"),
-        ({"mask": "combination", "rule": "__import__"}, "rule", "Not a valid rule"),
-        ({"mask": "painted", "on": "causal&" * 100}, "on", "Not a valid rule"),
-    ],
-)
-def test_a_typed_text_that_cannot_be_used_is_refused(values: dict[str, str], key: str, why: str) -> None:
-    """The view then keeps the last one that could."""
-    with pytest.raises(Refused, match=why) as refused:
-        shown(**values)
-    assert refused.value.key == key
-    text = values.get("s", "")
-    if fits := refused.value.fits:  # the view offers to cut the text there
-        assert shown(s=text[:fits])["typed"] == text[:fits].rstrip()
-        assert fits == min(len(text), 12_000) or not text[fits - 1].isspace()
-    assert bool(fits) == bool(text)
 
 
 @pytest.mark.parametrize(
@@ -160,13 +98,12 @@ def test_a_text_that_is_not_english_is_told(text: str, told: bool) -> None:
 
 
 def test_a_pinned_picture_has_its_own_numbers(model: Model) -> None:
-    said, body = picture_of("maps", pin=f"0.2.3~causal~none~0.5~1.1-0.0~{PRESETS[3]}", at="1.4")
+    said, maps = picture_of("maps", pin=f"0.2.3~causal~none~0.5~1.1-0.0~{PRESETS[3]}", at="1.4")
     run = model.run(PRESETS[3], mask="causal", position="none", temperature=0.5, heads_off=((0, 0), (1, 1)))
     assert said["pin"]["tokens"] == run.tokens
     assert said["pin"]["at"] == "0.2.3"
-    values = np.frombuffer(body, "<f4")
     size = len(run.tokens)
-    assert np.array_equal(values[-size * size :].reshape(size, size), run.weights[0, 2].cpu().numpy())
+    assert torch.equal(maps[-size * size :].view(size, size), run.weights[0, 2].cpu())
 
 
 def test_equal_pictures_are_equal_bytes() -> None:
@@ -176,27 +113,23 @@ def test_equal_pictures_are_equal_bytes() -> None:
 
 
 def test_the_map_before_the_changes_comes_with_it(model: Model) -> None:
-    changes = {"pos": "none", "mask": "causal"}
-    said, body = picture_of(
-        "maps", look="difference_linear", at="3.1", pin="0.2~none~trained~1~~how are you", **changes
+    said, maps = picture_of(
+        "maps", look="difference_linear", at="3.1", pin="0.2~none~trained~1~~how are you", pos="none", mask="causal"
     )
     assert said["notices"] == []
-    now, before = (
-        model.run(PRESETS[0], position="none", mask="causal").weights[3, 1],
-        model.run(PRESETS[0]).weights[3, 1],
-    )
-    values = np.frombuffer(body, "<f4")
-    assert np.array_equal(values[: 2 * 225].reshape(2, 15, 15), np.stack([now.cpu().numpy(), before.cpu().numpy()]))
+    now = model.run(PRESETS[0], position="none", mask="causal").weights[3, 1].cpu()
+    before = model.run(PRESETS[0]).weights[3, 1].cpu()
+    assert torch.equal(maps[: 2 * 225].view(2, 15, 15), torch.stack([now, before]))
     assert said["before"]["distances"] == pytest.approx(((now - before).abs().sum(-1) / 2).tolist())
     assert said["before"]["forbidden"] == [""], "a cell that was seen is no cell without a difference"
-    assert len(values) == 2 * 225 + len(said["pin"]["tokens"]) ** 2
+    assert len(maps) == 2 * 225 + len(said["pin"]["tokens"]) ** 2
 
 
 @pytest.mark.parametrize("values", [{"look": "difference"}, {}])
 def test_otherwise_nothing_more_comes(values: dict[str, str]) -> None:
-    said, body = picture_of("maps", **values)
+    said, maps = picture_of("maps", **values)
     assert said["before"] is None
-    assert len(body) == 4 * 15 * 15
+    assert len(maps) == 15 * 15
 
 
 def test_the_comparison_is_computed_when_it_is_asked_for() -> None:
@@ -210,22 +143,20 @@ def test_the_comparison_is_computed_when_it_is_asked_for() -> None:
 def test_a_translator_s_groups_and_a_model_of_pictures() -> None:
     sides = {"encoder": (6, 6), "decoder": (11, 11), "cross": (11, 6)}
     for group, (rows, columns) in sides.items():
-        said, body = picture_of("maps", model=f"dates-sinusoidal-1~{group}")
+        model = f"dates-sinusoidal-1~{group}"
+        said, floats = picture_of("maps", model=model)
         assert (said["groups"], said["group"]) == (list(sides), group)
-        maps = np.frombuffer(body, "<f4").reshape(rows, columns)
-        assert np.allclose(maps.sum(1), 1, atol=1e-6)
+        maps = floats.view(rows, columns)
+        assert torch.allclose(maps.sum(1), torch.ones(rows), rtol=1e-5, atol=1e-6)
         assert (maps[0].argmax() == columns - 1) == (group == "cross"), "the first digit comes from the year"
-        off, _ = picture_of("maps", model=f"dates-sinusoidal-1~{group}", off="L0 H0")
+        off, _ = picture_of("maps", model=model, off="L0 H0")
         assert off["label"].startswith("1 head off")
-        pair, _ = picture_of("pair", model=f"dates-sinusoidal-1~{group}")
+        pair, _ = picture_of("pair", model=model)
         assert pair["notices"] == said["notices"]
         for route in ("maps", "pair", "masked"):
-            placed = {
-                key: picture_of(route, model=f"dates-sinusoidal-1~{group}", at=f"0.0.1.{key}")[0]
-                for key in (columns - 1, columns)
-            }
-            assert [of["key"] for of in placed.values()] == [columns - 1, None], "a key is one of the columns"
-            assert [of["unusable"] for of in placed.values()] == [{}, {"at": ["0.0"]}]
+            placed = [picture_of(route, model=model, at=f"0.0.1.{key}")[0] for key in (columns - 1, columns)]
+            assert [of["key"] for of in placed] == [columns - 1, None], "a key is one of the columns"
+            assert [of["unusable"] for of in placed] == [{}, {"at": ["0.0"]}]
         assert pair["contrast"] == f"One thing differs: {'positions' if group != 'cross' else 'temperature'}."
         assert said["pieces"] == ["[START] marks the start."] * (group == "cross") or group != "cross"
     with pytest.raises(Refused, match="reads pictures, not sentences"):

@@ -1,4 +1,4 @@
-"""The table of fields: what the controls of every page show is what the table says, and docs/links.md has all of it."""
+"""The table of fields: the controls of every page, docs/links.md and what the browser is told of it say the same."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
+from mha_core import masks
 from pages.kit.draw.pages import PAGES
+from pages.kit.picture import facts
 from pages.kit.picture.fields import DEFAULTS, FIELDS, MASKS, Field, table
 
 from .conftest import app_at
@@ -62,3 +65,58 @@ def test_the_documented_table_is_this_one() -> None:
     written = (Path(__file__).parents[2] / "docs" / "links.md").read_text("utf-8")
     assert table() in written, "write pages.kit.picture.fields.table() into docs/links.md"
     assert table().count("\n") == len(FIELDS) + 1
+
+
+# ---- what the browser is told
+
+
+def test_the_browser_has_what_is_said_here() -> None:
+    for file, text in facts.modules().items():
+        assert file.read_text("utf-8") == text, "run python -m pages.kit.picture.facts"
+
+
+def test_every_mask_with_numbers_and_every_encoding_is_described() -> None:
+    table = facts.table()
+    described = {mask["name"]: [key for key, *_ in mask["numbers"]] for mask in table["MASKS"][2]}
+    assert described == {name: list(numbers) for name, numbers in MASKS.items() if name in described}
+    assert set(MASKS) - set(described) == {"combination", "painted"}, "which are written out"
+    assert set(table["POSITIONS"][2]) == set(FIELDS["pos"].choices)
+
+
+@pytest.mark.parametrize("name", [mask["name"] for mask in facts.table()["MASKS"][2]])
+def test_the_usual_numbers_are_a_mask(name: str) -> None:
+    (numbers,) = (mask["numbers"] for mask in facts.table()["MASKS"][2] if mask["name"] == name)
+    written = ":".join([name, *(str(usual) for *_, usual in numbers)])
+    assert masks.allow(masks.parse(written), 4, 4).dtype == torch.bool
+
+
+# ---- bound controls, where a part of the page asks to run at the same time
+
+
+def page() -> None:
+    import streamlit as st
+
+    from pages.kit.frame import widgets
+
+    def part() -> None:
+        st.session_state["parts"] = st.session_state.get("parts", 0) + 1
+
+    st.button("news", on_click=lambda: st.rerun("part"))
+    widgets.switch("apart")
+    opened, places = widgets.tabs("tab")
+    with places[opened]:
+        st.write(opened)
+    st.fragment(part, key="part")()
+    st.session_state["pages"] = st.session_state.get("pages", 0) + 1
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_what_is_chosen_while_a_part_of_the_page_asks_to_run_runs_the_page(*, chosen: bool) -> None:
+    """Streamlit would run the part in its place, and what was chosen would be seen with the next choice only."""
+    app = AppTest.from_function(page).run()
+    app.button[0].click()
+    if chosen:
+        app.toggle[0].set_value(True)
+    app.run()
+    assert not app.exception
+    assert (app.session_state["pages"], app.session_state["parts"]) == (2 if chosen else 1, 2)

@@ -35,7 +35,7 @@ from pages.kit.wire.routes import ROUTES, answer
 from tests import hub_cache
 from tests.hub_cache import REVISION, name_of
 
-from .conftest import unpacked
+from .conftest import answers, picture_of, unpacked
 
 TEXT = "the quick brown fox sat on the mat"
 KINDS = ("distilbert", "gpt2", "t5", "gpt_oss")
@@ -54,10 +54,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process is at the machine whose cache that is."""
-    monkeypatch.setenv("HF_HOME", str(home))
-    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
-    monkeypatch.setattr(public, "is_local", lambda: not public.is_public())
+    hub_cache.sit_at(home, monkeypatch)
 
 
 @pytest.fixture
@@ -77,9 +74,7 @@ def query(model: str, **more: Any) -> bytes:
 
 
 def picture(model: str, **more: Any) -> dict[str, Any]:
-    header, body = unpacked(explore.maps(query(model, **more)))
-    said: dict[str, Any] = unpacked(body[: header["parts"][0]])[0]
-    return said
+    return picture_of("maps", model=model, s=TEXT, **more)[0]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -120,8 +115,7 @@ def test_channels_of_a_pair_make_its_score(model: str) -> None:
         own = found.channels(settings, head, row, key)
         added[row, key], bound = own.bias, bound + rounding_of(own)
         assert own.total == pytest.approx(own.score, abs=rounding_of(own))
-        message, body = unpacked(explore.channels(query(model, at=at)))
-        said = unpacked(body[: message["parts"][0]])[0]
+        said, _ = picture_of("channels", model=model, s=TEXT, at=at)
         assert (said["query"], said["looked"]) == (run.tokens[row], (run.columns or run.tokens)[key])
         assert said["strong"] == own.strongest(0.8)
         # the row again, from its scores: what lies beside them takes its part of it
@@ -192,9 +186,7 @@ def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: 
 @pytest.mark.parametrize("model", [*map(name_of, KINDS), name_of("t5", "decoder"), name_of("t5", "cross")])
 def test_a_picture_is_the_models_own_pass(model: str) -> None:
     run = pictures.picture(Settings(TEXT, model=model)).run
-    header, body = unpacked(explore.maps(query(model)))
-    said, floats = unpacked(body[: header["parts"][0]])
-    maps, values = unpacked(body[header["parts"][0] :])
+    (said, floats), (maps, values) = map(unpacked, answers("maps", query(model).decode()))
     assert np.array_equal(np.frombuffer(floats, "<f4"), run.weights[0, 0].numpy().ravel())
     wanted = (run.weights * 255).round().byte().numpy()
     assert np.array_equal(np.frombuffer(values, np.uint8).reshape(wanted.shape), wanted)
@@ -257,7 +249,7 @@ def test_pages_of_recorded_steps_say_that_it_has_none() -> None:
 
 def test_a_pin_keeps_the_kind_of_attention() -> None:
     settings = Settings(TEXT, model=name_of("t5", "cross"))
-    found = parse_pin(f"0.1{pin_tail(settings)}", "auto", pictures.sizes_of)
+    found = parse_pin(f"0.1{pin_tail(settings)}", "auto")
     assert found is not None
     assert found[0] == settings
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mha_core.positions.added import sinusoids
-from pages.kit.draw import formula, paper
+from pages.kit.draw import paper
 from pages.kit.draw.web import FOLDER
 from pages.scaled_dot import parts
 from pages.scaled_dot.case import CASES, Case
@@ -57,18 +57,8 @@ def test_every_element_is_one_that_the_browser_builds(block: Any) -> None:
 
 def test_attention_has_the_sizes_of_the_call_in_the_colours_of_their_axes() -> None:
     (line,) = paper.attention(3, 5, 6, 4)["lines"]
-    sizes = [(axis, children[0]) for tag, axis, children in nodes(line) if tag == "mn"]
-    assert sizes == [
-        ("i", "3"),
-        ("c", "4"),
-        ("i", "3"),
-        ("d", "6"),
-        ("d", "6"),
-        ("j", "5"),
-        ("d", "6"),
-        ("j", "5"),
-        ("c", "4"),
-    ]
+    sizes = [axis + children[0] for tag, axis, children in nodes(line) if tag == "mn"]
+    assert sizes == ["i3", "c4", "i3", "d6", "d6", "j5", "d6", "j5", "c4"]
     assert text(line).startswith("Attention(Q,K,V)3×4=softmax(")
     (other,) = paper.attention(30, 5, 6, 4)["lines"]
     assert text(other) != text(line)
@@ -108,5 +98,5 @@ def test_an_odd_width_has_no_pairs() -> None:
 
 
 def test_a_formula_holds_no_markup() -> None:
-    assert formula.name("<b>") == ["mi", "", "<b>"]
+    assert paper.name("<b>") == ["mi", "", "<b>"]
     assert "innerHTML" not in Path(FOLDER / "sheets" / "equation.js").read_text("utf-8")

@@ -139,7 +139,7 @@ def of_pairs() -> list[str]:
     assert without_heads.cosines(CAUSAL).device == torch.device("cpu")
     assert orders.why(TEXT, "the man bit the dog")
     left, right = (pictures.picture(Settings(TWICE, mask, "none")) for mask in ("none", "causal"))
-    pair = pairs.Pair(left, right, 0, 2)
+    pair = pairs.Pair(left, right, At(0, 2))
     assert pairs.asides(pair, ("left", "right"))
     return [*dict.fromkeys((*left.run.notices, *right.run.notices))]
 

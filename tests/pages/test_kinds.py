@@ -1,9 +1,10 @@
-"""The kind of a head: the rule that its tile tells, against a dense loop and on maps that are made for it."""
+"""The kind of a head, against a dense loop and on maps that are made for it; and what a change did, layer by layer."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -117,6 +118,52 @@ def test_ends_are_told_by_what_the_model_adds_and_not_by_how_a_word_is_spelled()
     pair[1] = 0.1
     pair[1, 4] = 0.6
     assert one(pair, ["[CLS]", "[x]", "a", "b", "[CLS]", "[SEP]"]) == "links words"
+
+
+# ---- what a change did: the largest change of a weight between two words
+
+CHANGES = [
+    Settings(PRESETS[0], "causal"),
+    Settings(PRESETS[0], position="none"),
+    Settings(PRESETS[0], temperature=2.0),
+    Settings(PRESETS[0], heads_off=((3, 1),)),
+]
+
+
+def test_nothing_is_told_while_nothing_is_changed() -> None:
+    assert effect(pictures.picture(Settings(PRESETS[0]))) is None
+
+
+@pytest.mark.parametrize("settings", CHANGES, ids=str)
+def test_it_is_the_largest_one(settings: Settings) -> None:
+    after, before = (pictures.picture(own).run for own in (settings, settings.untouched))
+    told = effect(pictures.picture(settings))
+    assert told is not None
+    words = range(1, len(after.tokens) - 1)
+    largest = [
+        max(abs(float(own[h, i, j] - other[h, i, j])) for h in range(12) for i in words for j in words)
+        for own, other in zip(after.weights, before.weights, strict=True)
+    ]
+    assert told["layers"] == pytest.approx(largest, abs=1e-7)
+    assert told["at"] is not None
+    layer, head, row, key = told["at"]
+    assert abs(float(after.weights[layer, head, row, key] - before.weights[layer, head, row, key])) == max(
+        told["layers"]
+    )
+    assert told["moved"] == tuple(float(run.weights[layer, head, row, key]) for run in (before, after))
+
+
+def test_a_head_changes_only_later_layers() -> None:
+    told = effect(pictures.picture(CHANGES[3]))
+    assert told is not None
+    assert told["layers"][:4] == [0, 0, 0, 0]
+    assert min(told["layers"][4:]) > 0
+
+
+def test_what_changes_nothing_says_so() -> None:
+    told = effect(pictures.picture(Settings("", "window:9")))
+    assert told is not None
+    assert told["at"] is None
 
 
 def test_an_unknown_word_may_have_changed_most() -> None:

@@ -1,14 +1,12 @@
-"""What the wire answers the painter, and what its cards make of the link."""
+"""What the wire answers the painter: every mask of a link, the same on other pages, and what its cards make of it."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
 import pytest
 import torch
 
@@ -23,7 +21,7 @@ from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
 from pages.masks import message
 
-from .conftest import picture_of
+from .conftest import answers, app_at, blocks, picture_of, unpacked
 
 WORDS = "can you can that"  # 6 tokens
 ROW_EMPTY = "6.rYG"  # of a causal mask, row 4 is turned round from its first key on
@@ -35,9 +33,16 @@ EVERY_KEY: dict[str, str | list[str]] = {
 
 def answered(route: str = "masked", /, **values: str | list[str]) -> tuple[dict[str, Any], torch.Tensor]:
     """What the wire answers a link: the header, and the weights before and after."""
-    header, body = picture_of(route, **values)
+    header, maps = picture_of(route, **values)
     n = len(header["tokens"])
-    return header, torch.tensor(np.frombuffer(body, dtype="<f4").reshape(2, n, n).copy())
+    return header, maps.view(2, n, n)
+
+
+def digest_on_shapes(**values: str) -> str:
+    """The name of the picture that Shapes shows of the same link."""
+    _, trace = answers("steps", urlencode(values))
+    name: str = unpacked(trace)[0]["digest"]
+    return name
 
 
 def told(**values: str | list[str]) -> str:
@@ -46,70 +51,83 @@ def told(**values: str | list[str]) -> str:
     return json.dumps([said["mask"], said["padding"]], ensure_ascii=False)
 
 
+def test_default() -> None:
+    now, _ = answered(mask="none")
+    assert (now["rule"], now["painted"], now["base"], now["forbidden"]) == ("none", "", "", [""])
+    assert (now["layer"], now["head"], now["notices"]) == (3, 1, [])
+    assert now["digest"] == Settings(PRESETS[0]).digest
+    assert [card["name"] for card in now["cards"]] == [
+        "full", "causal", "window 3", "prefix 2", "sinks 1", "dilated 3 2", "documents", "per head", "painted",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("values", "rule", "painted"),
+    ("values", "rule"),
     [
-        ({"s": WORDS}, "none", ""),
-        ({"s": WORDS, "mask": "sinks", "at": "5.11"}, "sinks:1", ""),
-        (EVERY_KEY, "causal", "6.rYB.3rFB"),
+        ({"mask": "causal"}, "causal"),
+        ({"mask": "window", "w": "2"}, "window:2"),
+        ({"mask": "prefix"}, "prefix:1"),
+        ({"mask": "prefix", "first": "4"}, "prefix:4"),
+        ({"mask": "sinks", "first": "2"}, "sinks:2"),
+        ({"mask": "dilated"}, "dilated:3:2"),
+        ({"mask": "dilated", "w": "2", "gap": "3"}, "dilated:2:3"),
+        ({"mask": "combination"}, "causal & window:4"),
+        ({"mask": "combination", "rule": "!causal|sinks:1"}, "!causal | sinks:1"),
+        ({"mask": "combination", "rule": "documents:3"}, "documents:3"),
+        ({"mask": "painted"}, "none"),
+        ({"mask": "painted", "on": "causal & ! window:2"}, "causal & !window:2"),
     ],
 )
-def test_the_wire_answers_with_the_weights_of_the_core(
-    values: dict[str, str | list[str]], rule: str, painted: str
-) -> None:
-    header, weights = answered(**values)
-    settings = Settings(WORDS, rule, painted=mask_codec.usable(painted, 12) or "")
-    if painted:
-        settings = replace(settings, position="rotary", temperature=0.5, heads_off=((0, 2), (4, 11)))
-    before = replace(settings, painted="") if painted else replace(settings, mask="none")
-    layer, head = (int(number) for number in str(values.get("at", "3.1")).split("."))
-    for own, shown in zip((before, settings), weights, strict=True):
-        assert torch.equal(pictures.picture(own).run.weights[layer, head].cpu(), shown)
-    assert (header["digest"], header["layer"], header["head"]) == (settings.digest, layer, head)
+def test_every_kind_on_every_page(model: Model, values: dict[str, str], rule: str) -> None:
+    link = {"s": WORDS, **values}
+    now, (before, after) = answered(**link)
+    assert (now["rule"], now["notices"]) == (rule, [])
+    assert torch.equal(after, model.run(WORDS, mask=rule).weights[3, 1])
+    assert torch.equal(before, model.run(WORDS).weights[3, 1])
+    forbidden = mask_codec.read_cells(now["base"], 36)
+    assert forbidden is not None
+    assert not after.flatten()[forbidden].any()
+    explore, _ = picture_of("maps", **link)
+    assert now["digest"] == explore["digest"] == digest_on_shapes(**link) == Settings(WORDS, rule).digest
+    assert explore["forbidden"] == [now["base"]]
+
+
+def test_painted_cells_on_every_page(model: Model) -> None:
+    values = {"s": WORDS, "mask": "painted", "on": "causal", "p": "6.rYB.3rFB", "at": "0.3"}
+    settings = Settings(WORDS, "causal", painted=mask_codec.usable("6.rYB.3rFB", 12) or "")
+    allow = mask_codec.allowed("causal", settings.painted, 6, 12)
+    weights = model.run(WORDS, mask=allow).weights
+    now, (before, after) = answered(**values)
+    assert torch.equal(after, weights[0, 3])
+    assert torch.equal(before, model.run(WORDS, mask="causal").weights[0, 3])
+    assert now["without"] == "causal alone"
+    shown, _ = picture_of("maps", **values)
+    assert shown["digest"] == settings.digest == now["digest"]
+    assert shown["label"] == "mask causal, painted cells for single heads"
+    assert len(shown["forbidden"]) == 12
+    for head, text in enumerate(shown["forbidden"]):
+        cells = mask_codec.read_cells(text, 36)
+        assert cells is not None
+        assert torch.equal(~cells.view(6, 6), allow[head])
+    for implementation, wanted in (("naive", settings), ("sequence_first", settings.unpainted)):
+        assert digest_on_shapes(impl=implementation, **values) == wanted.digest
+    by_hand = app_at("by-hand", ex="a real cell", **{**values, "at": "0.3.4.0"}).run()
+    assert f"{float(weights[0, 3, 4, 0]):.9f}" in json.dumps(blocks(by_hand))
+
+
+def test_the_wire_answers_every_key_with_the_weights_of_the_core() -> None:
+    header, weights = answered(**EVERY_KEY)
+    painted = mask_codec.usable("6.rYB.3rFB", 12) or ""
+    settings = Settings(WORDS, "causal", "rotary", 0.5, ((0, 2), (4, 11)), painted=painted)
+    for own, shown in zip((settings.unpainted, settings), weights, strict=True):
+        assert torch.equal(pictures.picture(own).run.weights[2, 3].cpu(), shown)
+    assert (header["digest"], header["layer"], header["head"]) == (settings.digest, 2, 3)
     assert (header["notices"], header["unusable"], header["begins"]) == ([], {}, {})
-
-
-@pytest.mark.parametrize(
-    ("values", "key", "why"),
-    [
-        ({"s": "x" * 12_001}, "s", "12,000 characters, this one has 12,001"),
-        ({"s": "a b " * 300}, "s", "the model can read 512"),
-        ({"mask": "combination", "rule": "&"}, "rule", "Not a valid rule"),
-        ({"mask": "combination", "rule": ""}, "rule", "Not a valid rule"),
-        ({"mask": "combination", "rule": "window:9999"}, "rule", "numbers below 1,000"),
-        ({"mask": "combination", "rule": "x" * 201}, "rule", "at most 200 characters"),
-        ({"mask": "painted", "on": "<b>*x*</b>"}, "on", "Not a valid rule"),
-        ({"mask": "painted", "on": "causal & " * 60}, "on", "Not a valid rule"),
-    ],
-)
-def test_a_typed_text_that_cannot_be_used_is_refused(values: dict[str, str], key: str, why: str) -> None:
-    """The view then keeps the last one that could."""
-    with pytest.raises(Refused, match=why) as refused:
-        answered(**values)
-    assert refused.value.key == key
 
 
 def test_a_query_that_is_no_text_is_one_sentence() -> None:
     with pytest.raises(HeadlightError):
         message.masked(b"s=%ff")
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"mask": "everything", "w": "0", "first": "x", "gap": "513"},
-        {"at": "6.0", "pos": "learned", "t": "99", "off": "L6 H0", "dev": "cuda:9", "unheard": "1-"},
-        {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"]},
-        {"p": "x" * 3002, "model": "nobody"},
-    ],
-)
-def test_what_cannot_be_used_is_told_and_the_nearest_picture_stands(values: dict[str, str | list[str]]) -> None:
-    header, _ = answered(**values)
-    assert header["digest"] == Settings(PRESETS[0]).digest
-    assert (header["layer"], header["head"]) == (3, 1)
-    assert {notice.split("=")[0] for notice in header["notices"]} == {f"The link says {key}" for key in values}
-    assert set(header["unusable"]) == set(values)
-    assert max(map(len, header["notices"])) < 250
 
 
 @pytest.mark.parametrize("p", ["6", "6.x", "65.rB", "6.12rB", "<b>", "6.r" + "B" * 3000])
@@ -125,6 +143,7 @@ def test_a_painting_for_another_sentence_is_said() -> None:
     header, _ = answered(mask="painted", on="causal", p=ROW_EMPTY)
     assert header["digest"] == Settings(PRESETS[0], "causal").digest
     (notice,) = header["notices"]
+    assert picture_of("maps", mask="painted", on="causal", p=ROW_EMPTY)[0]["notices"] == [notice]
     assert "for 6 tokens; the sentence has 15" in notice
     assert header["unusable"] == {}, "it stays in the link"
 

@@ -26,9 +26,9 @@ from mha_core.training.tasks.table import LIMITS
 from pages.compare import orders, pairs
 from pages.kit.picture import fitting, models, pictures, sharing, traces
 from pages.kit.picture import words as text
-from pages.kit.picture.limits import MOST_LAYERS, SIZES
+from pages.kit.picture.limits import LONGEST_TEXT, MOST_LAYERS, SIZES
 from pages.kit.picture.models import Own
-from pages.kit.picture.presets import PRESETS
+from pages.kit.picture.presets import EXAMPLES, PRESETS, TO_GO_ON
 from pages.kit.picture.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("shipped")
@@ -103,6 +103,24 @@ def test_a_model_of_a_limited_implementation_can_do_everything(shipped: Path) ->
     assert measures.relative_difference(model.run(question).weights, plain.run(question).weights) < 1e-6
     changed = Settings(question, position="alibi", temperature=2.0, heads_off=((0, 1),), model="food-learned-1")
     assert bool(pictures.picture(changed).run.weights.isfinite().all())
+
+
+def test_presets(model: Model) -> None:
+    tired = "The animal didn't cross the street because it was too tired"
+    assert PRESETS[0] == tired
+    assert {
+        tired,
+        tired.replace("tired", "wide"),
+        "can you can that",
+        "how are you",
+        "orange is my favorite fruit",
+    } <= set(PRESETS)
+    assert len(set(PRESETS)) == len(PRESETS)
+    for examples in (EXAMPLES, TO_GO_ON):
+        assert len({example.name for example in examples}) == len(examples), "a name tells its sentence from the others"
+    for preset in PRESETS:
+        assert len(preset) <= LONGEST_TEXT
+        assert "[UNK]" not in model.run(preset).tokens
 
 
 def test_questions_of_shipped_and_own_runs(shipped: Path) -> None:

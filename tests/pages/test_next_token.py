@@ -22,7 +22,7 @@ from pages.kit.picture.models import MINILM, SMOLLM2
 from pages.kit.picture.presets import CONTINUED
 from pages.kit.picture.settings import Settings
 
-from .test_heads_overview import strongest
+from .test_other_views import strongest
 
 PRIVET, PARIS = next(iter(CONTINUED)), "The capital of France is"
 COPYING = ((18, 6), (17, 5), (17, 4), (17, 3), (20, 6), (23, 2), (18, 7))  # the seven heads that carry copying
@@ -30,6 +30,12 @@ COPYING = ((18, 6), (17, 5), (17, 4), (17, 3), (20, 6), (23, 2), (18, 7))  # the
 
 def picture(text: str = PRIVET, **changes: object) -> pictures.Picture:
     return pictures.picture(Settings(text, model=SMOLLM2, **changes))  # type: ignore[arg-type]
+
+
+def likeliest(now: pictures.Picture, most: int = next_token.LIKELIEST) -> list[next_token.NextToken]:
+    """As Explore tells them, beside those of the untouched model where something is changed."""
+    before = pictures.picture(now.settings.untouched)
+    return next_token.compared(None if before.settings == now.settings else before, now, most)
 
 
 def chance(found: list[next_token.NextToken], label: str) -> float:
@@ -50,7 +56,7 @@ def test_heads_that_others_have_named_are_where_they_are(
 
 def test_the_likeliest_tokens_are_those_of_the_run() -> None:
     shown = picture()
-    found = next_token.likeliest(shown)
+    found = likeliest(shown)
     assert shown.run.logits is not None
     chances = shown.run.logits[-1].double().softmax(-1)
     best = chances.sort(descending=True)
@@ -64,30 +70,30 @@ def test_the_likeliest_tokens_are_those_of_the_run() -> None:
 
 
 def test_seven_heads_carry_copying_and_nothing_else() -> None:
-    off = next_token.likeliest(picture(heads_off=tuple(sorted(COPYING))))
+    off = likeliest(picture(heads_off=tuple(sorted(COPYING))))
     assert chance(off, "Drive") == pytest.approx(0.018, abs=0.01)
     assert next(token["before"] for token in off if token["label"] == "Drive") == pytest.approx(0.844, abs=0.01)
-    still = next_token.likeliest(picture(PARIS, heads_off=tuple(sorted(COPYING))))
+    still = likeliest(picture(PARIS, heads_off=tuple(sorted(COPYING))))
     assert chance(still, "Paris") == pytest.approx(0.759, abs=0.01)
 
 
 def test_without_positions_the_capital_is_less_certain() -> None:
-    assert chance(next_token.likeliest(picture(PARIS)), "Paris") == pytest.approx(0.773, abs=0.01)
-    assert chance(next_token.likeliest(picture(PARIS, position="none")), "Paris") == pytest.approx(0.273, abs=0.01)
+    assert chance(likeliest(picture(PARIS)), "Paris") == pytest.approx(0.773, abs=0.01)
+    assert chance(likeliest(picture(PARIS, position="none")), "Paris") == pytest.approx(0.273, abs=0.01)
 
 
 def test_what_was_the_likeliest_stays_in_sight() -> None:
-    shuffled = next_token.likeliest(picture(mask="window:1"))
+    shuffled = likeliest(picture(mask="window:1"))
     assert "Drive" in {token["label"] for token in shuffled}
 
 
 def test_other_models_say_nothing_next() -> None:
-    assert next_token.likeliest(pictures.picture(Settings("how are you", model=MINILM))) == []
+    assert likeliest(pictures.picture(Settings("how are you", model=MINILM))) == []
 
 
 def test_our_own_language_models_say_whole_words() -> None:
     name = next(name for name in models.shipped() if name.startswith("words"))
-    found = next_token.likeliest(pictures.picture(Settings(models.presets(name)[0], model=name)))
+    found = likeliest(pictures.picture(Settings(models.presets(name)[0], model=name)))
     assert sum(token["chance"] for token in found) <= 1 + 1e-6
     assert all(token["text"] == f" {token['label']}" for token in found)
 
@@ -102,7 +108,7 @@ def test_a_model_of_characters_says_characters_that_can_be_seen(tmp_path: Path) 
     training.save(tmp_path / "run")
     models.keep(OF_CHARACTERS, tmp_path / "run")
     shown = pictures.picture(Settings("to be or", model=OF_CHARACTERS))
-    found = {token["label"]: token for token in next_token.likeliest(shown, 100)}
+    found = {token["label"]: token for token in likeliest(shown, 100)}
     assert sum(token["chance"] for token in found.values()) == pytest.approx(1, abs=1e-5)
     assert [found[label]["text"] for label in ("␣", "↵", "t")] == [" ", "\n", "t"]
     grown = pictures.picture(Settings("to be or" + found["↵"]["text"], model=OF_CHARACTERS))

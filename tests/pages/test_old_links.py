@@ -16,44 +16,11 @@ from pages.kit.picture.link_query import LinkQuery
 
 from .conftest import answers, app_at, payloads, unpacked
 
-NEWER = {
-    "word",
-    "tab",
-    "three",
-    "mean",
-    "kin",
-    "view",
-    "tbias",
-    "tdrop",
-    "qs",
-    "kv",
-    "nk",
-    "wv",
-    "draw",
-    "aat",
-    "claim",
-    "say",
-    "lw",
-    "biases",
-    "drop",
-    "find",
-    "cand2",
-    "run",
-    "only",
-    "true",
-    "said",
-    "sort",
-    "desc",
-    "lines",
-    "one",
-    "bag",
-    "unheard",
-    "unheard2",
-    "learn",
-    "wrote",
-    "model2",
-    "at2",
-}  # keys that no link of that day has
+NEWER = {  # keys that no link of that day has
+    "word", "tab", "three", "mean", "kin", "view", "tbias", "tdrop", "qs", "kv", "nk", "wv", "draw", "aat", "claim",
+    "say", "lw", "biases", "drop", "find", "cand2", "run", "only", "true", "said", "sort", "desc", "lines", "one",
+    "bag", "unheard", "unheard2", "learn", "wrote", "model2", "at2",
+}  # fmt: skip
 VERSIONS = {1: "old_links.json"}  # of the link format -> the links that were recorded of it
 # page that a view owns -> the route of its picture
 ROUTES = {"explore": "maps", "compare": "pair", "masks": "masked", "shapes": "steps"}

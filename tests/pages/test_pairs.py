@@ -1,12 +1,15 @@
-"""What is said of two pictures: every figure and sentence against the core."""
+"""What is said of two pictures: their differences by name, every figure, sentence and vector against the core."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 
+from mha_core import Model
+from mha_core.errors import SizeError
 from mha_core.measure import measures
 from pages.compare import contrasts, pairs
 from pages.compare.pairs import Pair
@@ -17,12 +20,14 @@ from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED
 
+from .conftest import picture_of
+
 TIRED, WIDE = PRESETS[:2]
 BAG = Settings(TIRED, position="none")
 
 
 def pair_of(left: Settings, right: Settings, layer: int = 0, head: int = 2) -> Pair:
-    return Pair(pictures.picture(left), pictures.picture(right), layer, head)
+    return Pair(pictures.picture(left), pictures.picture(right), At(layer, head))
 
 
 def values(pair: Pair, at: At) -> dict[str, str]:
@@ -177,3 +182,107 @@ def test_rows_that_are_empty() -> None:
     assert values(pair, At(0, 2, 3))["weight on the previous token, mean over queries"] == "0.9998 → 0.0000"
     assert pairs.fitness(pair.right) == f"{NOT_TRAINED}."
     assert pairs.fitness(pair.left) == ""
+
+
+# ---- what differs, by name
+
+
+@pytest.mark.parametrize(
+    ("change", "names", "titles"),
+    [
+        ({}, [], ("Left", "Right")),
+        ({"position": "none"}, ["positions"], ("Learned positions", "No positions")),
+        ({"position": "scaled:2"}, ["positions"], ("Learned positions", "Doubled positions")),
+        ({"position": "learned"}, ["positions"], ("Learned positions", "Learned positions (untrained)")),
+        ({"text": WIDE}, ["sentence"], ("“tired”", "“wide”")),
+        ({"text": "how are you"}, ["sentence"], (f"“{TIRED[:27]}…”", "“how are you”")),
+        ({"mask": "causal"}, ["mask"], ("No mask", "Causal mask")),
+        ({"mask": "window:3"}, ["mask"], ("No mask", "Mask window 3")),
+        ({"mask": "causal & window:4"}, ["mask"], ("No mask", "Mask causal & window 4")),
+        ({"painted": "x"}, ["mask"], ("No mask", "Painted mask")),
+        ({"temperature": 0.5}, ["temperature"], ("Temperature 1", "Temperature 0.5")),
+        ({"heads_off": ((3, 5),)}, ["heads off"], ("All heads on", "L3 H5 off")),
+        ({"heads_off": ((3, 5), (4, 1))}, ["heads off"], ("All heads on", "2 heads off")),
+        (
+            {"mask": "causal", "position": "none", "heads_off": ((3, 5),)},
+            ["mask", "positions", "heads off"],
+            ("No mask, learned positions, all heads on", "Causal mask, no positions, L3 H5 off"),
+        ),
+    ],
+)
+def test_each_side_is_called_by_what_it_has(
+    model: Model, change: dict[str, Any], names: list[str], titles: tuple[str, str]
+) -> None:
+    other = Settings(**{"text": TIRED, **change})
+    found = contrasts.contrasts(Settings(TIRED), other, model)
+    assert [one.name for one in found] == names
+    assert contrasts.titles(found) == titles
+    assert contrasts.titles(contrasts.contrasts(other, Settings(TIRED), model)) == (
+        titles if not change else titles[::-1]
+    )
+    said = contrasts.line(found)
+    assert said.startswith(("Both sides are the same", "One thing differs", f"{len(names)} things differ"))
+    assert all(name in said for name in names)
+
+
+def test_two_paintings_cannot_be_told_apart_by_name(model: Model) -> None:
+    found = contrasts.contrasts(Settings(TIRED, painted="a"), Settings(TIRED, painted="b"), model)
+    assert [one.key for one in found] == ["mask"]
+    assert contrasts.titles(found) == ("Left", "Right")
+
+
+# ---- the vectors of one token, after every layer
+
+FAIR = {"s": "she won a prize at the fair", "s2": "the rules of the game are fair", "pos2": "as trained", "at": "3.1.7"}
+HORSE = {"s": TIRED, "s2": TIRED.replace("animal", "horse"), "pos2": "as trained", "at": "3.1.10"}
+
+
+def vectors(**link: str) -> dict[str, Any]:
+    found: dict[str, Any] = picture_of("pair", **link)[0]["vectors"]
+    return found
+
+
+def window(w: int) -> dict[str, str]:
+    return {f"{key}{side}": value for side in ("", "2") for key, value in (("mask", "window"), ("w", str(w)))}
+
+
+def test_one_word_in_two_senses_parts_layer_by_layer(model: Model) -> None:
+    found = vectors(**FAIR)
+    left, right = (model.run(FAIR[side]).hidden[:, 7].double() for side in ("s", "s2"))
+    wanted = (left * right).sum(-1) / left.norm(dim=-1) / right.norm(dim=-1)
+    torch.testing.assert_close(torch.tensor(found["cosines"], dtype=torch.float64), wanted, atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        torch.tensor(found["changes"], dtype=torch.float64), (left - right).abs().amax(-1), atol=1e-5, rtol=0
+    )
+    assert (found["cosines"][0], found["changes"][0]) == (1, 0)  # the same word in the same place
+    assert found["cosines"][3] < 0.85
+    assert found["said"].startswith(
+        "The two vectors of “fair” are equal up to H[0] and differ from H[1] on; they differ most"
+    )
+
+
+def test_equal_in_every_layer_is_said_only_of_no_difference_at_all() -> None:
+    alone = vectors(**FAIR, **window(1))
+    assert set(alone["changes"]) == {0}
+    assert set(alone["cosines"]) == {1}
+    assert alone["said"] == "The two vectors of “fair” are equal in every layer: no entry differs."
+    differs = vectors(**FAIR | {"at": "3.1.1"})
+    assert differs["said"].startswith("The two vectors of “she/the” differ from the embeddings on;")
+
+
+@pytest.mark.parametrize(("w", "first"), [(2, None), (3, 4), (5, 2)])
+def test_news_travels_one_window_a_layer(w: int, first: int | None) -> None:
+    """“it” stands eight words behind “animal”, which becomes “horse”."""
+    found = vectors(**HORSE, **window(w))
+    reached = [layer for layer, change in enumerate(found["changes"]) if change]
+    assert (reached[0] if reached else None) == first
+    said = "equal in every layer" if first is None else f"equal up to H[{first - 1}] and differ from H[{first}]"
+    assert said in found["said"]
+
+
+def test_sentences_of_other_lengths_have_no_common_places() -> None:
+    found = vectors(s="how are you", s2="can you can that", pos2="as trained")
+    assert (found["cosines"], found["changes"], found["shown"]) == ([], [], [])
+    assert found["said"].startswith("The left sentence has 5 tokens, the right one 6:")
+    with pytest.raises(SizeError):
+        measures.vector_changes(torch.zeros(7, 4), torch.zeros(6, 4))

@@ -76,23 +76,6 @@ def test_a_painted_mask_is_the_one_that_the_model_gets(model: Model, painted_cel
     assert torch.allclose(sums, (~empty).float(), atol=1e-6)
 
 
-def test_two_visitors_who_ask_at_once_wait_for_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    passes, second = [], threading.Event()
-    run = Model.run
-
-    def counted(self: Model, text: str, **options: Any) -> Run:
-        passes.append(text)
-        if len(passes) > 1:
-            second.set()
-        second.wait(0.5)  # a moment in which another one could begin
-        return run(self, text, **options)
-
-    monkeypatch.setattr(Model, "run", counted)
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(pictures.picture, [Settings("we both ask")] * 4))
-    assert len({id(picture) for picture in found}) == len(passes) == 1
-
-
 def test_the_memory_is_bounded_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pictures.CACHE_BYTES <= 200 * 2**20
     passes = count_passes(monkeypatch)

@@ -12,12 +12,16 @@ from mha_core.errors import HeadlightError
 from pages.kit.picture import fitting, rules
 from pages.kit.picture.fields import FIELDS
 from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS
+from pages.kit.picture.link_query import Refused
 from pages.kit.picture.place import At, head_name, write_places
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.picture.settings import Settings
 
+from .conftest import picture_of
+
 CELLS = "5.rGB"
+NO_RULE = "3.1~evil~trained~1~~x"  # of a pin
 EVERY = [
     Settings(PRESETS[0]),
     Settings("", "causal", "none", 0.1),
@@ -163,3 +167,65 @@ def test_a_sentence_that_cannot_be_used_is_told() -> None:
     fitted, told = fitting.within(Query(b"s=how+are+you&mask=painted&p=9.rGB").settings())
     assert fitted == Settings("how are you")
     assert "painted for 9 tokens" in told[0]
+
+
+@pytest.mark.parametrize(("route", "side"), [("maps", ""), ("masked", ""), ("pair", ""), ("pair", "2")])
+@pytest.mark.parametrize(
+    ("values", "key", "why"),
+    [
+        ({"s": "x" * 12_001}, "s", "12,000 characters, this one has 12,001"),
+        ({"s": "x" * 24_001}, "s", "this one has 24,000 or more"),
+        ({"s": "a b " * 300}, "s", "602 tokens; the model can read 512. Remove about 90 words"),
+        ({"mask": "combination", "rule": "__import__"}, "rule", "Not a valid rule"),
+        ({"mask": "combination", "rule": "causal &"}, "rule", "Not a valid rule"),
+        ({"mask": "combination", "rule": ""}, "rule", "Not a valid rule"),
+        ({"mask": "combination", "rule": "window:9999"}, "rule", "numbers below 1,000"),
+        ({"mask": "combination", "rule": "x" * 201}, "rule", "at most 200 characters"),
+        ({"mask": "painted", "on": "<b>*x*</b>"}, "on", "Not a valid rule"),
+        ({"mask": "painted", "on": "causal&" * 100}, "on", "Not a valid rule"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(
+    route: str, side: str, values: dict[str, str], key: str, why: str
+) -> None:
+    """The view then keeps the last one that could."""
+    with pytest.raises(Refused, match=why) as refused:
+        picture_of(route, **{f"{name}{side}": value for name, value in values.items()})
+    assert refused.value.key == f"{key}{side}"
+    text, fits = values.get("s", ""), refused.value.fits
+    assert bool(fits) == bool(text)
+    if fits:  # the view offers to cut the text there
+        assert fits == min(len(text), LONGEST_TEXT) or not text[fits - 1].isspace()
+        assert route != "maps" or picture_of("maps", s=text[:fits])[0]["typed"] == text[:fits].rstrip()
+
+
+@pytest.mark.parametrize(
+    ("route", "asked"),
+    [
+        ("maps", {"mask": "everything", "pos": "learned", "t": "99", "at": "6.0", "look": "hide9.9", "pin": "~~~~~"}),
+        (
+            "maps",
+            {"t": "-1e308", "off": "L6 H0", "at": "3.1.2.3.4", "look": "x" * 5000, "pin": "3.1~evil~trained~1~~x"},
+        ),
+        ("maps", {"dev": "cuda:9", "pin": "3.1~none~trained~1e999~~x", "unheard": "1-", "temp": "9", "dice": "-1"}),
+        ("maps", {"pin": f"3.1~none~trained~1~~{'x' * 12_001}", "model": "nobody"}),
+        ("maps", {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22}),
+        ("masked", {"mask": "everything", "w": "0", "first": "x", "gap": "513"}),
+        ("masked", {"at": "6.0", "pos": "learned", "t": "99", "off": "L6 H0", "dev": "cuda:9", "unheard": "1-"}),
+        ("masked", {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"]}),
+        ("masked", {"p": "x" * 3002, "model": "nobody"}),
+    ],
+)
+def test_what_cannot_be_used_is_told_and_the_nearest_picture_stands(
+    route: str, asked: dict[str, str | list[str]]
+) -> None:
+    unread = {"w": "x"} if route == "maps" else {}  # of a window alone
+    said, _ = picture_of(route, **asked, **unread)
+    assert said["digest"] == Settings(PRESETS[0]).digest
+    assert (said["layer"], said["head"]) == (3, 1)
+    assert said.get("pin") is None
+    assert {notice.split("=")[0] for notice in said["notices"]} == {f"The link says {key}" for key in asked}
+    assert len(said["notices"]) == len(asked)
+    assert set(said["unusable"]) == set(asked)
+    assert max(map(len, said["notices"])) < 250

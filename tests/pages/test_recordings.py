@@ -43,7 +43,7 @@ def name(recording: Recording) -> str:
 
 
 def test_its_steps_are_its_texts(recording: Recording, name: str) -> None:
-    said, body = picture_of("maps", model=name)
+    said, last = picture_of("maps", model=name)
     assert said["presets"] == ["step 0", "step 100", "step 200"]
     assert (said["typed"], said["origin"], said["label"]) == ("step 200", "recorded", "recorded after step 200")
     assert (said["groups"], said["groupNames"]) == (["0", "1"], ["layers.*.attn", "cross"])
@@ -51,15 +51,15 @@ def test_its_steps_are_its_texts(recording: Recording, name: str) -> None:
     assert set(said["fixed"].values()) == {f"{recordings.WHY[:1].upper()}{recordings.WHY[1:]}."}
     assert [figure["label"].split()[:3] for figure in said["figures"]] == [["the", "row", "sum"]]
     assert said["notices"] == []
-    assert np.array_equal(np.frombuffer(body, "<f4").reshape(3, 3), recording.groups[0].maps[2, 0, 0].numpy())
+    assert torch.equal(last.view(3, 3), recording.groups[0].maps[2, 0, 0])
     _, first = picture_of("maps", model=name, s="step 0", at="1.1")
-    assert np.array_equal(np.frombuffer(first, "<f4").reshape(3, 3), recording.groups[0].maps[0, 1, 1].numpy())
+    assert torch.equal(first.view(3, 3), recording.groups[0].maps[0, 1, 1])
 
 
 def test_a_group_has_its_own_columns(recording: Recording, name: str) -> None:
-    said, body = picture_of("maps", model=f"{name}~1", s="step 100", at="0.3")
+    said, map_ = picture_of("maps", model=f"{name}~1", s="step 100", at="0.3")
     assert (said["group"], said["heads"], said["notices"]) == ("1", 4, [])
-    assert np.array_equal(np.frombuffer(body, "<f4").reshape(3, 2), recording.groups[1].maps[1, 0, 3].numpy())
+    assert torch.equal(map_.view(3, 2), recording.groups[1].maps[1, 0, 3])
     assert pictures.picture(Settings("step 100", model=f"{name}~1")).run.columns == COLUMNS
     assert "no, not 7" in picture_of("maps", model=f"{name}~7")[0]["notices"][0].replace("0 to 1", "no")
 

@@ -31,9 +31,8 @@ from .waiting import PATIENCE, wait
 def test_what_two_ask_for_at_once_is_computed_once() -> None:
     calls: list[str] = []
     second = threading.Event()
-    cache: LRUCache[object, str] = LRUCache(4)
 
-    @shared(cache)
+    @shared(LRUCache(4))
     def computed(name: str) -> str:
         calls.append(name)
         if len(calls) > 1:
@@ -48,9 +47,8 @@ def test_what_two_ask_for_at_once_is_computed_once() -> None:
 
 def test_nobody_waits_for_something_else() -> None:
     begun, go_on = threading.Event(), threading.Event()
-    cache: LRUCache[object, str] = LRUCache(4)
 
-    @shared(cache)
+    @shared(LRUCache(4))
     def computed(name: str) -> str:
         if name == "slow":
             begun.set()
@@ -71,13 +69,12 @@ def test_nobody_waits_for_something_else() -> None:
 def test_an_error_is_not_kept_and_who_waited_tries_himself() -> None:
     calls: list[str] = []
     asked = threading.Barrier(2)
-    cache: LRUCache[object, str] = LRUCache(4)
 
     def key(name: str) -> str:
         asked.wait(20)
         return name
 
-    @shared(cache, key)
+    @shared(LRUCache(4), key)
     def computed(name: str) -> str:
         calls.append(name)
         if len(calls) == 1:

@@ -17,11 +17,10 @@ import torch
 from mha_core import Run
 from pages.kit.picture import mask_codec, models, next_token, pictures
 from pages.kit.picture.models import SMOLLM2
-from pages.kit.picture.notebook import notebook
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.snippet import OWN_RUN, snippet
+from pages.kit.picture.snippet import OWN_RUN, notebook, snippet
 from pages.kit.wire import routes
 
 HOSTILE = 'quote \' and " and """ \\n \n\r\t{x} \u202e\u2066 \u2028 \u200d 😀 é #'

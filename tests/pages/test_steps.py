@@ -117,19 +117,11 @@ def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
     monkeypatch.setattr(packing, "MEMORY_BYTES", largest)
     for here, step in enumerate(trace.steps):
         head = int(step.name.rpartition(".head")[2]) if ".head" in step.name else 0
-        _, values = read_back(pack_trace(trace, step.name, head=head))
-        for own, value in zip(trace.steps, values, strict=True):
-            assert (value is not None) == (own.value.untyped_storage().data_ptr() in wanted(trace, here))
-            assert value is None or np.array_equal(value, own.value.numpy())
-
-
-def test_of_what_comes_with_a_page_only_the_numbers_in_sight_go() -> None:
-    trace = traced(Settings(TEXT), 0, "efficient")
-    here = find(trace.steps, "mixed.transpose")
-    _, values = read_back(pack_trace(trace, "mixed.transpose", most=0))
-    for own, value in zip(trace.steps, values, strict=True):
-        assert (value is not None) == (own.value.untyped_storage().data_ptr() in wanted(trace, here))
-        assert value is None or np.array_equal(value, own.value.numpy())
+        for most in (None, 0):  # 0 for what comes with a page
+            _, values = read_back(pack_trace(trace, step.name, head=head, most=most))
+            for own, value in zip(trace.steps, values, strict=True):
+                assert (value is not None) == (own.value.untyped_storage().data_ptr() in wanted(trace, here))
+                assert value is None or np.array_equal(value, own.value.numpy())
 
 
 def test_what_is_too_large_by_itself_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:

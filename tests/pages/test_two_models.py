@@ -13,7 +13,7 @@ from pages.kit.picture.link_query import Refused
 from pages.kit.picture.settings import Settings
 
 from .conftest import picture_of
-from .test_compare import asked, maps
+from .test_compare import asked
 
 TEXT = "Unbelievably, it didn't cross"
 WORDS = ["Unbelievably", ",", "it", "didn't", "cross"]
@@ -25,12 +25,11 @@ def weights(model: str, layer: int, head: int) -> Tensor:
 
 
 def test_two_models_are_compared_word_by_word() -> None:
-    header, floats = asked(**BOTH)
+    header, shown = asked(**BOTH)
     left, right = (words_of(pictures.model_on("auto", name), TEXT) for name in (models.MINILM, models.SMOLLM2))
     ours, theirs = in_common(left, right), in_common(right, left)
-    shown = maps(header, floats)
-    assert torch.equal(torch.tensor(shown[0]), merged(weights(models.MINILM, 3, 1), ours, ours)[1:-1, 1:-1])
-    assert torch.equal(torch.tensor(shown[1]), merged(weights(models.SMOLLM2, 16, 0), theirs, theirs))
+    assert torch.equal(shown[0], merged(weights(models.MINILM, 3, 1), ours, ours)[1:-1, 1:-1])
+    assert torch.equal(shown[1], merged(weights(models.SMOLLM2, 16, 0), theirs, theirs))
     assert [side["tokens"] for side in header["sides"]] == [WORDS, WORDS]
     places = [(side["layer"], side["head"], side["layers"], side["heads"]) for side in header["sides"]]
     assert places == [(3, 1, 6, 12), (16, 0, 30, 9)]
@@ -85,18 +84,17 @@ def test_a_model_that_is_not_there_and_one_that_is_the_left_one() -> None:
     [("mean", 12, "of a layer"), ("meanseen", 12, "in sight"), ("meanall", 72, "of each model")],
 )
 def test_the_mean_over_heads_on_both_sides(look: str, count: int, whose: str) -> None:
-    header, floats = asked(s="how are you", look=look, at="2.1", pos2="as trained", mask2="causal")
-    for shown, mask in zip(maps(header, floats), ("none", "causal"), strict=True):
+    header, maps = asked(s="how are you", look=look, at="2.1", pos2="as trained", mask2="causal")
+    for shown, mask in zip(maps, ("none", "causal"), strict=True):
         own = pictures.picture(Settings("how are you", mask)).run.weights
-        assert torch.equal(torch.tensor(shown), own[2].mean(dim=0) if count == 12 else own.flatten(0, 1).mean(dim=0))
+        assert torch.equal(shown, own[2].mean(dim=0) if count == 12 else own.flatten(0, 1).mean(dim=0))
     assert "this mean over heads" in header["answers"][0]["label"]
     assert header["mean"] == f"The mean over {count} heads {whose}."
 
 
 def test_the_mean_over_heads_before_and_after_a_mask() -> None:
-    header, body = picture_of("masked", s="how are you", mask="causal", look="mean", at="2.1")
-    shown = torch.frombuffer(bytearray(body), dtype=torch.float32).view(2, 5, 5)
-    for one, mask in zip(shown, ("none", "causal"), strict=True):
+    header, maps = picture_of("masked", s="how are you", mask="causal", look="mean", at="2.1")
+    for one, mask in zip(maps.view(2, 5, 5), ("none", "causal"), strict=True):
         assert torch.equal(one, pictures.picture(Settings("how are you", mask)).run.weights[2].mean(dim=0))
     assert header["label"].startswith("Mean over 12 heads, ")
     assert header["look"] == "mean"

@@ -10,20 +10,7 @@ from typing import TypedDict
 import torch
 from torch import Tensor
 
-from mha_core.show.packing import Maps, as_bytes, headed, pack, pack_focus, pack_parts
-
-__all__ = [
-    "Maps",
-    "Memory",
-    "goes_whole",
-    "in_memory",
-    "pack",
-    "pack_focus",
-    "pack_layer",
-    "pack_maps",
-    "pack_parts",
-    "thumbnails",
-]
+from mha_core.show.packing import as_bytes, headed, pack
 
 ALL_LAYERS_UP_TO = 128  # tokens
 LARGEST_WHOLE = 72 * 128**2  # weights: of MiniLM those of that many tokens, of SmolLM2 of 66
@@ -45,19 +32,20 @@ def pack_maps(
     layer: int,
     ends: tuple[int, int] = (0, 0),
     columns: Sequence[str] | None = None,
+    *,
+    alone: bool = False,
 ) -> bytes:
     """All maps (layers, h, i, j) as uint8, round(255 · weight); the error is at most 1/510.
 
     Of what does not go whole, only `layer` does, and every map as a thumbnail: each cell the largest of a block. `ends`
-    are the model's own tokens at both ends, and `columns` what the tokens look at, as in `Run`.
+    are the model's own tokens at both ends, and `columns` what the tokens look at, as in `Run`. `alone`: the maps of
+    that layer go and no others.
     """
-    whole = goes_whole(weights)
-    parts = [weights if whole else weights[layer : layer + 1]]
-    if not whole:
-        parts.append(thumbnails(weights))
-    layers = range(len(weights)) if whole else [layer]
-    header = headed(weights, tokens, digest, ends, layers, 0 if whole else parts[-1].shape[-2], columns)
-    return pack(header, *(as_bytes(part) for part in parts))
+    if goes_whole(weights) and not alone:
+        return pack(headed(weights, tokens, digest, ends, range(len(weights)), 0, columns), as_bytes(weights))
+    small = [] if alone else [thumbnails(weights)]
+    header = headed(weights, tokens, digest, ends, [layer], small[0].shape[-2] if small else 0, columns)
+    return pack(header, *map(as_bytes, [weights[layer : layer + 1], *small]))
 
 
 def thumbnails(weights: Tensor) -> Tensor:
@@ -81,19 +69,6 @@ def _largest(maps: Tensor, step: int) -> Tensor:
 def goes_whole(weights: Tensor) -> bool:
     """Tells whether maps (layers, h, i, j) are few and small enough to be sent all at once."""
     return max(weights.shape[-2:]) <= ALL_LAYERS_UP_TO and weights.numel() <= LARGEST_WHOLE
-
-
-def pack_layer(
-    weights: Tensor,
-    tokens: Sequence[str],
-    digest: str,
-    layer: int,
-    ends: tuple[int, int] = (0, 0),
-    columns: Sequence[str] | None = None,
-) -> bytes:
-    """The same with the maps of one layer alone."""
-    header = headed(weights, tokens, digest, ends, [layer], columns=columns)
-    return pack(header, as_bytes(weights[layer : layer + 1]))
 
 
 def in_memory(

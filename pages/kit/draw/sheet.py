@@ -279,7 +279,6 @@ def curves(
     series: Sequence[tuple[str, Sequence[float]]],
     *,
     most: float,
-    decimals: int = 2,
 ) -> Block:
     """Curves over equally spaced places, named `across`, from 0 to `most`, and under them the numbers as a table."""
     return {
@@ -287,11 +286,9 @@ def curves(
         "name": name,
         "labels": list(labels),
         "most": most,
-        "top": number(most, decimals),
+        "top": number(most, 2),
         "series": [{"name": of, "values": list(values)} for of, values in series],
-        "table": table(
-            [across, *labels], [[of, *(number(value, decimals) for value in values)] for of, values in series]
-        ),
+        "table": table([across, *labels], [[of, *(number(value, 2) for value in values)] for of, values in series]),
     }
 
 

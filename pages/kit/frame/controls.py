@@ -9,13 +9,13 @@ from pages.kit.picture import models, rules
 from pages.kit.picture.fields import DEFAULTS, MASKS
 from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.link_query import NOT_A_RULE, WRITTEN_FORMS
-from pages.kit.picture.place import head_name
+from pages.kit.picture.place import named_heads
 from pages.kit.picture.query import WRITTEN
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import encodings, position_note
 
 from . import links, widgets
-from .picture_page import PicturePage
+from .form import Form
 
 
 def sentence(name: str = models.MINILM, start: str = "") -> str:
@@ -24,7 +24,7 @@ def sentence(name: str = models.MINILM, start: str = "") -> str:
     return widgets.text("s", start, live=True, label_visibility="collapsed", placeholder=placeholder)
 
 
-def switches(page: PicturePage) -> Settings:
+def switches(page: Form) -> Settings:
     """Mask, position, temperature and heads: the settings but for their sentence."""
     rule, encoding, degrees, off = mask(page), position(page), widgets.slider("t"), heads_off(page)
     cells = page.query.painted("") if st.session_state.get("mask") == "painted" else ""
@@ -32,7 +32,7 @@ def switches(page: PicturePage) -> Settings:
     return Settings("", rule, encoding, degrees, off, device, cells, page.name, unheard)
 
 
-def mask(page: PicturePage, *, paints: bool = True) -> str:
+def mask(page: Form, *, paints: bool = True) -> str:
     """Mask, in written form; each kind brings the numbers or the rule that it needs.
 
     `paints`: the page uses painted cells; otherwise it is said that they are left out.
@@ -51,7 +51,7 @@ def mask(page: PicturePage, *, paints: bool = True) -> str:
     return ":".join([kind, *map(str, numbers)])
 
 
-def _usable_or_last(page: PicturePage, key: str, text: str) -> str:
+def _usable_or_last(page: Form, key: str, text: str) -> str:
     """The rule that was typed; while it cannot be read, the last one that could, and a sentence for the page."""
     last = f"last_{key}"
     if not rules.usable(text):
@@ -62,7 +62,7 @@ def _usable_or_last(page: PicturePage, key: str, text: str) -> str:
     return rules.plain(text)
 
 
-def position(page: PicturePage) -> str:
+def position(page: Form) -> str:
     """Positional encoding, as `Model.run` takes it."""
     chosen = widgets.choice("pos", positions_of(page.model))
     if chosen != DEFAULTS["pos"]:
@@ -75,15 +75,13 @@ def positions_of(model: Model) -> list[str]:
     return [name for name, _ in encodings(model)]
 
 
-def heads_off(page: PicturePage) -> tuple[tuple[int, int], ...]:
+def heads_off(page: Form) -> tuple[tuple[int, int], ...]:
     """Heads switched off in the model, as sorted (layer, head) pairs."""
-    layers, heads = page.query.sizes
-    names = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
-    chosen = widgets.several("off", names, placeholder="all on")
+    chosen = widgets.several("off", list(named_heads(*page.query.sizes)), placeholder="all on")
     return tuple(sorted((int(layer), int(head)) for layer, head in (name[1:].split(" H") for name in chosen)))
 
 
-def layer(page: PicturePage) -> None:
+def layer(page: Form) -> None:
     """The layer in focus. It is the first number of `at`, so that every page looks at the same one."""
     at, first = page.at, page.query.default("at")
 

@@ -71,11 +71,9 @@ def optional_number(key: str, usual: str, *, most: float | None = None, **more: 
     )
 
 
-def slider(key: str, *, label: str = "", **more: Any) -> float:
+def slider(key: str) -> float:
     field = FIELDS[key]
-    value: float = st.slider(
-        label or field.label, *field.ends, field.default, field.step, key=key, bind=BOUND, on_change=_whole_page, **more
-    )
+    value: float = st.slider(field.label, *field.ends, field.default, field.step, key=key, **_OF_LINK)
     return value
 
 

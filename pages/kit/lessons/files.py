@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from torch import Tensor
 
 from mha_core.errors import HeadlightError
+from mha_core.show.packing import pack_focus
 from pages.kit.draw import numbers, pages
-from pages.kit.draw.packing import pack_focus
 from pages.kit.picture import models, words
 from pages.kit.picture.pictures import Picture
 from pages.kit.picture.query import Query

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from mha_core import Model
 from mha_core.errors import Unsupported
+from pages.kit.draw.numbers import capital
 
 # what a model can, as `Model.can` has it -> the key of the control that needs it
 CONTROLS = {"mask": "mask", "positions": "pos", "temperature": "t", "heads": "off", "values": "unheard"}
@@ -26,7 +27,7 @@ def fixed(model: Model) -> Mapping[str, str]:
 
 def reason(model: Model, ability: str) -> str:
     said = model.reasons.get(ability, f"This model has no {ability}.")
-    return f"{said[:1].upper()}{said[1:].rstrip('.')}."
+    return f"{capital(said).rstrip('.')}."
 
 
 def require(model: Model, ability: str) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import families, folders, hearing, hub, sight
 from mha_core.training import saved
+from pages.kit.draw.numbers import capital
 from pages.kit.server import public
 
 from . import recordings
@@ -87,7 +88,7 @@ def why_not(name: str) -> str:
         try:
             check(split(name)[0])
         except HeadlightError as error:
-            return f"{str(error)[:1].upper()}{str(error)[1:]}."
+            return f"{capital(str(error))}."
     return ""
 
 
@@ -157,10 +158,6 @@ def _register(path: str) -> Found:
         is_folder = False
     if not is_folder:
         raise HeadlightError(f"“{path:.100}” is no folder of this machine; give the one that holds config.json")
-    return _of_folder(folder)
-
-
-def _of_folder(folder: Path) -> Found:
     hashed = hashlib.blake2b(str(folder).encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
     found = _found(f"{FOLDER}{hashed}", folder.name, folder)
     if found.why_not:
@@ -200,12 +197,8 @@ def cached_one(repo: str, revision: str = "") -> Found:
 
 def offered() -> list[Found]:
     """Those that may be opened by name without being looked for: what the command named."""
-    return [found for name in sorted(for_everybody) if is_there(name) and (found := _by_name(name))]
-
-
-def _by_name(name: str) -> Found | None:
-    folder = place(name)
-    return None if folder is None else _found(name, title(name), folder)
+    places = ((name, place(name)) for name in sorted(for_everybody) if _allowed(name))
+    return [_found(name, title(name), folder) for name, folder in places if folder is not None]
 
 
 def cached() -> list[Found]:

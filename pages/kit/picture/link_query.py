@@ -18,7 +18,8 @@ from .fields import FIELDS, SIDE
 from .fitting import longest_fit, within
 from .limits import LONGEST_RULE, MOST_TOKENS
 from .models import MINILM
-from .place import At, Look, head_name, parse_look
+from .place import At, Look, named_heads, parse_look
+from .presets import NAMES
 from .query import Query
 from .settings import Settings
 
@@ -44,7 +45,7 @@ class PictureAnswer(TypedDict):
     defaults: dict[str, str | list[str]]  # key -> what a link means where it says nothing
     notices: list[str]
     presets: Sequence[str]
-    presetNames: Sequence[str]  # what each of them shows
+    presetNames: Sequence[str]  # what each of them shows, in a few words; "" where its task alone says it
     positions: list[tuple[str, str]]  # that the model can take, each with what it does to it
     fixed: Mapping[str, str]  # keys of controls without effect in this model -> why
     groups: Sequence[str]  # its kinds of attention; the picture is of one of them
@@ -223,8 +224,7 @@ class LinkQuery(Query):
 
     def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
         """As of a `Query`, without those that the model lacks."""
-        (layers, heads), key = self.sizes, f"off{side}"
-        pairs = {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
+        pairs, key = named_heads(*self.sizes), f"off{side}"
         there = [name for name in self[key] if name in pairs]
         if len(there) < len(self[key]):
             self.leave_out(key, usable=there)
@@ -254,15 +254,11 @@ class LinkQuery(Query):
 
 def _too_long(model: Model, error: TooLong, rest: str) -> str:
     """What is said of a text or a sound that is; `rest`: of the text, what does not fit."""
-    limit = f"{_who_reads(model, error.limit)} {error.limit}"
+    limit = f"{'here it may have' if error.limit < model.sizes.max_len else 'the model can read'} {error.limit}"
     if isinstance(model, ForeignSound):
         seconds = error.limit * model.hearing.step / model.hearing.rate
         return f"This sound has {error.got} moments; {limit}. Cut it to {floor(10 * seconds) / 10} s."
     return f"This text has {error.got} tokens; {limit}. Remove about {count(len(rest.split()), 'word')}."
-
-
-def _who_reads(model: Model, limit: int) -> str:
-    return "here it may have" if limit < model.sizes.max_len else "the model can read"
 
 
 def answer_of(
@@ -277,7 +273,7 @@ def answer_of(
         used: the typed texts that the picture is of, by their keys.
     """
     query["big"]  # the frame's, whom nobody else tells
-    layers, heads = query.sizes
+    (layers, heads), presets = query.sizes, models.presets(query.name)
     return {
         "digest": digest,
         "model": query.name,
@@ -286,8 +282,8 @@ def answer_of(
         "told": query.told,
         "defaults": {key: in_link(query.default(key)) for key in keys},
         "notices": list(dict.fromkeys([*query.told, *words.of_rows(query.model), *notices])),
-        "presets": models.presets(query.name),
-        "presetNames": models.preset_names(query.name),
+        "presets": presets,
+        "presetNames": [NAMES.get(text, "") for text in presets],
         "positions": words.encodings(query.model),
         "fixed": query.fixed,
         "groups": query.model.groups,

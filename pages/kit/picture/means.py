@@ -32,6 +32,11 @@ def allowed(allow: Tensor, head: int, heads: Heads | None) -> Tensor:
     return allow if allow.dim() == 2 else allow[[head] if heads is None else [own for _, own in heads]].any(dim=0)
 
 
+def map_of(weights: Tensor, at: At, heads: Heads | None) -> Tensor:
+    """The map (i, j) in focus of these (layers, h, i, j): of a place's head, or the mean over these heads."""
+    return weights[at.layer, at.head] if heads is None else mean_of(weights, heads)
+
+
 def mean_of(weights: Tensor, heads: Heads) -> Tensor:
     """The mean (i, j) of these of the maps (layers, h, i, j)."""
     layers = {layer for layer, _ in heads}

@@ -38,7 +38,7 @@ from . import foreign, recordings
 from .album import ALBUMS
 from .limits import POSITIONS
 from .place import DEFAULT_AT
-from .presets import CONTINUED, NAMES, PRESETS
+from .presets import CONTINUED, PRESETS
 
 MINILM, SMOLLM2 = "minilm", "smollm2"
 SHIPPED = Path(__file__).parents[3] / "assets" / "trained"
@@ -234,11 +234,6 @@ def presets(name: str) -> tuple[str, ...]:
 def goes_on(name: str) -> bool:
     """Whether its texts are beginnings, whose last word is the one to look at."""
     return name == SMOLLM2
-
-
-def preset_names(name: str) -> list[str]:
-    """What each of the sentences of `presets` shows, in a few words; "" where its task alone says it."""
-    return [NAMES.get(text, "") for text in presets(name)]
 
 
 def places(name: str) -> Mapping[str, str]:

@@ -31,17 +31,6 @@ class NextToken(TypedDict):
     before: float | None  # in the picture that it is compared with, None without one
 
 
-def likeliest(picture: Picture, most: int = LIKELIEST) -> list[NextToken]:
-    """As `compared`, with the same sentence in the untouched model. Raises what `pictures.picture` raises."""
-    return compared(untouched(picture), picture, most)
-
-
-def untouched(picture: Picture) -> Picture | None:
-    """The same sentence in the model as it was trained, None while nothing is changed."""
-    settings = picture.settings
-    return None if settings == settings.untouched else pictures.picture(settings.untouched)
-
-
 def compared(before: Picture | None, now: Picture, most: int = LIKELIEST) -> list[NextToken]:
     """The tokens most likely to come next, the likeliest first; none from a model that does not say one.
 

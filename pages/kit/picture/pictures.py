@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -118,21 +118,16 @@ def model_on(device: str, name: str = MINILM) -> Model:
 def _whole_on(device: str, name: str) -> Model:
     if recordings.is_recording(name):
         return recordings.model(name)
-    if foreign.is_foreign(name):
-        foreign.check(name)
-        model = known(foreign_on, device, name)
-        if model is None:
-            with QUEUE.place(Work.LONG):
-                model = foreign_on(device, name)
-        return model
-    if name in models.pretrained():
-        found = known(pretrained_on, device, name)
-        if found is None:
-            with QUEUE.place(Work.LONG):  # seconds: no picture waits for it
-                found = pretrained_on(device, name)
-        return found
-    models.check(name)  # before the cache: a run that was deleted is gone
-    return _trained_on(device, name)
+    if name not in models.pretrained():
+        models.check(name)  # before the cache: what was deleted is gone
+        if not foreign.is_foreign(name):
+            return _trained_on(device, name)
+    loads = foreign_on if foreign.is_foreign(name) else pretrained_on
+    found = known(loads, device, name)
+    if found is None:
+        with QUEUE.place(Work.LONG):  # seconds: no picture waits for it
+            found = loads(device, name)
+    return found
 
 
 @shared({}, for_good=True)
@@ -253,11 +248,7 @@ def passed(model: Model, text: str) -> int:
     return model.hearing.whole or count if isinstance(model, ForeignSound) else count
 
 
-def _packed_key(picture: Picture, layer: int) -> Hashable:
-    return picture.settings, 0 if goes_whole(picture.run.weights) else layer
-
-
-@shared(LRUCache(PACKED_BYTES, len), _packed_key)
+@shared(LRUCache(PACKED_BYTES, len), lambda one, layer: (one.settings, 0 if goes_whole(one.run.weights) else layer))
 def packed(picture: Picture, layer: int) -> bytes:
     """The picture's maps as one message, kept: a click that changes only the view packs nothing anew."""
     run = picture.run

@@ -1,4 +1,5 @@
-"""What is looked at in a picture, and its two texts in the link: `at` = layer.head.row.key, `look` = how it is drawn.
+"""What is looked at in a picture, and its texts in the link: `at` = layer.head.row.key, `look` = how it is drawn, and
+`view` = another view of the run under the large map.
 
 Parsing and writing only. All numbers count from 0.
 """
@@ -16,6 +17,7 @@ _PLACES = r"\d{1,4}(-\d{1,4})*"
 SCALES = ("root", "linear", "own")
 _DRAWN = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
 MEANS = ("mean", "meanall", "meanseen")  # of a layer's heads, of all layers', of those in sight
+VIEWS = ("heads", "flow", "channels")  # as assets/web/explore/other_views.js has them
 _SWITCHES = (*_DRAWN, "surprise", "random", *MEANS, "values", "words", "nofirst", "renorm")
 
 
@@ -111,6 +113,12 @@ def parse_look(text: str, layers: int, heads: int) -> Look | None:
     return Look(scale, frozenset(switches), hidden, solo, keys)
 
 
+def parse_view(text: str) -> tuple[str, str]:
+    """`heads.previous.entropy` -> `heads` and its own state, `previous.entropy`; two empty texts of what is no view."""
+    name, _, state = text.partition(".")
+    return (name, state) if name in VIEWS else ("", "")
+
+
 def parse_heads(text: str, layers: int, heads: int) -> tuple[tuple[int, int], ...] | None:
     """ "3.5-3.9" -> ((3, 5), (3, 9)), sorted and without repeats; "" is none; None when it names what is not there."""
     if not text:
@@ -139,3 +147,8 @@ def write_places(places: Sequence[int]) -> str:
 def head_name(layer: int, head: int) -> str:
     """The name of a head in the control and in the link."""
     return f"L{layer} H{head}"
+
+
+def named_heads(layers: int, heads: int) -> dict[str, tuple[int, int]]:
+    """Every head of a model by its name."""
+    return {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}

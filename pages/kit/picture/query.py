@@ -17,7 +17,7 @@ from . import link_version, mask_codec, models, pictures, rules
 from .fields import FIELDS, MASKS, Field
 from .limits import MOST_CHOSEN, POSITIONS
 from .models import MINILM
-from .place import At, head_name, parse_at, parse_places
+from .place import At, named_heads, parse_at, parse_places
 from .settings import Settings
 
 LONGEST = 60_000  # bytes: two sentences and a pinned one, whose every character may take nine
@@ -61,7 +61,9 @@ class Query:
             return self.defaults.get(key, field.default)
         if len(texts) > (MOST_CHOSEN if field.kind == "choices" else 1):
             raise HeadlightError(f"the link says “{key}” {len(texts)} times")
-        return _several(field, texts) if field.kind == "choices" else _one(field, texts[0])
+        for text in texts:
+            _check(field, text)
+        return texts if field.kind == "choices" else _value(field, texts[0])
 
     @cached_property
     def name(self) -> str:
@@ -149,9 +151,7 @@ class Query:
 
     def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
         """Heads that are switched off, as sorted (layer, head) pairs."""
-        layers, heads = self.sizes
-        pairs = {head_name(layer, head): (layer, head) for layer in range(layers) for head in range(heads)}
-        chosen = set(self[f"off{side}"])
+        pairs, chosen = named_heads(*self.sizes), set(self[f"off{side}"])
         if not chosen <= set(pairs):
             raise HeadlightError(f"this model has no head “{min(chosen - set(pairs)):.20}”")
         return tuple(sorted(pairs[name] for name in chosen))
@@ -164,20 +164,13 @@ class Query:
         return places
 
 
-def _one(field: Field, text: str) -> Any:
-    """The value of a control that says one thing."""
-    _check(field, text)
+def _value(field: Field, text: str) -> Any:
+    """The value of a control that says one thing, from a text that `_check` lets through."""
     if field.kind == "number":
         return _number(field, text)
     if field.kind == "switch" and text not in _SWITCHES:
         raise HeadlightError(f"“{field.key}” of a link is true or false")
     return _SWITCHES[text] if field.kind == "switch" else text
-
-
-def _several(field: Field, texts: list[str]) -> list[str]:
-    for text in texts:
-        _check(field, text)
-    return texts
 
 
 def _check(field: Field, text: str) -> None:

@@ -1,12 +1,13 @@
-"""One layer's tensors as the model's own pass recorded them."""
+"""One layer's tensors as the model's own pass recorded them, and how long its values are."""
 
 import math
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
-from pages.kit.picture.settings import Settings
-
+from . import pictures
+from .settings import Settings
 from .traces import traced
 
 NAMES = {"q", "k", "scores", "masked", "weights"}
@@ -43,3 +44,18 @@ def recorded(settings: Settings, layer: int) -> Recorded:
     steps = {step.name: step.value[0] for step in trace.steps if step.name in NAMES}
     masked = steps.pop("masked", None)
     return Recorded(trace.tokens, **steps, allow=None if masked is None else masked > -math.inf, notices=trace.notices)
+
+
+def value_lengths(settings: Settings, layer: int) -> Tensor:
+    """‖v‖ of every key in every head, (h, j): float32, of the pass, or of a recorded one of the layer.
+
+    Weights tell who is looked at, and not how much is handed over. Heads that share their values have the same. Raises
+    what `Model.run` raises.
+    """
+    model = pictures.model_of(settings)
+    if "steps" not in model.can:
+        v = pictures.picture(settings).run.values[layer]
+    else:
+        v = next(step.value for step in traced(settings, layer, "fused").steps if step.name == "v")[0]
+    found: Tensor = torch.linalg.vector_norm(v.float(), dim=-1)
+    return found.repeat_interleave(model.sizes.n_heads // len(found), dim=0)

@@ -2,9 +2,13 @@
 
 A visitor's text comes in as a string literal alone, never in a comment; `repr` escapes what is not printed, as line
 breaks and the characters that turn the direction of writing round.
+
+As a Jupyter notebook it is plain JSON (nbformat 4.5), a dozen lines of it; the library of that name is for those who
+read notebooks of others, and brings seven packages along.
 """
 
 import inspect
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +27,11 @@ from .sharing import threads_for
 
 MAY_LOOK, MAY_NOT = "#", "."
 OWN_RUN = "my-run"  # the folder into which a visitor unpacks the run that was trained in the visit
+TITLE = """\
+# An attention map, computed again
+
+These lines compute the numbers of one picture of Headlight with its core, `mha_core`. Run the cells from top to bottom\
+ where it can be imported: with the `.venv` of Headlight's folder, or as its README says under “In a notebook”."""
 _USUAL = {name: parameter.default for name, parameter in inspect.signature(Model.run).parameters.items()}
 
 
@@ -41,6 +50,25 @@ def snippet(sides: Mapping[str, Settings], at: At) -> str:
         HeadlightError: the model is gone.
     """
     return "\n\n".join(cell.code for cell in cells(sides, at)) + "\n"
+
+
+def notebook(sides: Mapping[str, Settings], at: At) -> bytes:
+    """The same as the file of a notebook that runs from top to bottom, each piece of code below what it does.
+
+    At its end stands every map of each side. `sides`, `at` and what is raised: as of `cells`.
+    """
+    first = next(iter(sides))
+    told = [_cell("markdown", TITLE)]
+    for piece in [*cells(sides, at), *(_maps(name, first) for name in sides)]:
+        told += [_cell("markdown", piece.said), _cell("code", piece.code)]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    whole = {
+        "cells": [{"id": f"cell-{number}", **cell} for number, cell in enumerate(told)],
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(whole, ensure_ascii=True, indent=1).encode()
 
 
 def cells(sides: Mapping[str, Settings], at: At) -> list[CodeCell]:
@@ -63,57 +91,41 @@ def cells(sides: Mapping[str, Settings], at: At) -> list[CodeCell]:
     return [_load(first, model), *runs, look, *following]
 
 
-def _load_recording(model: RecordedModel) -> CodeCell:
-    """The file, which is where its owner keeps it; a step is a run of it."""
-    lines = ["from mha_core.pretrained.recording_file import read", "", 'recording = read("recording.safetensors")']
-    return CodeCell(f"The recording “{model.recording.title}”: give the path of its file.", "\n".join(lines))
-
-
-def _run_recording(name: str, settings: Settings, model: RecordedModel) -> CodeCell:
-    said = f"The maps of one step, kept as `{name}`: `{name}.weights` (layers, heads, queries, keys)."
-    return CodeCell(said, f"{name} = recording.run({model.group}, {model.step_of(settings.text)})")
-
-
 def _load(settings: Settings, model: Model) -> CodeCell:
-    """The model, by the name or the folder that it has outside of the app."""
+    """The model, by the name or the folder that it has outside of the app; the path of one is told to nobody.
+
+    Of a recording it is the file, which is where its owner keeps it.
+    """
     if isinstance(model, RecordedModel):
-        return _load_recording(model)
+        code = 'from mha_core.pretrained.recording_file import read\n\nrecording = read("recording.safetensors")'
+        return CodeCell(f"The recording “{model.recording.title}”: give the path of its file.", code)
     name, said = settings.model, "The model. Its weights come with an installed package; nothing is downloaded."
+    history, behind, revision = model.history, "", ""
     if name in models.shipped():
         name, said = f"assets/trained/{name}", "The model, a folder of Headlight: run this where `assets` is."
     elif foreign.is_foreign(name):
-        return _load_foreign(settings)
+        name, group = foreign.split(name)
+        name, history, revision = foreign.title(name), None, foreign.revision_of(name).get("revision", "")
+        said = "The model, out of this machine’s cache." if revision else "The model: give the path of its folder."
+        behind = f".of({_literal(group)})" if group else ""
     elif name not in models.pretrained():
         name, said = OWN_RUN, f"The model: unpack “The trained model, zip” of Train into the folder {OWN_RUN}."
-    given = [_literal(name), *([] if settings.device == "auto" else [f"device={_literal(settings.device)}"])]
-    # the pages write a layer in the one form that can do everything; the weights stay the same
-    trained_in = model.history.recipe.implementation if model.history else model.sizes.implementation
-    kept = IMPLEMENTATIONS[trained_in].can == EVERYTHING
-    other = "" if kept else f".as_implementation({_literal(model.sizes.implementation)})"
-    return CodeCell(
-        said, f"import torch\n\nfrom mha_core import load_model\n\nmodel = load_model({', '.join(given)}){other}"
-    )
-
-
-def _load_foreign(settings: Settings) -> CodeCell:
-    """One of this machine: by its id and revision, or a folder, whose path is told to nobody."""
-    name, group = foreign.split(settings.model)
-    revision = foreign.revision_of(name).get("revision")
-    given = _literal(foreign.title(name))
-    more = f", revision={_literal(revision)}" if revision else ""
-    device = "" if settings.device == "auto" else f", device={_literal(settings.device)}"
-    said = "The model, out of this machine’s cache." if revision else "The model: give the path of its folder."
-    of = f".of({_literal(group)})" if group else ""
-    return CodeCell(
-        said, f"import torch\n\nfrom mha_core import load_model\n\nmodel = load_model({given}{more}{device}){of}"
-    )
+    # the pages write a layer of ours in the one form that can do everything; the weights stay the same
+    if history and IMPLEMENTATIONS[history.recipe.implementation].can != EVERYTHING:
+        behind = f".as_implementation({_literal(model.sizes.implementation)})"
+    device = "" if settings.device == "auto" else settings.device
+    more = [f", {key}={_literal(value)}" for key, value in (("revision", revision), ("device", device)) if value]
+    loaded = f"model = load_model({_literal(name)}{''.join(more)}){behind}"
+    return CodeCell(said, f"import torch\n\nfrom mha_core import load_model\n\n{loaded}")
 
 
 def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     """The pass: the sentence, and every switch that is not as usual."""
     if isinstance(model, RecordedModel):
-        return _run_recording(name, settings, model)
-    chosen = {key: value for key, value in settings.switches(model).items() if not _is_usual(key, value)}
+        said = f"The maps of one step, kept as `{name}`: `{name}.weights` (layers, heads, queries, keys)."
+        return CodeCell(said, f"{name} = recording.run({model.group}, {model.step_of(settings.text)})")
+    switches = settings.switches(model).items()
+    chosen = {key: value for key, value in switches if isinstance(value, Tensor) or value != _USUAL[key]}
     drawn = [_drawn(f"{name}_{key}", value) for key, value in chosen.items() if isinstance(value, Tensor)]
     written = [
         f"{key}={f'{name}_{key}' if isinstance(value, Tensor) else _literal(value)}" for key, value in chosen.items()
@@ -137,8 +149,11 @@ def _look(names: Sequence[str], at: At, keys: str) -> CodeCell:
     lines = [
         f"layer, head, query = {at.layer}, {at.head}, {at.row}  # counted from 0",
         *(f"{_map(name, names)} = {name}.weights[layer, head]  # (queries, keys)" for name in names),
-        *(line for name in names for line in _printed(name, _map(name, names), keys, first=name == names[0])),
     ]
+    for name in names:  # of two sentences the second may lack the row
+        row = "query" if name == names[0] else f"min(query, len({name}.tokens) - 1)"
+        lines.append(f"for token, weight in zip({name}.{keys}, {_map(name, names)}[{row}]):")
+        lines.append('    print(f"{weight:.4f}  {token}")')
     if len(names) > 1:
         one, other = (_map(name, names) for name in names)
         lines += [
@@ -150,12 +165,6 @@ def _look(names: Sequence[str], at: At, keys: str) -> CodeCell:
 
 def _map(name: str, names: Sequence[str]) -> str:
     return "weights" if len(names) == 1 else f"{name}_weights"
-
-
-def _printed(name: str, weights: str, keys: str, *, first: bool) -> list[str]:
-    """Lines that print the row in focus, which of two sentences the second may lack."""
-    row = f"{weights}[query]" if first else f"{weights}[min(query, len({name}.tokens) - 1)]"
-    return [f"for token, weight in zip({name}.{keys}, {row}):", '    print(f"{weight:.4f}  {token}")']
 
 
 def _following(name: str) -> CodeCell:
@@ -181,12 +190,20 @@ def _drawn(name: str, mask: Tensor) -> str:
     return f'{said}\ndrawing = """\\\n{drawing}"""\n{name} = torch.tensor({tensor})\n'
 
 
-def _is_usual(key: str, value: Any) -> bool:
-    return not isinstance(value, Tensor) and bool(value == _USUAL[key])
-
-
 def _literal(value: Any) -> str:
     """A value as Python writes it: a text, in double quotes where it has none, a number, or a list of pairs."""
     written = repr(list(value) if isinstance(value, tuple) else value)
     plain = isinstance(value, str) and not {"'", '"'} & set(value)
     return f'"{written[1:-1]}"' if plain else written
+
+
+def _maps(name: str, first: str) -> CodeCell:
+    """Every head of one side; of two sentences the second may lack the row in focus."""
+    row = "query" if name == first else f"min(query, len({name}.tokens) - 1)"
+    said = f"Every head of `{name}`, to point at and to choose from; `.save(path)` behind it makes a file."
+    return CodeCell(said, f"{name}.show(layer=layer, head=head, row={row})")
+
+
+def _cell(kind: str, text: str) -> dict[str, Any]:
+    own: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True), **own}

@@ -21,8 +21,8 @@ from pages.kit.draw import tables
 from pages.kit.draw.web import API
 from pages.kit.picture import take_along, words
 from pages.kit.picture.link_query import Refused
-from pages.kit.picture.notebook import notebook
 from pages.kit.picture.query import LONGEST, Query
+from pages.kit.picture.snippet import notebook
 from pages.kit.server import visits
 from pages.kit.server.missing import missing_package
 from pages.kit.server.network import wants_gzip

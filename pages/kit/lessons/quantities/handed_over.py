@@ -8,10 +8,9 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from pages.kit.lessons.grammar import RuleError
 from pages.kit.lessons.values import Value
-from pages.kit.picture import pictures
+from pages.kit.picture import pictures, recorded
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.value_lengths import lengths
 from pages.kit.server.queue import check_wanted
 
 MOST_TOKENS = 40  # that are closed one after another: a pass each
@@ -22,7 +21,7 @@ def value_lengths(query: Query, settings: Settings, layer: float) -> Value:
     layers = query.sizes[0]
     if layer not in range(layers):
         raise RuleError(f"this model has the layers 0 to {layers - 1}")
-    return Value.of(lengths(settings, int(layer)), "h j", pictures.tokens(settings))
+    return Value.of(recorded.value_lengths(settings, int(layer)), "h j", pictures.tokens(settings))
 
 
 def handed_over(query: Query, settings: Settings, layer: float) -> Value:

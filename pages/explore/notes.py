@@ -1,16 +1,21 @@
-"""What must be explained of the tokens of a sentence."""
+"""What must be explained of a picture: of its tokens, of the columns that are taken out, and of the mean over heads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mha_core import Run
+from mha_core.measure import measures
 from mha_core.models.run import Heard
-from pages.kit.picture import models, pictures
+from pages.kit.draw import numbers
+from pages.kit.picture import models, pictures, rules
+from pages.kit.picture.means import Heads, mean_of
 from pages.kit.picture.pictures import Picture
+from pages.kit.picture.place import head_name
 
 from . import masked_word
 
 
-def in_words(picture: Picture) -> list[str]:
+def of_tokens(picture: Picture) -> list[str]:
     """A sentence each on words that are unknown, masks, pieces of words, bytes, and the model's own tokens."""
     tokens = picture.run.tokens
     if picture.run.patches is not None:
@@ -59,3 +64,43 @@ def _of_moments(run: Run, heard: Heard) -> str:
 def _foreign(tokens: Sequence[str]) -> int:
     """How many tokens are unknown, or in letters that are not Latin."""
     return sum(token == "[UNK]" or token.lstrip("#")[:1] > "ɏ" for token in tokens)
+
+
+def of_columns(picture: Picture) -> str:
+    """Which columns are out, and the cosine of the sentence vector to the unchanged one; "" where none is."""
+    settings, tokens = picture.settings, picture.run.tokens
+    unseen, unheard = (_named(tokens, places) for places in (rules.unseen(settings.mask), settings.values_off))
+    said = []
+    if unseen:
+        said.append(f"No other token may look at {unseen}: the softmax shares its weight out among the rest.")
+    if unheard:
+        said.append(f"The weights on {unheard} stay, its value is zeroed for all others.")
+    if not said:
+        return ""
+    alone = replace(settings, mask=rules.without_unseen(settings.mask), values_off=()) == settings.untouched
+    why = "" if alone else ", with all that is changed"
+    cosine = numbers.precise(picture.cosine)
+    return f"{' '.join(said)} The sentence vector’s cosine to the unchanged one is {cosine}{why}."
+
+
+def _named(tokens: Sequence[str], places: Sequence[int]) -> str:
+    return " and ".join(f"“{tokens[place]}”" for place in places if place < len(tokens))
+
+
+def of_mean(picture: Picture, heads: Heads) -> str:
+    """How far the nearest head is from the mean; that of a layer `nn.MultiheadAttention` returns by default."""
+    weights, whose = picture.run.weights, mean_of(picture.run.weights, heads)
+    if len(heads) == 1:
+        layer, _ = heads[0]
+        of_one = f"Layer {layer} has one head, so the mean is its map."
+        return of_one if weights.shape[1] == 1 else f"The map of {head_name(*heads[0])}."
+    far = [float(measures.row_distances(weights[pair], whose).mean()) for pair in heads]
+    nearest = min(range(len(far)), key=far.__getitem__)
+    of_layer = len({layer for layer, _ in heads}) == 1
+    name = f"head {heads[nearest][1]}" if of_layer else head_name(*heads[nearest])
+    if far[nearest] == 0:
+        return f"The mean of {len(far)} heads. {numbers.capital(name)} looks exactly like it."
+    return (
+        f"The mean of {len(far)} heads; no head looks like this. Nearest is {name}: of a row’s weight it puts "
+        f"{numbers.weight(far[nearest])} elsewhere on average (total variation)."
+    )

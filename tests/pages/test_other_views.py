@@ -1,7 +1,9 @@
-"""What the wire says of the flow into a token and of a pair's channels: the core's numbers, in words too."""
+"""Other views of a run, by the wire: the flow into a token, a pair's channels, and all heads by every measure."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from typing import Any
 from urllib.parse import urlencode
@@ -10,26 +12,31 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
+from mha_core.heads.measures import head_measures
+from mha_core.measure import rounding
 from mha_core.measure.channels import channels
 from mha_core.measure.rollout import flow, with_residual
-from mha_core.measure.value_norms import norm_shares, transformed_values
-from pages.explore import layer_flow
-from pages.kit.picture import pictures
+from mha_core.measure.value_norms import handed_lengths, norm_shares, transformed_values
+from pages.explore import heads_overview, layer_flow
+from pages.kit.picture import models, pictures
+from pages.kit.picture.limits import LONGEST_TEXT
+from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
+from pages.kit.wire import routes
 
-from .conftest import answers, unpacked
+from .conftest import picture_of
 
 TEXT = "the cat sat on the mat"
 
 
-def told(route: str, **link: str) -> tuple[dict[str, Any], NDArray[np.float32]]:
+def told(route: str, **link: str | list[str]) -> tuple[dict[str, Any], NDArray[np.float32]]:
     """The header of an answer, and its numbers."""
-    (message,) = answers(route, urlencode({"s": TEXT, "view": route, **link}))
-    header, body = unpacked(message)
-    return header, np.frombuffer(body, "<f4")
+    header, numbers = picture_of(route, **{"s": TEXT, "view": route, **link})
+    return header, numbers.numpy()
 
 
 def numbers_in(sentence: str) -> list[float]:
@@ -68,9 +75,8 @@ def test_the_flow_is_the_cores(state: str, model: Model) -> None:
 
 def test_what_is_off_hands_nothing_on() -> None:
     off = [f"L0 H{head}" for head in range(12)]
-    query = urlencode({"s": TEXT, "off": off, "at": "0.0.3"}, doseq=True)
     for state in ("flow", "flow.norm"):
-        masses = np.frombuffer(unpacked(answers("flow", f"{query}&view={state}")[0])[1], "<f4").reshape(7, -1)
+        masses = told("flow", off=off, at="0.0.3", view=state)[1].reshape(7, -1)
         np.testing.assert_array_equal(masses[0], masses[1], "the first layer moves nothing")
     for unheard, comes in (("2", False), ("", True)):
         assert bool(told("flow", unheard=unheard, at="0.0.3")[1].reshape(7, -1)[0][2] > 0) == comes
@@ -152,3 +158,84 @@ def test_the_channels_of_a_pair(link: dict[str, str]) -> None:
     turned = link.get("pos") == "rotary" or settings.model == "smollm2"
     assert any("rotary" in note for note in header["notes"]) == turned
     assert any("share one k" in note for note in header["notes"]) == (settings.model == "smollm2")
+
+
+# ---- all heads
+
+
+def overview(**link: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """What is said, and the values of each measure."""
+    header, numbers = picture_of("overview", **link)
+    names = [measure["name"] for measure in header["measures"] if measure["rows"]]
+    values = numbers.view(len(names), header["layers"], header["heads"])
+    return header, dict(zip(names, values, strict=True))
+
+
+def strongest(measure: str, **link: str) -> tuple[int, int, float]:
+    header, values = overview(**link)
+    at = int(values[measure].argmax())
+    return (*divmod(at, header["heads"]), float(values[measure].max()))
+
+
+def test_it_is_the_measures_of_the_run() -> None:
+    header, values = overview(s=PRESETS[0])
+    shown = pictures.picture(Settings(PRESETS[0]))
+    expected = head_measures(shown.run.weights, shown.run.ids, handed_lengths(shown.model, shown.run))
+    assert set(values) == set(expected.values)
+    assert all(torch.equal(values[name], own) for name, own in expected.values.items())
+    assert {measure["name"]: measure["rows"] for measure in header["measures"]} == {**expected.rows, "effect": 0}
+    assert header["tokens"] == len(shown.run.tokens)
+    assert not any(measure["missing"] for measure in header["measures"])
+    *head, weight = strongest("previous", s=PRESETS[0])
+    assert head == [0, 2]
+    assert weight == pytest.approx(0.9998, abs=5e-5)
+    shares = values["value"].sum(dim=1).tolist()
+    bound = rounding.of_sums(header["heads"], header["tokens"])
+    assert shares == pytest.approx([1] * header["layers"], abs=bound), "of a layer they are shares of one whole"
+
+
+def test_what_is_changed_changes_them() -> None:
+    header, values = overview(s=PRESETS[0], off="L0 H2")
+    assert float(values["value"][0, 2]) == 0, "a head that is off hands nothing over"
+    assert float(values["value"][0].sum()) == pytest.approx(1, abs=rounding.of_sums(header["heads"], header["tokens"]))
+    header, values = overview(s=PRESETS[0], unheard="0")
+    assert "value" not in values
+    assert next(one["missing"] for one in header["measures"] if one["name"] == "value") == heads_overview.NO_VALUES
+    header, values = overview(s="you", mask="causal", view="heads.random")
+    assert header["tokens"] == 50
+    assert not values["next"].any()
+
+
+def test_one_token_and_other_models_say_what_they_lack() -> None:
+    header, values = overview(model="words-2layers-1", s="wolf")
+    lacks = {one["name"]: one["missing"] for one in header["measures"]}
+    assert set(values) == {"entropy", "distance", "value"}
+    assert (lacks["previous"], lacks["same"]) == ("it takes two tokens", "no token stands twice in it")
+    dates = next(name for name in models.shipped() if name.startswith("dates"))
+    header, values = overview(model=f"{dates}~cross")
+    assert set(values) == {"entropy"}, "rows and columns are different texts"
+    assert "other tokens" in next(one["missing"] for one in header["measures"] if one["name"] == "previous")
+
+
+def test_our_sentences_are_read_by_every_model() -> None:
+    lines = routes.answer("sentences", b"").decode().splitlines()
+    assert 30 < len(lines) == len(set(lines))
+    assert all(line.strip() == line and 0 < len(line) < LONGEST_TEXT / 4 for line in lines)
+
+
+def test_a_view_that_is_not_there_is_told() -> None:
+    told, _ = picture_of("maps", s="how are you", view="clouds.3")
+    assert told["unusable"] == {"view": []}
+    told, _ = picture_of("maps", s="how are you", view="heads.previous.entropy")
+    assert told["unusable"] == {}
+
+
+def test_a_file_has_a_row_for_each_head() -> None:
+    text = routes.answer("explore.csv", urlencode({"s": "how are you", "view": "heads.first.ours"}).encode())
+    rows = list(csv.reader(io.StringIO(text.decode("utf-8-sig"))))
+    head, *own = rows[rows.index([]) + 1 :]
+    _, values = overview(s="how are you")
+    assert [head[0], len(head), len(own)] == ["head", 1 + len(values), 72]
+    assert own[2][0] == "L0 H2"
+    expected = [float(value[0, 2]) for value in values.values()]
+    assert sorted(map(float, own[2][1:])) == pytest.approx(sorted(expected))

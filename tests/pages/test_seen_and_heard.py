@@ -1,0 +1,328 @@
+"""Models of pictures and of sounds on Explore: what they are given, ours and a visitor’s own, and what is said."""
+
+from __future__ import annotations
+
+import io
+import struct
+import wave
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import pytest
+import torch
+from PIL import Image
+
+from mha_core.errors import HeadlightError
+from mha_core.pretrained import sound_file
+from mha_core.pretrained.foreign_sound import ForeignSound
+from mha_core.pretrained.foreign_vision import ForeignVision
+from pages.compare import message as compare
+from pages.explore import given, own_file
+from pages.explore import message as explore
+from pages.kit.jobs import visitor
+from pages.kit.picture import album, foreign, mask_codec, models, pictures
+from pages.kit.picture.album import PICTURES, SOUNDS, Album
+from pages.kit.picture.link_query import LinkQuery
+from pages.kit.picture.snippet import snippet
+from pages.kit.server import public, store
+from pages.kit.wire import routes
+from pages.shapes import message as shapes
+from tests import hub_cache
+from tests.core import pictures as files
+from tests.core import sounds
+from tests.hub_cache import name_of
+
+from .conftest import app_at, picture_of
+
+VIT, DINO, WAVE, WHISPER = map(name_of, ("vit", "dinov2_with_registers", "wav2vec2", "whisper"))
+BALL, DOT = PICTURES
+VOWELS, TONE = SOUNDS
+
+
+class Kind(NamedTuple):
+    """What a model reads, one of our files of that, what a word is called there, and files that cannot be used."""
+
+    album: Album
+    model: str
+    file: bytes
+    word: str
+    bad: list[tuple[bytes, str]]
+
+    @property
+    def reads(self) -> str:
+        """As a sentence has it."""
+        return f"reads {self.album.kind}s, no sentences"
+
+
+SEEN = Kind(PICTURES, VIT, files.file(), "a patch", [
+    (files.png_of(10_000, 10_000), "pixels"),
+    (b"GIF89a", "no PNG, JPEG or WebP picture, whatever its name says"),
+    (files.file()[:300], "is damaged"),
+    (bytes(10 * 2**20 + 1), "bytes, at most"),
+])  # fmt: skip
+HEARD = Kind(SOUNDS, WAVE, sounds.file(), "a moment", [
+    (sounds.file(sounds.tone(31)), "at most 30 s are read"),
+    (b"ID3", "is no WAV sound, whatever its name says"),
+    (sounds.file()[:300], "is damaged"),
+    (bytes(20 * 2**20 + 1), "bytes, at most"),
+])  # fmt: skip
+of_each_kind = pytest.mark.parametrize("kind", [SEEN, HEARD], ids=lambda kind: str(kind.album.kind))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    kinds = ("vit", "dinov2_with_registers", "wav2vec2", "whisper")
+    return hub_cache.fill(tmp_path_factory.mktemp("hf"), *kinds)
+
+
+@pytest.fixture(autouse=True)
+def here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub_cache.sit_at(home, monkeypatch)
+
+
+def query(model: str, **more: str) -> bytes:
+    return urlencode({"model": model, **more}).encode()
+
+
+def shown(model: str, **more: str) -> dict[str, Any]:
+    return picture_of("maps", model=model, **more)[0]
+
+
+def kept(content: bytes, kind: Kind = HEARD) -> str:
+    """The name of a file that a visit brought."""
+    return kind.album.name_of(store.keep("data", content))
+
+
+# ---- what both have in common
+
+
+@of_each_kind
+def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit(kind: Kind) -> None:
+    content = files.file("JPEG") if kind is SEEN else kind.file
+    name = kept(content, kind)
+    said = shown(kind.model, s=name)
+    assert (said["typed"], said["told"]) == (name, [])
+    model = pictures.model_on("auto", kind.model)
+    settings = LinkQuery(query(kind.model, s=name)).within()[0]
+    assert torch.equal(pictures.picture(settings).run.weights, model.run(content).weights)
+    store.forget("data", name.partition(":")[2])
+    gone = shown(kind.model, s=name)
+    assert gone["typed"] == next(iter(kind.album))
+    assert gone["told"][0].endswith(f"This model {kind.reads}.")
+
+
+@of_each_kind
+@pytest.mark.parametrize(
+    "text",
+    ["The dog bit the man", "/etc/passwd", "picture:../../../../etc/passwd", "sound:../../../etc/passwd", "picture:x"],
+)
+def test_a_sentence_is_no_file(kind: Kind, text: str) -> None:
+    said = shown(kind.model, s=text)
+    assert (said["typed"], set(said["unusable"])) == (next(iter(kind.album)), {"s"})
+    assert said["told"][0].endswith(f"This model {kind.reads}.")
+    with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose one of ours"):
+        kind.album[text]
+
+
+@of_each_kind
+@pytest.mark.parametrize("route", ["pair", "masked"])
+def test_pages_of_sentences_show_its_maps_and_say_what_a_word_is(kind: Kind, route: str) -> None:
+    said, _ = picture_of(route, model=kind.model, t2="2", mask="causal")
+    told = f"This model reads {kind.album.kind}s: where this page says word, it is {kind.word}"
+    assert told in said["notices"][0]
+
+
+@of_each_kind
+def test_two_models_must_read_the_same(kind: Kind) -> None:
+    name, (first, other) = kind.album.kind, kind.album
+    with pytest.raises(HeadlightError, match=f"one of these two models reads {name}s, the other sentences"):
+        compare.pair(query(kind.model, model2=models.MINILM))
+    two, _ = picture_of("pair", model=kind.model, s2=other)
+    assert (two["used"]["s"], two["used"]["s2"]) == (first, other)
+    assert set(two["tries"]) == {"sharper and blurrier", f"two {name}s"}
+    said, _ = picture_of("pair", model=kind.model, s2="a dog")
+    assert said["told"][0].endswith(f"This model {kind.reads}.")
+
+
+@of_each_kind
+def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = LinkQuery(query(kind.model, at="1.2.3"))
+    code = snippet({"run": link.within()[0]}, link.at)
+    file = {"picture": "picture.png", "sound": "sound.wav"}[kind.album.kind]
+    assert f'{kind.album.kind} = Path("{file}")' in code
+    monkeypatch.chdir(tmp_path)
+    Path(file).write_bytes(kind.file)
+    place = foreign.folder_of(kind.model)
+    before = torch.get_num_threads()
+    try:
+        exec(code.replace(f'"{foreign.title(kind.model)}", revision="{place.name}"', repr(str(place))), {})
+    finally:
+        torch.set_num_threads(before)
+
+
+@of_each_kind
+def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, Any] = {}
+    monkeypatch.setattr("streamlit.session_state", state)
+    monkeypatch.setattr("streamlit.runtime.exists", lambda: False)
+    own = kind.album.kind
+    own_file.take(own, kind.file)
+    name = visitor.given()[own]
+    assert album.is_there(name)
+    assert state[own_file.TOLD] == ""
+    assert [given for given in visitor.given().values() if given] == [name], "nothing of the other kind"
+    for content, said in kind.bad:
+        own_file.take(own, content)
+        assert state[own_file.TOLD].startswith("This file cannot be opened: ")
+        assert said in state[own_file.TOLD]
+        assert state[own_file.TOLD].endswith(f". The {own} before is still there.")
+        assert visitor.given()[own] == name
+    own_file.take(own, files.file("WEBP") if kind is SEEN else sounds.file(sounds.tone(0.5)))
+    assert visitor.given()[own] != name
+    assert not album.is_there(name), "a visitor has one"
+    assert visitor.brought() == {}, "it is no data to train on"
+
+
+# ---- pictures
+
+
+def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
+    assert [found.why_not for found in foreign.cached()] == [""] * 4
+    assert foreign.reads(VIT) == "picture"
+    assert foreign.reads(models.MINILM) == "text"
+    said = shown(DINO)
+    assert said["presets"] == [BALL, DOT]
+    assert said["typed"] == BALL
+    assert said["patches"] == {"own": 5, "rows": 4, "columns": 4}
+    assert said["row"] == 5 + 2 * 4 + 2, "the patch in the middle"
+    assert said["told"] == said["notices"] == []
+    assert said["pieces"][0].startswith("[CLS], [REG0], [REG1], [REG2], [REG3] stand for no patch. A patch is named")
+    assert set(said["fixed"]) == {"s", "pos", "steps", "batch"}
+    assert said["next"] == []
+    assert "of this picture" in said["figures"][0]["label"]
+    assert shown(VIT, s=DOT, off="L1 H2")["label"] == "1 head off"
+
+
+def test_its_maps_are_those_of_the_core() -> None:
+    model = pictures.model_on("auto", DINO)
+    assert isinstance(model, ForeignVision)
+    for name, content in PICTURES.items():
+        settings = LinkQuery(query(DINO, s=name, t="2")).within()[0]
+        assert torch.equal(pictures.picture(settings).run.weights, model.run(content, temperature=2).weights)
+    png = routes.answer("seen", query(DINO, s=DOT))
+    assert struct.unpack(">II", png[16:24]) == (32, 32)
+    with Image.open(io.BytesIO(png)) as seen:
+        assert seen.tobytes() == model.sight.pixels(PICTURES[DOT])[1].pixels.numpy().tobytes()
+    for other in (query(models.MINILM, s="a dog"), query(WAVE)):
+        with pytest.raises(HeadlightError, match="reads no pictures"):
+            explore.seen(other)
+
+
+def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
+    for ask, raw, why in (
+        (compare.shuffled, query(VIT), "reads pictures, no sentences"),
+        (shapes.steps, query(VIT), "cannot give: its layers are computed by transformers"),
+        (explore.masked_word, query(VIT, at="0.0.3"), "has no mask token"),
+        (explore.overview, query(VIT, view="heads.random"), "reads pictures, no sentences"),
+    ):
+        with pytest.raises(HeadlightError, match=why):
+            ask(raw)
+    assert "reads pictures" in shown(VIT, look="words")["reading"]["said"]
+
+
+def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
+    folder = files.save("vit", tmp_path / "fine", side=46, patch=2)
+    name = foreign.opened(str(folder)).name
+    with pytest.raises(HeadlightError, match="fine makes 530 tokens of a picture; 512 are drawn"):
+        pictures.model_on("cpu", name)
+
+
+def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = app_at(model=VIT).run()
+    assert not app.get("file_uploader")
+    app.session_state[own_file.READS] = "picture"
+    assert len(app.run().get("file_uploader")) == 1
+    monkeypatch.setenv(public.VARIABLE, "1")
+    assert not app.run().get("file_uploader")
+    assert app.caption[0].value == public.NO_FILES
+
+
+# ---- sounds
+
+
+def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
+    assert [foreign.reads(name) for name in (WAVE, WHISPER)] == ["sound", "sound"]
+    said = shown(WAVE)
+    assert said["presets"] == [VOWELS, TONE]
+    assert said["typed"] == VOWELS
+    assert said["patches"] is None
+    heard = said["heard"]
+    assert heard["seconds"] == 0.02
+    assert len(heard["wave"]) == 74, "1.5 s: the last token needs 25 ms"
+    assert said["row"] == 37
+    assert said["told"] == said["notices"] == []
+    assert said["pieces"] == ["A moment is named by when it begins; the next one begins 20 ms later."]
+    assert set(said["fixed"]) == {"s", "pos", "steps", "batch"}
+    assert shown(WAVE, s=TONE, off="L1 H2")["label"] == "1 head off"
+
+
+def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
+    model = pictures.model_on("auto", WAVE)
+    assert isinstance(model, ForeignSound)
+    for name, content in SOUNDS.items():
+        settings = LinkQuery(query(WAVE, s=name, t="2")).within()[0]
+        run = pictures.picture(settings).run
+        assert torch.equal(run.weights, model.run(content, temperature=2).weights)
+        samples = sound_file.read(content, 16_000)
+        for place, (low, high) in enumerate(given.wave(samples, 320, len(run.tokens))):
+            part = samples[320 * place : 320 * (place + 1)]
+            assert (low, high) == (round(float(part.min()), 4), round(float(part.max()), 4))
+    with wave.open(io.BytesIO(routes.answer("heard", query(WAVE, s=TONE)))) as file:
+        assert (file.getframerate(), file.getnchannels(), file.getnframes()) == (16_000, 1, len(samples))
+    with pytest.raises(HeadlightError, match="reads no sounds"):
+        explore.heard(query(models.MINILM, s="a dog"))
+
+
+def test_what_is_written_is_read_again_and_a_sound_ends_before_its_last_moments() -> None:
+    samples = torch.linspace(-1, 1, 999)
+    assert torch.allclose(sound_file.read(sound_file.written(samples, 8_000), 8_000), samples, atol=2**-14)
+    assert given.wave(torch.tensor([0.5, -0.25, 1.0]), 2, 3) == [(-0.25, 0.5), (0.0, 1.0), (0.0, 0.0)]
+
+
+@pytest.mark.parametrize("group", ["encoder", "decoder", "cross"])
+def test_whisper_has_three_kinds_of_attention(group: str) -> None:
+    name, model = kept(sounds.file()), f"{WHISPER}~{group}"
+    said = shown(model, s=name, off="L0 H1", **({} if group == "cross" else {"mask": "causal"}))
+    assert (said["group"], said["told"]) == (group, [])
+    assert len(said["heard"]["wave"]) == 30, "of 50: silence is behind them"
+    assert ("“no word” is what a row gives to that" in said["pieces"][0]) == (group != "decoder")
+    picture = pictures.picture(LinkQuery(query(model, s=name)).within()[0])
+    columns = {
+        "encoder": [*picture.run.tokens, pictures.NOBODY],
+        "decoder": None,
+        "cross": [*picture.model.tokenize(name)[0], pictures.NOBODY],
+    }
+    assert picture.run.columns == columns[group]
+    assert picture.worst_row_sum == pytest.approx(1, abs=1e-5)
+    assert pictures.passed(picture.model, name) == 50
+    if group != "decoder":
+        assert explore.channels(query(model, s=name, view="channels", at="0.1.2.3"))
+
+
+def test_a_mask_is_not_painted_where_silence_follows() -> None:
+    painted = mask_codec.write_flips(torch.ones(1, 30, 30, dtype=torch.bool).tril())
+    said = shown(WHISPER, s=kept(sounds.file()), p=painted, mask="painted")
+    assert any("where no cell is painted; only the mask’s rule applies." in notice for notice in said["notices"])
+
+
+@pytest.mark.parametrize(
+    ("model", "seconds", "why"),
+    [
+        (WAVE, 12, r"This sound has 599 moments; here it may have 512\. Cut it to 10\.2 s\."),
+        (WHISPER, 1.1, r"The sound of 1\.10 s is longer than the 1\.00 s that are read"),
+    ],
+)
+def test_a_sound_of_too_many_moments_is_refused(model: str, seconds: float, why: str) -> None:
+    with pytest.raises(HeadlightError, match=why):
+        explore.maps(query(model, s=kept(sounds.file(sounds.tone(seconds)))))
