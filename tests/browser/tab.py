@@ -285,6 +285,11 @@ class Tab:
         for name in names:
             self.page.keyboard.press(name)
 
+    def enter(self, field: Locator, text: str) -> None:
+        """Writes into a field and presses Enter."""
+        field.fill(text)
+        field.press("Enter")
+
     def focused(self) -> str:
         """The name of what has the focus, inside a view or outside."""
         name: str = self.page.evaluate(FOCUSED)

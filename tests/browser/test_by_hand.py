@@ -79,8 +79,7 @@ def invalid_text_says_so(by_hand: ByHand) -> None:
     before = by_hand.matrix("out")
     cell, reason = by_hand.cell("scores", "are", "are"), by_hand.view.locator(".reasons p")
     for typed in ("9999999", "<b>1</b>"):
-        cell.fill(typed)
-        by_hand.keys("Enter")
+        by_hand.enter(cell, typed)
         by_hand.settled()
         expect(cell).to_have_attribute("aria-invalid", "true")
         expect(cell).to_have_value(typed)
@@ -88,12 +87,10 @@ def invalid_text_says_so(by_hand: ByHand) -> None:
         assert cell.get_attribute("aria-describedby") == reason.locator("..").get_attribute("id")
         assert by_hand.matrix("out") == before
         assert "m" not in by_hand.query
-    by_hand.cell("scores", "are", "you").fill("0.8")
-    by_hand.keys("Enter")
+    by_hand.enter(by_hand.cell("scores", "are", "you"), "0.8")
     by_hand.wait_for("weights", 1, softmax_row(0.1, 0.8, 0.8))
     expect(cell).to_have_value(typed)
-    cell.fill("1")
-    by_hand.keys("Enter")
+    by_hand.enter(cell, "1")
     by_hand.wait_for("weights", 1, softmax_row(0.1, 1, 0.8))
     expect(reason).to_have_count(0)
     as_printed(by_hand)
@@ -161,8 +158,7 @@ def controls_that_an_example_hides_stay_in_the_link(by_hand: ByHand) -> None:
 def other_words(by_hand: ByHand) -> None:
     by_hand.example("two sentences")
     box = by_hand.page.get_by_role("textbox", name="Words of the queries")
-    box.fill("<b>how</b> can")
-    box.press("Enter")
+    by_hand.enter(box, "<b>how</b> can")
     expect(by_hand.cell("x", "<b>how</b>", "0")).to_have_value("4.1")
     assert [len(row) for row in by_hand.matrix("weights")] == [2, 2]
 
@@ -170,8 +166,7 @@ def other_words(by_hand: ByHand) -> None:
 def a_link_shows_the_same(by_hand: ByHand) -> None:
     by_hand.example("two heads")
     by_hand.button("÷ 1,000").click()
-    by_hand.cell("Wq", "0", "0").fill("-2.5")
-    by_hand.keys("Enter")
+    by_hand.enter(by_hand.cell("Wq", "0", "0"), "-2.5")
     by_hand.settled()
     by_hand.button("scores ÷ √2").click()
     by_hand.wait_for_query(sqrt="true")

@@ -62,8 +62,7 @@ def a_second_visitor_waits_until_the_first_has_stopped_his_race(
     implementations: Implementations, other: Implementations
 ) -> None:
     seconds = implementations.page.get_by_role("spinbutton", name="Seconds per length")
-    seconds.fill("20")  # not to be over before it is stopped
-    seconds.press("Enter")
+    implementations.enter(seconds, "20")  # not to be over before it is stopped
     implementations.wait_for_query(secs="20")
     implementations.settled().button("Start").click()
     expect(implementations.button("Stop")).to_be_visible()

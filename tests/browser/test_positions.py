@@ -98,8 +98,7 @@ def encodings_and_the_position_are_set_by_keyboard(positions: Positions) -> None
     assert positions.row(heading)[1:3] == ["3.0000", "0.4775"]
     positions.wait_for_query(at_pos="3")
     pair = positions.page.get_by_role("spinbutton", name="Pair of channels")
-    pair.fill("4")
-    pair.press("Enter")
+    positions.enter(pair, "4")
     # 10000^(−8/32) is 0.1
     moved = "Rotary (RoPE): pair 4, position by position"
     expect(positions.heading(moved)).to_be_attached()

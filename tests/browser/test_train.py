@@ -77,8 +77,7 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
 
     box_of_words = train.tab("Ask").page.get_by_role("textbox", name="A sentence")
     expect(train.page.locator("[role='tabpanel']:visible").get_by_role("rowheader").first).to_be_visible()  # answered
-    box_of_words.fill("the zebra <b>chased</b> the dog")
-    box_of_words.press("Enter")
+    train.enter(box_of_words, "the zebra <b>chased</b> the dog")
     expect(train.page.get_by_text("not in this model’s vocabulary").first).to_be_visible()
     expect(train.page.get_by_role("rowheader", name="the zebra <b>chased</b> the dog")).to_be_visible()
     train.page.wait_for_url("**ask=*")
