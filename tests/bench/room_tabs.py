@@ -21,7 +21,7 @@ from pages.kit.lessons.schema import Lesson
 from pages.kit.lessons.variants import second
 from tests.browser.lessons_page import Beside
 from tests.browser.measures import PHONE
-from tests.browser.room_page import Phone
+from tests.browser.plain_pages import Phone
 
 from .chrome import chrome, new_page
 from .serving import quantiles, serve

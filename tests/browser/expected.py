@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from mha_core import Model, Run, device, load_model
 from pages.kit.picture import models
@@ -23,7 +24,8 @@ def core(name: str = MINILM) -> Model:
 
 
 @lru_cache(maxsize=64)
-def run_of(settings: Settings) -> Run:
+def run_of(settings: Settings, **more: Any) -> Run:
+    """The picture of these settings, computed in this process; `more`: of Model.run."""
     return core(settings.model).run(
         settings.text,
         mask=settings.mask,
@@ -31,6 +33,7 @@ def run_of(settings: Settings) -> Run:
         heads_off=settings.heads_off,
         temperature=settings.temperature,
         values_off=settings.values_off,
+        **more,
     )
 
 

@@ -16,6 +16,17 @@ from .tab import TWO_FRAMES, Tab
 
 __all__ = ["Explore"]
 
+# Read from a copy: of a canvas that is read itself more than once Chromium has something to say.
+PIXELS = """(canvas, points) => {
+  const [{ width, height }, box] = [canvas, canvas.getBoundingClientRect()];
+  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, width, height);
+  return points.map(([x, y]) => {
+    const [px, py] = [x - box.x, y - box.y].map((at) => Math.floor((at * width) / box.width));
+    return [...data.slice(4 * (py * width + px), 4 * (py * width + px) + 3)];
+  });
+}"""
 IN_MENU = {"show small weights", "true to scale", "each map by its own maximum", "show [CLS] [SEP]", "pin", "unpin"}
 IN_MENU |= {"show only this head", "remove from view", "show all heads", "mean of heads", "value lengths"}
 IN_MENU |= {"one head", "join words", "rows sum to 1", "choose several keys", "show first token"}
@@ -40,8 +51,10 @@ class Explore(Tab):
             raise AssertionError(f"not the picture of {wanted}; {self.page.url}; {notices}") from error
         return run_of(wanted)
 
-    def retype(self, text: str) -> None:
+    def typed(self, text: str, **settings: Any) -> Run:
+        """Writes a sentence and waits for its picture."""
         self.box.fill(text)
+        return self.shows(text, **settings)
 
     # ---- what opens
 
@@ -156,3 +169,8 @@ class Explore(Tab):
 
     def click_cell(self, row: int, key: int) -> None:
         self.page.mouse.click(*self.middle(self.cell, row, key))
+
+    def pixels(self, canvas: Locator, points: list[tuple[float, float]]) -> list[list[int]]:
+        """The colours of a canvas at points of the window."""
+        found: list[list[int]] = canvas.evaluate(PIXELS, points)
+        return found

@@ -31,14 +31,23 @@ FAULTS = """() => {
   const faults = new Set();
   const things = [];
 
+  const styles = new Map(); // to ask for a style and a place takes long, and a page is in all that is on it
+  const styleOf = (element) => {
+    if (!styles.has(element)) {
+      const { display, overflowX, overflowY, textOverflow, position, webkitLineClamp } = getComputedStyle(element);
+      const own = element.getBoundingClientRect();
+      styles.set(element, { display, overflowX, overflowY, textOverflow, position, webkitLineClamp, own });
+    }
+    return styles.get(element);
+  };
+
   /* What is seen of a box, what cuts it without a sign, and whether the rest can be scrolled to. */
   const seen = (box, element) => {
     let { left, top, right, bottom } = box;
     let [cut, scrolled] = [null, false];
     for (const at of around(element)) {
-      const { display, overflowX, overflowY, textOverflow, position, webkitLineClamp } = getComputedStyle(at);
+      const { display, overflowX, overflowY, textOverflow, position, webkitLineClamp, own } = styleOf(at);
       if (display !== "contents" && overflowX !== "visible" && at !== document.body) {
-        const own = at.getBoundingClientRect();
         const scrolls = [overflowX, overflowY].some((way) => way === "auto" || way === "scroll");
         const isHalf = (top < own.top && bottom > own.top) || (top < own.bottom && bottom > own.bottom);
         const over = Math.max(own.top - top, bottom - own.bottom);
@@ -89,14 +98,13 @@ FAULTS = """() => {
   for (const [part, roots] of Object.entries(PARTS))
     for (const root of document.querySelectorAll(roots)) walk(root, part);
 
-  const sticks = (element) => [...around(element)].some((at) => getComputedStyle(at).position === "sticky");
+  const sticks = (element) => [...around(element)].some((at) => styleOf(at).position === "sticky");
   const flat = things.filter(({ element }) => !sticks(element)).sort((a, b) => a.top - b.top);
   for (const { kind, element, text, left, right } of flat) {
     for (const at of around(kind === "text" ? element : parent(element))) {
-      const { position, display } = getComputedStyle(at);
+      const { position, display, own } = styleOf(at);
       if (position === "absolute" || position === "fixed") break;
       if (!at.matches(CARDS) || display === "contents") continue;
-      const own = at.getBoundingClientRect();
       const by = Math.max(own.left - left, right - own.right);
       if (by > SLACK) faults.add(`${kind} “${text}” sticks out of ${named(at)} by ${Math.round(by)} px`);
     }

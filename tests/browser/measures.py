@@ -49,25 +49,29 @@ CONTRASTS = """() => {
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const parent = (element) => element.assignedSlot ?? element.parentElement ?? element.getRootNode().host ?? null;
-  const under = (element) => {
-    const layers = [];
-    for (let at = element; at; at = parent(at)) layers.push(rgba(getComputedStyle(at).backgroundColor));
-    const over = (low, [r, g, b, a]) => [r, g, b].map((c, n) => c * a + low[n] * (1 - a));
-    return layers.reverse().reduce(over, [255, 255, 255]);
+  const over = (low, [r, g, b, a], shown) => [r, g, b].map((c, n) => c * a * shown + low[n] * (1 - a * shown));
+  const grounds = new Map(); // of an element: the colour under its text, and how opaque that text is
+  const ground = (element) => {
+    if (!element) return [[255, 255, 255], 1];
+    if (!grounds.has(element)) {
+      const [low, above] = ground(parent(element));
+      const { backgroundColor, opacity } = getComputedStyle(element);
+      grounds.set(element, [over(low, rgba(backgroundColor), above * opacity), above * opacity]);
+    }
+    return grounds.get(element);
   };
   const found = [];
   const walk = (root) => {
     for (const element of root.querySelectorAll("*")) {
       if (element.shadowRoot) walk(element.shadowRoot);
       const text = [...element.childNodes].map((node) => (node.nodeType === 3 ? node.data.trim() : "")).join("");
-      if (!text || element.closest("style, script, noscript, [disabled], .aloud")) continue;
+      if (!text || element.closest("style, script, noscript, [disabled], [inert], .aloud")) continue;
       if (element.closest("[data-testid=stSliderThumbValue]")) continue; // hangs over its own thumb
       if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
       const box = element.getBoundingClientRect();
       if (box.width < 3 || box.height < 3) continue;
-      const low = under(element);
-      const [r, g, b, a] = rgba(getComputedStyle(element).color);
-      const own = [r, g, b].map((c, n) => c * a + low[n] * (1 - a));
+      const [low, shown] = ground(element);
+      const own = over(low, rgba(getComputedStyle(element).color), text.length > 1 ? shown : 1); // a key may be paler
       const [bright, dark] = [light(own), light(low)].sort((x, y) => y - x);
       found.push([text, (bright + 0.05) / (dark + 0.05)]);
     }

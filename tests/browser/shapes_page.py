@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,9 +13,9 @@ from mha_core import Step
 from pages.kit.picture.settings import Settings
 from pages.shapes.reshape_lessons import QUESTIONS
 
-from .expected import TIRED, core
+from .expected import TIRED, run_of
 from .server import ROOT
-from .tab import Tab
+from .tab import Tab, place_of
 
 # What one side of the view says about its step.
 SIDE = """side => {
@@ -44,23 +43,9 @@ AXES = {
 READOUT = re.compile(r"“(.*)”, (?:key “(.*)”|channel (\d+)): (.*) · \[(.*)\] lies at place ([\d,]+)")
 
 
-@lru_cache(maxsize=64)
 def steps_of(implementation: str, layer: int = 3, settings: Settings | None = None) -> tuple[Step, ...]:
     """The steps that the page must show, computed in this process."""
-    of = settings or Settings(TIRED)
-    return (
-        core()
-        .run(
-            of.text,
-            mask=of.mask,
-            position=of.position,
-            heads_off=of.heads_off,
-            temperature=of.temperature,
-            trace_layer=layer,
-            implementation=implementation,
-        )
-        .steps
-    )
+    return run_of(settings or Settings(TIRED), trace_layer=layer, implementation=implementation).steps
 
 
 def step_of(implementation: str, name: str, layer: int = 3, settings: Settings | None = None) -> Step:
@@ -159,6 +144,16 @@ class Shapes(Tab):
         self.settled()
         return wanted
 
+    def typed(self, text: str) -> None:
+        """Writes a sentence and waits for its steps."""
+        self.box.fill(text)
+        self.shows(text)
+
+    def to_step(self, step: str) -> None:
+        """Chooses a step in the list and waits until it is drawn and nothing goes on."""
+        self.option(step).click()
+        self.settled(step)
+
     def drawn(self, step: str) -> None:
         """Waits until a step is drawn, whether the server knows of it or not."""
         expect(self.view).to_have_attribute("data-step", step)
@@ -176,12 +171,6 @@ class Shapes(Tab):
     @property
     def lesson(self) -> Locator:
         return self.view.locator(".lesson-room")
-
-    def box_on_screen(self, place: Locator) -> dict[str, float]:
-        """Where something stands, in pixels of the window."""
-        box = place.bounding_box()
-        assert box
-        return {side: float(value) for side, value in box.items() if isinstance(value, (int, float))}
 
     def head(self, number: int) -> Locator:
         return self.view.get_by_role("group", name="head").get_by_role("button", name=f"head {number}", exact=True)
@@ -229,9 +218,8 @@ class Shapes(Tab):
         """Clicks one of 12 heads in the picture of the step itself, where so many stand side by side."""
         canvas = self.side().locator(".made > .pictures").last.locator(".tiles canvas").first
         canvas.scroll_into_view_if_needed()
-        box = canvas.bounding_box()
-        assert box
-        width, height = box["width"] / across, box["height"] / (12 / across)
+        box = place_of(canvas)
+        width, height = box.width / across, box.height / (12 / across)
         canvas.click(position={"x": (head % across + 0.5) * width, "y": (head // across + 0.6) * height})
 
     def readout(self, number: int = 0) -> str:

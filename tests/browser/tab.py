@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import CDPSession, JSHandle, Locator, Page, expect
 
 from pages.kit.draw.pages import PAGES
 
-__all__ = ["TWO_FRAMES", "WAIT_MS", "Tab"]
+__all__ = ["TWO_FRAMES", "WAIT_MS", "Box", "Tab", "place_of"]
 
 WAIT_MS = 60_000  # only a test that fails waits so long
 POLL_MS = 20  # what waits for a frame has each of them drawn, for a twelfth of a processor
@@ -53,6 +54,34 @@ CELL = """(cell, [row, column]) => {
 TABLE = "body => [...body.rows].map(row => [...row.cells].map(cell => cell.textContent))"
 
 
+class Box(NamedTuple):
+    """Where something stands, in pixels of the window."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        return self.x + self.width / 2, self.y + self.height / 2
+
+
+def place_of(part: Locator) -> Box:
+    """Where a part stands; fails where it is not drawn."""
+    box = part.bounding_box()
+    assert box
+    return Box(**box)
+
+
 class Tab:
     """A page of the app in one tab; each page's own class says where its picture is and when it is there.
 
@@ -89,6 +118,15 @@ class Tab:
     def complete(self) -> Self:
         """Waits until nothing more comes by itself."""
         return self.settled()
+
+    def shows(self, *picture: Any, **settings: Any) -> Any:
+        """Waits for exactly this picture."""
+        raise NotImplementedError(f"{type(self).__name__} has none")
+
+    def clicked(self, part: Locator | str, *picture: Any, **settings: Any) -> Any:
+        """Clicks a part, or the button of that name, and waits until this picture, or whatever it brings, is there."""
+        (self.button(part) if isinstance(part, str) else part).click()
+        return self.shows(*picture, **settings) if picture or settings else self.settled()
 
     def rested(self, **wanted: str | None) -> Self:
         """Waits until nothing goes on any more and the view says this of itself (data-…); None = whatever it says."""
@@ -159,23 +197,38 @@ class Tab:
         expect(panel.get_by_role("heading", name="Take it along")).to_be_visible()
         return panel
 
+    def take(self, kind: str) -> bytes:
+        """The file that a button of Share gives."""
+        self.share()
+        with self.page.expect_download() as waiting:
+            self.page.locator(f".take-along [data-kind={kind}]").click()
+        name = waiting.value.suggested_filename
+        expect(self.page.locator(".take-along [role=status]")).to_have_text(f"Saved as {name}.")
+        return Path(waiting.value.path()).read_bytes()
+
+    def refused(self, kind: str) -> str:
+        """What Share says instead of giving a file."""
+        self.share()
+        said = self.page.locator(".take-along [role=status]")
+        self.page.locator(f".take-along [data-kind={kind}]").click()
+        expect(said).not_to_have_text("")
+        return said.inner_text()
+
     def on(self, kind: type[T]) -> T:
         """The same tab, as the page that it now shows."""
         return kind(self.page, self.url)
 
     # ---- its grids
 
-    def box_of(self, cell: Locator, row: int, column: int) -> tuple[float, float, float, float]:
-        """Left, top, width and height of a cell of a grid, given the cell of it that stands there."""
+    def box_of(self, cell: Locator, row: int, column: int) -> Box:
+        """Where a cell of a grid stands, given the cell of it that is there."""
         while (found := cell.evaluate(CELL, [row, column])) is None:
             pass
-        left, top, width, height = found
-        return left, top, width, height
+        return Box(*found)
 
     def middle(self, cell: Locator, row: int, column: int) -> tuple[float, float]:
         """The middle of a cell of a grid, in pixels of the page."""
-        left, top, width, height = self.box_of(cell, row, column)
-        return left + width / 2, top + height / 2
+        return self.box_of(cell, row, column).middle
 
     def open_folds(self, place: Locator) -> None:
         """Opens what is folded among the choices there."""
@@ -226,6 +279,16 @@ class Tab:
         """The body of a table, with its row heads."""
         rows: list[list[str]] = table.locator("tbody").first.evaluate(TABLE)
         return rows
+
+    def keys(self, *names: str) -> None:
+        """Presses keys, one after another."""
+        for name in names:
+            self.page.keyboard.press(name)
+
+    def enter(self, field: Locator, text: str) -> None:
+        """Writes into a field and presses Enter."""
+        field.fill(text)
+        field.press("Enter")
 
     def focused(self) -> str:
         """The name of what has the focus, inside a view or outside."""

@@ -27,11 +27,10 @@ ODD = [
 ]
 
 
-def test_code_and_any_script_are_text(explore: Explore) -> None:
+def code_and_any_script_are_text(explore: Explore) -> None:
     explore.open(s=EVIL[0], pin=f"3.1~none~trained~1~~{EVIL[1]}", look="table")
     for text in [" ".join(EVIL[:4]), " ".join(EVIL[4:]), " ".join(ODD), "x" * 1500]:
-        explore.retype(text)
-        run = explore.shows(text)
+        run = explore.typed(text)
         assert explore.chips() == run.tokens
         expect(explore.box).to_have_value(text)
         # up to 64 tokens the whole map, then the row in focus by weight: position, key, weight
@@ -48,10 +47,18 @@ def test_code_and_any_script_are_text(explore: Explore) -> None:
     )
 
 
-def test_a_text_that_is_too_long_stays_to_be_shortened_and_an_empty_one_keeps_the_maps(explore: Explore) -> None:
+def test_anything_may_be_typed(explore: Explore) -> None:
+    code_and_any_script_are_text(explore)
+    a_text_that_is_too_long_stays_to_be_shortened(explore)
+    an_empty_box_keeps_the_last_maps(explore)
+    nul_and_half_characters_from_a_link(explore)
+
+
+def a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None:
     text = "x" * 99_999 + "y"
-    explore.open()
-    explore.retype(text)
+    explore.button("unpin").first.click()
+    explore.typed(TIRED)
+    explore.box.fill(text)
     expect(explore.view.locator(".notices p")).to_have_text(
         [
             "A sentence may have 12,000 characters, this one has 24,000 or more; shorten it. "
@@ -62,33 +69,27 @@ def test_a_text_that_is_too_long_stays_to_be_shortened_and_an_empty_one_keeps_th
     )
     expect(explore.box).to_have_value(text[:24_000])
     explore.shows()
-    explore.retype("short again")
-    explore.shows("short again")
+    explore.typed("short again")
     expect(explore.view.locator(".notices p")).to_have_count(0)
-    explore.retype("a b " * 276)
+    explore.box.fill("a b " * 276)
     expect(explore.view.locator(".notices p").first).to_contain_text(
         "This text has 554 tokens; the model can read 512. Remove about 42 words. "
         "Below: the text before, “short again”."
     )
-    explore.button("cut it to what fits").click()
-    explore.shows(("a b " * 276)[:1019])
+    explore.clicked("cut it to what fits", ("a b " * 276)[:1019])
     expect(explore.button("cut it to what fits")).to_be_hidden()
     text = "it is long " * 1100
-    explore.retype(text)
+    explore.box.fill(text)
     notice = explore.view.locator(".notices p").first
     expect(notice).to_contain_text("A sentence may have 12,000 characters, this one has 12,100; shorten it.")
     expect(explore.box).to_have_value(text)
-    explore.retype(text[:1500])
-    explore.shows(text[:1500])
-    an_empty_box_keeps_the_last_maps(explore)
-    nul_and_half_characters_from_a_link(explore)
+    explore.typed(text[:1500])
 
 
 def an_empty_box_keeps_the_last_maps(explore: Explore) -> None:
-    explore.retype("how are you")
-    explore.shows("how are you")
+    explore.typed("how are you")
     for text in ("", "   "):
-        explore.retype(text)
+        explore.box.fill(text)
         explore.wait_for_query(s=[text])
         explore.shows("how are you")
         expect(explore.view.locator(".empty")).to_be_visible()
@@ -99,9 +100,5 @@ def an_empty_box_keeps_the_last_maps(explore: Explore) -> None:
 
 
 def nul_and_half_characters_from_a_link(explore: Explore) -> None:
-    explore.page.goto(f"{explore.url}/?s=a%00b%20it")
-    explore.settled()
-    assert explore.chips()[0] == "[CLS]"
-    explore.page.goto(f"{explore.url}/?s=%ED%A0%80%20it%FF")
-    explore.settled()
-    assert explore.chips()[-1] == "[SEP]"
+    explore.visit(f"{explore.url}/?s=a%00b%20%ED%A0%80%20it%FF")
+    assert (explore.chips()[0], explore.chips()[-1]) == ("[CLS]", "[SEP]")

@@ -11,8 +11,9 @@ from playwright.sync_api import expect
 from mha_core.measure.by_hand import take_apart
 from pages.kit.picture.presets import PRESETS
 
-from .by_hand_page import ByHand
 from .expected import core
+from .form_pages import ByHand
+from .tab import place_of
 
 
 def softmax_row(*scores: float) -> list[str]:
@@ -22,6 +23,9 @@ def softmax_row(*scores: float) -> list[str]:
 
 def test_cells_are_edited_by_keyboard_and_mouse_and_invalid_text_says_so(by_hand: ByHand) -> None:
     by_hand.open()
+    by_hand.take("npz")  # what is in it is asked of the route, in tests/pages/test_files.py
+    expect(by_hand.page.locator(".take-along [data-kind=html]")).to_be_hidden()
+    by_hand.keys("Escape")
     outputs_are_drawn_within_the_hull_of_the_values(by_hand)
     a_cell_edited_by_keyboard_changes_the_row(by_hand)
     invalid_text_says_so(by_hand)
@@ -43,20 +47,17 @@ def outputs_are_drawn_within_the_hull_of_the_values(by_hand: ByHand) -> None:
     by_hand.button("apart").click()
     expect(area).to_have_attribute("points", re.compile(r"^\S+ \S+ \S+$"))
     by_hand.wait_for_query(m="x_1.1_1.2_3.1_1.7_1.6_3.2")
-    hull, diamonds = area.bounding_box(), by_hand.view.locator(".hull .scroll polygon.i")
-    assert diamonds.count() == 3
-    for box in (diamonds.nth(at).bounding_box() for at in range(3)):
-        assert box is not None
-        assert hull is not None
-        middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        assert hull["x"] <= middle[0] <= hull["x"] + hull["width"]
-        assert hull["y"] <= middle[1] <= hull["y"] + hull["height"]
+    hull, diamonds = place_of(area), by_hand.view.locator(".hull .scroll polygon.i").all()
+    assert len(diamonds) == 3
+    for x, y in (place_of(diamond).middle for diamond in diamonds):
+        assert hull.x <= x <= hull.right
+        assert hull.y <= y <= hull.bottom
     as_printed(by_hand)
 
 
 def a_cell_edited_by_keyboard_changes_the_row(by_hand: ByHand) -> None:
     by_hand.cell("scores", "how", "how").focus()
-    press = by_hand.page.keyboard.press
+    press = by_hand.keys
     press("ArrowRight")
     assert by_hand.focused() == "scores, row how, column are"
     by_hand.page.keyboard.type("0.9")
@@ -78,8 +79,7 @@ def invalid_text_says_so(by_hand: ByHand) -> None:
     before = by_hand.matrix("out")
     cell, reason = by_hand.cell("scores", "are", "are"), by_hand.view.locator(".reasons p")
     for typed in ("9999999", "<b>1</b>"):
-        cell.fill(typed)
-        by_hand.page.keyboard.press("Enter")
+        by_hand.enter(cell, typed)
         by_hand.settled()
         expect(cell).to_have_attribute("aria-invalid", "true")
         expect(cell).to_have_value(typed)
@@ -87,12 +87,10 @@ def invalid_text_says_so(by_hand: ByHand) -> None:
         assert cell.get_attribute("aria-describedby") == reason.locator("..").get_attribute("id")
         assert by_hand.matrix("out") == before
         assert "m" not in by_hand.query
-    by_hand.cell("scores", "are", "you").fill("0.8")
-    by_hand.page.keyboard.press("Enter")
+    by_hand.enter(by_hand.cell("scores", "are", "you"), "0.8")
     by_hand.wait_for("weights", 1, softmax_row(0.1, 0.8, 0.8))
     expect(cell).to_have_value(typed)
-    cell.fill("1")
-    by_hand.page.keyboard.press("Enter")
+    by_hand.enter(cell, "1")
     by_hand.wait_for("weights", 1, softmax_row(0.1, 1, 0.8))
     expect(reason).to_have_count(0)
     as_printed(by_hand)
@@ -109,18 +107,18 @@ def quick_edits_all_arrive_and_typing_is_not_overwritten(by_hand: ByHand) -> Non
     by_hand.cell("scores", "how", "how").focus()
     for number in range(9):
         by_hand.page.keyboard.type(f"{number}.5")
-        by_hand.page.keyboard.press("Tab")
+        by_hand.keys("Tab")
     by_hand.settled()
     by_hand.wait_for_query(m="s_" + "_".join(f"{number}.5" for number in range(9)))
     assert [cell for row in by_hand.matrix("scores") for cell in row] == [f"{number}.5" for number in range(9)]
     as_printed(by_hand)
 
     by_hand.cell("scores", "how", "how").fill("2")
-    by_hand.page.keyboard.press("Tab")
+    by_hand.keys("Tab")
     by_hand.page.keyboard.type("3.14")
     by_hand.wait_for("weights", 0, softmax_row(2, 0.1, 0.4))
     expect(by_hand.cell("scores", "how", "are")).to_have_value("3.14")
-    by_hand.page.keyboard.press("Escape")
+    by_hand.keys("Escape")
     expect(by_hand.cell("scores", "how", "are")).to_have_value("0.1")
     as_printed(by_hand)
 
@@ -129,9 +127,7 @@ def a_mask_is_set_by_mouse_and_keyboard(by_hand: ByHand) -> None:
     by_hand.cell("allow", "how", "how").click()
     by_hand.wait_for("weights", 0, ["0.0000", *softmax_row(0.1, 0.4)])
     assert "Row 0 “how” may not look at itself" in by_hand.texts()
-    for _ in range(2):
-        by_hand.page.keyboard.press("ArrowRight")
-        by_hand.page.keyboard.press("Space")
+    by_hand.keys(*["ArrowRight", "Space"] * 2)
     by_hand.wait_for("weights", 0, ["0.0000", "0.0000", "0.0000"])
     assert "Row 0 “how” may look at nobody" in by_hand.texts()
     expect(by_hand.button("nobody for row 0")).to_have_attribute("aria-pressed", "true")
@@ -162,8 +158,7 @@ def controls_that_an_example_hides_stay_in_the_link(by_hand: ByHand) -> None:
 def other_words(by_hand: ByHand) -> None:
     by_hand.example("two sentences")
     box = by_hand.page.get_by_role("textbox", name="Words of the queries")
-    box.fill("<b>how</b> can")
-    box.press("Enter")
+    by_hand.enter(box, "<b>how</b> can")
     expect(by_hand.cell("x", "<b>how</b>", "0")).to_have_value("4.1")
     assert [len(row) for row in by_hand.matrix("weights")] == [2, 2]
 
@@ -171,8 +166,7 @@ def other_words(by_hand: ByHand) -> None:
 def a_link_shows_the_same(by_hand: ByHand) -> None:
     by_hand.example("two heads")
     by_hand.button("÷ 1,000").click()
-    by_hand.cell("Wq", "0", "0").fill("-2.5")
-    by_hand.page.keyboard.press("Enter")
+    by_hand.enter(by_hand.cell("Wq", "0", "0"), "-2.5")
     by_hand.settled()
     by_hand.button("scores ÷ √2").click()
     by_hand.wait_for_query(sqrt="true")

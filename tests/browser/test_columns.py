@@ -1,4 +1,4 @@
-"""Explore's columns at one press, lengths of values and the mean over heads, in one tab; rules in both languages."""
+"""Explore's columns at one press, lengths of values and the mean over heads, in one tab."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import re
 
 from playwright.sync_api import expect
 
-from mha_core import masks
 from mha_core.measure.reading import merged
 from mha_core.models.words import words_of
 from pages.kit.draw.numbers import precise
-from pages.kit.picture import pictures, rules
+from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
 
 from .expected import TIRED, run_of, written
 from .explore_page import Explore
-from .modules import Modules
 
 HIDE, ZERO = "hide this word from all others", "let them look, but pass nothing on"
-HIDDEN = "hidden from all others: “[CLS]” ×"
 
 
 def cosine(**settings: object) -> str:
@@ -34,8 +31,7 @@ def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> Non
     explore.shows(mask="causal")
     column = explore.group("the column of “[CLS]”")
     asked.clear()
-    explore.button(HIDE).click()
-    now = explore.shows(mask="causal & unseen:0")
+    now = explore.clicked(HIDE, mask="causal & unseen:0")
     assert len(asked) == 1
     assert explore.hover(10, 0) == "it → [CLS] 0.00, blocked by the mask"
     assert explore.hover(10, 2) == f"it → animal {written(float(now.weights[3, 1, 10, 2]))}"
@@ -46,26 +42,21 @@ def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> Non
     expect(explore.view.locator(".chip-of-change")).to_have_text(
         ["mask: causal ×", "hidden from all others: “[CLS]” ×"]
     )
-    explore.button(HIDE).click()
-    explore.shows(mask="causal")
+    explore.clicked(HIDE, mask="causal")
     explore.wait_for_query(mask=["causal"])
 
-    explore.button(ZERO).click()
-    now = explore.shows(mask="causal", values_off=(0,))
+    now = explore.clicked(ZERO, mask="causal", values_off=(0,))
     assert explore.hover(10, 0) == f"it → [CLS] {written(float(now.weights[3, 1, 10, 0]))}"
     expect(column).to_contain_text("its value is zeroed for all others")
     explore.wait_for_query(unheard=["0"])
-    explore.button("take back: value of “[CLS]” zeroed").click()
-    explore.shows(mask="causal")
+    explore.clicked("take back: value of “[CLS]” zeroed", mask="causal")
     expect(column.locator("p")).to_have_text("")
 
-    explore.button("value lengths").click()
-    explore.settled()
+    explore.clicked("value lengths")
     expect(explore.view.locator(".handed")).to_have_text(
         re.compile("^“it” gives “.+” \\d+ % of its weight, whose value")
     )
-    explore.button("mean of heads").click()
-    explore.settled()
+    explore.clicked("mean of heads")
     mean = run_of(Settings(TIRED, "causal")).weights[3].mean(dim=0)
     assert explore.hover(10, 2) == f"it → animal {written(float(mean[10, 2]))}"
     expect(explore.place).to_contain_text("layer 3, mean over 12 heads")
@@ -83,8 +74,7 @@ def reads_words(explore: Explore) -> None:
     names = [word.text.strip() for word in words]
     it, animal, street = (names.index(name) for name in ("it", "animal", "street"))
     explore.button("one head").click()
-    explore.button("join words").click()
-    explore.settled()
+    explore.clicked("join words")
     assert explore.hover(it, street) == f"it → street {written(float(of_words[it, street]))}"
     explore.wait_for_query(look=["values_words"])
     explore.click_cell(it, animal)
@@ -97,8 +87,7 @@ def reads_words(explore: Explore) -> None:
     expect(title).to_have_text(f"“it” puts {share} % on “animal” and “street” together")
     explore.wait_for_query(at=["3.1.10.8"], look=["values_words_keys2"])
     explore.button("show [CLS] [SEP]").click()
-    explore.button("rows sum to 1").click()
-    explore.settled()
+    explore.clicked("rows sum to 1")
     ends = of_words[it, 0] + of_words[it, -1]
     said = f"{round(100 * float(ends))} % of this row’s weight goes to [CLS] and [SEP], which are not shown; the"
     expect(explore.view.locator(".large .sum").first).to_contain_text(said)
@@ -110,23 +99,3 @@ def reads_words(explore: Explore) -> None:
     explore.view.locator(".in-box .undo").click()
     explore.wait_for_query(s=[])
     expect(explore.chip(10)).to_have_text("it")
-
-
-RULES = [
-    "none", "causal", "window:3 & unseen:1", "causal & unseen:2 | sinks:1 & unseen:2:5", "causal & unseen:2 | sinks:1",
-    "!unseen:2", "causal&window:3",
-]  # fmt: skip
-
-
-def test_rules_are_read_and_turned_alike(modules: Modules) -> None:
-    found = modules.each(
-        "link/rules.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
-    )
-    for rule, (places, rest, turned) in zip(RULES, found, strict=True):
-        assert tuple(places) == rules.unseen(rule)
-        assert rest == rules.without_unseen(rule)
-        assert rules.usable(turned)
-        assert (2 in rules.unseen(turned)) != (2 in rules.unseen(rule))
-        taken = set(rules.unseen(rule)) ^ {2}
-        wanted = masks.both(masks.parse(rest), masks.unseen(*taken)) if taken else masks.parse(rest)
-        assert masks.allow(masks.parse(turned), 7, 7).equal(masks.allow(wanted, 7, 7))

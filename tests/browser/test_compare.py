@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
+from PIL import Image
 from playwright.sync_api import Route, expect
 
 from mha_core.measure import measures
@@ -15,6 +18,7 @@ from pages.kit.picture.settings import Settings
 from .compare_page import Compare, read
 from .expected import TIRED, WIDE, core, run_of, written
 from .held import hold, holds_back
+from .tab import place_of
 
 BAG = Settings(TIRED, position="none")
 
@@ -43,10 +47,7 @@ def the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
     assert stories[1].endswith("Nothing tells this model where a token stands.")
     for figure in compare.view.locator(".answers .figure").all():
         expect(figure).to_be_in_viewport(ratio=1)
-    shuffle, heads = compare.shuffle.bounding_box(), compare.bars.bounding_box()
-    assert shuffle
-    assert heads
-    assert shuffle["y"] < heads["y"]
+    assert place_of(compare.shuffle).y < place_of(compare.bars).y
     compare.page.set_viewport_size({"width": 1280, "height": 720})
     for number in range(2):
         map_ = compare.map(number).locator(".map")
@@ -69,8 +70,7 @@ def the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
         "with and without positions": (Settings(TIRED), BAG),
     }
     for name, (left, right) in to_try.items():
-        compare.button(name).click()
-        compare.shows(left, right)
+        compare.clicked(name, left, right)
         expect(compare.button(name)).to_have_attribute("aria-pressed", "true")
         if name.startswith("how"):
             expect(compare.shuffle).to_contain_text("you how are")
@@ -83,21 +83,19 @@ def the_first_screen_and_the_comparisons_to_try(compare: Compare) -> None:
 
 def two_maps_or_their_difference_are_large_in_the_projector(compare: Compare) -> None:
     compare.page.set_viewport_size({"width": 1280, "height": 720})
-    compare.page.keyboard.press("p")
+    compare.keys("p")
     compare.wait_for_query(big="true")
     for seen, left_out in (((0, 1), (2,)), ((2,), (0, 1)), ((0, 1), (2,))):
         for number in seen:
             expect(compare.map(number).locator(".map")).to_be_in_viewport(ratio=1)
-            side = compare.map(number).locator(".map canvas").first.bounding_box()
-            assert side
-            assert side["height"] > 500
+            assert place_of(compare.map(number).locator(".map canvas").first).height > 500
         for number in left_out:
             expect(compare.map(number)).to_be_hidden()
         if seen == (2,):
-            compare.page.keyboard.press("-")
+            compare.keys("-")
         else:
             compare.button("difference").click()
-    compare.page.keyboard.press("p")
+    compare.keys("p")
     for number in range(3):
         expect(compare.map(number).locator(".map")).to_be_visible()
     compare.page.set_viewport_size({"width": 1440, "height": 900})
@@ -119,11 +117,9 @@ def the_order_is_shuffled_again_and_typed(compare: Compare) -> None:
     compare.box.fill("how are you")
     compare.shows(Settings("how are you"), Settings("how are you", position="none"))
     box = compare.page.get_by_role("textbox", name="Shuffle test")
-    box.fill("you are how")
-    box.press("Enter")
+    compare.enter(box, "you are how")
     expect(compare.shuffle).to_contain_text("you are how")
-    box.fill("you are who")
-    box.press("Enter")
+    compare.enter(box, "you are who")
     expect(compare.shuffle).to_contain_text("The new order must have the words of the sentence")
     compare.shuffle.get_by_role("button", name="shuffle again").click()
     expect(compare.shuffle).to_contain_text(shuffled("how are you", 3))
@@ -153,8 +149,7 @@ def mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare: Com
     cells = [compare.map(n).locator("tbody tr").nth(it).locator("td").nth(animal).inner_text() for n in range(3)]
     left, right = (float(run.weights[3, 1, it, animal]) for run in runs)
     assert cells == [f"{left:.4f}", f"{right:.4f}", f"−{left - right:.4f}"]
-    compare.button("maps").click()
-    compare.settled()
+    compare.clicked("maps")
     expect(compare.map(0).locator(".map")).to_be_visible()
 
     compare.page.mouse.click(*compare.cell(1, 5, 2))
@@ -164,7 +159,7 @@ def mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare: Com
     assert compare.readouts() == read(runs, 3, 1, 5, 2)
     ends = " → ".join(written(float(run.weights[3, 1, 5, 2])) for run in runs)
     assert ends in compare.figures()
-    press = compare.page.keyboard.press
+    press = compare.keys
     steps = [("ArrowDown", 5, 4), ("ArrowRight", 5, 5), ("Home", 5, 0), ("ArrowUp", 4, 0), ("End", 4, 14)]
     for number in range(3):
         compare.page.mouse.click(*compare.cell(number, 4, 4))  # each map has its own cell that the keys walk from
@@ -190,7 +185,7 @@ def mouse_keyboard_and_buttons_read_all_three_maps_and_their_tables(compare: Com
     assert compare.query["at"][0].startswith("4.7")
     assert compare.hover(0, 3, 6) == read(runs, 4, 7, 3, 6)
     compare.button("head 8").focus()
-    compare.page.keyboard.press("Enter")
+    compare.keys("Enter")
     compare.settled()
     assert compare.hover(2, 3, 6) == read(runs, 4, 8, 3, 6)
 
@@ -227,7 +222,7 @@ def keys_clicks_and_comparisons_are_drawn_without_the_script(compare: Compare) -
     texts = [TIRED, ""]
     for side, box in enumerate((compare.box, compare.other_box)):
         box.click()
-        compare.page.keyboard.press("End")
+        compare.keys("End")
         for key in " it":
             compare.page.keyboard.type(key)
             texts[side] += key
@@ -289,20 +284,19 @@ def test_sentences_of_two_lengths_too_long_on_either_side_and_a_head_from_its_ba
     compare.settled()
     expect(compare.view).to_have_attribute("data-numbers", f"{worst // 12}.{worst % 12}")
     compare.bar(0, 2).focus()
-    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
-        compare.page.keyboard.press(key)
+    compare.keys("ArrowDown", "ArrowRight", "ArrowRight", "Enter")
     compare.page.wait_for_url("**at=1.4")
     expect(compare.bar(1, 4)).to_have_attribute("aria-selected", "true")
     expect(compare.bar(1, 4)).to_be_focused()
     a_long_sentence_and_its_heads(compare)
+    both_sides_are_taken_along(compare)
 
 
 def a_long_sentence_and_its_heads(compare: Compare) -> None:
     text = "the cat ran a far way and so on " * 40
     compare.other_box.fill("")
     compare.box.fill(text)
-    compare.button("tables").click()
-    runs = compare.shows(Settings(text), Settings(text, position="none"))
+    runs = compare.clicked("tables", Settings(text), Settings(text, position="none"))
     assert len(runs[0].tokens) == 362
     expect(compare.map(2).locator(".table")).to_contain_text("change from the")
     expect(compare.bars.get_by_role("grid")).to_be_hidden()
@@ -316,3 +310,24 @@ def a_long_sentence_and_its_heads(compare: Compare) -> None:
     expect(compare.map(2).locator(".map")).to_be_visible()
     compare.settled()
     assert compare.hover(2, 100, 50) == read(runs, 1, 4, 100, 50)
+
+
+def both_sides_are_taken_along(compare: Compare) -> None:
+    sides = Settings("can you can that"), Settings("can you see that", position="none")
+    compare.box.fill(sides[0].text)
+    compare.other_box.fill(sides[1].text)
+    compare.button("layer 2").click()
+    compare.clicked("head 5", *sides)
+    with np.load(io.BytesIO(compare.take("npz")), allow_pickle=False) as arrays:
+        for side, run in zip(("left", "right"), map(run_of, sides), strict=True):
+            assert np.allclose(arrays[side], run.weights[2, 5].numpy(), rtol=0, atol=1e-5), side  # other threads
+            assert arrays[f"{side}_rows"].tolist() == run.tokens
+    choice = compare.page.get_by_label("Picture", exact=True)
+    names = choice.locator("option").all_text_contents()
+    assert names[:3] == ["Left", "Right", "Right − left"]
+    assert names[-1] == "All of these together"
+    sizes = []
+    for name in ("Left", "All of these together"):
+        choice.select_option(name)
+        sizes.append(Image.open(io.BytesIO(compare.take("png"))).size)
+    assert sizes[1][0] > 1.5 * sizes[0][0]

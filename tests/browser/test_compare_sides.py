@@ -12,6 +12,7 @@ from pages.kit.picture.settings import Settings
 from .compare_page import Compare, read
 from .conftest import NewTab
 from .expected import TIRED, WIDE
+from .tab import place_of
 
 
 def test_from_explore_one_thing_differs_the_link_says_so_and_each_page_has_its_own_first_head(compare: Compare) -> None:
@@ -31,8 +32,7 @@ def test_from_explore_one_thing_differs_the_link_says_so_and_each_page_has_its_o
     compare.shows(left, right)
     expect(compare.view).to_have_attribute("data-numbers", "0.2")
     compare.button("layer 3").click()
-    compare.button("head 1").click()
-    compare.settled()
+    compare.clicked("head 1")
     compare.page.wait_for_url("**at=3.1**")
     compare.go("Explore")
     expect(compare.page.locator(".tile.focused")).to_have_attribute("data-head", "3.1")
@@ -45,19 +45,16 @@ def test_right_becomes_left_and_both_change_places(compare: Compare) -> None:
     compare.open(s2=WIDE, mask2="window", w2="2", off2="L3 H5", t="0.5")
     left, right = Settings(TIRED, temperature=0.5), Settings(WIDE, "window:2", "none", heads_off=((3, 5),))
     compare.shows(left, right)
-    compare.button("swap").click()
-    compare.shows(right, left)
+    compare.clicked("swap", right, left)
     compare.wait_for_query(s=WIDE, mask="window", pos="none", off="L3 H5", t2="0.5", pos2="as trained", mask2=None)
-    compare.button("right = left").click()
-    compare.shows(right, right)
+    compare.clicked("right = left", right, right)
     expect(compare.contrast).to_contain_text("Both sides are the same")
     expect(compare.button("swap")).to_be_disabled()
     compare.page.get_by_label("Right model").select_option("food-none-1")
     compare.wait_for_query(model2="food-none-1")
     other = replace(right, model="food-none-1", position="trained", heads_off=())
     compare.shows(right, other)
-    compare.button("swap").click()
-    compare.shows(other, right)
+    compare.clicked("swap", other, right)
     compare.wait_for_query(model="food-none-1", model2="minilm", off=None, off2="L3 H5", s=WIDE)
     expect(compare.page.get_by_label("Model", exact=True)).to_have_value("food-none-1")
 
@@ -77,7 +74,7 @@ def test_every_control_of_the_right_side(compare: Compare) -> None:
     compare.controls("Heads off, right").get_by_role("button", name="layer 0 head 2", exact=True).click()
     right = Settings(TIRED, "causal", "sinusoidal", 0.9, ((0, 2),))
     compare.shows(left, right)
-    compare.page.keyboard.press("Escape")
+    compare.keys("Escape")
     expect(compare.view.get_by_role("button", name="Heads off, right: L0 H2 off")).to_be_focused()
     compare.other_box.fill(WIDE)
     right = Settings(WIDE, "causal", "sinusoidal", 0.9, ((0, 2),))
@@ -124,32 +121,25 @@ def back_shows_what_was_left(compare: Compare, left: Settings, right: Settings) 
 def test_a_finger_on_a_phone(new_phone: NewTab) -> None:
     compare = new_phone(Compare)
     runs = compare.open(at="3.1").shows_default()
-    box = compare.map(0).locator(".map").bounding_box()
-    assert box
-    assert box["y"] + box["height"] < 812, "the first map is on the first screen"
-    title = compare.map(0).get_by_role("heading", name="Learned positions").bounding_box()
-    assert title
-    assert title["y"] + title["height"] <= box["y"], "its title stands above it"
+    box = place_of(compare.map(0).locator(".map"))
+    assert box.bottom < 812, "the first map is on the first screen"
+    title = place_of(compare.map(0).get_by_role("heading", name="Learned positions"))
+    assert title.bottom <= box.y, "its title stands above it"
     compare.page.touchscreen.tap(*compare.cell(0, 10, 2))
     compare.wait_for_query(at="3.1.10.2")
     compare.settled()
     assert compare.readouts() == read(runs, 3, 1, 10, 2)
-    card = compare.map(0).bounding_box()
-    assert card
+    card = place_of(compare.map(0))
     for number, name in enumerate(("Learned positions", "No positions", "Difference")):
         compare.button(name).tap()
         expect(compare.button(name)).to_have_attribute("aria-pressed", "true")
-        there = compare.map(number).bounding_box()
-        assert there
-        assert (there["x"], there["y"]) == (card["x"], card["y"]), "at one place"
+        assert place_of(compare.map(number))[:2] == card[:2], "at one place"
         assert [compare.map(other).is_visible() for other in range(3)] == [other == number for other in range(3)]
     compare.button("No positions").tap()
     compare.set("Mask, right", "causal")
     compare.shows(Settings(TIRED), Settings(TIRED, "causal", "none"))
-    changed, sheet = (part.bounding_box() for part in (compare.map(1).locator(".map"), compare.controls("Mask, right")))
-    assert changed
-    assert sheet
-    assert 0 <= changed["y"] < changed["y"] + 0.8 * changed["height"] < sheet["y"], "it is seen above its controls"
+    changed, sheet = place_of(compare.map(1).locator(".map")), place_of(compare.controls("Mask, right"))
+    assert 0 <= changed.y < changed.y + 0.8 * changed.height < sheet.y, "it is seen above its controls"
 
 
 def test_what_cannot_be_used_is_named_and_leaves_the_link_and_a_text_stays_typed(compare: Compare) -> None:
@@ -169,12 +159,11 @@ def test_what_cannot_be_used_is_named_and_leaves_the_link_and_a_text_stays_typed
     compare.set("Mask, right", "causal")
     compare.shows(Settings("how are you"), Settings("how are you", "causal", "none"))
     expect(notices).to_have_count(0)
-    compare.page.keyboard.press("Escape")
+    compare.keys("Escape")
 
     compare.box.fill(TIRED)
     compare.button("layer 3").click()
-    compare.button("head 1").click()
-    runs = compare.shows(Settings(TIRED), Settings(TIRED, "causal", "none"))
+    runs = compare.clicked("head 1", Settings(TIRED), Settings(TIRED, "causal", "none"))
     compare.page.mouse.click(*compare.cell(0, 4, 2))
     compare.wait_for_query(at="3.1.4.2")
     a_chosen_row_stays_while_the_sentence_has_it(compare, runs[0].tokens[4])

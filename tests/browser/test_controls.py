@@ -24,12 +24,11 @@ def percent(weight: float) -> str:
     return f"{weight:.0%}".replace("%", " %")
 
 
-def shows_it(explore: Explore, text: str = TIRED, **settings: Any) -> None:
+def shows_it(explore: Explore, **settings: Any) -> None:
     """The picture of these settings is there, with the core's numbers for layer 3 head 1."""
-    run = explore.shows(text, **settings)
-    row = run.tokens.index("it") if "it" in run.tokens else 1
+    run = explore.shows(**settings)
     assert explore.chips() == run.tokens
-    explore.looks_at(largest(run, 3, 1, row))
+    explore.looks_at(largest(run, 3, 1, run.tokens.index("it")))
 
 
 def test_what_is_changed_by_every_control_is_named_told_and_taken_back(explore: Explore) -> None:
@@ -38,15 +37,14 @@ def test_what_is_changed_by_every_control_is_named_told_and_taken_back(explore: 
     as_it_began(explore)
     a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore)
     as_it_began(explore)
-    sentence_mask_position_and_temperature(explore)
+    mask_position_and_temperature(explore)
     as_it_began(explore)
     the_comparison_keeps_the_place(explore)
 
 
 def as_it_began(explore: Explore) -> None:
     explore.uncover()
-    explore.view.locator(".chip-of-change").click()
-    explore.shows()
+    explore.clicked(explore.view.locator(".chip-of-change"), TIRED)
     explore.tile(3, 1).locator(".square").click()
     expect(explore.place).to_contain_text("layer 3, head 1 ")
 
@@ -56,8 +54,7 @@ def what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explo
     expect(changed.locator(".said")).to_have_text("Nothing changed yet.")
     explore.position("none")
     explore.mask("causal")
-    explore.lamp(3, 5).click()
-    explore.shows(mask="causal", position="none", heads_off=((3, 5),))
+    explore.clicked(explore.lamp(3, 5), mask="causal", position="none", heads_off=((3, 5),))
     chips = changed.locator(".chip-of-change")
     assert chips.all_inner_texts() == ["mask: causal ×", "no positions ×", "L3 H5 off ×"]
     now, before = (float(run_of(Settings(TIRED, **own)).weights[3, 1, 10, 2]) for own in (CHANGED, {}))  # type: ignore[arg-type]
@@ -73,8 +70,7 @@ def what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explo
     assert asked == {"at": explore.query["at"], "mask2": ["causal"], "pos2": ["none"], "off2": ["L3 H5"]}
     changed.get_by_role("button", name="take back: no positions").click()
     explore.shows(mask="causal", heads_off=((3, 5),))
-    explore.button("undo").click()
-    explore.shows(mask="causal", position="none", heads_off=((3, 5),))
+    explore.clicked("undo", mask="causal", position="none", heads_off=((3, 5),))
     changed.get_by_role("button", name="reset all").click()
     explore.shows()
     explore.wait_for_query(mask=None, pos=None, off=None)
@@ -87,11 +83,9 @@ def what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explo
     shows_it(explore, heads_off=((0, 2),))
     explore.layer(0).click()
     expect(explore.lamp(0, 2)).to_have_attribute("aria-pressed", "false")
-    explore.lamp(0, 7).click()
-    explore.shows(heads_off=((0, 2), (0, 7)))
+    explore.clicked(explore.lamp(0, 7), heads_off=((0, 2), (0, 7)))
     explore.wait_for_query(off=["L0 H2", "L0 H7"])
-    explore.lamp(0, 2).click()
-    explore.shows(heads_off=((0, 7),))
+    explore.clicked(explore.lamp(0, 2), heads_off=((0, 7),))
     panel = explore.change("Switch heads off")
     expect(panel.get_by_role("button", name="layer 0 head 2", exact=True)).to_have_attribute("aria-pressed", "true")
     panel.get_by_role("button", name="all on").click()
@@ -101,18 +95,15 @@ def what_is_changed_is_named_told_and_taken_back_and_lamps_and_panel_agree(explo
     explore.layer(3).click()
     for head in (0, 1, 2, 3, 4, 5):
         explore.lamp(3, head).click()
-    explore.lamp(3, 0).click()
-    explore.shows(heads_off=tuple((3, head) for head in (1, 2, 3, 4, 5)))
+    explore.clicked(explore.lamp(3, 0), heads_off=tuple((3, head) for head in (1, 2, 3, 4, 5)))
     explore.wait_for_query(off=[f"L3 H{head}" for head in (1, 2, 3, 4, 5)])
-    explore.button("switch this head on").click()  # of the enlarged map
-    explore.shows(heads_off=tuple((3, head) for head in (2, 3, 4, 5)))
+    explore.clicked("switch this head on", heads_off=tuple((3, head) for head in (2, 3, 4, 5)))  # of the enlarged map
     expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "true")
 
 
 def a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explore) -> None:
     untouched = explore.shows()
-    explore.lamp(3, 5).click()
-    run = explore.shows(heads_off=((3, 5),))
+    run = explore.clicked(explore.lamp(3, 5), heads_off=((3, 5),))
     expect(explore.lamp(3, 5)).to_have_attribute("aria-pressed", "false")
     expect(explore.tile(3, 5)).to_have_attribute("aria-label", "layer 3 head 5, off in the model")
     explore.wait_for_query(off=["L3 H5"])
@@ -120,47 +111,31 @@ def a_head_off_by_its_lamp_is_not_described_as_if_it_worked(explore: Explore) ->
     assert float(explore.figures()[0]) == pytest.approx(float(run.sentence @ untouched.sentence), abs=6e-4)
     # up to its own layer nothing changes, later layers do; the screen shows both
     assert torch.equal(run.weights[:4], untouched.weights[:4])
-    explore.button("table").click()
-    explore.settled()
+    explore.clicked("table")
     before = [[f"{weight:.4f}" for weight in row] for row in untouched.weights[3, 1].tolist()]
     assert [row[1:] for row in explore.table()] == before
-    explore.layer(5).click()
-    explore.settled()
+    explore.clicked(explore.layer(5))
     after = [[f"{weight:.4f}" for weight in row] for row in run.weights[5, 1].tolist()]
     assert [row[1:] for row in explore.table()] == after
     assert after != [[f"{weight:.4f}" for weight in row] for row in untouched.weights[5, 1].tolist()]
     explore.layer(3).click()
-    explore.lamp(3, 5).click()
-    explore.shows()
+    explore.clicked(explore.lamp(3, 5), TIRED)
     explore.wait_for_query(off=None)
 
     explore.button("map").click()
     title, value = explore.view.locator(".large h2"), explore.view.locator(".large .story dd").last
     expect(title).to_have_text("“it” puts 64 % on “animal”")
     expect(value).to_contain_text("Its weight in this row is 64 %")
-    explore.button("switch this head off").click()
-    explore.shows(heads_off=((3, 1),))
+    explore.clicked("switch this head off", heads_off=((3, 1),))
     expect(title).to_have_text("“it” puts 64 % on “animal” switched off: what it finds is not passed on")
     expect(value).to_have_text("nothing: this head is off, so nothing of it is passed on.")
     expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.7")
-    explore.tile(3, 2).click()
-    explore.settled()
+    explore.clicked(explore.tile(3, 2))
     expect(title).not_to_contain_text("off")
     expect(value).to_contain_text("Its weight in this row is")
 
 
-def sentence_mask_position_and_temperature(explore: Explore) -> None:
-    explore.box.click()
-    explore.page.keyboard.press("End")
-    explore.page.keyboard.type(" and old")
-    shows_it(explore, f"{TIRED} and old")
-    expect(explore.box).to_be_focused()
-    explore.wait_for_query(s=[f"{TIRED} and old"])
-    for _ in range(8):
-        explore.page.keyboard.press("Backspace")
-    shows_it(explore, TIRED)
-    explore.wait_for_query(s=None)
-
+def mask_position_and_temperature(explore: Explore) -> None:
     width = explore.page.get_by_role("spinbutton", name="words on either side, and itself")
     explore.mask("causal")
     shows_it(explore, mask="causal")
@@ -204,8 +179,7 @@ def the_comparison_keeps_the_place(explore: Explore) -> None:
     explore.position("none")
     explore.uncover()
     explore.tile(3, 7).click()
-    explore.chip(4).click()
-    explore.shows(position="none")
+    explore.clicked(explore.chip(4), position="none")
     explore.view.get_by_role("link", name="compare with the original model →").click()
     expect(explore.on(Compare).settled().view).to_contain_text("ayer 3, head 7")
 
@@ -218,8 +192,7 @@ def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: 
     explore.page.keyboard.type(" out")
     explore.shows(f"{TIRED} out")
     expect(undo).to_be_hidden()
-    explore.button(PRESETS[3]).click()
-    explore.shows(PRESETS[3])
+    explore.clicked(PRESETS[3], PRESETS[3])
     explore.box.press("End")
     explore.page.keyboard.type(" now")
     explore.position("none")
@@ -232,8 +205,7 @@ def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: 
     expect(undo).to_be_hidden()
     explore.position("none")
     explore.mask("causal")
-    explore.button("reset all").click()
-    explore.shows(f"{TIRED} out")
+    explore.clicked("reset all", f"{TIRED} out")
     expect(undo).to_be_visible()
     expect(explore.view.locator(".chip-of-change")).to_have_count(0)
 
@@ -246,8 +218,7 @@ def test_undo_takes_back_a_sentence_that_one_press_changed_and_no_keys(explore: 
 
 def a_try_is_made_of_the_visitors_own_words(explore: Explore) -> None:
     text = "My sister gave the dog a bone and then she went home"
-    explore.retype(text)
-    explore.shows(text)
+    explore.typed(text)
     explore.chip(10).click()
     run, press = explore.shows(text), explore.view.locator("button.try")
     expect(press).to_contain_text("swap “")
@@ -260,11 +231,10 @@ def a_try_is_made_of_the_visitors_own_words(explore: Explore) -> None:
     assert run.tokens[10] == "she"
     assert explore.query["at"] == ["3.1.10"], "the row that is asked about stays in focus"
     expect(explore.view.locator(".answered .text")).to_contain_text("“she” gave “")
-    explore.view.locator(".onward").click()
-    explore.shows(text)
+    explore.clicked(explore.view.locator(".onward"), text)
     explore.chip(0).click()  # nobody asks what [CLS] looks at
     expect(press).to_contain_text("switch this head off: which layers notice? 1 of 1")
-    explore.retype(" ")
+    explore.box.fill(" ")
     empty = explore.view.locator(".empty")
     expect(empty).to_contain_text("Type a sentence, or try one of these")
     explore.shows(text)  # stays, dimmed
@@ -291,8 +261,7 @@ def test_a_try_keeps_its_question_until_it_is_answered_and_the_last_leads_to_les
     explore.position("none")  # by hand
     explore.shows(mask="causal", position="none")
     expect(answer).to_contain_text(f"“it” gave “animal” {percent(before)}, now ")
-    explore.button("undo").click()
-    explore.shows(mask="causal")
+    explore.clicked("undo", mask="causal")
     expect(press).to_contain_text("2 of 3")
     press.click()
     explore.shows(mask="causal", position="none")

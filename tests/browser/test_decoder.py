@@ -24,7 +24,14 @@ def chances(explore: Explore, label: str) -> list[float]:
     return [float(part) for part in bar(explore, label).locator(".value").inner_text().split(" → ")]
 
 
-def test_seven_of_270_heads_carry_copying(explore: Explore) -> None:
+def test_it_copies_by_seven_of_270_heads_writes_on_and_draws_a_token(explore: Explore) -> None:
+    seven_of_270_heads_carry_copying(explore)
+    a_line_break_of_a_link_is_kept(explore)
+    it_writes_on_takes_back_and_copies_random_tokens(explore)
+    a_token_is_drawn_and_a_word_asked_about(explore)
+
+
+def seven_of_270_heads_carry_copying(explore: Explore) -> None:
     explore.open(model="smollm2")
     expect(explore.box).to_have_value(PRIVET)
     assert chances(explore, "Drive") == pytest.approx([0.84], abs=0.01)
@@ -36,16 +43,10 @@ def test_seven_of_270_heads_carry_copying(explore: Explore) -> None:
     explore.button("the 7 strongest").click()
     expect(bar(explore, "Drive").locator(".value")).to_contain_text("→")
     assert chances(explore, "Drive") == pytest.approx([0.84, 0.02], abs=0.01)
-    explore.page.keyboard.press("Escape")
+    explore.keys("Escape")
     explore.button("all 270 heads").click()
     expect(explore.view.locator(".tile")).to_have_count(270)
     expect(explore.view.locator(".tile[data-column]")).to_have_count(30)
-
-
-def test_it_writes_on_takes_back_copies_random_tokens_and_draws_one(explore: Explore) -> None:
-    a_line_break_of_a_link_is_kept(explore)
-    it_writes_on_takes_back_and_copies_random_tokens(explore)
-    a_token_is_drawn_and_a_word_asked_about(explore)
 
 
 def a_line_break_of_a_link_is_kept(explore: Explore) -> None:
@@ -68,8 +69,7 @@ def it_writes_on_takes_back_and_copies_random_tokens(explore: Explore) -> None:
     explore.button("keep writing").click()
     expect(explore.button("stop")).to_be_visible()
     expect(explore.view.locator(".chip").nth(7)).to_be_visible()
-    explore.button("stop").click()
-    explore.settled()
+    explore.clicked("stop")
     written = explore.chips()
     assert written[:6] == ["The", "capital", "of", "France", "is", "Paris"]
     text = explore.box.input_value()
@@ -109,9 +109,9 @@ def a_token_is_drawn_and_a_word_asked_about(explore: Explore) -> None:
     assert said
     token = said[1]
     explore.view.locator(".help").click()  # out of the fields: letters are keys again
-    explore.page.keyboard.press("n")
+    explore.keys("n")
     expect(explore.view.locator(".chip").last).to_have_text(token)
-    explore.page.keyboard.press("b")
+    explore.keys("b")
     expect(explore.view.locator(".chip")).to_have_count(4)
     explore.settled()  # the script writes both into the address, one after the other
     explore.wait_for_query(s=["Once upon a time"], temp=["1.5"], dice=["7"], word=["there"])

@@ -40,7 +40,7 @@ def test_the_difference_is_the_core_s_and_follows_what_is_looked_at(explore: Exp
     expect(press).to_have_attribute("aria-pressed", "false")
     assert not [url for url in asked if "difference" in url]
     press.focus()
-    explore.page.keyboard.press("Enter")
+    explore.keys("Enter")
     explore.settled()
     expect(press).to_have_attribute("aria-pressed", "true")
     expect(title).to_have_text("Now − original: “it” → “animal” −0.60")
@@ -48,16 +48,13 @@ def test_the_difference_is_the_core_s_and_follows_what_is_looked_at(explore: Exp
     assert explore.hover(10, 2) == change(explore, 10, 2, (3, 1), position="none")
     explore.wait_for_query(look="difference")
     asked.clear()
-    explore.tile(3, 4).click()
-    explore.settled()
+    explore.clicked(explore.tile(3, 4))
     assert explore.hover(4, 0) == change(explore, 4, 0, (3, 4), position="none")
     assert len(asked) == 1, "the head before the changes comes with the head"
-    explore.retype(WIDE)
-    explore.shows(WIDE, position="none")
+    explore.typed(WIDE, position="none")
     assert explore.hover(2, 0) == change(explore, 2, 0, (3, 4), position="none")
     explore.lamp(3, 5).click()
-    explore.layer(5).click()
-    explore.shows(WIDE, position="none", heads_off=((3, 5),))
+    explore.clicked(explore.layer(5), WIDE, position="none", heads_off=((3, 5),))
     assert explore.hover(7, 8) == change(explore, 7, 8, (5, 4), position="none", heads_off=((3, 5),))
     of_a_head_that_is_off_it_opens_the_head_that_changed_most(explore)
 
@@ -72,7 +69,7 @@ def with_nothing_changed_there_is_none(explore: Explore) -> None:
 
 def of_a_head_that_is_off_it_opens_the_head_that_changed_most(explore: Explore) -> None:
     explore.button("reset all").click()
-    explore.retype(TIRED)
+    explore.box.fill(TIRED)
     explore.layer(3).click()
     explore.lamp(3, 1).click()
     explore.tile(3, 1).click()
@@ -118,12 +115,10 @@ def it_goes_with_the_last_change(explore: Explore) -> None:
     explore.layer(3).click()
     explore.tile(3, 1).click()
     expect(title).to_contain_text("Now − original")
-    explore.button("take back: mask: causal").click()
-    explore.shows()
+    explore.clicked("take back: mask: causal", TIRED)
     expect(explore.button(NAME)).to_be_hidden()
     expect(title).to_have_text("“it” puts 64 % on “animal”")
     assert explore.hover(10, 2) == "it → animal 0.64"
     explore.wait_for_query(look=None, mask=None)
-    explore.button("undo").click()
-    explore.shows(mask="causal")
+    explore.clicked("undo", mask="causal")
     expect(explore.button(NAME)).to_have_attribute("aria-pressed", "false")

@@ -19,14 +19,14 @@ from tests import hub_cache
 from tests.core import pictures, sounds
 from tests.hub_cache import name_of
 
-from .axe import Findings
+from .axe import nothing_serious
 from .compare_page import Compare
 from .explore_page import Explore
 from .masks_page import Masks
+from .tab import place_of
 
 TEXT = "the quick brown fox sat on the mat"
 SEES, HEARS = "dinov2_with_registers", "wav2vec2"
-ROWS = {"distilbert": 9, "gpt2": 8}
 SHARES = "moments => moments.map((moment) => parseFloat(moment.style.getPropertyValue('--share')))"
 DURATION = """player => new Promise((done) => {
   player.onloadedmetadata = () => done(player.duration);
@@ -48,14 +48,17 @@ def size_of(tab: Explore | Compare | Masks, panel: str) -> tuple[str | None, str
     return grid.get_attribute("aria-rowcount"), grid.get_attribute("aria-colcount")
 
 
-@pytest.mark.parametrize("kind", ["distilbert", "gpt2"])
-def test_one_text_on_three_pages(explore: Explore, kind: str) -> None:
-    explore.open(model=name_of(kind), s=TEXT)
-    n = str(ROWS[kind])
+def test_one_text_on_three_pages(explore: Explore) -> None:
+    explore.open(model=name_of("distilbert"), s=TEXT)
+    expect(explore.page.get_by_role("combobox", name="Model", exact=True)).to_have_value(name_of("distilbert"))
+    three_pages_show(explore, "9")
+
+
+def three_pages_show(explore: Explore, n: str) -> None:
+    """A map of so many rows and columns each, of one text."""
     assert size_of(explore, ".large") == (n, n)
-    expect(explore.page.get_by_role("combobox", name="Model", exact=True)).to_have_value(name_of(kind))
-    explore.lamp(0, 1).click()
-    explore.settled()
+    explore.layer(0).click()
+    explore.clicked(explore.lamp(0, 1))
     expect(explore.view.locator(".changed .list")).to_contain_text("L0 H1 off")
     explore.go("Compare")
     compare = explore.on(Compare).settled()
@@ -78,15 +81,13 @@ def test_two_texts_on_three_pages(explore: Explore) -> None:
     assert (rows, columns) == (str(len(explore.chips())), "9")
     grid = explore.view.locator(".large .map[role=grid] .cell")
     grid.focus()
-    for key in ("End", "ArrowRight", "ArrowDown"):  # from the last column there is no way on
-        explore.page.keyboard.press(key)
+    explore.keys("End", "ArrowRight", "ArrowDown")  # from the last column there is no way on
     expect(grid).to_have_attribute("aria-colindex", "9")
     tile = explore.view.locator(".switch", has_text="Hide words")
     expect(tile).to_have_attribute("title", abilities.TWO_TEXTS)
     explore.button("table").click()
     expect(explore.view.locator(".large .table")).to_contain_text("[SEP]")
-    explore.button("map").click()
-    explore.settled()
+    explore.clicked("map")
     explore.go("Compare")
     compare = explore.on(Compare).settled()
     assert size_of(compare, ".left") == (rows, columns)
@@ -95,8 +96,7 @@ def test_two_texts_on_three_pages(explore: Explore) -> None:
     masks = compare.on(Masks).settled()
     assert size_of(masks, ".before") == (rows, columns)
     expect(masks.view.locator(".gallery")).to_be_hidden()
-    masks.view.get_by_role("button", name="encoder").click()
-    masks.settled()
+    masks.clicked(masks.view.get_by_role("button", name="encoder"))
     expect(masks.view.locator(".gallery")).to_be_visible()
     assert size_of(masks, ".after") == ("9", "9")
     masks.go("Shapes")
@@ -118,6 +118,9 @@ def test_another_model_is_chosen_and_a_bad_one_leaves_what_was_there(explore: Ex
     explore.settled()
     expect(picker).to_have_value(name_of("gpt2"))
     assert explore.chips() == TEXT.split()
+    three_pages_show(explore, "8")
+    explore.go("Explore")
+    explore.clicked(explore.lamp(0, 1))
     hub = common_folder / "hf" / "hub"
     damaged = shutil.copytree(hub / "models--tiny--gpt2", hub / "models--tiny--damaged")
     config = next(damaged.rglob("config.json"))
@@ -159,16 +162,12 @@ def test_a_picture_and_its_patches(explore: Explore) -> None:
     explore.button("map").click()
     page.keyboard.press("p")
     explore.wait_for_query(big="true")
-    shown, grid = view.locator(".board .picture").bounding_box(), view.locator(".large .map").bounding_box()
-    assert shown is not None
-    assert grid is not None
-    assert shown["x"] >= grid["x"] + grid["width"], "beside the map"
-    assert shown["y"] + shown["height"] <= 900
+    shown = place_of(view.locator(".board .picture"))
+    assert shown.x >= place_of(view.locator(".large .map")).right, "beside the map"
+    assert shown.bottom <= 900
     page.keyboard.press("p")
     explore.wait_for_query(big=None)
-    findings = Findings(explore)
-    findings.look("a picture")
-    assert not findings.lines, "\n".join(findings.lines)
+    nothing_serious(explore)
     file = page.locator(".st-key-own_file input[type=file]")
     file.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": pictures.file("JPEG")})
     own = view.get_by_role("button", name="your own picture")
@@ -199,9 +198,7 @@ def test_a_sound_and_its_moments(explore: Explore, common_folder: Path) -> None:
     page.keyboard.press("End")
     expect(view.locator(".large h2")).to_contain_text("“1.46 s” puts")
     expect(moments).to_have_attribute("aria-valuetext", re.compile(r"^1\.46 s looks most at \d\.\d\d s: 0\.\d\d$"))
-    box = moments.bounding_box()
-    assert box is not None
-    moments.click(position={"x": box["width"] * 10.5 / 74, "y": 30})
+    moments.click(position={"x": place_of(moments).width * 10.5 / 74, "y": 30})
     explore.wait_for_query(at="0.0.10")
     explore.settled()
     folder = next((common_folder / "hf" / "hub" / f"models--tiny--{HEARS}" / "snapshots").iterdir())
@@ -225,9 +222,7 @@ def test_a_sound_and_its_moments(explore: Explore, common_folder: Path) -> None:
     file.set_input_files({"name": "b.wav", "mimeType": "audio/wav", "buffer": b"ID3 and no sound"})
     expect(page.locator(".st-key-own_file")).to_contain_text("The sound before is still there.")
     expect(own).to_have_attribute("aria-pressed", "true")
-    findings = Findings(explore)
-    findings.look("a sound")
-    assert not findings.lines, "\n".join(findings.lines)
+    nothing_serious(explore)
     explore.go("Glossary")
     expect(page.locator(".question")).to_contain_text("What does this word mean?")
     expect(page.locator(".question")).to_be_visible()

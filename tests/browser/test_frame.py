@@ -1,4 +1,4 @@
-"""The frame of every page: what stands from the first frame on, what never shows, and how few controls one meets."""
+"""The frame of every page: what stands from the first frame on, and what never shows."""
 
 from __future__ import annotations
 
@@ -36,19 +36,11 @@ requestAnimationFrame(look);
 # The modules that a visitor has fetched.
 OURS = """(prefix) => performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname)
   .filter((path) => path.startsWith(prefix) && path.endsWith(".js")).map((path) => path.slice(prefix.length + 1))"""
-# What one can use on the stage, a group that Tab meets once counted as one.
-CONTROLS = """view => {
-  const seen = [...view.querySelectorAll("button, input, [role=grid], [role=group], summary")].filter(
-    (own) => own.getClientRects().length);
-  const groups = seen.filter((own) => own.matches("[role=grid], [role=group]"));
-  return seen.filter((own) => !groups.some((group) => group !== own && group.contains(own)))
-    .map((own) => own.getAttribute("aria-label") ?? own.textContent);
-}"""
 
 
 def test_nothing_internal_is_painted_and_nothing_jumps(explore: Explore) -> None:
     explore.run_first(WATCH)
-    explore.open()
+    the_question_stands_where_it_will_stay(explore, "explore")
     for name in ("masks", "positions", "train", "explore"):
         explore.go(PAGES[name].title)
         expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(PAGES[name].question)
@@ -56,59 +48,22 @@ def test_nothing_internal_is_painted_and_nothing_jumps(explore: Explore) -> None
     explore.settled()
     assert set(explore.page.evaluate(OURS, PREFIX)) == {"frame/boot.js", SCRIPT}
     assert explore.page.evaluate("window.inner") == []
-    said = [place.split(" ", 1) for place in explore.page.evaluate("window.questions")]
-    for path in {path for path, _ in said}:
-        first = explore.page.evaluate(
-            "path => window.questions.filter((own) => own.startsWith(`${path} `)).at(-1)", path
-        )
-        assert first.split()[-1] == said[0][1].split()[-1], "the question stands at one height on every page"
+    places = [place.split() for place in explore.page.evaluate("window.questions")]
+    last = {path: height for path, *_, height in places}
+    assert set(last.values()) == {places[0][-1]}, "the question stands at one height on every page"
+    the_question_stands_where_it_will_stay(explore, "train")
 
 
-def test_the_question_stands_where_it_will_stay(explore: Explore) -> None:
-    explore.run_first(WATCH)
-    for name in ("explore", "train"):
-        explore.page.goto(f"{explore.url}/{'' if name == 'explore' else name}", wait_until="commit")
-        expect(explore.page.locator("#headlight-bar")).to_be_visible()
-        explore.page.wait_for_selector("#headlight-early", state="detached")
-        expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(PAGES[name].question)
-        places = [place.rsplit(" ", 2)[1:] for place in explore.page.evaluate("window.questions")]
-        spread = [max(map(int, own)) - min(map(int, own)) for own in zip(*places, strict=True)]
-        assert max(spread) <= 1, places
-        assert explore.page.evaluate("window.bar.size") == 1, "Share and the model's box stay as they are"
-        assert explore.page.evaluate("window.outlined") == (name == "train"), "a page has its picture or the outline"
-
-
-def test_at_rest_explore_has_few_controls_the_link_is_copied_and_maps_line_up(explore: Explore) -> None:
-    explore.open()
-    controls = explore.view.evaluate(CONTROLS)
-    assert len(controls) <= 12, controls
-
-    explore.mask("causal")
-    explore.shows(mask="causal")
-    explore.page.keyboard.press("Escape")
-    explore.wait_for_query(mask=["causal"])
-    explore.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    explore.share()
-    copy = explore.page.locator(".share button").first
-    copy.click()
-    expect(copy).to_have_text("copied")
-    assert explore.page.evaluate("navigator.clipboard.readText()") == explore.page.url
-    explore.page.context.clear_permissions()
-    expect(copy).to_have_text("copy link")
-    expect(explore.page.locator(".share")).to_contain_text("Only this machine can open the link")
-
-    explore.page.keyboard.press("Escape")
-    explore.button("pin").click()
-    explore.settled()
-    explore.mask("none")
-    explore.shows()
-    present, pinned = (
-        explore.view.locator(f".{kind} .map canvas").first.bounding_box() for kind in ("large", "pinned")
-    )
-    assert present
-    assert pinned
-    assert abs(present["y"] - pinned["y"]) <= 1
-    assert abs(present["height"] - pinned["height"]) <= 1
+def the_question_stands_where_it_will_stay(explore: Explore, name: str) -> None:
+    explore.page.goto(f"{explore.url}/{'' if name == 'explore' else name}", wait_until="commit")
+    expect(explore.page.locator("#headlight-bar")).to_be_visible()
+    explore.page.wait_for_selector("#headlight-early", state="detached")
+    expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(PAGES[name].question)
+    places = [place.rsplit(" ", 2)[1:] for place in explore.page.evaluate("window.questions")]
+    spread = [max(map(int, own)) - min(map(int, own)) for own in zip(*places, strict=True)]
+    assert max(spread) <= 1, places
+    assert explore.page.evaluate("window.bar.size") == 1, "Share and the model's box stay as they are"
+    assert explore.page.evaluate("window.outlined") == (name == "train"), "a page has its picture or the outline"
 
 
 def test_an_unknown_page_says_so(explore: Explore) -> None:

@@ -13,8 +13,9 @@ from pages.implementations.timing import YARDSTICK
 
 from .conftest import NewTab
 from .expected import WIDE
-from .implementations_page import Implementations
+from .form_pages import Implementations
 from .measures import PHONE, height
+from .tab import place_of
 
 ALL = list(IMPLEMENTATIONS)
 # small enough to be over in a few seconds
@@ -53,18 +54,15 @@ def on_a_narrow_screen_one_spelling_stands_below_the_other(implementations: Impl
     implementations.page.set_viewport_size(PHONE["viewport"])
     codes = implementations.unfold("The whole classes").page.locator(".st-key-folded_classes [data-testid='stCode']")
     expect(codes).to_have_count(2)
-    first, second = (code.bounding_box() for code in codes.all())
-    assert first is not None
-    assert second is not None
-    assert second["y"] >= first["y"] + first["height"]
+    first, second = map(place_of, codes.all())
+    assert second.y >= first.bottom
 
 
 def a_second_visitor_waits_until_the_first_has_stopped_his_race(
     implementations: Implementations, other: Implementations
 ) -> None:
     seconds = implementations.page.get_by_role("spinbutton", name="Seconds per length")
-    seconds.fill("20")  # not to be over before it is stopped
-    seconds.press("Enter")
+    implementations.enter(seconds, "20")  # not to be over before it is stopped
     implementations.wait_for_query(secs="20")
     implementations.settled().button("Start").click()
     expect(implementations.button("Stop")).to_be_visible()
@@ -84,11 +82,11 @@ def started_by_keyboard(implementations: Implementations) -> None:
     start = implementations.button("Start")
     implementations.page.get_by_role("spinbutton", name="Seconds per length").focus()
     for _ in range(6):
-        implementations.page.keyboard.press("Tab")
+        implementations.keys("Tab")
         if start.evaluate("button => button === document.activeElement"):
             break
     expect(start).to_be_focused()
-    implementations.page.keyboard.press("Enter")
+    implementations.keys("Enter")
 
 
 def runs_to_its_chart_and_table(implementations: Implementations) -> None:

@@ -1,4 +1,4 @@
-"""Without a mouse, and for a screen reader."""
+"""Without a mouse, and for a screen reader: the bar, the view, and the projector, which Escape leaves last."""
 
 from __future__ import annotations
 
@@ -6,33 +6,35 @@ import re
 
 from playwright.sync_api import expect
 
+from pages.kit.draw.pages import PAGES
 from pages.kit.picture.presets import PRESETS
 
+from .axe import nothing_serious
+from .conftest import NewTab
 from .expected import TIRED, largest, written
 from .explore_page import Explore
+from .plain_pages import Glossary
+from .tab import place_of
+
+# How the area that scrolls is framed while it has the focus.
+FRAME = """main => {
+  main.focus();
+  return [null, "::before", "::after"].map((part) => getComputedStyle(main, part)).filter(
+    (style) => style.outlineStyle !== "none" || style.boxShadow !== "none").length;
+}"""
 
 
 def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
-    press = explore.page.keyboard.press
+    press = explore.keys
     explore.button("all 72 heads").focus()
-    press("Tab")
-    assert explore.focused() == "layer 3 head 0"
-    press("ArrowRight")
-    press("ArrowDown")
-    assert explore.focused() == "layer 3 head 4"
-    press("End")
-    assert explore.focused() == "layer 3 head 11"
-    press("ArrowRight")
-    press("ArrowDown")
-    assert explore.focused() == "layer 3 head 11"
-    press("Home")
-    press("ArrowUp")
-    press("ArrowLeft")
-    assert explore.focused() == "layer 3 head 0"
-    press("ArrowRight")
-    press("ArrowRight")
+    for walk, head in (
+        (["Tab"], 0), (["ArrowRight", "ArrowDown"], 4), (["End"], 11), (["ArrowRight", "ArrowDown"], 11),
+        (["Home", "ArrowUp", "ArrowLeft"], 0), (["ArrowRight", "ArrowRight"], 2),
+    ):  # fmt: skip
+        press(*walk)
+        assert explore.focused() == f"layer 3 head {head}"
     press("Enter")
     explore.settled()
     assert explore.focused() == "layer 3 head 2"
@@ -40,12 +42,10 @@ def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(expl
     press("h")
     explore.settled()
     assert explore.focused() == "layer 3 head 2, hidden"
-    press("h")
-    press("s")
+    press("h", "s")
     explore.settled()
     expect(explore.view.locator(".tile.away")).to_have_count(11)
-    press("s")
-    press("o")
+    press("s", "o")
     explore.shows(heads_off=((3, 2),))
     assert explore.focused() == "layer 3 head 2, off in the model"
     press(" ")
@@ -53,11 +53,11 @@ def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(expl
     assert explore.focused() == "layer 3 head 2"
 
     explore.lamp(3, 4).focus()
-    explore.page.keyboard.press("Enter")
+    explore.keys("Enter")
     explore.shows(heads_off=((3, 4),))
     assert explore.focused() == "layer 3 head 4 is off in the model: switch on"
     explore.chip(3).focus()
-    explore.page.keyboard.press("Enter")
+    explore.keys("Enter")
     explore.settled()
     assert explore.focused() == "didn"
     for keys, at in (("ti", 13), ("7", 7)):
@@ -68,7 +68,7 @@ def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(expl
     expect(explore.page.locator("html")).not_to_have_class(re.compile("projector"))
     press("Tab")
     explore.lamp(3, 4).focus()
-    explore.page.keyboard.press("Enter")
+    explore.keys("Enter")
     explore.shows()
     explore.button(PRESETS[2]).focus()
     press("Enter")
@@ -82,8 +82,7 @@ def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(expl
     press("Enter")
     expect(tile).to_have_attribute("aria-expanded", "true")
     explore.change("Hide words").get_by_role("radio", name="none", exact=True).focus()
-    press("ArrowRight")
-    press("Enter")
+    press("ArrowRight", "Enter")
     explore.shows(mask="causal")
 
 
@@ -97,7 +96,7 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
     expect(grid).to_have_attribute("aria-colcount", "15")
     explore.opened("try another")
     expect(view.get_by_role("group", name="Sentences to try", exact=True)).to_have_count(1)
-    explore.page.keyboard.press("Escape")
+    explore.keys("Escape")
     explore.opened("view")
     for name in (
         "Tokens: choose the query in focus",
@@ -112,12 +111,10 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
         " && !(b.getAttribute('aria-label') || b.textContent.trim())).map(b => b.outerHTML)"
     )
     assert not unnamed
-    assert explore.page.locator("html").get_attribute("lang") == "en"
-    expect(explore.page.get_by_role("heading", level=1)).to_have_text("Which words does each word look at?")
-    explore.page.keyboard.press("Escape")
+    explore.keys("Escape")
     explore.tile(3, 0).focus()
     explore.page.keyboard.press("Control+o")  # keys with a modifier are left to the browser
-    explore.page.keyboard.press("Alt+h")
+    explore.keys("Alt+h")
     explore.settled()
     run = explore.shows()
     assert not explore.query
@@ -130,9 +127,8 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
     words = ", ".join(largest(run, 3, 8, run.tokens.index("it")))
     expect(live).to_have_text(f"Layer 3, head 8. it looks at {words}.")
 
-    explore.tile(3, 1).locator(".square").click()
-    explore.settled()
-    press = explore.page.keyboard.press
+    explore.clicked(explore.tile(3, 1).locator(".square"))
+    press = explore.keys
 
     def reads(row: int, key: int) -> str:
         return f"{run.tokens[row]} → {run.tokens[key]} {written(float(run.weights[3, 1, row, key]))}"
@@ -144,12 +140,9 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
         assert explore.focused() == name
     press("Tab")
     assert explore.focused() == explore.readout() == reads(10, 0)
-    press("ArrowRight")
-    press("ArrowRight")
+    press("ArrowRight", "ArrowRight")
     assert explore.focused() == explore.readout() == reads(10, 2)
-    press("ArrowUp")
-    press("End")
-    press("ArrowRight")
+    press("ArrowUp", "End", "ArrowRight")
     assert explore.focused() == explore.readout() == reads(9, 14)
     press("Enter")
     explore.settled()
@@ -157,6 +150,92 @@ def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:
     explore.wait_for_query(at=["3.1.9.14"])
     explore.looks_at(largest(run, 3, 1, 9))
     press("Home")
-    for _ in range(20):
-        press("ArrowDown")
+    press(*["ArrowDown"] * 20)
     assert explore.focused() == reads(14, 0)
+
+
+def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(new_tab: NewTab) -> None:
+    tab = new_tab(Glossary).open()
+    tab.keys("Tab")
+    assert tab.focused() == "Skip to main content"
+    tab.keys("Enter")
+    main = tab.page.locator("#stMain")
+    expect(main).to_be_focused()
+    assert main.evaluate(FRAME) == 0, "no frame round the whole page"
+
+    listed = [page for page in PAGES.values() if not page.within]
+    for page in listed:
+        expect(tab.link(page.title)).to_be_visible()
+    groups = tab.house.locator(".group > :is(button, a)").all_inner_texts()
+    assert groups == list(dict.fromkeys(page.group for page in listed))
+    tab.keys("Escape")
+    opener = tab.house.get_by_role("button", name="Change", exact=True)
+    opener.focus()
+    walked = []
+    titles = [page.title for page in listed if page.group == "Change"]
+    for key in (*["ArrowDown"] * (len(titles) + 1), "ArrowUp"):
+        tab.keys(key)
+        walked.append(tab.focused())
+    assert walked == [*titles, titles[0], titles[-1]]
+    tab.keys("Escape")
+    expect(opener).to_be_focused()
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    tab.keys("ArrowDown")
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    for _ in titles:
+        tab.keys("Tab")
+    expect(opener).to_have_attribute("aria-expanded", "false")  # the focus has left it, by the last of its pages
+
+
+def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Explore) -> None:
+    explore.page.set_viewport_size({"width": 1280, "height": 720})
+    explore.open(mask="causal")
+    press, root = explore.keys, explore.page.locator("html")
+    press("p")
+    explore.wait_for_query(big=["true"])
+    explore.settled()
+    bar, room = explore.view.locator(".projector-bar"), explore.view.locator(".large .map")
+    expect(bar).to_have_css("font-size", "24px")
+    for part in (".projector-bar textarea", ".in-title", ".large .legend"):
+        expect(explore.view.locator(part)).to_be_in_viewport(ratio=1)
+    assert 0 <= place_of(bar).y - place_of(room).bottom < 20, "the bar covers no row, and the map takes the height"
+    for key, now in {"}": "layer 4", "{": "layer 3", "]": "head 2", "[": "head 1"}.items():
+        press(key)
+        expect(bar.locator(".now", has_text=now)).to_be_visible()
+    press("o")
+    explore.shows(mask="causal", heads_off=((3, 1),))
+    press("m", "ArrowUp")
+    explore.shows(heads_off=((3, 1),))
+    press("Escape")  # leaves the list, not the projector
+    press("t", "ArrowDown")
+    explore.shows(position="none", heads_off=((3, 1),))
+    press("Enter")
+    for back in ({"heads_off": ((3, 1),)}, {"mask": "causal", "heads_off": ((3, 1),)}, {"mask": "causal"}):
+        press("u")
+        explore.shows(**back)
+    press("e", "End")
+    explore.page.keyboard.type(" of it")
+    explore.shows(f"{TIRED} of it", mask="causal")
+    press("Enter")
+    explore.page.emulate_media(reduced_motion="no-preference")
+    bar.evaluate("bar => bar.getAnimations().forEach((fade) => fade.finish())")
+    expect(bar).to_have_css("opacity", "0")
+    press("Shift")
+    expect(bar).to_have_css("opacity", "1")
+    explore.page.emulate_media(reduced_motion="reduce")
+    assert bar.evaluate("bar => bar.getAnimations().length") == 0
+    nothing_serious(explore)
+    nothing_serious(explore.in_theme("light"), only_colours=True)
+    explore.in_theme("dark")
+    expect(explore.view.locator(".in-title")).to_have_text("mask: causal")
+    assert explore.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 720
+    explore.view.get_by_role("button", name="view", exact=True).click()
+    press("Escape")
+    expect(explore.view.locator(".view-menu .menu-panel")).to_be_hidden()
+    expect(root).to_have_class("projector")
+    explore.house.get_by_role("button", name="Look", exact=True).click()
+    press("Escape")
+    expect(root).to_have_class("projector")
+    press("Escape")
+    explore.wait_for_query(big=None)
+    expect(root).not_to_have_class("projector")

@@ -13,10 +13,12 @@ from pages.kit.lessons.course import course
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture.query import Query
 
+from .axe import nothing_serious
 from .conftest import NewTab
 from .layout import faults_at_every_width
 from .lessons_page import Beside, Lessons
 from .measures import scrolls_sideways, small_targets, unreadable
+from .tab import place_of
 
 COURSE = course()
 IT = COURSE.lessons["it"]
@@ -62,7 +64,7 @@ def test_every_step(name: str, new_tab: NewTab) -> None:
             assert not faults_at_every_width(tab), "under the curtain"
         expect(tab.verdict).to_have_text("")
         expect(tab.lit).to_have_count(0)
-        tab.page.keyboard.press(step.right.lower())
+        tab.keys(step.right.lower())
         told = verdict(step, Query(urlsplit(tab.page.url).query.encode()))
         expect(tab.verdict.locator("p")).to_have_text([told.sentence, step.because])
         assert tab.numbers() == [(label, text) for label, _, text in told.numbers]
@@ -73,10 +75,10 @@ def test_every_step(name: str, new_tab: NewTab) -> None:
         tab.shows(step)
         if looked_at:
             assert not faults_at_every_width(tab), "answered"
-            tab.page.keyboard.press("p")
+            tab.keys("p")
             tab.wait_for_query(big="true")
             assert not faults_at_every_width(tab), "projected"
-            tab.page.keyboard.press("p")
+            tab.keys("p")
             tab.wait_for_query(big=None)
         if at < len(lesson.steps):
             tab.press("next →")
@@ -86,7 +88,7 @@ def test_every_step(name: str, new_tab: NewTab) -> None:
 
 def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(IT)
-    press = tab.page.keyboard.press
+    press = tab.keys
     tab.page.evaluate(FLASHES)
     press("2")  # the second option
     expect(tab.lit).to_contain_text(IT.steps[0].options[1].text)
@@ -138,6 +140,7 @@ def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
 def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
     """Nothing in the tree tells before the answer, and what comes then is read aloud."""
     tab = new_tab(Beside).begin(IT)
+    nothing_serious_in_both_themes(tab)
     step, stage = IT.steps[0], tab.page.locator(".st-key-stage")
     (told,) = [text for label, _, text in verdict(step, Query(step.query.encode())).numbers if label == "it → animal"]
     assert not re.search(rf"{re.escape(told)}|puts|looks at", stage.aria_snapshot())
@@ -153,7 +156,7 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
     no_menu_names_the_answer(tab)
     cell = tab.view.locator(".large .cell")
     cell.focus()
-    tab.page.keyboard.press("Home")
+    tab.keys("Home")
     expect(cell).to_have_attribute("aria-label", re.compile(r"^it → \[CLS\] \?"))
     tab.press("To “street”")
     expect(tab.verdict).to_contain_text("B: To “animal”.")
@@ -161,15 +164,24 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
     assert f"“it” puts {100 * float(told):.0f} % on “animal”" in stage.aria_snapshot()
     expect(tab.lesson.get_by_role("button", pressed=True)).to_contain_text("your answer")
     expect(tab.view.locator(".lit")).to_be_visible()  # the row in focus
+    tab.keys("n")
+    nothing_serious_in_both_themes(tab)
+    tab.keys("n")
     # another picture, another verdict: of what is shown now
     tab.press("whole page")
     tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True).click()
     expect(sort_of(tab)).to_have_text("sort heads by “it” → “animal”")
-    tab.page.keyboard.press("Escape")
+    tab.keys("Escape")
     box = tab.box
     box.fill("how are you")
     expect(tab.verdict).to_contain_text("There is no verdict here")
     expect(tab.lit).to_have_count(0)
+
+
+def nothing_serious_in_both_themes(tab: Beside) -> None:
+    nothing_serious(tab, least=20)
+    nothing_serious(tab.in_theme("light"), only_colours=True, least=20)
+    tab.in_theme("dark")
 
 
 def no_menu_names_the_answer(tab: Beside) -> None:
@@ -196,9 +208,9 @@ def test_what_a_change_did_is_not_told_under_the_curtain(new_tab: NewTab) -> Non
     expect(layer).not_to_have_attribute("title", re.compile("."))
     expect(hints.filter(visible=True)).to_have_count(0)
     expect(tab.page.locator(".large .map")).to_have_attribute("aria-label", re.compile("^Layer 3 head 1"))
-    tab.page.keyboard.press(order.steps[at - 1].right.lower())
+    tab.keys(order.steps[at - 1].right.lower())
     expect(tab.lit).to_have_count(1)
-    tab.page.keyboard.press("w")
+    tab.keys("w")
     expect(layer).to_have_attribute("title", re.compile("changed most in layer 3: by"))
     expect(hints.filter(visible=True)).to_have_count(2)
     expect(tab.page.locator(".large .map")).to_have_attribute("aria-label", re.compile("^Now − original"))
@@ -206,14 +218,13 @@ def test_what_a_change_did_is_not_told_under_the_curtain(new_tab: NewTab) -> Non
 
 def test_a_class_sees_nothing_until_its_teacher_shows_it(new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(IT, big="true")
-    press, panel = tab.page.keyboard.press, tab.lesson
+    press, panel = tab.keys, tab.lesson
     tab.press("class")
     for key in ("A", "B", "B", "C", "D"):
         press(f"Shift+{key}")
     press("Backspace")
     expect(panel.locator(".votes")).to_have_text(["1", "2", "1", "0"])
-    press("r")
-    press("Shift+B")
+    press("r", "Shift+B")
     expect(panel.locator(".votes")).to_have_text(["10", "21", "10", "00"])  # both counts stay
     press("c")
     expect(panel.get_by_role("button", pressed=True).filter(has_text="street")).to_have_count(1)
@@ -243,10 +254,7 @@ def test_a_lesson_on_a_phone(new_phone: NewTab) -> None:
         assert scrolls_sideways(tab.page) == 0
         assert small_targets(tab.page) == []
         expect(picture).to_be_in_viewport(ratio=1)
-        above, panel = picture.bounding_box(), tab.lesson.bounding_box()
-        assert above is not None
-        assert panel is not None
-        assert above["y"] + above["height"] <= panel["y"], "the picture first, then the lesson"
+        assert place_of(picture).bottom <= place_of(tab.lesson).y, "the picture first, then the lesson"
     tab.press("whole page")
     expect(tab.view.locator(".sentence")).to_be_visible()
     assert scrolls_sideways(tab.page) == 0
@@ -315,6 +323,6 @@ def test_the_first_picture_is_behind_the_curtain_too(new_tab: NewTab) -> None:
     expect(early.locator(".large .veil")).to_be_visible()
     expect(early.locator(".large h2")).to_be_hidden()
     assert tab.covered() > 0
-    tab.page.keyboard.press("b")
+    tab.keys("b")
     expect(tab.lit).to_contain_text("animal")
     expect(early.locator(".large h2")).to_contain_text("64 %")

@@ -64,18 +64,13 @@ def test_a_link_with_every_key_opens_the_same_picture_cold(new_page: NewPage) ->
     explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in EVERYTHING.items()})
 
 
-def test_back_and_forward_and_what_was_changed_by_hand(explore: Explore) -> None:
-    explore.open()
-    explore.retype(f"{TIRED} & happy")
-    explore.shows(f"{TIRED} & happy")
-    explore.layer(2).click()
-    explore.settled()
-    explore.lamp(2, 3).click()
-    explore.shows(f"{TIRED} & happy", heads_off=((2, 3),))
-    explore.button("true to scale").click()
-    explore.settled()
-    explore.chip(2).click()
-    explore.settled()
+def back_and_forward_and_what_was_changed_by_hand(explore: Explore) -> None:
+    explore.button("unpin").first.click()
+    explore.typed(f"{TIRED} & happy")
+    explore.clicked(explore.layer(2))
+    explore.clicked(explore.lamp(2, 3), f"{TIRED} & happy", heads_off=((2, 3),))
+    explore.clicked("true to scale")
+    explore.clicked(explore.chip(2))
     explore.wait_for_query(at=["2.1.2"], look=["linear"], off=["L2 H3"])
     made = explore.page.url
     explore.page.goto(f"{explore.url}/?mask=window&w=2")
@@ -86,11 +81,10 @@ def test_back_and_forward_and_what_was_changed_by_hand(explore: Explore) -> None
     assert explore.page.url == made
     explore.page.go_forward()
     explore.shows(mask="window:2")
-    explore.lamp(3, 5).click()
-    explore.shows(mask="window:2", heads_off=((3, 5),))
+    explore.clicked(explore.lamp(3, 5), mask="window:2", heads_off=((3, 5),))
 
 
-def test_tampered_values_fall_back_and_have_a_sentence_each(explore: Explore) -> None:
+def tampered_values_fall_back_and_have_a_sentence_each(explore: Explore) -> None:
     explore.open(**{key: value for key, (value, _) in TAMPERED.items()}, unknown="1")
     run = explore.shows()
     explore.looks_at(largest(run, 3, 1, run.tokens.index("it")))
@@ -98,8 +92,7 @@ def test_tampered_values_fall_back_and_have_a_sentence_each(explore: Explore) ->
         notice = next(one for one in explore.notices() if one.startswith(f"The link says {key}={value}, "))
         assert notice.endswith(f"which cannot be used here; {instead} is used instead.")
     assert len(explore.notices()) == len(TAMPERED)
-    explore.tile(3, 2).locator(".square").click()
-    explore.settled()
+    explore.clicked(explore.tile(3, 2).locator(".square"))
     expect(explore.view.locator(".notices p")).to_have_count(0)
     explore.wait_for_query(**dict.fromkeys(TAMPERED) | {"at": "3.2"})
     explore.open(t="nan", off=["L1 H1", "L1 H99"], mask="window", w="100000")
@@ -108,31 +101,32 @@ def test_tampered_values_fall_back_and_have_a_sentence_each(explore: Explore) ->
     explore.shows(mask="window:3", heads_off=((1, 1),))
 
 
-def test_a_link_never_passes_6000_bytes_and_leaves_out_a_pinned_picture_first(explore: Explore) -> None:
+def test_what_a_link_cannot_say_is_told_and_what_it_says_is_found_again(explore: Explore) -> None:
+    tampered_values_fall_back_and_have_a_sentence_each(explore)
     a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore)
+    a_link_never_passes_6000_bytes_and_leaves_out_a_pinned_picture_first(explore)
+    back_and_forward_and_what_was_changed_by_hand(explore)
+
+
+def a_link_never_passes_6000_bytes_and_leaves_out_a_pinned_picture_first(explore: Explore) -> None:
     notices = explore.view.locator(".notices p")
     long = "ж" * 1990 + " it"  # six bytes a letter in a link
-    explore.retype(long)
-    explore.shows(long)
+    explore.typed(long)
     expect(notices).to_have_text(["The full link would be longer than 6,000 bytes, so it omits the sentence."])
     explore.wait_for_query(s=None)
     assert len(urlsplit(explore.page.url).query) <= 6000
     expect(explore.box).to_have_value(long)
-    explore.retype("short again")
-    explore.shows("short again")
+    explore.typed("short again")
     explore.wait_for_query(s=["short again"])
     expect(notices).to_have_count(0)
 
     long = "ж" * 600
-    explore.retype(long)
-    explore.shows(long)
-    explore.button("pin").click()
-    explore.settled()
+    explore.typed(long)
+    explore.clicked("pin")
     expect(notices).to_have_text(["The full link would be longer than 6,000 bytes, so it omits the pinned picture."])
     expect(explore.view.locator(".pinned")).to_be_visible()
     explore.wait_for_query(pin=None, s=[long])
-    explore.retype("it is short")
-    explore.shows("it is short")
+    explore.typed("it is short")
     explore.page.wait_for_url(lambda url: "pin=" in url)
     expect(notices).to_have_count(0)
 
@@ -149,7 +143,6 @@ def a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore: Explore) -> None
     expect(explore.box).to_have_value("x" * 24_000)
     assert omits == "The full link would be longer than 6,000 bytes, so it omits the sentence."
     explore.wait_for_query(s=None, look=None)
-    explore.retype("it is short")
-    explore.shows("it is short")
+    explore.typed("it is short")
     explore.wait_for_query(s=["it is short"])
     expect(explore.view.locator(".notices p")).to_have_count(0)

@@ -28,22 +28,18 @@ def text_of(tokens: int) -> str:
 def test_300_tokens_and_switching_layers_and_510(explore: Explore) -> None:
     text = text_of(300)
     explore.open()
-    explore.retype(text)
-    run = explore.shows(text)
+    run = explore.typed(text)
     row = run.tokens.index("it")
     explore.looks_at(largest(run, 3, 1, row))
     expect(explore.view.locator(".law")).not_to_contain_text("thumbnail")
-    explore.layer(5).click()
-    explore.settled()
+    explore.clicked(explore.layer(5))
     expect(explore.view.locator(".law")).not_to_contain_text("thumbnail")
     explore.looks_at(largest(run, 5, 1, row))
     weight = written(float(run.weights[5, 1, 200, 100]))
     assert explore.hover(200, 100) == f"{run.tokens[200]} → {run.tokens[100]} {weight}"
-    explore.button("all 72 heads").click()
-    explore.settled()
+    explore.clicked("all 72 heads")
     expect(explore.view.locator(".tile")).to_have_count(72)
-    explore.tile(0, 2).locator(".square").click()
-    explore.settled()
+    explore.clicked(explore.tile(0, 2).locator(".square"))
     explore.looks_at(largest(run, 0, 2, row))
     assert not explore.notices()
     all_512_that_the_model_reads_but_two(explore)
@@ -55,18 +51,15 @@ def all_512_that_the_model_reads_but_two(explore: Explore) -> None:
     explore.layer(1).click()
     explore.tile(1, 4).locator(".square").click()
     explore.wait_for_query(at="1.4")
-    explore.retype(text)
-    run = explore.shows(text)
+    run = explore.typed(text)
     assert len(explore.chips()) == 510
     explore.looks_at(largest(run, 1, 4, run.tokens.index("it")))
-    explore.button("table").click()
-    explore.settled()
+    explore.clicked("table")
     expect(explore.view.locator(".large .table p")).to_contain_text("510 × 510 weights are too many to read")
     listed = {int(row[0]): row[2] for row in explore.table()}
     row = run.tokens.index("it")
     assert listed == {key: f"{weight:.4f}" for key, weight in enumerate(run.weights[1, 4, row].tolist())}
-    explore.lamp(1, 0).click()
-    explore.shows(text, heads_off=((1, 0),))
+    explore.clicked(explore.lamp(1, 0), text, heads_off=((1, 0),))
 
 
 def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> None:
@@ -113,7 +106,7 @@ def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> 
 
     explore.page.route("**/api/maps?*", comes_in_parts)
     explore.page.route("**/api/part?*", lambda route: None)  # it takes long
-    explore.retype(f"{text} it")
+    explore.box.fill(f"{text} it")
     way = explore.view.locator(".under-way")
     expect(explore.view.get_by_role("progressbar", name="Layers computed")).to_be_visible()
     expect(way).to_contain_text("1 of 2 layers of this text are computed. Layer 1 follows.")
@@ -124,7 +117,7 @@ def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> 
 
     explore.layer(0).click()
     expect(explore.view.locator(".large h2")).to_contain_text(run.tokens[500])
-    explore.retype(f"{text} it was")
+    explore.box.fill(f"{text} it was")
     expect(way).to_contain_text("1 of 2 layers of this text are computed. The others follow.")
     run = load_model(str(tmp_path / "run")).run(f"{text} it was")
     expect(part).to_contain_text(f"of {len(run.tokens)}")

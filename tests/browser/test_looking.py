@@ -15,9 +15,10 @@ from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
 from tests.bench.typist import unpacked
 
-from .axe import Findings
+from .axe import nothing_serious
 from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
+from .tab import place_of
 
 
 def given(run: Run, layer: int, row: int, key: int) -> list[int]:
@@ -35,8 +36,7 @@ def told(route: str, at: str, view: str) -> dict[str, Any]:
 
 def channels_and_flow_follow(explore: Explore) -> None:
     """Both views say what is in focus and follow it; what is pressed in them is in focus on the map."""
-    run, press = explore.shows(), explore.page.keyboard.press
-    findings = Findings(explore)
+    run, press = explore.shows(), explore.keys
     explore.button("Channels").click()
     said, readout = (explore.view.locator(f".channels-view {part}") for part in (".said-of-view", ".readout"))
     for row, key in ((4, 6), (10, 2)):
@@ -51,7 +51,7 @@ def channels_and_flow_follow(explore: Explore) -> None:
     explore.view.locator(".channels-view summary").click()
     expect(explore.view.locator(".channels-view tbody tr")).to_have_count(32)
     last = explore.rows(explore.view.locator(".channels-view table"))[-1]
-    findings.look("channels", explore.view.locator(".other-views"))
+    nothing_serious(explore, explore.view.locator(".other-views"))
     explore.view.locator(".channels-view .cell").focus()
     expect(readout).to_have_text(f"channel {last[0]}: {last[1]} × {last[2]} = {last[3]}; sum so far {last[4]}")
 
@@ -60,8 +60,7 @@ def channels_and_flow_follow(explore: Explore) -> None:
     expect(said).to_have_text("".join(told("flow", "0.0.10.2", "flow")["said"]))
     cell = explore.view.locator(".flow-view .cell")
     cell.focus()
-    for step in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
-        press(step)
+    press("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Enter")
     explore.settled()
     explore.wait_for_query(at="3.1.2", view="flow")
     explore.looks_at(largest(run, 3, 1, 2))
@@ -71,12 +70,10 @@ def channels_and_flow_follow(explore: Explore) -> None:
     explore.view.locator(".flow-view summary").click()
     expect(explore.view.locator(".flow-view tbody tr")).to_have_count(len(run.tokens))
     cell.focus()
-    for step in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
-        press(step)
+    press("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "Enter")
     explore.wait_for_query(at="3.1.2.3", view="flow.norm")
     expect(said).to_contain_text(f"strongest path from “{run.tokens[3]}”")
-    findings.look("flow", explore.view.locator(".other-views"))
-    assert not findings.lines, "\n".join(findings.lines)
+    nothing_serious(explore, explore.view.locator(".other-views"))
     explore.button("Flow").click()
     expect(said).to_be_hidden()
     explore.wait_for_query(view=None)
@@ -105,8 +102,7 @@ def heads_are_opened_by_a_measure(explore: Explore) -> None:
     view.get_by_label("Filter the heads").fill("previous > 0.25")
     expect(rows).to_have_count(int((previous > 0.25).sum()))
     view.locator(".head-plot .cell").focus()
-    explore.page.keyboard.press("ArrowDown")
-    explore.page.keyboard.press("Enter")
+    explore.keys("ArrowDown", "Enter")
     explore.wait_for_query(at=f"{layer + 1}.{head}.2.3")
     explore.button("Switch off each head alone").click()
     expect(view.get_by_label("Measure up")).to_have_value("effect")
@@ -118,9 +114,7 @@ def heads_are_opened_by_a_measure(explore: Explore) -> None:
     expect(rows.first).to_be_visible()
     chosen.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"how are you\nyou can"})
     expect(said).to_have_text("The mean over all rows of 2 sentences.")
-    findings = Findings(explore)
-    findings.look("heads", view.locator(".other-views"))
-    assert not findings.lines, "\n".join(findings.lines)
+    nothing_serious(explore, view.locator(".other-views"))
     explore.button("our sentences").click()
     expect(said).not_to_contain_text(re.compile(r"\b2 sentences\."))
     explore.button("All heads by a measure").click()
@@ -138,8 +132,7 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
         expect(explore.layer(layer)).to_have_attribute("aria-pressed", "true")
         explore.wait_for_query(at=f"{layer}.1" if layer != 3 else None)
     for head in (0, 11, 7):
-        explore.tile(3, head).locator(".square").click()
-        explore.settled()
+        explore.clicked(explore.tile(3, head).locator(".square"))
         expect(explore.place).to_contain_text(f"layer 3, head {head} ")
         explore.looks_at(largest(run, 3, head, row))
     for head in (0, 2, 3, 4, 5, 6, 7, 8, 9):
@@ -150,7 +143,7 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
     explore.button("all 72 heads").click()
     explore.has_heads([f"{layer}.{head}" for layer in range(6) for head in range(12)])
     assert explore.view.locator(".tile").evaluate_all("tiles => tiles.every((tile) => tile.checkVisibility())")
-    large, press = explore.view.locator(".panel.large"), explore.page.keyboard.press
+    large, press = explore.view.locator(".panel.large"), explore.keys
     expect(large).to_be_hidden()
     explore.tile(5, 8).locator(".square").click()
     explore.looks_at(largest(run, 5, 8, run.tokens.index("it")))
@@ -176,8 +169,7 @@ def test_layers_heads_and_tokens_are_brought_into_focus(explore: Explore) -> Non
     explore.layer(3).click()
     explore.tile(3, 1).locator(".square").click()
     for row in (0, 2, len(run.tokens) - 1):
-        explore.chip(row).click()
-        explore.settled()
+        explore.clicked(explore.chip(row))
         expect(explore.chip(row)).to_have_attribute("aria-pressed", "true")
         assert explore.view.locator(".large .who").inner_text() == run.tokens[row]
         explore.looks_at(largest(run, 3, 1, row))
@@ -200,18 +192,15 @@ def hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     explore.open()
     before = explore.shows()
     explore.tile(3, 4).locator(".square").click()
-    explore.button("remove from view").click()
-    explore.settled()
+    explore.clicked("remove from view")
     expect(explore.tile(3, 4).locator(".note")).to_have_text("hidden")
     expect(explore.tile(3, 4)).to_have_attribute("aria-label", "layer 3 head 4, hidden")
     explore.wait_for_query(look=["hide3.4"], off=None)
-    explore.button("show only this head").click()
-    explore.settled()
+    explore.clicked("show only this head")
     assert [head for head in explore.heads() if explore.tile(3, int(head[2:])).get_by_text("hidden").count() == 0] == [
         "3.4"
     ]
-    explore.button("show all heads").click()
-    explore.settled()
+    explore.clicked("show all heads")
     expect(explore.view.locator(".tile.away")).to_have_count(0)
     expect(explore.button("show all heads")).to_be_hidden()
     explore.wait_for_query(look=None)
@@ -220,23 +209,19 @@ def hide_solo_and_scales_are_only_for_looking(explore: Explore) -> None:
     run = explore.shows()
     legend = explore.view.locator(".legend")
     expect(legend).to_contain_text("√ of the weight")
-    explore.button("true to scale").click()
-    explore.settled()
+    explore.clicked("true to scale")
     expect(legend).to_contain_text("colour: the weight")
     explore.tile(3, 9).locator(".square").click()
-    explore.button("each map by its own maximum").click()
-    explore.settled()
+    explore.clicked("each map by its own maximum")
     most = int((run.weights[3, 9].max() * 255).round()) / 255
     assert legend.locator(".high").inner_text() == f"{most:.2f}"
     explore.wait_for_query(look=["own"])
-    explore.button("show small weights").click()
-    explore.settled()
+    explore.clicked("show small weights")
     explore.wait_for_query(look=None)
 
 
 def sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> None:
-    explore.tile(3, 1).locator(".square").click()
-    run = explore.shows()
+    run = explore.clicked(explore.tile(3, 1).locator(".square"), TIRED)
     it, animal, street = (run.tokens.index(word) for word in ("it", "animal", "street"))
     explore.button("sort heads by “it” → “animal”").click()
     explore.has_heads([f"3.{head}" for head in given(run, 3, it, animal)])
@@ -244,8 +229,7 @@ def sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> Non
     explore.click_cell(it, street)
     explore.has_heads([f"3.{head}" for head in given(run, 3, it, street)])
     expect(explore.button("sort heads by “it” → “street”")).to_have_attribute("aria-pressed", "true")
-    explore.chip(street).click()
-    explore.settled()
+    explore.clicked(explore.chip(street))
     best = int(run.weights[3, 1, street].argmax())
     explore.has_heads([f"3.{head}" for head in given(run, 3, street, best)])
     explore.button(f"sort heads by “street” → “{run.tokens[best]}”").click()
@@ -253,11 +237,9 @@ def sort_by_the_row_in_focus_and_without_special_tokens(explore: Explore) -> Non
 
     head, row = 7, it
     explore.tile(3, head).locator(".square").click()
-    explore.chip(row).click()
-    explore.settled()
+    explore.clicked(explore.chip(row))
     expect(explore.view.locator(".sum")).to_be_hidden()
-    explore.button("show [CLS] [SEP]").click()
-    explore.settled()
+    explore.clicked("show [CLS] [SEP]")
     weights = run.weights[3, head, row]
     shown, whole = float(weights[1:-1].double().sum()), float(weights.double().sum())
     assert explore.view.locator(".sum").inner_text() == (
@@ -275,12 +257,13 @@ def pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: E
     explore.wait_for_query(look=None)
     explore.settled()
     expect(explore.view.locator(".pinned")).to_be_hidden()
-    explore.button("pin").click()
-    explore.settled()
+    explore.clicked("pin")
     pinned = explore.view.locator(".pinned")
     expect(pinned).to_be_visible()
-    explore.tile(3, 5).locator(".square").click()
-    explore.settled()
+    explore.clicked(explore.tile(3, 5).locator(".square"))
+    present, beside = (place_of(part.locator(".map canvas").first) for part in (explore.view.locator(".large"), pinned))
+    assert abs(present.y - beside.y) <= 1
+    assert abs(present.height - beside.height) <= 1
     pinned.get_by_role("button", name="difference").click()
     expect(pinned.get_by_role("heading")).to_have_text("Large map − layer 3 head 1")
     told = re.fullmatch(r"it → animal (0\.64) → (0\.\d\d), (−0\.\d\d)", run_row(explore))
@@ -288,10 +271,8 @@ def pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: E
     before, now, change = (float(figure.replace("−", "-")) for figure in told.groups())
     assert abs(now - before - change) < 0.011  # each is rounded
     pinned.get_by_role("button", name="difference").click()
-    explore.tile(3, 1).locator(".square").click()
-    explore.settled()
-    explore.button(WIDE).click()
-    explore.shows(WIDE)
+    explore.clicked(explore.tile(3, 1).locator(".square"))
+    explore.clicked(WIDE, WIDE)
     expect(pinned.get_by_role("heading")).to_have_text("Layer 3 · Head 1, pinned")
     tired = run_row(explore)
     assert tired == "it → animal 0.64"
@@ -300,8 +281,7 @@ def pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: E
     explore.settled()
     expect(pinned).to_be_hidden()
     explore.wait_for_query(pin=None, s=[WIDE])
-    explore.button(TIRED).click()
-    explore.shows()
+    explore.clicked(TIRED, TIRED)
     explore.wait_for_query(s=None)
 
     explore.view.evaluate(
@@ -318,12 +298,9 @@ def pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: E
     assert run_row(explore) == "it → animal 0.64"
     explore.wait_for_query(look=["linear"], off=["L3 H5"], s=[WIDE])
     # what was heard once is not asked for again
-    explore.button("unpin").first.click()
-    explore.settled()
-    explore.retype("it is mine")
-    explore.shows("it is mine", heads_off=((3, 5),))
-    explore.layer(2).click()
-    explore.settled()
+    explore.clicked(explore.button("unpin").first)
+    explore.typed("it is mine", heads_off=((3, 5),))
+    explore.clicked(explore.layer(2))
     expect(explore.box).to_have_value("it is mine")
     expect(explore.view.locator(".pinned")).to_be_hidden()
 
@@ -331,13 +308,5 @@ def pin_keeps_a_picture_beside_the_next_and_fast_clicks_are_all_heard(explore: E
 def run_row(explore: Explore) -> str:
     """Points at it → animal in the pinned map."""
     cell = explore.view.locator(".pinned .cell")
-    name, box = str(cell.get_attribute("aria-label")), cell.bounding_box()
-    assert box
-    row, key = (
-        int(cell.locator("..").get_attribute("aria-rowindex") or 0),
-        int(cell.get_attribute("aria-colindex") or 0),
-    )
-    assert name
-    x, y = box["x"] + (2.5 - (key - 1)) * box["width"], box["y"] + (10.5 - (row - 1)) * box["height"]
-    explore.page.mouse.move(x, y)
+    explore.page.mouse.move(*explore.middle(cell, 10, 2))
     return explore.view.locator(".pinned .readout").inner_text()

@@ -26,16 +26,34 @@ SLOW = """(late) => {
 
 def test_each_stroke_and_each_click_is_asked_once_and_joins_may_be_fast(masks: Masks) -> None:
     long = " & ".join(f"!sinks:{number}" for number in range(10, 26))
-    masks.open(mask="combination", rule=long)
+    what_a_link_says_and_cannot_be_used_is_told_and_leaves_it(masks)
+    masks.clicked("all on", "causal & window:2")
+    masks.enter(masks.rule, long)
     masks.shows(long)
     masks.button("or").click()
     masks.card("dilated 3 2").click()
     expect(masks.view.locator(".notices")).to_contain_text("takes more than 200 characters as a rule")
     masks.shows(long)
-    masks.card("causal").click()
-    masks.shows("causal")
+    masks.clicked(masks.card("causal"), "causal")
     expect(masks.view.locator(".notices p")).to_have_count(0)
     each_is_asked_once(masks)
+
+
+def what_a_link_says_and_cannot_be_used_is_told_and_leaves_it(masks: Masks) -> None:
+    masks.open(mask="combination", rule="causal & (", t="99", w="0", off=["L0 H2", "L9 H9"], at="9.9")
+    masks.settled(
+        Settings(WORDS, "causal & window:4", heads_off=((0, 2),)).digest
+    )  # as long as nothing else was usable
+    masks.wait_for_query(mask="combination", t=None, w=None, off="L0 H2", at=None)
+    expect(masks.view.locator(".notices p")).to_have_count(5)
+    said = {said.split("=")[0].removeprefix("The link says ") for said in masks.notices() if "says" in said}
+    assert said == {"t", "w", "off", "at"}
+    expect(masks.view.locator(".notices")).to_contain_text("Not a valid rule")
+    expect(masks.rule).to_have_value("causal & (")
+    masks.wait_for_query(rule="causal & (")
+    masks.enter(masks.rule, "causal & window:2")
+    masks.settled(Settings(WORDS, "causal & window:2", heads_off=((0, 2),)).digest)
+    expect(masks.view.locator(".notices p")).to_have_count(0)
 
 
 def each_is_asked_once(masks: Masks) -> None:
@@ -43,31 +61,26 @@ def each_is_asked_once(masks: Masks) -> None:
     masks.click(4, 0)
     painted = masks.shows("causal", painting([(4, 0)]))
     assert masks.page.evaluate(ASKED) == asked + 1
-    masks.button("undo").click()
-    masks.shows("causal")
+    masks.clicked("undo", "causal")
     masks.button("combine").click()
     masks.button("or").click()
-    masks.card("window 3").click()
-    masks.shows("causal | window:3")
+    masks.clicked(masks.card("window 3"), "causal | window:3")
     expect(masks.card("painted")).to_be_disabled()  # what was undone is nothing
     asked = masks.page.evaluate(ASKED)
-    masks.card("causal").click()
-    masks.shows("causal")
+    masks.clicked(masks.card("causal"), "causal")
     masks.click(4, 0)
     masks.shows("causal", painted.painted)
     masks.cell.focus()
-    masks.page.keyboard.press("ArrowDown")
+    masks.keys("ArrowDown")
     masks.settled()
     assert masks.page.evaluate(ASKED) == asked + 2, "another cell in focus needs nothing"
 
-    masks.card("causal").click()
-    masks.shows("causal")
+    masks.clicked(masks.card("causal"), "causal")
     masks.button("and").click()
     masks.card("window 3").click()
     expect(masks.rule).to_have_value("causal & window:3")
     masks.button("or").click()
-    masks.card("sinks 1").click()
-    masks.shows("causal & window:3 | sinks:1")
+    masks.clicked(masks.card("sinks 1"), "causal & window:3 | sinks:1")
     masks.wait_for_query(mask="combination", rule="causal & window:3 | sinks:1")
 
 
@@ -86,21 +99,18 @@ def the_newest_of_the_view_and_of_the_controls_below_holds(masks: Masks) -> None
     masks.wait_for_query(off="L0 H2", pos="rotary")
     masks.button("all on").click()
     masks.card("prefix 2").click()
-    masks.position("as trained").click()
-    masks.shows("prefix:2")
+    masks.clicked(masks.position("as trained"), "prefix:2")
     masks.click(5, 5)
     masks.shows("prefix:2", painting([(5, 5)]))
     masks.button("combine").click()
-    masks.view.get_by_role("textbox", name="Painted on the rule").fill("causal")
-    masks.page.keyboard.press("Enter")
+    masks.enter(masks.view.get_by_role("textbox", name="Painted on the rule"), "causal")
     check_weights(masks, masks.shows("causal", painting([(5, 5)])))
     masks.wait_for_query(mask="painted", on="causal", p=painting([(5, 5)]), pos=None)
 
 
 def strokes_faster_than_their_answers_and_one_that_goes_on_are_not_lost(masks: Masks) -> None:
     masks.button("clear").click()
-    masks.card("full").click()
-    masks.shows("none", "")
+    masks.clicked(masks.card("full"), "none", "")
     masks.page.evaluate(SLOW, 300)
     masks.click(0, 0)
     masks.page.mouse.move(*masks.place(2, 0))
@@ -116,8 +126,7 @@ def strokes_faster_than_their_answers_and_one_that_goes_on_are_not_lost(masks: M
     check_weights(masks, settings)
     masks.wait_for_query(p=settings.painted)
 
-    masks.button("clear").click()
-    masks.shows("none", "")
+    masks.clicked("clear", "none", "")
     cells = [(row, key) for row in range(3) for key in range(3)]
     for number, (row, key) in enumerate(cells, 1):
         masks.click(row, key)

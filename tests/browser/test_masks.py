@@ -17,6 +17,7 @@ from .conftest import NewTab
 from .expected import TIRED, core
 from .explore_page import Explore
 from .masks_page import WORDS, Masks, weights_of
+from .tab import place_of
 
 HEADS = 12
 
@@ -47,16 +48,13 @@ def test_a_mask_is_painted_by_row_by_mouse_by_keyboard_for_one_head_and_on_a_rul
     masks.open(mask="causal", at="0.3.4.1")
     rows_columns_undo_and_clear(masks)
     masks.button("clear").click()
-    masks.card("full").click()
-    masks.shows("none", "")
+    masks.clicked(masks.card("full"), "none", "")
     painted_by_mouse(masks)
     painted_by_keyboard(masks)
-    masks.button("clear").click()
-    masks.shows("none", "")
+    masks.clicked("clear", "none", "")
     painted_for_one_head(masks)
     masks.button("clear").click()
-    masks.card("window 3").click()
-    masks.shows("window:3")
+    masks.clicked(masks.card("window 3"), "window:3")
     painted_on_a_rule_it_waits_for_its_sentence(masks)
 
 
@@ -65,12 +63,10 @@ def rows_columns_undo_and_clear(masks: Masks) -> None:
     expect(masks.button("undo")).to_be_disabled()
     expect(masks.sheets.first).not_to_contain_text("may look at nobody")
     row = [(4, key) for key in range(5)]
-    masks.button("empty a row").click()
-    masks.shows("causal", painting(row))
+    masks.clicked("empty a row", "causal", painting(row))
     expect(masks.sums.locator("li")).to_have_text(["1.00", "1.00", "1.00", "1.00", "empty", "1.00"])
     expect(masks.sheets.first).to_contain_text("Row 4 “that” may look at nobody")
-    masks.button("undo").click()
-    masks.shows("causal")
+    masks.clicked("undo", "causal")
     masks.button("row").click()
     masks.click(4, 0)
     settings = masks.shows("causal", painting(row))
@@ -80,16 +76,11 @@ def rows_columns_undo_and_clear(masks: Masks) -> None:
     masks.click(-1, 0)  # the label of a column, whatever the tool
     column = [(key, 0) for key in range(6) if key != 4]
     masks.shows("causal", painting(row + column))
-    masks.button("undo").click()
-    masks.shows("causal", settings.painted)
-    masks.button("clear").click()
-    masks.shows("causal", "")
-    masks.button("undo").click()
-    masks.shows("causal", settings.painted)
-    masks.card("window 3").click()
-    masks.shows("window:3")
-    masks.button("undo").click()
-    masks.shows("causal", settings.painted)
+    masks.clicked("undo", "causal", settings.painted)
+    masks.clicked("clear", "causal", "")
+    masks.clicked("undo", "causal", settings.painted)
+    masks.clicked(masks.card("window 3"), "window:3")
+    masks.clicked("undo", "causal", settings.painted)
     masks.wait_for_query(mask="painted", on="causal")
 
 
@@ -113,15 +104,12 @@ def painted_by_mouse(masks: Masks) -> None:
 
 
 def painted_by_keyboard(masks: Masks) -> None:
-    masks.button("clear").click()
-    masks.shows("none", "")
-    press = masks.page.keyboard.press
+    masks.clicked("clear", "none", "")
+    press = masks.keys
     masks.cell.focus()
-    for key in ("Home", *["ArrowUp"] * 5, "ArrowDown", "ArrowRight"):
-        press(key)
+    press("Home", *["ArrowUp"] * 5, "ArrowDown", "ArrowRight")
     expect(masks.cell).to_have_accessible_name("row can, key can: allowed")
-    press("ArrowRight")
-    press("Space")
+    press("ArrowRight", "Space")
     expect(masks.cell).to_have_accessible_name("row can, key you: blocked")
     expect(masks.cell).to_be_focused()
     masks.shows("none", painting([(1, 2)]))
@@ -130,18 +118,13 @@ def painted_by_keyboard(masks: Masks) -> None:
     masks.shows("none", "")
     masks.button("block").click()
     masks.cell.focus()
-    press("Shift+ArrowDown")
-    press("Shift+ArrowDown")
-    press("Shift+ArrowLeft")
+    press("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowLeft")
     masks.shows("none", painting([(1, 2), (2, 2), (3, 2), (3, 1)]))
     expect(masks.cell).to_have_accessible_name("row can, key can: blocked")
     masks.cell.focus()
     press("Control+z")
     masks.shows("none", painting([(1, 2), (2, 2), (3, 2)]))
-    press("Home")
-    press("ArrowUp")
-    press("End")
-    press("Space")
+    press("Home", "ArrowUp", "End", "Space")
     masks.shows("none", painting([(1, 2), (2, 2), (3, 2), (2, 5)]))
 
 
@@ -179,12 +162,10 @@ def painted_on_a_rule_it_waits_for_its_sentence(masks: Masks) -> None:
     masks.button("allow").click()
     masks.click(0, 5)
     masks.shows("window:3", painting([(0, 5)]))
-    masks.card("window 3").click()
-    masks.shows("window:3")
+    masks.clicked(masks.card("window 3"), "window:3")
     p = painting([(0, 5)])
     masks.wait_for_query(mask="window", w=None, on="window:3", p=p)
-    masks.card("painted").click()
-    masks.shows("window:3", p)
+    masks.clicked(masks.card("painted"), "window:3", p)
 
     masks.box.fill(TIRED)
     masks.shows("window:3", text=TIRED)
@@ -193,47 +174,36 @@ def painted_on_a_rule_it_waits_for_its_sentence(masks: Masks) -> None:
     masks.box.fill(WORDS)
     masks.shows("window:3", p)
     expect(masks.view.locator(".notices p")).to_have_count(0)
-    masks.page.get_by_role("textbox", name="Another sentence").fill("you how are")
-    masks.page.keyboard.press("Enter")
+    masks.enter(masks.page.get_by_role("textbox", name="Another sentence"), "you how are")
     expect(masks.sheets.last).to_contain_text("“you how are”: 5 tokens and 1 of padding")
 
 
 def test_a_bare_address_begins_with_a_mask_and_the_gallery_has_others_and_their_joins(masks: Masks) -> None:
     masks.visit(f"{masks.url}/masks?big=false").shows("causal")  # says nothing of the picture
     masks.wait_for_query(s=WORDS, mask="causal")
-    masks.card("full").click()
-    masks.shows("none")
+    masks.clicked(masks.card("full"), "none")
     masks.wait_for_query(s=WORDS, mask="none")
     masks.button("layer 0").click()
-    masks.head(3).click()
-    masks.settled()
+    masks.clicked(masks.head(3))
     for name, rule in (("prefix 2", "prefix:2"), ("documents", "documents:3")):  # the others below, and joined
-        masks.card(name).click()
-        masks.shows(rule)
+        masks.clicked(masks.card(name), rule)
         expect(masks.card(name)).to_have_attribute("aria-pressed", "true")
-    masks.card("per head").click()
-    settings = masks.shows("none", mask_codec.write_flips(per_head_windows(6, HEADS)))
+    settings = masks.clicked(masks.card("per head"), "none", mask_codec.write_flips(per_head_windows(6, HEADS)))
     check_weights(masks, settings)
-    masks.card("causal").click()
-    masks.shows("causal")
-    masks.card("painted").click()
-    masks.shows("none", settings.painted)
+    masks.clicked(masks.card("causal"), "causal")
+    masks.clicked(masks.card("painted"), "none", settings.painted)
 
-    masks.card("dilated 3 2").click()
-    masks.shows("dilated:3:2")
+    masks.clicked(masks.card("dilated 3 2"), "dilated:3:2")
     gap = masks.view.get_by_role("spinbutton", name="Distance between them")
-    gap.fill("3")
-    masks.page.keyboard.press("Enter")
+    masks.enter(gap, "3")
     check_weights(masks, masks.shows("dilated:3:3"))
     masks.wait_for_query(mask="dilated", gap="3")
     gap.fill("0")
-    masks.page.keyboard.press("Tab")
+    masks.keys("Tab")
     expect(gap).to_have_value("3")
-    gap.fill("2")
-    masks.page.keyboard.press("Enter")
+    masks.enter(gap, "2")
     masks.wait_for_query(mask="dilated", gap=None)
-    masks.card("causal").click()
-    masks.shows("causal")
+    masks.clicked(masks.card("causal"), "causal")
     expect(gap).to_have_count(0)
     expect(masks.view.locator(".meaning")).to_contain_text("A word sees itself and the words before it")
     masks.card("sinks 1").hover()
@@ -248,54 +218,15 @@ def test_a_bare_address_begins_with_a_mask_and_the_gallery_has_others_and_their_
     ):
         masks.button(join).click()
         expect(masks.card("per head")).to_be_disabled()
-        masks.card(name).click()
-        masks.shows(rule)
+        masks.clicked(masks.card(name), rule)
         expect(masks.rule).to_have_value(rule)
     check_weights(masks, masks.shows(rule))
     masks.wait_for_query(mask="combination", rule=rule)
-    masks.rule.fill("!causal")
-    masks.page.keyboard.press("Enter")
+    masks.enter(masks.rule, "!causal")
     masks.shows("!causal")
-    masks.rule.fill("!causal & (")
-    masks.page.keyboard.press("Enter")
+    masks.enter(masks.rule, "!causal & (")
     expect(masks.view.locator(".notices")).to_contain_text("Still using “!causal”")
     masks.shows("!causal")
-
-
-def test_what_a_link_says_and_cannot_be_used_is_told_and_leaves_it(masks: Masks) -> None:
-    masks.open(mask="combination", rule="causal & (", t="99", w="0", off=["L0 H2", "L9 H9"], at="9.9")
-    masks.settled(
-        Settings(WORDS, "causal & window:4", heads_off=((0, 2),)).digest
-    )  # as long as nothing else was usable
-    masks.wait_for_query(mask="combination", t=None, w=None, off="L0 H2", at=None)
-    expect(masks.view.locator(".notices p")).to_have_count(5)
-    said = {said.split("=")[0].removeprefix("The link says ") for said in masks.notices() if "says" in said}
-    assert said == {"t", "w", "off", "at"}
-    expect(masks.view.locator(".notices")).to_contain_text("Not a valid rule")
-    expect(masks.rule).to_have_value("causal & (")
-    masks.wait_for_query(rule="causal & (")
-    masks.rule.fill("causal & window:2")
-    masks.page.keyboard.press("Enter")
-    masks.settled(Settings(WORDS, "causal & window:2", heads_off=((0, 2),)).digest)
-    expect(masks.view.locator(".notices p")).to_have_count(0)
-
-
-def test_what_the_page_begins_with_is_not_taken_along(explore: Explore) -> None:
-    explore.open()
-    explore.go("Masks")
-    masks = explore.on(Masks)
-    masks.shows("causal", text=TIRED)
-    masks.wait_for_query(mask="causal")
-    masks.go("Explore")
-    explore.shows()
-    explore.wait_for_query(mask=None)
-    explore.page.go_back()
-    masks.shows("causal", text=TIRED)
-    masks.wait_for_query(mask="causal")
-    masks.card("window 3").click()
-    masks.shows("window:3", text=TIRED)
-    masks.go("Explore")
-    explore.shows(mask="window:3")
 
 
 def test_a_second_sentence_stands_in_the_batch_and_three_maps_in_line(masks: Masks) -> None:
@@ -309,8 +240,7 @@ def test_a_second_sentence_stands_in_the_batch_and_three_maps_in_line(masks: Mas
     expect(masks.view.locator(".outcomes .reason")).to_contain_text("the model can read 512")
     expect(masks.sheets.last).to_contain_text("“you how are too”: 6 tokens and 9 of padding")
     assert masks.notices() == []
-    masks.card("causal").click()
-    masks.shows("causal", text=TIRED)
+    masks.clicked(masks.card("causal"), "causal", text=TIRED)
     expect(masks.sheets.last).to_contain_text("The mask “causal” alone already keeps these tokens")
     expect(masks.view.locator(".outcomes .reason")).to_contain_text("the model can read 512")
     field.fill("how are you")
@@ -326,10 +256,10 @@ def check_rows_in_line(masks: Masks) -> None:
         for name in ("who", "before", "after")
     ]
     for row in (boxes[:3], boxes[3:]):
-        assert max(box[1] for box in row) - min(box[1] for box in row) <= 1
-        assert max(box[3] for box in row) - min(box[3] for box in row) <= 0.1
-        assert [box[0] for box in row] == sorted(box[0] for box in row)
-    assert boxes[3][1] + boxes[3][3] <= 900, "the last row is on the first screen"
+        assert max(box.y for box in row) - min(box.y for box in row) <= 1
+        assert max(box.height for box in row) - min(box.height for box in row) <= 0.1
+        assert row == sorted(row, key=lambda box: box.x)
+    assert boxes[3].bottom <= 900, "the last row is on the first screen"
 
 
 def check_numbers(masks: Masks) -> None:
@@ -337,7 +267,7 @@ def check_numbers(masks: Masks) -> None:
         panel = masks.view.locator(f"section.{name}")
         size = float(panel.locator(".map").get_attribute("data-number") or 0)
         assert size >= 12
-        assert masks.box_of(panel.locator(".cell"), 0, 0)[2] > 1.3 * size, "a point and two digits"
+        assert masks.box_of(panel.locator(".cell"), 0, 0).width > 1.3 * size, "a point and two digits"
 
 
 def check_last_row(masks: Masks, text: str, shown: list[str]) -> None:
@@ -346,9 +276,9 @@ def check_last_row(masks: Masks, text: str, shown: list[str]) -> None:
         panel = masks.view.locator(f"section.{name}")
         expect(panel).to_be_visible(visible=name in shown)
         if name in shown:
-            _, top, width, height = masks.box_of(panel.locator(".cell"), n - 1, n - 1)
-            assert top + height <= 720
-            assert width >= 30, "three characters of 16 pixels"
+            last = masks.box_of(panel.locator(".cell"), n - 1, n - 1)
+            assert last.bottom <= 720
+            assert last.width >= 30, "three characters of 16 pixels"
 
 
 def three_maps_stand_in_line_and_have_numbers_also_projected(masks: Masks) -> None:
@@ -407,8 +337,7 @@ def test_a_painting_that_is_too_long_for_a_link_is_said(masks: Masks) -> None:
     expect(masks.view.locator(".notices")).to_contain_text("at most 64 tokens, this sentence has 72")
     masks.click(5, 2)
     masks.shows("causal", text=text)
-    masks.card("window 3").click()
-    masks.shows("window:3", text=text)
+    masks.clicked(masks.card("window 3"), "window:3", text=text)
 
 
 def test_a_finger_scrolls_or_paints(new_phone: NewTab) -> None:
@@ -422,17 +351,13 @@ def test_a_finger_scrolls_or_paints(new_phone: NewTab) -> None:
     expect(grid).to_have_css("touch-action", "none")
     masks.page.touchscreen.tap(*masks.place(3, 3))
     masks.shows("none", painting([(2, 1), (3, 3)]))
-    box = grid.bounding_box()
-    assert box is not None
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= 375
+    assert place_of(grid).x >= 0
+    assert place_of(grid).right <= 375
 
     masks.box.fill(TIRED)
     masks.card("causal").tap()
     masks.shows("causal", text=TIRED)
     masks.page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
-    places = [masks.view.locator(name).bounding_box() for name in (".sentence", ".gallery", "section.who .map")]
-    tops = [place["y"] for place in places if place]
-    assert tops == sorted(tops), "the gallery stands over the grid"
-    assert places[2] is not None
-    assert places[2]["y"] + places[2]["height"] <= 812, "the grid is seen without scrolling"
+    places = [place_of(masks.view.locator(name)) for name in (".sentence", ".gallery", "section.who .map")]
+    assert places == sorted(places, key=lambda place: place.y), "the gallery stands over the grid"
+    assert places[2].bottom <= 812, "the grid is seen without scrolling"

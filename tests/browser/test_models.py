@@ -18,8 +18,8 @@ from pages.kit.server import store
 from .compare_page import Compare
 from .expected import TIRED, largest
 from .explore_page import Explore
+from .form_pages import Positions
 from .masks_page import Masks
-from .positions_page import Positions
 from .shapes_page import Shapes
 
 WHO, ORDERLESS, WORDS = "who-sinusoidal-1", "who-none-1", "words-2layers-1"
@@ -37,9 +37,7 @@ def first(text: str, name: str) -> int:
     return first_row.on(at.on(shown.run.tokens), at, shown).row or 0
 
 
-def test_a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> None:
-    explore.open()
-    explore.shows(TIRED)
+def a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> None:
     choose(explore, WHO)
     run = explore.shows(ASKED[WHO][0], model=WHO)
     explore.wait_for_query(model=[WHO], s=None, at=None)
@@ -47,10 +45,8 @@ def test_a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> Non
     assert explore.place.inner_text().endswith(" · nothing changed, trained here weights")
     assert explore.figures()[0].split()[0] == "fox"
     assert len(explore.figures()) == 4
-    explore.button(ASKED[WHO][1]).click()
-    explore.shows(ASKED[WHO][1], model=WHO)
-    explore.lamp(0, 2).click()
-    explore.shows(ASKED[WHO][1], model=WHO, heads_off=((0, 2),))
+    explore.clicked(ASKED[WHO][1], ASKED[WHO][1], model=WHO)
+    explore.clicked(explore.lamp(0, 2), ASKED[WHO][1], model=WHO, heads_off=((0, 2),))
     choose(explore, "minilm")
     explore.shows(TIRED, heads_off=((0, 2),))
     explore.wait_for_query(model=None, s=None, off=["L0 H2"])
@@ -63,12 +59,8 @@ def test_a_link_opens_a_model(explore: Explore) -> None:
     assert explore.badges() == largest(run, 1, 2, first(ASKED[WORDS][0], WORDS))
     assert "causal mask: built in" in explore.place.inner_text()
     assert explore.heads() == [f"1.{head}" for head in range(run.weights.shape[1])]
-    explore.retype("zebra wolf")
-    explore.shows("zebra wolf", model=WORDS)
+    explore.typed("zebra wolf", model=WORDS)
     assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. The model reads [UNK] instead."]
-    explore.retype("")
-    expect(explore.view.locator(".empty")).to_be_visible()
-    explore.shows("zebra wolf", model=WORDS)
 
 
 def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
@@ -101,13 +93,11 @@ def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
     shapes.shows(text, model=ORDERLESS)
     explore.page.go_back()
     explore.shows(text, model=ORDERLESS)
+    a_pinned_picture_names_its_model(explore)
 
 
-def test_a_pinned_picture_names_its_model(explore: Explore) -> None:
-    explore.open(model=ORDERLESS)
-    explore.shows(ASKED[ORDERLESS][0], model=ORDERLESS)
-    explore.button("pin").click()
-    explore.settled()
+def a_pinned_picture_names_its_model(explore: Explore) -> None:
+    explore.clicked("pin")
     choose(explore, WHO)
     explore.shows(ASKED[WHO][0], model=WHO)
     expect(explore.view.locator(".view .label, .label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
@@ -138,5 +128,7 @@ def test_a_recording_is_walked_with_a_slider_and_nothing_in_it_can_be_changed(ex
     assert "0.5000" in view.get_by_role("table").first.inner_text()
     view.get_by_role("button", name="cross", exact=True).click()
     explore.settled(Settings("step 100", model=f"{name}~1").digest)
+    explore.button("map").click()
     choose(explore, "minilm")
     explore.shows(TIRED)
+    a_model_is_chosen_and_its_first_question_asked(explore)

@@ -1,17 +1,30 @@
-"""On a phone, in both themes, in large type, with less motion."""
+"""On a phone, where controls are a sheet under the picture; in both themes, in large type, with less motion."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import expect
 
 from pages.kit.draw.pages import PAGES
 
-from .conftest import NewPage, NewTab
+from .conftest import NewTab
 from .expected import written
 from .explore_page import Explore
 from .measures import scrolls_sideways
+from .shapes_page import Shapes
+from .tab import place_of
 
+THEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")
+HIGH = 812  # pixels of a phone
+OPAQUE = """element => {
+  const probe = document.createElement("canvas").getContext("2d");
+  probe.fillStyle = getComputedStyle(element).backgroundColor;
+  probe.fillRect(0, 0, 1, 1);
+  return probe.getImageData(0, 0, 1, 1).data[3] === 255;
+}"""
 FITS = """map => {
   const { left, right } = map.getBoundingClientRect();
   return left >= 0 && right <= innerWidth;
@@ -19,16 +32,13 @@ FITS = """map => {
 
 
 def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) -> None:
-    explore = new_phone(Explore)
-    explore.open()
+    explore = new_phone(Explore).open()
     run = explore.shows()
     for part in (explore.box, explore.view.locator(".large .map")):
-        box = part.bounding_box()
-        assert box
-        assert box["x"] >= 0
-        assert box["y"] >= 0
-        assert box["x"] + box["width"] <= 375
-        assert box["y"] + box["height"] <= 812
+        box = place_of(part)
+        assert min(box.x, box.y) >= 0
+        assert box.right <= 375
+        assert box.bottom <= HIGH
     assert explore.page.evaluate("document.documentElement.scrollWidth") <= 375
     explore.has_heads([f"3.{head}" for head in range(12)])
 
@@ -39,10 +49,8 @@ def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) 
         expect(bubble).to_have_text(
             f"{run.tokens[row]} → {run.tokens[key]} {written(float(run.weights[3, 1, row, key]))}"
         )
-        box = bubble.bounding_box()
-        assert box
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 375
+        assert place_of(bubble).x >= 0
+        assert place_of(bubble).right <= 375
     explore.page.touchscreen.tap(*explore.middle(explore.cell, 10, 8))
     explore.settled()
     expect(explore.view.locator(".large .readout")).to_have_text(
@@ -64,10 +72,60 @@ def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) 
     explore.shows(mask="causal", heads_off=((3, 2),))
     panel, maps = explore.change("Hide words"), explore.view.locator(".large .map")
     expect(panel).to_be_in_viewport()
-    box, own = maps.bounding_box(), panel.bounding_box()
-    assert box
-    assert own
-    assert max(box["y"], 48) + 100 < own["y"], "the map is in sight above the sheet"
+    assert max(place_of(maps).y, 48) + 100 < place_of(panel).y, "the map is in sight above the sheet"
+    panel.get_by_role("button", name="done").tap()
+    explore.view.get_by_role("button", name="take back: L3 H2 off").tap()
+    explore.shows(mask="causal")
+    a_tap_beside_the_choices_only_closes_them(explore)
+    the_model_alone_is_a_low_sheet(explore)
+
+
+def a_tap_beside_the_choices_only_closes_them(explore: Explore) -> None:
+    panel = explore.change("Hide words")
+    for part in (explore.view.locator(".chip-of-change"), explore.view.locator(".large h2")):
+        assert place_of(part).y >= 48, "in sight"
+        assert place_of(part).bottom <= place_of(panel).y, "above the sheet"
+    link, large = explore.page.url, explore.view.locator(".large .map")
+    explore.page.touchscreen.tap(200, place_of(large).y + 90)
+    expect(panel).to_be_hidden()
+    explore.settled()
+    assert explore.page.url == link
+    panel = explore.change("Hide words")
+    panel.get_by_role("button", name="done").tap()
+    expect(panel).to_be_hidden()
+    explore.change("Hide words")
+    explore.view.get_by_role("button", name="take back: mask: causal").tap()
+    explore.shows()
+
+
+def the_model_alone_is_a_low_sheet(explore: Explore) -> None:
+    explore.keys("Escape")
+    explore.page.get_by_role("button", name="controls", exact=True).tap()
+    sheet = explore.page.get_by_role("region", name="Controls")
+    expect(sheet.get_by_role("heading", name="Controls")).to_be_visible()
+    assert sheet.evaluate(OPAQUE)
+    picker = explore.page.get_by_role("combobox", name="Model")
+    assert HIGH - 180 < place_of(sheet).y < place_of(picker.first).y
+    sheet.get_by_role("button", name="close the controls").tap()
+    expect(picker).to_be_hidden()
+
+
+def test_a_control_of_a_layer_is_a_sheet_under_the_picture(new_phone: NewTab) -> None:
+    shapes = new_phone(Shapes).open()
+    panel = shapes.controls("Mask")
+    expect(panel).to_be_in_viewport()
+    assert panel.evaluate(OPAQUE)
+    top = place_of(panel).y
+    assert top >= 0.44 * HIGH, "at most 55 % of the window"
+    assert 48 <= place_of(shapes.side().locator(".made")).y < top - 100, "the picture is in sight above"
+    panel.get_by_role("radio", name="causal", exact=True).tap()
+    shapes.shows(mask="causal")
+    panel.get_by_role("radio").last.scroll_into_view_if_needed()
+    panel.get_by_role("button", name="done").tap()
+    expect(panel).to_be_hidden()
+    shapes.controls("Weights of this layer")
+    shapes.keys("Escape")
+    expect(shapes.view.locator(".settings")).to_be_hidden()
 
 
 # Notes how long each old picture takes to go.
@@ -83,21 +141,26 @@ WATCH_FADING = """view => {
 REST = "() => new Promise((done) => setTimeout(done, 600))"  # what changes sooner after the last time is drawn at once
 
 
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_what_changes_while_its_words_stay_fades_where_motion_is_welcome(new_page: NewPage, motion: str) -> None:
-    explore = new_page(Explore, reduced_motion=motion).open()
+MOTIONS: list[tuple[Literal["reduce", "no-preference"], str]] = [("reduce", "causal"), ("no-preference", "none")]
+
+
+def what_changes_while_its_words_stay_fades_where_motion_is_welcome(explore: Explore) -> None:
     explore.view.evaluate(WATCH_FADING)
-    explore.page.evaluate(REST)
-    explore.mask("causal")
-    explore.shows(mask="causal")
-    expect(explore.view.locator(".fades")).to_have_count(0)
-    explore.page.evaluate(REST)
-    seen = explore.page.evaluate("faded")
-    assert set(seen) == (set() if motion == "reduce" else {250})
+    for motion, mask in MOTIONS:
+        explore.page.emulate_media(reduced_motion=motion)
+        explore.page.evaluate(REST)
+        explore.mask(mask)
+        explore.shows(mask=mask)
+        expect(explore.view.locator(".fades")).to_have_count(0)
+        explore.page.evaluate(REST)
+        assert set(explore.page.evaluate("faded")) == (set() if motion == "reduce" else {250})
+    explore.page.emulate_media(reduced_motion="reduce")
+    explore.keys("Escape")
 
 
-def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
+def test_motion_any_size_and_the_projector(explore: Explore) -> None:
     explore.open()
+    what_changes_while_its_words_stay_fades_where_motion_is_welcome(explore)
     moving = """view => [view, ...view.querySelectorAll("*")].map(getComputedStyle).filter(
       (style) => style.transitionDuration !== "0s" || style.animationName !== "none").length"""
     assert explore.view.evaluate(moving) == 0
@@ -110,14 +173,12 @@ def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
         assert explore.hover(10, 2) == "it → animal 0.64"
 
     explore.page.set_viewport_size({"width": 1280, "height": 720})
-    explore.page.keyboard.press("p")
-    explore.wait_for_query(big=["true"])
+    explore.keys("p")
+    explore.wait_for_query(big="true")
     explore.settled()
     expect(explore.view.locator(".all-heads")).to_be_hidden()
-    box = large.bounding_box()
-    assert box
-    assert box["y"] >= 50
-    assert box["y"] + box["height"] <= 720
+    assert place_of(large).y >= 50
+    assert place_of(large).bottom <= 720
     assert len(explore.chips()) == 15
     assert float(large.get_attribute("data-number") or 0) >= 16
     explore.page.get_by_role("link", name="Texts", exact=True).click()
@@ -128,7 +189,7 @@ def test_less_motion_any_size_and_the_projector(explore: Explore) -> None:
     explore.wait_for_query(big=["true"])
     explore.page.go_back()
     explore.settled()
-    explore.page.keyboard.press("p")
+    explore.keys("p")
     explore.wait_for_query(big=None)
     expect(explore.view.locator(".all-heads")).to_be_visible()
 
@@ -140,29 +201,25 @@ SYSTEM = """name => {
   probe.remove();
   return said;
 }"""
-PIXELS = """(canvas, places) => {
-  const { left, top, width } = canvas.getBoundingClientRect();
-  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height); // read once
-  const ratio = canvas.width / width;
-  const at = ([x, y]) => 4 * (Math.round((y - top) * ratio) * canvas.width + Math.round((x - left) * ratio));
-  return places.map((place) => [...data.subarray(at(place), at(place) + 3)]);
-}"""
+
+
+def colours_of(explore: Explore, *cells: tuple[int, int]) -> list[list[int]]:
+    """The colours of cells of the enlarged map, beside their numbers."""
+    boxes = [explore.box_of(explore.cell, *cell) for cell in cells]
+    points = [(box.x + box.width / 8, box.y + box.height / 8) for box in boxes]
+    return explore.pixels(explore.view.locator(".large .map canvas").first, points)
 
 
 @pytest.mark.parametrize("scheme", ["dark", "light"])
-def test_where_the_system_chooses_the_colours_maps_have_them_too(new_page: NewPage, scheme: str) -> None:
-    explore = new_page(Explore, forced_colors="active", color_scheme=scheme).open(s="how are you", at="0.2")
-    page = explore.page
-    ink, ground = (page.evaluate(SYSTEM, name) for name in ("CanvasText", "Canvas"))
+def test_where_the_system_chooses_the_colours_maps_have_them_too(explore: Explore, scheme: Any) -> None:
+    explore.page.emulate_media(forced_colors="active", color_scheme=scheme)
+    explore.open(s="how are you", at="0.2")
+    ink, ground = (explore.page.evaluate(SYSTEM, name) for name in ("CanvasText", "Canvas"))
     assert ink != ground
-    canvas = explore.view.locator(".large .map canvas").first
-    run = explore.shows("how are you")
-    weights = run.weights[0, 2]
     cells = [(3, 2), (1, 4)]
+    weights = explore.shows("how are you").weights[0, 2]
     assert [float(weights[cell]) for cell in cells] == pytest.approx([1, 0], abs=0.002)
-    boxes = [explore.box_of(explore.cell, *cell) for cell in cells]
-    found = canvas.evaluate(PIXELS, [[left + width / 8, top + height / 8] for left, top, width, height in boxes])
-    assert found == [pytest.approx(colour, abs=12) for colour in (ink, ground)]
+    assert colours_of(explore, *cells) == [pytest.approx(colour, abs=12) for colour in (ink, ground)]
     pressed, other = (explore.button(name) for name in ("map", "table"))
     grounds = [one.evaluate("one => getComputedStyle(one).backgroundColor") for one in (pressed, other)]
     assert grounds[0] != grounds[1]
@@ -175,32 +232,28 @@ def luminance(colour: list[int]) -> float:
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
 
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-def test_small_weights_stand_out_and_blocked_cells_are_plain_where_that_is_wanted(
-    new_page: NewPage, scheme: str
-) -> None:
-    explore = new_page(Explore, contrast="more", color_scheme=scheme).open(s="how are you", mask="causal", at="3.1")
+def test_small_weights_stand_out_and_blocked_cells_are_plain_where_that_is_wanted(explore: Explore) -> None:
+    explore.page.emulate_media(contrast="more")
+    explore.open(s="how are you", mask="causal", at="3.1")
     run = explore.shows("how are you", mask="causal")
     weights = run.weights[3, 1].tril()
     small = divmod(int(weights.where(weights > 0.02, 1).argmin()), len(run.tokens))
-    canvas = explore.view.locator(".large .map canvas").first
 
-    def contrast() -> float:
-        boxes = [explore.box_of(explore.cell, *cell) for cell in (small, (0, 4))]
-        found = canvas.evaluate(PIXELS, [[left + width / 8, top + height / 8] for left, top, width, height in boxes])
-        low, high = sorted(map(luminance, found))
-        return (high + 0.05) / (low + 0.05)
+    def contrasts() -> Iterator[float]:
+        for theme in THEMES:
+            low, high = sorted(map(luminance, colours_of(explore.in_theme(theme), small, (0, 4))))
+            yield (high + 0.05) / (low + 0.05)
 
     def choose(name: str, pressed: bool) -> None:
         explore.button("view").click()
         explore.button(name).click()  # the page is loaded again
         explore.settled().button("view").click()
         expect(explore.button(name)).to_have_attribute("aria-pressed", str(pressed).lower())
-        explore.page.keyboard.press("Escape")
+        explore.keys("Escape")
 
-    assert contrast() >= 3, "the system asks for it"
+    assert all(contrast >= 3 for contrast in contrasts()), "the system asks for it"
     choose("strong contrast", False)
-    assert contrast() < 3
+    assert all(contrast < 3 for contrast in contrasts())
     root = explore.page.locator("html")
     expect(root).not_to_have_attribute("data-hatch", "none")
     choose("hatching", False)

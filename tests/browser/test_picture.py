@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Any
 
 from playwright.sync_api import expect
 
@@ -13,6 +12,7 @@ from pages.kit.picture.presets import PRESETS
 
 from .expected import WIDE, largest, written
 from .explore_page import Explore
+from .tab import place_of
 
 SCALES = (("root", "show small weights"), ("linear", "true to scale"), ("own", "each map by its own maximum"))
 # A point of a cell where neither its number nor a line is drawn.
@@ -24,16 +24,6 @@ PALETTE = """async ([view, scale, most]) => {
   const colour = open("base/colour.js");
   const pixels = colour.palette(view.dataset.theme, scale, most);
   return Array.from(pixels, (pixel) => [0, 8, 16].map((shift) => (pixel >> shift) & 255));
-}"""
-PIXELS = """(canvas, points) => {
-  const [{ width, height }, box] = [canvas, canvas.getBoundingClientRect()];
-  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
-  copy.drawImage(canvas, 0, 0);
-  const { data } = copy.getImageData(0, 0, width, height);
-  return points.map(([x, y]) => {
-    const [px, py] = [x - box.x, y - box.y].map((at) => Math.floor((at * width) / box.width));
-    return [...data.slice(4 * (py * width + px), 4 * (py * width + px) + 3)];
-  });
 }"""
 # How many pixels of the layer over the map are painted left of the cells, and above them.
 PAINTED = """over => {
@@ -50,6 +40,15 @@ PAINTED = """over => {
       else if (y / scale < TOP) found[1] += 1;
     }
   return found;
+}"""
+
+# What one can use on the stage, a group that Tab meets once counted as one.
+CONTROLS = """view => {
+  const seen = [...view.querySelectorAll("button, input, [role=grid], [role=group], summary")].filter(
+    (own) => own.getClientRects().length);
+  const groups = seen.filter((own) => own.matches("[role=grid], [role=group]"));
+  return seen.filter((own) => !groups.some((group) => group !== own && group.contains(own)))
+    .map((own) => own.getAttribute("aria-label") ?? own.textContent);
 }"""
 
 
@@ -71,6 +70,8 @@ def test_the_picture_is_the_cores_numbers(explore: Explore) -> None:
 
 
 def the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
+    controls = explore.view.evaluate(CONTROLS)
+    assert len(controls) <= 12, controls
     run = explore.shows()
     row = run.tokens.index("it")
     assert explore.chips() == run.tokens
@@ -100,13 +101,12 @@ def the_default_picture_and_what_it_reads_out(explore: Explore) -> None:
     explore.page.mouse.move(2, 2)
     assert explore.readout() == ""
     for head, row, key in [(2, 0, 0), (5, 10, 8), (11, n - 1, n - 1)]:
-        box = explore.tile(3, head).locator(".square").bounding_box()
-        assert box
-        explore.page.mouse.move(box["x"] + (key + 0.5) * box["width"] / n, box["y"] + (row + 0.5) * box["height"] / n)
+        box = place_of(explore.tile(3, head).locator(".square"))
+        explore.page.mouse.move(box.x + (key + 0.5) * box.width / n, box.y + (row + 0.5) * box.height / n)
         byte = bytes_of(run, 3, head)[row][key]
         assert explore.readout() == f"L3 H{head}: {run.tokens[row]} → {run.tokens[key]} {byte / 255:.2f}"
-    left, top, _, side = explore.box_of(explore.cell, 1, 0)
-    explore.page.mouse.click(left - 20, top + side / 2)  # a label stands for its row
+    cell = explore.box_of(explore.cell, 1, 0)
+    explore.page.mouse.click(cell.x - 20, cell.middle[1])  # a label stands for its row
     explore.settled()
     expect(explore.chip(1)).to_have_attribute("aria-pressed", "true")
     explore.looks_at(largest(run, 3, 1, 1))
@@ -145,7 +145,7 @@ def check_map(explore: Explore, rows: list[list[int]], scale: str, most: int) ->
     cells = [(row, key) for row in range(len(rows)) for key in range(len(rows))]
     left, top, width, height = explore.box_of(explore.cell, 0, 0)
     points = [(left + (key + ACROSS) * width, top + (row + DOWN) * height) for row, key in cells]
-    seen = explore.view.locator(".large .map canvas").first.evaluate(PIXELS, points)
+    seen = explore.pixels(explore.view.locator(".large .map canvas").first, points)
     wrong = [(at, got) for at, got in zip(cells, seen, strict=True) if got != colours[rows[at[0]][at[1]]]]
     assert not wrong
     by_weight = sorted(zip((rows[row][key] for row, key in cells), map(brightness, seen), strict=True))
@@ -158,20 +158,18 @@ def check_tiles(explore: Explore, run: Run, layer: int) -> None:
     colours = explore.page.evaluate(PALETTE, [explore.view.element_handle(), "root", 255])
     points, wanted = [], []
     for head in (0, 5, 11):
-        box: Any = explore.tile(layer, head).locator(".square").bounding_box()
-        across, down = box["width"] / n, box["height"] / n
+        box = place_of(explore.tile(layer, head).locator(".square"))
+        across, down = box.width / n, box.height / n
         for row, bytes_of_row in enumerate(bytes_of(run, layer, head)):
-            points += [(box["x"] + (key + 0.5) * across, box["y"] + (row + 0.5) * down) for key in range(n)]
+            points += [(box.x + (key + 0.5) * across, box.y + (row + 0.5) * down) for key in range(n)]
             wanted += [colours[byte] for byte in bytes_of_row]
-    assert explore.view.locator(".heads-holder canvas").evaluate(PIXELS, points) == wanted
+    assert explore.pixels(explore.view.locator(".heads-holder canvas"), points) == wanted
 
 
 def every_preset_is_one_click_away(explore: Explore) -> None:
-    explore.retype("something else")
-    explore.shows("something else")
+    explore.typed("something else")
     for text in PRESETS:
-        explore.button(text).click()
-        run = explore.shows(text)
+        run = explore.clicked(text, text)
         expect(explore.box).to_have_value(text)
         expect(explore.button(text)).to_have_attribute("aria-pressed", "true")
         assert explore.chips() == run.tokens
@@ -183,8 +181,7 @@ def every_preset_is_one_click_away(explore: Explore) -> None:
 def the_row_and_column_pointed_at_are_named_on_a_long_map(explore: Explore) -> None:
     explore.hover(4, 9)
     assert painted(explore) == [0, 0], "every token stands there already"
-    explore.retype(text := "it was the age of wisdom and of light " * 9)
-    explore.shows(text)
+    explore.typed("it was the age of wisdom and of light " * 9)
     explore.hover(41, 30)
     assert min(painted(explore)) > 20
     explore.page.mouse.move(2, 2)
@@ -192,9 +189,8 @@ def the_row_and_column_pointed_at_are_named_on_a_long_map(explore: Explore) -> N
 
 
 def painted(explore: Explore) -> list[int]:
-    box = explore.view.locator(".large .map").bounding_box()
+    box = place_of(explore.view.locator(".large .map"))
     x, y = explore.middle(explore.cell, 0, 0)
-    assert box
-    script = PAINTED.replace("LEFT", str(x - box["x"] - 4)).replace("TOP", str(y - box["y"] - 4))
+    script = PAINTED.replace("LEFT", str(x - box.x - 4)).replace("TOP", str(y - box.y - 4))
     found: list[int] = explore.view.locator(".large .map canvas.over").evaluate(script)
     return found

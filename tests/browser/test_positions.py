@@ -8,8 +8,9 @@ from playwright.sync_api import expect
 
 from pages.positions.parts import TITLES
 
+from .form_pages import Positions
 from .measures import height
-from .positions_page import Positions
+from .tab import place_of
 
 GROUPS = ("Trained with this", "Never seen by this model")
 FOLDS = ("Curves", "Closer", "Past the trained length", "Amplitude")
@@ -30,12 +31,10 @@ def test_encodings_side_by_side_by_mouse_and_keyboard(positions: Positions) -> N
 
 
 def two_portraits_stand_side_by_side(positions: Positions) -> None:
-    left, right = (positions.part(f"{TITLES[name]}: picture").bounding_box() for name in ("sinusoidal", "learned"))
-    assert left is not None
-    assert right is not None
-    assert right["x"] >= left["x"] + left["width"]
-    assert abs(right["y"] - left["y"]) < 2
-    assert abs(right["height"] - left["height"]) < 2
+    left, right = (place_of(positions.part(f"{TITLES[name]}: picture")) for name in ("sinusoidal", "learned"))
+    assert right.x >= left.right
+    assert abs(right.y - left.y) < 2
+    assert abs(right.height - left.height) < 2
     expect(positions.page.locator(".js-plotly-plot")).to_have_count(4)
     expect(positions.page.locator(".js-plotly-plot").first.locator(".ytick text").first).to_have_text("0 [CLS]")
 
@@ -45,24 +44,20 @@ def the_maps_stand_in_two_groups(positions: Positions) -> None:
     learnt, unseen = (maps.and_(positions.page.get_by_role("group", name=name)) for name in GROUPS)
     expect(learnt.locator(".encoding")).to_have_text([re.compile("^As trained")])
     expect(unseen.locator(".encoding")).to_have_count(9)
-    left, right = (group.locator(".encoding").first.bounding_box() for group in (learnt, unseen))
-    assert left is not None
-    assert right is not None
-    assert abs(left["y"] - right["y"]) < 2
+    left, right = (place_of(group.locator(".encoding").first) for group in (learnt, unseen))
+    assert abs(left.y - right.y) < 2
     assert height(positions.page) <= 2400
     expect(unseen.get_by_role("link", name="compared on Train")).to_be_visible()
 
 
 def projected_the_whole_map_stands_in_the_window_with_numbers(positions: Positions) -> None:
     positions.page.set_viewport_size({"width": 1280, "height": 720})
-    positions.page.keyboard.press("p")
+    positions.keys("p")
     map_ = positions.page.locator(".enlarged .map")
     expect(map_).to_have_attribute("data-number", re.compile("^1[6-9]"))
-    box = map_.bounding_box()
-    assert box is not None
-    assert box["y"] >= 50
-    assert box["y"] + box["height"] <= 720
-    positions.page.keyboard.press("p")
+    assert place_of(map_).y >= 50
+    assert place_of(map_).bottom <= 720
+    positions.keys("p")
     positions.wait_for_query(big=None)
     positions.page.set_viewport_size({"width": 1440, "height": 900})
 
@@ -72,7 +67,7 @@ def a_map_that_is_pressed_brings_its_portrait(positions: Positions) -> None:
     expect(large.get_by_role("heading")).to_contain_text("As trained: layer 0 head 2 gives the word before 0.9998")
     expect(large.get_by_role("gridcell")).to_have_accessible_name(re.compile("→"))
     positions.map("ALiBi").focus()
-    positions.page.keyboard.press("Enter")
+    positions.keys("Enter")
     expect(large.get_by_role("heading")).to_contain_text("ALiBi: layer 0 head 2")
     expect(positions.map("ALiBi")).to_have_attribute("aria-pressed", "true")
     expect(positions.heading(TITLES["alibi"])).to_be_visible()
@@ -98,14 +93,12 @@ def encodings_and_the_position_are_set_by_keyboard(positions: Positions) -> None
     heading = "Rotary (RoPE): pair 0, position by position"
     assert positions.row(heading)[:2] == ["1", "1.0000"]
     positions.page.get_by_role("slider", name="Position on the circles").focus()
-    for _ in range(2):
-        positions.page.keyboard.press("ArrowRight")
+    positions.keys(*["ArrowRight"] * 2)
     expect(positions.part(heading).locator("tbody th").first).to_have_text("3")
     assert positions.row(heading)[1:3] == ["3.0000", "0.4775"]
     positions.wait_for_query(at_pos="3")
     pair = positions.page.get_by_role("spinbutton", name="Pair of channels")
-    pair.fill("4")
-    pair.press("Enter")
+    positions.enter(pair, "4")
     # 10000^(−8/32) is 0.1
     moved = "Rotary (RoPE): pair 4, position by position"
     expect(positions.heading(moved)).to_be_attached()

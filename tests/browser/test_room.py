@@ -14,7 +14,7 @@ from .expected import TIRED, written
 from .explore_page import Explore
 from .lessons_page import Beside
 from .measures import small_targets, unreadable
-from .room_page import Phone
+from .plain_pages import Phone
 
 IT = course().lessons["it"]
 
@@ -82,11 +82,10 @@ def test_a_click_on_the_map_is_asked_on_explore_where_other_pages_lead_in_one_pr
     expect(phone.page.locator(".dots circle")).to_have_count(1)
     expect(strip.get_by_role("status")).to_have_text("1 have voted")
     expect(host.page.locator(".dots circle")).to_have_count(0)
-    for key in "vt":
-        host.page.keyboard.press(key)
+    host.keys(*"vt")
     expect(host.page.locator(".dots circle")).to_have_count(1)
     expect(host.page.locator(".veil")).to_be_visible()
-    host.page.keyboard.press("s")
+    host.keys("s")
     weights = run.weights[2, 1]
     row, at = divmod(int(weights.argmax()), weights.shape[1])
     told = f"“{run.tokens[row]}” on “{run.tokens[at]}”, {written(float(weights.max()))}."
@@ -99,7 +98,7 @@ def test_a_click_on_the_map_is_asked_on_explore_where_other_pages_lead_in_one_pr
 
 def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> None:
     host = new_tab(Beside).begin(IT)
-    press, strip = host.page.keyboard.press, host.page.get_by_role("region", name="Room")
+    press, strip = host.keys, host.page.get_by_role("region", name="Room")
     host.share().get_by_role("button", name="Open a room").click()
     code = strip.locator('[aria-keyshortcuts="k"] .text').inner_text()
     one, two = new_phone(Phone), new_phone(Phone)

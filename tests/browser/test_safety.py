@@ -15,11 +15,13 @@ from pages.kit.jobs.training import MOST_BYTES
 from pages.kit.server.gates import UPLOADS
 
 from .conftest import NewTab
-from .expected import TIRED, WIDE, largest
+from .expected import WIDE, largest
 from .explore_page import Explore
 from .server import HEALTH, Server
 from .tab import WAIT_MS
 from .train_page import Train
+
+SECRET = "kestrel umbrella quotient"
 
 
 def headers_of(url: str) -> dict[str, str]:
@@ -113,15 +115,15 @@ def test_no_file_outside_the_web_folder_is_served(server: Server, path: str) -> 
     assert b"build-system" not in body
 
 
-def test_two_visits_of_one_browser_do_not_disturb_each_other(explore: Explore, new_tab: NewTab) -> None:
+def test_two_visits_of_one_browser_do_not_disturb_each_other(explore: Explore, new_tab: NewTab, server: Server) -> None:
+    """Nor is a word of theirs in the log."""
     other = new_tab(Explore)
-    explore.open()
+    explore.open(s=SECRET)
     other.open()
-    explore.retype("it is mine")
+    explore.box.fill(f"{SECRET} it is mine")
     other.button(WIDE).click()
     other.lamp(3, 5).click()
-    explore.tile(3, 2).locator(".square").click()
-    mine = explore.shows("it is mine")
+    mine = explore.clicked(explore.tile(3, 2).locator(".square"), f"{SECRET} it is mine")
     theirs = other.shows(WIDE, heads_off=((3, 5),))
     assert explore.badges() == largest(mine, 3, 2, mine.tokens.index("it"))
     assert other.badges() == largest(theirs, 3, 1, theirs.tokens.index("it"))
@@ -131,14 +133,6 @@ def test_two_visits_of_one_browser_do_not_disturb_each_other(explore: Explore, n
     explore.settled()
     assert 0 <= float(value.inner_text()) <= 1e-5, "transformers says the same"
     assert other.figures()[3] == ""
-
-
-def test_no_sentence_is_logged(explore: Explore, server: Server) -> None:
-    secret = "kestrel umbrella quotient"
-    explore.open(s=secret)
-    explore.shows(secret)
-    explore.retype(f"{secret} {TIRED}")
-    explore.shows(f"{secret} {TIRED}")
     assert "kestrel" not in server.log.read_text("utf-8", "replace")
 
 

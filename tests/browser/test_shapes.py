@@ -8,10 +8,10 @@ from playwright.sync_api import Route, expect
 from pages.kit.picture.settings import Settings
 from pages.shapes import exercise
 from pages.shapes.own_lines import GAPS, last_line
-from pages.shapes.reshape_lessons import LESSONS
 
-from .expected import TIRED, WIDE
+from .expected import TIRED
 from .shapes_page import Shapes, check_readout, check_side, listed, read, step_of, steps_of
+from .tab import place_of
 
 # The intervals of the step view, run by the test instead of by the clock.
 BEATS = """() => {
@@ -49,8 +49,7 @@ def steps_by_mouse_of_two_implementations_side_by_side_and_of_one_head(shapes: S
     assert shapes.chosen() == ["2", second.name]
     back.click()
     shapes.settled(first.name)
-    shapes.option(last.name).click()
-    shapes.settled(last.name)
+    shapes.to_step(last.name)
     expect(on).to_be_disabled()
 
     shapes.lines.get_by_role("option").filter(has_text="mixed.contiguous").click()
@@ -59,8 +58,7 @@ def steps_by_mouse_of_two_implementations_side_by_side_and_of_one_head(shapes: S
     assert shapes.says()["said"].startswith("No value changed")
     expect(shapes.view.locator(".aloud")).to_contain_text("Written in reading order, shape 1, 15, 12, 32.")
 
-    shapes.option("q.transpose").click()
-    shapes.settled("q.transpose")
+    shapes.to_step("q.transpose")
     shapes.choose("Beside it", "sequence_first")
     expect(shapes.view).to_have_attribute("data-shown", "efficient sequence_first")
     shapes.settled("q.transpose")
@@ -76,8 +74,7 @@ def steps_by_mouse_of_two_implementations_side_by_side_and_of_one_head(shapes: S
     assert read(shapes.readout(0))["value"] == pytest.approx(read(shapes.readout(1))["value"], abs=1e-3)
     shapes.choose("Implementation", "einsum")
     expect(shapes.view).to_have_attribute("data-shown", "einsum sequence_first")
-    shapes.option("scores").click()
-    shapes.settled("scores")
+    shapes.to_step("scores")
     check_side(shapes.says(0), "einsum", step_of("einsum", "scores"))
     check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "scores"))
     shapes.choose("Beside it", "none")
@@ -85,8 +82,7 @@ def steps_by_mouse_of_two_implementations_side_by_side_and_of_one_head(shapes: S
 
     shapes.choose("Implementation", "naive")
     expect(shapes.view).to_have_attribute("data-shown", "naive")
-    shapes.option("scores.head1").click()
-    shapes.settled("scores.head1")
+    shapes.to_step("scores.head1")
     check_side(shapes.says(), "naive", step_of("naive", "scores.head1"))
     shapes.head(5).click()
     shapes.settled("scores.head5")
@@ -127,8 +123,7 @@ def play_advances_and_pause_stops(shapes: Shapes) -> None:
 def a_head_by_its_button_and_by_its_tile_and_a_cell_by_mouse(shapes: Shapes) -> None:
     shapes.option("q.transpose").click()
     shapes.drawn("q.transpose")
-    shapes.head(7).click()
-    shapes.settled()
+    shapes.clicked(shapes.head(7))
     expect(shapes.head(7)).to_have_attribute("aria-pressed", "true")
     check_readout(shapes.readout(), "q.transpose", (0, 7, 10, 0))
     across = {"q.transpose": 6, "q.view": 12, "q.project": 12, "weights": 6, "joined": 12}  # heads
@@ -162,11 +157,9 @@ def a_head_by_its_button_and_by_its_tile_and_a_cell_by_mouse(shapes: Shapes) -> 
         ("k", (0, 1, 14, 31)),
         ("out", (0, 14, 63)),
     ):
-        shapes.option(step).click()
-        shapes.settled(step)
+        shapes.to_step(step)
         check_readout(shapes.readout(), step, cell)
-    shapes.option("weights").click()
-    shapes.settled("weights")
+    shapes.to_step("weights")
     shapes.click_cell(10, 2)
     shapes.settled()
     check_readout(shapes.readout(), "weights", (0, 1, 10, 2))
@@ -178,7 +171,7 @@ def a_cell_by_the_arrow_keys(shapes: Shapes) -> None:
     expect(cell).to_have_attribute("aria-colindex", "3")
     expect(cell.locator("..")).to_have_attribute("aria-rowindex", "11")
     cell.focus()
-    press = shapes.page.keyboard.press
+    press = shapes.keys
     for key, row, column in (
         ("ArrowRight", 10, 3), ("ArrowUp", 9, 3), ("ArrowLeft", 9, 2), ("ArrowDown", 10, 2), ("ArrowDown", 11, 2),
     ):  # fmt: skip
@@ -188,9 +181,7 @@ def a_cell_by_the_arrow_keys(shapes: Shapes) -> None:
         check_readout(shapes.readout(), "weights", (0, 1, row, column))
         assert cell.get_attribute("aria-label") == shapes.readout()
     expect(cell).to_be_focused()
-    for _ in range(20):
-        press("ArrowUp")
-        press("ArrowLeft")
+    press(*["ArrowUp", "ArrowLeft"] * 20)
     expect(cell).to_have_attribute("aria-colindex", "1")
     check_readout(shapes.readout(), "weights", (0, 1, 0, 0))
     shapes.settled()
@@ -200,13 +191,12 @@ def a_cell_by_the_arrow_keys(shapes: Shapes) -> None:
 def all_steps_by_keyboard(shapes: Shapes) -> None:
     shapes.choose("Implementation", "sequence_first")
     expect(shapes.view).to_have_attribute("data-shown", "sequence_first")
-    shapes.controls("Mask").get_by_role("radio", name="causal", exact=True).click()
-    shapes.shows(mask="causal")
-    shapes.page.keyboard.press("Escape")
+    shapes.clicked(shapes.controls("Mask").get_by_role("radio", name="causal", exact=True), mask="causal")
+    shapes.keys("Escape")
     shapes.option("x").click()
     made = {step.name: step for step in steps_of("sequence_first", settings=Settings(TIRED, "causal"))}
     steps = [made[name] for name in listed(tuple(made.values()))]
-    press = shapes.page.keyboard.press
+    press = shapes.keys
     shapes.lines.focus()
     for number, step in enumerate(steps):
         shapes.drawn(step.name)
@@ -230,56 +220,10 @@ def all_steps_by_keyboard(shapes: Shapes) -> None:
 
 
 def what_a_mask_forbids_is_no_number(shapes: Shapes) -> None:
-    shapes.option("masked").click()
-    shapes.settled("masked")
+    shapes.to_step("masked")
     shapes.click_cell(2, 9)
     assert ": −∞: not allowed · [2, 9, 0, 1] lies at place " in shapes.readout()  # of this layout
     assert "NaN" not in shapes.page.locator("body").inner_text()
-
-
-def test_a_link_opens_the_same_once_more(shapes: Shapes) -> None:
-    shapes.open()
-    a_lesson_by_a_click(shapes)
-    shapes.box.fill(WIDE)
-    shapes.shows(WIDE)
-    shapes.choose("Implementation", "sdpa")
-    shapes.choose("Beside it", "naive")
-    expect(shapes.view).to_have_attribute("data-shown", "sdpa naive")
-    shapes.layer(5).click()
-    shapes.option("k").click()
-    shapes.head(3).click()
-    shapes.click_cell(4, 8)
-    shapes.settled("k")
-    expect(shapes.lesson).to_contain_text("head 3")
-    link, lesson = shapes.page.url, shapes.lesson.inner_text()
-    said = [(shapes.says(number), shapes.readout(number)) for number in (0, 1)]
-    chosen = shapes.chosen()
-    shapes.visit(link).shows(WIDE)
-    assert [(shapes.says(number), shapes.readout(number)) for number in (0, 1)] == said
-    assert read(shapes.readout())["index"] == (0, 3, 4, 8)
-    check_side(shapes.says(1), "naive", step_of("naive", "k", 5, Settings(WIDE)))
-    assert shapes.chosen() == chosen
-    expect(shapes.head(3)).to_have_attribute("aria-pressed", "true")
-    expect(shapes.lesson_button("wrong axis")).to_have_attribute("aria-pressed", "true")
-    expect(shapes.lesson).to_contain_text("head 3")
-    assert shapes.lesson.inner_text() == lesson
-    assert shapes.page.url == link
-    assert shapes.notices() == []
-
-
-def a_lesson_by_a_click(shapes: Shapes) -> None:
-    for name in list(LESSONS)[-2:-1]:
-        shapes.lesson_button(name).click()
-        expect(shapes.lesson_button(name)).to_have_attribute("aria-pressed", "true")
-        expect(shapes.lesson.locator("table").first).to_be_visible()
-        shapes.settled()
-    shapes.lesson_button("wrong axis").click()
-    shapes.page.wait_for_url("**lesson=wrong+axis**")
-    expect(shapes.lesson.get_by_text("Softmax over the wrong axis")).to_be_visible()
-    right, wrong = (shapes.lesson.locator(".matrix").nth(n).bounding_box() for n in (0, 1))
-    assert right
-    assert wrong
-    assert right["y"] == wrong["y"], "right and wrong stand side by side"
 
 
 def test_what_cannot_be_used_is_said_and_the_controls_of_the_layer(shapes: Shapes) -> None:
@@ -298,15 +242,13 @@ def what_cannot_be_used_is_said_and_leaves_the_address(shapes: Shapes) -> None:
     assert shapes.chosen()[1] == "q.transpose"
     shapes.box.fill("x" * 12_001)
     expect(shapes.view.locator(".notices")).to_contain_text("Below: the text before, “how are you”.")
-    shapes.box.fill("how are we")
-    shapes.shows("how are we")
+    shapes.typed("how are we")
     expect(shapes.view.locator(".notices p")).to_have_count(0)
 
 
 def attention_is_written_line_by_line(shapes: Shapes) -> None:
     shapes.box.fill("how are you")
-    shapes.option("out").click()
-    shapes.settled("out")
+    shapes.to_step("out")
     shapes.side().get_by_role("button", name=f"? {exercise.QUESTION}").click()
     expect(shapes.lesson).to_be_in_viewport()
     choices, found = shapes.lesson.locator(".code"), shapes.lesson.locator(".verdict")
@@ -331,8 +273,12 @@ def the_controls_of_the_layer(shapes: Shapes) -> None:
     shapes.shows("how are you", mask="window:2")
     shapes.wait_for_query(mask="window", w="2")
     expect(shapes.control("Mask").locator(".now")).to_have_text("mask: window 2")
-    shapes.controls("Heads off").get_by_role("button", name="layer 0 head 2").click()
-    shapes.shows("how are you", mask="window:2", heads_off=((0, 2),))
+    shapes.clicked(
+        shapes.controls("Heads off").get_by_role("button", name="layer 0 head 2"),
+        "how are you",
+        mask="window:2",
+        heads_off=((0, 2),),
+    )
     shapes.controls("Softmax temperature").get_by_role("slider").press("ArrowRight")
     shapes.shows("how are you", mask="window:2", heads_off=((0, 2),), temperature=1.1)
 
@@ -343,12 +289,12 @@ def the_controls_of_the_layer(shapes: Shapes) -> None:
     weights.get_by_role("button", name="random", exact=True).click()
     shapes.until(lambda: bool(answers), "random weights are asked for")
     expect(none).to_be_visible()
-    before = none.bounding_box()
+    before = place_of(none)
     for answer in answers:
         answer.continue_()
     shapes.page.unroute("**/api/steps?*")
     expect(shapes.label).to_contain_text("random weights (seed 0), all biases")
-    assert none.bounding_box() == before, "nothing moves under the pointer when the answer comes"
+    assert place_of(none) == before, "nothing moves under the pointer when the answer comes"
     none.click()
     weights.get_by_role("spinbutton", name="Seed of the draws").fill("3")
     expect(shapes.label).to_contain_text("layer 3, random weights (seed 3), no biases")
@@ -363,7 +309,7 @@ def the_controls_of_the_layer(shapes: Shapes) -> None:
     panel = shapes.controls("Softmax temperature")
     expect(panel).to_contain_text("torch cannot divide by a temperature.")
     assert panel.locator("[inert] input").count() == 1
-    shapes.page.keyboard.press("Escape")
+    shapes.keys("Escape")
     fold = shapes.view.get_by_text("The class, and every function that it calls: torch")
     fold.click()
     expect(shapes.view.locator(".classes pre")).to_contain_text("class TorchAttention")

@@ -9,6 +9,7 @@ from pages.kit.picture.settings import Settings
 from .expected import TIRED
 from .held import begins_with_its_picture, hold, holds_back, say
 from .shapes_page import Shapes, check_readout, check_side, listed, read, step_of, steps_of
+from .tab import place_of
 
 
 def test_what_is_here_is_not_asked_for_and_what_is_not_replaces_what_keeps_its_name(shapes: Shapes) -> None:
@@ -63,7 +64,7 @@ def the_steps_of_another_layer_replace_those_that_keep_their_name(shapes: Shapes
 def keys_layers_and_steps_are_drawn_without_the_script(shapes: Shapes) -> None:
     hold(shapes)
     shapes.box.click()
-    shapes.page.keyboard.press("End")
+    shapes.keys("End")
     text = TIRED
     for key in " now":
         shapes.page.keyboard.type(key)
@@ -85,8 +86,7 @@ def test_fast_steps_through_a_long_text_ask_for_few_and_show_the_last(shapes: Sh
     asked: list[str] = []
     shapes.page.on("request", lambda request: asked.append(request.url) if "/api/steps" in request.url else None)
     shapes.lines.focus()
-    for _ in range(11):
-        shapes.page.keyboard.press("ArrowDown")
+    shapes.keys(*["ArrowDown"] * 11)
     step = step_of("efficient", listed(steps_of("efficient"))[11], 3, Settings(text))
     shapes.settled(step.name)
     expect(shapes.side().locator(".plane .readout")).to_be_visible()
@@ -95,8 +95,7 @@ def test_fast_steps_through_a_long_text_ask_for_few_and_show_the_last(shapes: Sh
     assert told["value"] == float(f"{float(step.value[told['index']]):.3e}")
     assert 1 <= len(asked) < 11
     for name, cell in (("q.transpose", (0, 4, 200, 0)), ("out", (0, 200, 128))):
-        shapes.option(name).click()
-        shapes.settled(name)
+        shapes.to_step(name)
         expect(shapes.side().locator(".plane .readout")).to_be_visible()
         step = step_of("efficient", name, 3, Settings(text))
         told = read(shapes.readout())
@@ -112,7 +111,7 @@ def test_a_step_chosen_on_the_first_picture_is_kept(shapes: Shapes) -> None:
     shapes.drawn("weights")
     check_side(shapes.says(), "efficient", step_of("efficient", "weights"))
     check_readout(shapes.readout(), "weights", (0, 1, 10, 2))
-    early = shapes.side().bounding_box()
+    early = place_of(shapes.side())
     shapes.option("mixed").click()
     expect(shapes.side().locator(".plane .readout")).to_be_visible()
     shapes.drawn("mixed")
@@ -122,9 +121,6 @@ def test_a_step_chosen_on_the_first_picture_is_kept(shapes: Shapes) -> None:
     check_side(shapes.says(), "efficient", step_of("efficient", "mixed"))
     check_readout(shapes.readout(), "mixed", (0, 1, 10, 0))
     shapes.page.wait_for_url("**step=mixed**")
-    shapes.option("weights").click()
-    shapes.settled("weights")
-    stands = shapes.side().bounding_box()
-    assert early
-    assert stands
-    assert max(abs(early[side] - stands[side]) for side in ("x", "y", "width")) <= 1, "nothing jumped"
+    shapes.to_step("weights")
+    stands = place_of(shapes.side())
+    assert max(abs(one - other) for one, other in zip(early[:3], stands[:3], strict=True)) <= 1, "nothing jumped"

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Route, expect
 from pages.kit.draw.web import PREFIX
 
 from .conftest import NewTab
-from .glossary_page import Glossary
+from .plain_pages import Glossary
 from .tab import Tab
 
 TOO_LONG = "The link is too long for a QR code."
@@ -32,6 +32,9 @@ def tell(tab: Tab, *kinds: str, address: str = "") -> None:
 
 def test_share(new_tab: NewTab) -> None:
     tab = new_tab(Glossary).open(s="how are you")
+    assert tab.refused("png") == "This page shows no picture that is drawn; Print has all of it."
+    expect(tab.page.locator(".take-along [data-kind=csv]")).to_be_hidden()
+    tab.keys("Escape")
     by_keyboard(tab)
     a_class_gets_its_link_and_a_picture_for_the_camera(tab)
     how_it_was_computed_is_asked_when_it_is_unfolded(tab)
@@ -40,7 +43,7 @@ def test_share(new_tab: NewTab) -> None:
 
 def by_keyboard(tab: Tab) -> None:
     opener = tab.house.get_by_role("button", name="Share", exact=True)
-    press = tab.page.keyboard.press
+    press = tab.keys
     opener.focus()
     press("Enter")
     panel = tab.share()
@@ -125,10 +128,10 @@ def how_it_was_computed_is_asked_when_it_is_unfolded(tab: Tab) -> None:
 def escape_leaves_it_before_the_projector(tab: Tab) -> None:
     panel = tab.share()
     tab.page.set_viewport_size({"width": 700, "height": 800})  # where the projector leaves Share in the bar
-    tab.page.keyboard.press("p")
+    tab.keys("p")
     tab.wait_for_query(big="true")
-    tab.page.keyboard.press("Escape")
+    tab.keys("Escape")
     expect(panel).to_be_hidden()
     tab.wait_for_query(big="true")
-    tab.page.keyboard.press("Escape")
+    tab.keys("Escape")
     tab.wait_for_query(big=None)

@@ -1,29 +1,27 @@
-"""Take it along, in Share: pictures of what the page shows, numbers of the server, the page on paper, and sentences."""
+"""Take it along, in Share: pictures of what the page shows, its numbers and where they come from, the page on paper."""
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 import xml.etree.ElementTree as ET
-from pathlib import Path
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
+import streamlit
+import torch
 from PIL import Image
 from playwright.sync_api import expect
 
 from mha_core import Run
-from pages.kit.picture.settings import Settings
+from mha_core.pretrained import MINILM_SHA256
 
-from .by_hand_page import ByHand
-from .compare_page import Compare
-from .conftest import NewTab
-from .expected import run_of
 from .explore_page import Explore
-from .glossary_page import Glossary
 from .modules import Modules
-from .tab import Tab
 
+FORMULAS = "=1+1 it @ home -x +y"
 ODD = 'say "=cmd", it @ 😀 & <b>'
 SVG = "{http://www.w3.org/2000/svg}"
 GROUNDS = {"dark": (0x0E, 0x13, 0x20), "light": (0xFB, 0xFA, 0xF6)}
@@ -32,27 +30,6 @@ PALETTE = """async () => {
   const { palette } = await import(new URL("../base/colour.js", document.querySelector("link.house").href));
   return [...palette("light", "root", 255)];
 }"""
-
-
-def open_share(tab: Tab) -> None:
-    tab.share()
-    expect(tab.page.locator(".take-along")).to_be_visible()
-
-
-def take(tab: Tab, kind: str) -> bytes:
-    """The file that a button gives."""
-    with tab.page.expect_download() as waiting:
-        tab.page.locator(f".take-along [data-kind={kind}]").click()
-    expect(tab.page.locator(".take-along [role=status]")).to_have_text(f"Saved as {waiting.value.suggested_filename}.")
-    return Path(waiting.value.path()).read_bytes()
-
-
-def refused(tab: Tab, kind: str) -> str:
-    """What is said instead of giving a file."""
-    said = tab.page.locator(".take-along [role=status]")
-    tab.page.locator(f".take-along [data-kind={kind}]").click()
-    expect(said).not_to_have_text("")
-    return said.inner_text()
 
 
 def colours_of(drawing: ET.Element, n: int) -> list[int]:
@@ -101,58 +78,91 @@ def check_other_views(explore: Explore, run: Run) -> None:
         explore.button(view).click()
         drawn = explore.view.locator(".other-views .drawn")
         expect(drawn).to_have_attribute("aria-label", re.compile(f"^{re.escape(name)}"))
-        open_share(explore)  # what stands beside it closes it
+        explore.share()  # what stands beside it closes it
         (shown,) = [text for text in choice.locator("option").all_text_contents() if text.startswith(name)]
         choice.select_option(shown)
-        drawing = ET.fromstring(take(explore, "svg"))
+        drawing = ET.fromstring(explore.take("svg"))
         texts = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
         assert texts[-2] == f"Explore · {shown} · {ODD}"
         assert len(list(drawing.iter(f"{SVG}{shape}"))) >= least
         assert view != "Flow" or all(text in texts for text in (*run.tokens, "input", f"layer {layers - 1}"))
-    assert Image.open(io.BytesIO(take(explore, "png"))).width > 800
+    assert Image.open(io.BytesIO(explore.take("png"))).width > 800
 
 
 def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
-    explore.open(s=ODD, at="3.1")
-    run = explore.shows(ODD)
+    where_the_numbers_come_from_is_said_and_they_are_given(explore)
+    explore.keys("Escape")
+    explore.clicked("reset all", FORMULAS)
+    explore.layer(3).click()
+    explore.tile(3, 1).locator(".square").click()
+    run = explore.typed(ODD)
     on_paper_stands_the_whole_page_in_ink(explore)
     before = explore.view.locator(".large").inner_text()
     pixels = explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()")
-    open_share(explore)
+    explore.share()
     explore.page.get_by_label("Theme of the picture").select_option("light")
-    drawing = ET.fromstring(take(explore, "svg"))
+    drawing = ET.fromstring(explore.take("svg"))
     check_drawing(explore, drawing, run)
 
-    png = Image.open(io.BytesIO(take(explore, "png"))).convert("RGB")
+    png = Image.open(io.BytesIO(explore.take("png"))).convert("RGB")
     assert png.getpixel((2, 2)) == GROUNDS["light"]
     palette = [tuple((colour >> shift) & 255 for shift in (0, 8, 16)) for colour in explore.page.evaluate(PALETTE)]
     seen = {colour for _, colour in png.getcolors(png.width * png.height) or []}
     drawn = {palette[round(255 * weight)] for weight in run.weights[3, 1].flatten().tolist()}
     assert len(drawn & seen) > 0.9 * len(drawn), "the cells have the colours of their weights"
     explore.page.get_by_label("Theme of the picture").select_option("as shown")
-    slide = Image.open(io.BytesIO(take(explore, "slide")))
+    slide = Image.open(io.BytesIO(explore.take("slide")))
     assert slide.size == (1920, 1080)
     assert slide.convert("RGB").getpixel((2, 2)) == GROUNDS["dark"]
-    html = take(explore, "html").decode()
+    html = explore.take("html").decode()
     assert len(html.encode()) <= 60_000 + 1.5 * run.weights.numel()
     assert explore.view.locator(".large").inner_text() == before, "the page stands as before"
     assert explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()") == pixels
     assert explore.theme == "dark"
     explore.page.get_by_label("Picture", exact=True).select_option("Heads")
-    assert refused(explore, "svg") == "Only a single map or drawing can be had as SVG: choose one."
+    assert explore.refused("svg") == "Only a single map or drawing can be had as SVG: choose one."
     check_other_views(explore, run)
 
     explore.view.evaluate("view => view.setAttribute('data-waiting', '')")
-    assert refused(explore, "png") == "The picture is still being computed; try again in a moment."
+    assert explore.refused("png") == "The picture is still being computed; try again in a moment."
     explore.view.evaluate("view => view.removeAttribute('data-waiting')")
     explore.page.evaluate("history.replaceState(history.state, '', `?s=${'x'.repeat(12001)}`)")
-    assert refused(explore, "csv").startswith("A sentence may have 12,000 characters, this one has 12,001")
+    assert explore.refused("csv").startswith("A sentence may have 12,000 characters, this one has 12,001")
+
+
+def where_the_numbers_come_from_is_said_and_they_are_given(explore: Explore) -> None:
+    explore.open(s=FORMULAS, mask="causal", off=["L0 H1"], at="2.5")
+    run = explore.shows(FORMULAS, mask="causal", heads_off=((0, 1),))
+    panel = explore.share()
+    panel.get_by_text("How was this computed?").click()
+    expect(panel).to_contain_text(MINILM_SHA256)
+    expect(panel).to_contain_text("minilm (pretrained weights)")
+    expect(panel).to_contain_text(f"torch {torch.__version__}, streamlit {streamlit.__version__}")
+    expect(panel).to_contain_text("float32")
+    expect(panel).to_contain_text("threads")
+    expect(panel).to_contain_text(f"mask causal, 1 head off; {len(run.tokens)} tokens")
+    (link,) = [text for text in panel.locator("code").all_text_contents() if text.startswith("http")]
+    assert parse_qs(link.split("?")[1]) == explore.query
+
+    head, *rows = csv.reader(io.StringIO(explore.take("csv").decode("utf-8-sig")))
+    quoted = [f"'{token}" if token[0] in "=+-@" else token for token in run.tokens]
+    assert quoted != run.tokens
+    assert head == ["layer 2 head 5: query / key", *quoted]
+    assert [row[0] for row in rows] == quoted
+    assert np.array_equal(np.array([row[1:] for row in rows], np.float32), run.weights[2, 5].numpy())
+
+    with np.load(io.BytesIO(explore.take("npz")), allow_pickle=False) as arrays:
+        assert np.array_equal(arrays["weights"], run.weights.cpu().numpy())
+        assert np.array_equal(arrays["hidden"], run.hidden.cpu().numpy())
+        assert arrays["weights"].dtype == np.float32
+        assert arrays["tokens"].tolist() == run.tokens
+        assert arrays["ids"].tolist() == run.ids
 
 
 def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
     """Share's Print and the browser's own give one paper: no bar, the views light, all of a long page."""
     page = explore.page
-    open_share(explore)
+    explore.share()
     page.evaluate("window.print = () => { window.asked = true; }")
     page.locator(".take-along [data-kind=print]").click()
     assert page.evaluate("window.asked")
@@ -172,38 +182,6 @@ def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(explore.view).to_have_attribute("data-theme", "dark")
     expect(page.locator("#headlight-bar")).to_be_visible()
-
-
-def test_compare_gives_both_sides(compare: Compare) -> None:
-    compare.open(s="can you can that", s2="can you see that", at="2.5")
-    open_share(compare)
-    with np.load(io.BytesIO(take(compare, "npz")), allow_pickle=False) as arrays:
-        for side, text in (("left", "can you can that"), ("right", "can you see that")):
-            run = run_of(Settings(text, position="trained" if side == "left" else "none"))
-            assert np.allclose(arrays[side], run.weights[2, 5].numpy(), rtol=0, atol=1e-5), side  # other threads
-            assert arrays[f"{side}_rows"].tolist() == run.tokens
-    names = compare.page.get_by_label("Picture", exact=True).locator("option").all_text_contents()
-    assert names[:3] == ["Left", "Right", "Right − left"]
-    assert names[-1] == "All of these together"
-    sizes = []
-    for name in ("Left", "All of these together"):
-        compare.page.get_by_label("Picture", exact=True).select_option(name)
-        sizes.append(Image.open(io.BytesIO(take(compare, "png"))).size)
-    assert sizes[1][0] > 1.5 * sizes[0][0]
-
-
-def test_a_page_offers_what_it_has(new_tab: NewTab) -> None:
-    hand = new_tab(ByHand).open()
-    open_share(hand)
-    scores = np.array([[0.5, 0.1, 0.4], [0.1, 0.8, 0.3], [0.4, 0.3, 0.1]], np.float32)
-    with np.load(io.BytesIO(take(hand, "npz")), allow_pickle=False) as arrays:
-        assert np.array_equal(arrays["Inputs, scores"], scores)
-    expect(hand.page.locator(".take-along [data-kind=html]")).to_be_hidden()
-
-    words = new_tab(Glossary).open()
-    open_share(words)
-    assert refused(words, "png") == "This page shows no picture that is drawn; Print has all of it."
-    expect(words.page.locator(".take-along [data-kind=csv]")).to_be_hidden()
 
 
 def test_what_xml_cannot_hold_is_marked(modules: Modules) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import WebSocket, expect
 from .conftest import NewTab
 from .explore_page import Explore
 from .server import HEALTH, Server
-from .tab import WAIT_MS
+from .tab import WAIT_MS, place_of
 from .train_page import LONG, SHORT, Train
 
 # The chips that say that they are not in the picture.
@@ -61,27 +61,23 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
     chart = train.page.locator(".st-key-axes_accuracy .js-plotly-plot")
     point = chart.locator(".scatterlayer .trace .points path").nth(2)
     step = point.evaluate("point => point.__data__.x")
-    box = point.bounding_box()
-    assert box
-    train.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    train.page.mouse.click(*place_of(point).middle)
     expect(train.page.get_by_role("tab", name="Film", exact=True)).to_have_attribute("aria-selected", "true")
     expect(train.slider).to_have_attribute("aria-valuetext", f"step {step} of 400")
     train.tab("Curves")
     expect(chart).to_be_visible()
     frame = chart.locator("..")
     frame.focus()
-    for key in ("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight"):  # the first comes to the first point
-        train.page.keyboard.press(key)
+    train.keys("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight")  # the first comes to the first point
     expect(frame).to_have_attribute("aria-valuetext", re.compile(r".+: 0\.\d+ after step 30"))
     expect(chart.locator(".hoverlayer .hovertext")).to_have_count(1)
     assert step != 30
-    train.page.keyboard.press("Enter")
+    train.keys("Enter")
     expect(train.slider).to_have_attribute("aria-valuetext", "step 30 of 400")
 
     box_of_words = train.tab("Ask").page.get_by_role("textbox", name="A sentence")
     expect(train.page.locator("[role='tabpanel']:visible").get_by_role("rowheader").first).to_be_visible()  # answered
-    box_of_words.fill("the zebra <b>chased</b> the dog")
-    box_of_words.press("Enter")
+    train.enter(box_of_words, "the zebra <b>chased</b> the dog")
     expect(train.page.get_by_text("not in this model’s vocabulary").first).to_be_visible()
     expect(train.page.get_by_role("rowheader", name="the zebra <b>chased</b> the dog")).to_be_visible()
     train.page.wait_for_url("**ask=*")
@@ -108,7 +104,7 @@ def test_what_was_recorded_is_pointed_at_asked_and_sorted(train: Train) -> None:
 def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Train) -> None:
     train.open(**SHORT)
     train.button("Train").focus()
-    train.page.keyboard.press("Enter")
+    train.keys("Enter")
     expect(train.button("Stop")).to_be_enabled()
     train.go("Explore")  # the training goes on while its visitor is elsewhere
     train.on(Explore).settled()
@@ -123,9 +119,9 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
     slider = train.tab("Film").slider
     expect(slider).to_have_attribute("aria-valuetext", "step 40 of 40")
     slider.focus()
-    train.page.keyboard.press("Home")
+    train.keys("Home")
     expect(slider).to_have_attribute("aria-valuetext", "step 0 of 40")
-    train.page.keyboard.press("ArrowRight")
+    train.keys("ArrowRight")
     expect(slider).not_to_have_attribute("aria-valuetext", "step 0 of 40")
     train.film.get_by_role("button", name="last").click()
     expect(slider).to_have_attribute("aria-valuetext", "step 40 of 40")
@@ -201,7 +197,7 @@ def test_a_name_that_means_nothing_dates_pictures_and_bad_and_good_tables(train:
     train.open(task="shapes", tab="Ask").until(lambda: train.page.evaluate(stored) is None, "what is no name goes")
     assert train.notices() == []
     train.page.locator(".patches .grid button").nth(24).press("ArrowRight")
-    train.page.keyboard.press("Enter")
+    train.keys("Enter")
     expect(train.page.get_by_text("row 3, column 4 looks most at")).to_be_visible()
 
     train.open(task="your own CSV")

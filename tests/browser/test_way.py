@@ -10,11 +10,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from pages.kit.draw.pages import PAGES
 
-from .by_hand_page import ByHand
-from .claims_page import Claims
 from .conftest import NewTab
-from .glossary_page import Glossary
-from .positions_page import Positions
+from .form_pages import ByHand, Positions
+from .plain_pages import Claims, Glossary
 from .tab import Tab
 
 SENTENCE = "how are you"
@@ -125,8 +123,38 @@ def test_one_entry_for_each_visit_of_a_page(new_tab: NewTab) -> None:
     assert entries(page) == first + 2
 
 
-def test_hurried_presses(new_tab: NewTab) -> None:
-    tab = new_tab(Glossary).open()
+def a_link_in_another_tab(tab: Tab) -> None:
+    met = tab.view.locator(".met a", has_text="Masks").first
+    assert opened(tab, lambda: met.click(modifiers=["ControlOrMeta"])) == f"{tab.url}/masks"
+    link = tab.link("Positions")
+    assert (
+        opened(tab, lambda: link.click(modifiers=["ControlOrMeta"])) == f"{tab.url}/positions?s=how+are+you&mask=causal"
+    )
+
+
+def a_link_on_a_page_goes_where_it_says_and_keeps_the_visit_and_the_projector(tab: Tab) -> None:
+    tab.page.evaluate("window.visit = 'the same'")
+    tab.keys("p")
+    tab.wait_for_query(big="true")
+    tab.view.locator(".met a", has_text="Positions").first.click()
+    stands(tab, "positions")
+    tab.wait_for_query(s=None, big="true")
+    expect(tab.page.locator("html")).to_have_class("projector")
+    tab.keys("Escape")
+    tab.wait_for_query(big=None)
+    tab.page.go_back()
+    stands(tab, "glossary")
+    tab.wait_for_query(s=SENTENCE, big="true")
+    expect(tab.page.locator("html")).to_have_class("projector")
+    assert tab.page.evaluate("window.visit") == "the same"
+    tab.keys("Escape")
+    tab.wait_for_query(big=None)
+
+
+def test_links_and_hurried_presses(new_tab: NewTab) -> None:
+    tab = new_tab(Glossary).open(s=SENTENCE, mask="causal")
+    a_link_in_another_tab(tab)
+    a_link_on_a_page_goes_where_it_says_and_keeps_the_visit_and_the_projector(tab)
     for acts, ends, behind in HURRIED:
         before = place(tab.page)
         tab.page.evaluate(PRESS, acts)
@@ -160,34 +188,6 @@ def opened(tab: Tab, press: Callable[[], None]) -> str:
     waiting.value.close()
     assert tab.page.url == here
     return address
-
-
-def test_a_link_in_another_tab(new_tab: NewTab) -> None:
-    tab = new_tab(Glossary).open(s=SENTENCE, mask="causal")
-    met = tab.view.locator(".met a", has_text="Masks").first
-    assert opened(tab, lambda: met.click(modifiers=["ControlOrMeta"])) == f"{tab.url}/masks"
-    link = tab.link("Positions")
-    assert (
-        opened(tab, lambda: link.click(modifiers=["ControlOrMeta"])) == f"{tab.url}/positions?s=how+are+you&mask=causal"
-    )
-
-
-def test_a_link_on_a_page_goes_where_it_says_and_keeps_the_visit_and_the_projector(new_tab: NewTab) -> None:
-    tab = new_tab(Glossary).open(s=SENTENCE)
-    tab.page.evaluate("window.visit = 'the same'")
-    tab.page.keyboard.press("p")
-    tab.wait_for_query(big="true")
-    tab.view.locator(".met a", has_text="Positions").first.click()
-    stands(tab, "positions")
-    tab.wait_for_query(s=None, big="true")
-    expect(tab.page.locator("html")).to_have_class("projector")
-    tab.page.keyboard.press("Escape")
-    tab.wait_for_query(big=None)
-    tab.page.go_back()
-    stands(tab, "glossary")
-    tab.wait_for_query(s=SENTENCE, big="true")
-    expect(tab.page.locator("html")).to_have_class("projector")
-    assert tab.page.evaluate("window.visit") == "the same"
 
 
 def test_the_model_of_a_form_page(new_tab: NewTab) -> None:

@@ -9,10 +9,10 @@ from playwright.sync_api import Response, expect
 
 from pages.kit.picture.presets import PRESETS
 
-from .by_hand_page import ByHand
 from .conftest import NewTab
 from .expected import TIRED, largest
 from .explore_page import Explore
+from .form_pages import ByHand
 from .held import begins_with_its_picture, holds_back, say
 
 # Answers of the wire that come late and cross each other, or do not come: by the visitor's own dice, always the same.
@@ -78,9 +78,8 @@ def test_sixty_keys_over_a_bad_network(explore: Explore) -> None:
 def test_the_box_is_a_plain_text_field_and_the_newest_question_holds(explore: Explore) -> None:
     the_box_is_a_plain_text_field(explore)
     a_control_beside_the_view_goes_over_the_wire(explore)
-    explore.button("reset all").click()
-    explore.shows()
-    the_newest_question_holds_and_what_has_no_answer_leaves_the_picture(explore)
+    explore.clicked("reset all", TIRED)
+    the_newest_question_holds(explore)
 
 
 def the_box_is_a_plain_text_field(explore: Explore) -> None:
@@ -106,7 +105,7 @@ def the_box_is_a_plain_text_field(explore: Explore) -> None:
     assert box.evaluate("box => box.selectionStart") == 3
     assert explore.page.get_by_role("textbox", name="Sentence", exact=True).count() == 1
 
-    explore.retype("")  # the picture before stays; what an input method has not finished is not asked
+    explore.box.fill("")  # the picture before stays; what an input method has not finished is not asked
     expect(explore.view).to_have_class(re.compile(r"\bblank\b"))
     explore.wait_for_query(s=[""])
     explore.box.click()
@@ -123,23 +122,19 @@ def the_box_is_a_plain_text_field(explore: Explore) -> None:
 
 
 def a_control_beside_the_view_goes_over_the_wire(explore: Explore) -> None:
-    explore.retype(TIRED)
-    explore.shows()
+    explore.typed(TIRED)
     asked = explore.page.evaluate(ASKED)
     explore.mask("causal")
     explore.shows(mask="causal")
     assert explore.page.evaluate(ASKED) == asked + 1, "asked once: the script’s answer brings nothing new"
-    explore.lamp(3, 2).click()
-    explore.shows(mask="causal", heads_off=((3, 2),))
-    explore.tile(3, 4).click()
-    explore.settled()
+    explore.clicked(explore.lamp(3, 2), mask="causal", heads_off=((3, 2),))
+    explore.clicked(explore.tile(3, 4))
     assert explore.page.evaluate(ASKED) == asked + 3
-    explore.chip(3).click()
-    explore.settled()
+    explore.clicked(explore.chip(3))
     assert explore.page.evaluate(ASKED) == asked + 3, "another row needs nothing"
 
 
-def the_newest_question_holds_and_what_has_no_answer_leaves_the_picture(explore: Explore) -> None:
+def the_newest_question_holds(explore: Explore) -> None:
     explore.page.evaluate("""() => {
       const real = window.fetch;
       let wires = 0;
@@ -153,22 +148,14 @@ def the_newest_question_holds_and_what_has_no_answer_leaves_the_picture(explore:
         return answer;
       };
     }""")
-    explore.retype("how are you")
+    explore.box.fill("how are you")
     explore.page.wait_for_function("() => window.release")
-    explore.retype("you how are")
-    explore.shows("you how are")
+    explore.typed("you how are")
     explore.page.evaluate("window.release()")
     explore.page.wait_for_function("() => window.released")
     explore.shows("you how are")
 
-    explore.retype("we " * 600)
-    expect(explore.view.locator(".notices")).to_contain_text("can read 512")
-    explore.shows("you how are")
-    explore.retype("how are you")
-    explore.shows("how are you")
-    expect(explore.view.locator(".notices p")).to_have_count(0)
-
-    explore.retype("can you can that")
+    explore.box.fill("can you can that")
     explore.go("By hand")  # at once: what was typed goes along
     explore.on(ByHand).settled().wait_for_query(s=["can you can that"])
     explore.page.go_back()
@@ -224,7 +211,7 @@ def test_what_is_typed_into_the_first_picture_is_kept(explore: Explore) -> None:
     holds_back(explore, from_the_start=True)
     begins_with_its_picture(explore, explore.url)
     explore.box.click()
-    explore.page.keyboard.press("End")
+    explore.keys("End")
     explore.page.keyboard.type(" now")
     say(explore)
     explore.page.keyboard.type(" and then", delay=20)

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from playwright.sync_api import Locator, expect
 
-from .tab import WAIT_MS, Tab
+from .tab import WAIT_MS, Tab, place_of
 
 __all__ = ["LONG", "SHORT", "Train"]
 
@@ -55,9 +55,6 @@ class Train(Tab):
         """What each candidate knows, row by row."""
         return self.rows(self.panel("What each one knows"))
 
-    def notices(self) -> list[str]:
-        return self.page.locator(".sheet .notices p").all_text_contents()
-
     @property
     def film(self) -> Locator:
         return self.page.locator(".view.film")
@@ -70,9 +67,5 @@ class Train(Tab):
         """Task, positions and the two buttons stand over a curve that is seen without scrolling."""
         self.page.wait_for_function("() => document.querySelector('link[href*=\"house.css\"]')?.sheet")
         for name in ("Train", "Stop"):
-            box = self.button(name).bounding_box()
-            assert box
-            assert box["y"] < 500  # under what is trained
-        chart = self.page.locator("[class*='st-key-axes_']").first.bounding_box()
-        assert chart
-        assert chart["y"] < 812
+            assert place_of(self.button(name)).y < 500  # under what is trained
+        assert place_of(self.page.locator("[class*='st-key-axes_']").first).y < 812

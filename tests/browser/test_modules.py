@@ -1,4 +1,7 @@
-"""The model of the painter (assets/web/masks/mask_paint.js) without a page: strokes, whole rows, single heads, undo."""
+"""Modules without a page: that the one script has each of them, the rules of masks, and the model of the painter.
+
+The painter (assets/web/masks/mask_paint.js): strokes, whole rows, single heads, undo.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,23 @@ import torch
 from torch import Tensor
 
 from mha_core import masks
+from pages.kit.draw.web import FILES, PREFIX, SCRIPT, script
 from pages.kit.picture import mask_codec
+from pages.kit.picture import rules as rules_of_masks
 
 from .modules import Modules
 
+EXPORTS = """async ([prefix, script, names]) => {
+  const { open } = await import(`${prefix}/${script}`);
+  const told = async (name) => [Object.keys(await import(`${prefix}/${name}`)), Object.keys(open(name)),
+    open(name) === open(name)];
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await told(name)])));
+}"""
 N, HEADS = 5, 3
+RULES = [
+    "none", "causal", "window:3 & unseen:1", "causal & unseen:2 | sinks:1 & unseen:2:5", "causal & unseen:2 | sinks:1",
+    "!unseen:2", "causal&window:3",
+]  # fmt: skip
 # Steps on a new painting: ["begin", [i, j]], ["line", "row", 2], … or {"tool": "row"}; then what it says.
 RUN = """(() => {
   const mask = Object.assign(new m.MaskPaint(), { head: 1 });
@@ -111,3 +126,27 @@ def test_what_the_model_itself_forbids_is_not_painted(modules: Modules) -> None:
     assert back["text"] == ""
     assert torch.equal(heads(back)[0], rule_alone())
     assert painted(modules, ["toggle", [0, 3]], rule="none", built_in="causal")["text"] == "", "nothing to paint there"
+
+
+def test_rules_are_read_and_turned_alike(modules: Modules) -> None:
+    found = modules.each(
+        "link/rules.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
+    )
+    for rule, (places, rest, turned) in zip(RULES, found, strict=True):
+        assert tuple(places) == rules_of_masks.unseen(rule)
+        assert rest == rules_of_masks.without_unseen(rule)
+        assert rules_of_masks.usable(turned)
+        assert (2 in rules_of_masks.unseen(turned)) != (2 in rules_of_masks.unseen(rule))
+        taken = set(rules_of_masks.unseen(rule)) ^ {2}
+        wanted = masks.both(masks.parse(rest), masks.unseen(*taken)) if taken else masks.parse(rest)
+        assert masks.allow(masks.parse(turned), 7, 7).equal(masks.allow(wanted, 7, 7))
+
+
+def test_every_module_is_in_it_once_and_exports_what_it_does_alone(modules: Modules) -> None:
+    apart = ("standalone/", "frame/boot.js")  # which no page of the app imports
+    names = [name for name in FILES if name.endswith(".js") and not name.startswith(apart)]
+    held = [line.removeprefix("// ---- ") for line in script().decode().splitlines() if line.startswith("// ---- ")]
+    assert sorted(held) == sorted(names)
+    for name, (alone, bundled, same) in modules.page.evaluate(EXPORTS, [PREFIX, SCRIPT, names]).items():
+        assert sorted(alone) == sorted(bundled), name
+        assert same, f"{name} is one, whoever asks for it"
