@@ -13,8 +13,8 @@ __all__ = ["AXE", "RUN", "SERIOUS", "nothing_serious", "nothing_serious_in_panel
 
 CHANGES = ("Hide words", "Take the order away", "Switch heads off", "Sharpen or blur")
 SERIOUS = {"serious", "critical"}  # what axe calls so; the others are minor and moderate
-# Slow: the first two are never serious, and the third asks for less than `unreadable`, in fifty times as long.
-LEFT_OUT = ("region", "hidden-content", "color-contrast")
+NEVER_SERIOUS = ("region", "hidden-content")  # and slow
+CONTRAST = "color-contrast"  # takes fifty times as long as `unreadable`, which asks for more of large letters
 # Run by the debugger, to which the page's policy for scripts does not apply.
 AXE = Axe().axe_script
 RUN = """(element, options) => axe.run(element, options).then(({ violations }) => violations.flatMap(
@@ -22,14 +22,18 @@ RUN = """(element, options) => axe.run(element, options).then(({ violations }) =
     nodes.map(({ target }) => [impact, `${id} at ${target.flat().join(" >> ")}: ${help}`])))"""
 
 
-def nothing_serious(tab: Tab, at: Locator | None = None, *, only_colours: bool = False, least: int = 41) -> None:
+def nothing_serious(
+    tab: Tab, at: Locator | None = None, *, only_colours: bool = False, contrast: bool = False, least: int = 41
+) -> None:
     """Looks at the whole page or at a part of it, by all rules or by those whose answer another theme can change.
 
-    Streamlit's own markup is not let off. `least`: how many texts there must be at least.
+    Streamlit's own markup is not let off. `contrast`: by axe's own rule for it too, which knows what lies under a text
+    without holding it. `least`: how many texts there must be at least.
     """
-    options = {"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in LEFT_OUT}}
+    off = NEVER_SERIOUS if contrast else (*NEVER_SERIOUS, CONTRAST)
+    options = {"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in off}}
     if only_colours:
-        options["runOnly"] = {"type": "rule", "values": ["link-in-text-block"]}
+        options["runOnly"] = {"type": "rule", "values": ["link-in-text-block", *([CONTRAST] if contrast else [])]}
     if tab.page.evaluate("typeof axe") == "undefined":  # a page that is loaded anew has forgotten it
         tab.page.evaluate(AXE)
     found = (at or tab.page.locator("html")).evaluate(RUN, options)

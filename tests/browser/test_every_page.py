@@ -164,7 +164,7 @@ def test_on_a_phone_and_at_every_width(name: str, new_phone: NewTab) -> None:
     if isinstance(tab, Train):
         tab.check_first_screen_of_a_phone()
     if name in ("explore", "train"):
-        nothing_serious(tab)
+        nothing_serious(tab, contrast=True)
     fits_on_a_phone(tab)
     nothing_overlaps_at_any_width(tab)
     tab.page.set_viewport_size(PHONE["viewport"])

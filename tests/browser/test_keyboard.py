@@ -224,8 +224,8 @@ def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Expl
     expect(bar).to_have_css("opacity", "1")
     explore.page.emulate_media(reduced_motion="reduce")
     assert bar.evaluate("bar => bar.getAnimations().length") == 0
-    nothing_serious(explore)
-    nothing_serious(explore.in_theme("light"), only_colours=True)
+    nothing_serious(explore, contrast=True)
+    nothing_serious(explore.in_theme("light"), only_colours=True, contrast=True)
     explore.in_theme("dark")
     expect(explore.view.locator(".in-title")).to_have_text("mask: causal")
     assert explore.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 720

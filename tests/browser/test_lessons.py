@@ -179,8 +179,8 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
 
 
 def nothing_serious_in_both_themes(tab: Beside) -> None:
-    nothing_serious(tab, least=20)
-    nothing_serious(tab.in_theme("light"), only_colours=True, least=20)
+    nothing_serious(tab, contrast=True, least=20)
+    nothing_serious(tab.in_theme("light"), only_colours=True, contrast=True, least=20)
     tab.in_theme("dark")
 
 
