@@ -120,7 +120,7 @@ RULES = [
 
 def test_rules_are_read_and_turned_alike(modules: Modules) -> None:
     found = modules.each(
-        "link/rules.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
+        "link/changes.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
     )
     for rule, (places, rest, turned) in zip(RULES, found, strict=True):
         assert tuple(places) == rules.unseen(rule)

@@ -1,9 +1,8 @@
 // The cards of all lessons, with what this browser has done of each, and the ways through them by time and audience.
 
 import { picture, themeOf } from "../base/colour.js";
-import { done } from "./course.js";
+import { done, keepWay, wayKept } from "./course.js";
 import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
-import { keepWay, wayKept } from "./lesson_visit.js";
 import { parts, unpack, unpackMaps } from "../wire/packets.js";
 
 /** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[], sight: string}} Card steps: their addresses; sight: the query of its map, "" for none */

@@ -6,9 +6,8 @@ import { test } from "node:test";
 const { csvOf, handsOf, hintOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
 const { ACTS, actsOf, Keys } = await import("../../../assets/web/rooms/room_keys.js");
 const { placed } = await import("../../../assets/web/rooms/points.js");
-const { measured, measureNext, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
+const { largest, measured, measureNext, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
 const { readShown, writeShown } = await import("../../../assets/web/rooms/shown.js");
-const { largest } = await import("../../../assets/web/rooms/answer.js");
 
 const { answered, LOST } = await import("../../../assets/web/wire/answered.js");
 
