@@ -44,11 +44,8 @@ export class TakeAlong {
   constructor(place) {
     this.place = place;
     this.picture = h("select", { "aria-label": "Picture" });
-    this.theme = h(
-      "select",
-      { "aria-label": "Theme of the picture" },
-      ...THEMES.map((theme) => h("option", {}, theme)),
-    );
+    const themes = THEMES.map((theme) => h("option", {}, theme));
+    this.theme = h("select", { "aria-label": "Theme of the picture" }, ...themes);
     this.said = h("p", { role: "status" });
     this.presses = /** @type {Kind[]} */ (Object.keys(KINDS)).map((kind) =>
       button(KINDS[kind][0], () => this.take(kind), { title: KINDS[kind][2], "data-kind": kind }),

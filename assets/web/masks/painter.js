@@ -242,14 +242,10 @@ function roomsOf(maps, { alone, foot }, n) {
 const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640, n * READABLE * rem() + 100));
 
 /** What an open and a hatched cell mean. */
-const legend = () =>
-  h(
-    "p",
-    { class: "legend" },
-    span("swatch"),
-    "open: may look",
-    span(isPlain ? "swatch plain" : "swatch hatched"),
-    `${isPlain ? "empty" : "hatched"}: may not look`,
-  );
+function legend() {
+  const [kind, blocked] = isPlain ? ["plain", "empty"] : ["hatched", "hatched"];
+  const parts = [span("swatch"), "open: may look", span(`swatch ${kind}`), `${blocked}: may not look`];
+  return h("p", { class: "legend" }, ...parts);
+}
 
 export const view = mount(Painter);

@@ -23,15 +23,11 @@ function fillHeading(element, text, note) {
 
 /** Big numbers, each with how it comes from the one before it. */
 function updateSteps(element, block) {
-  fill(
-    element,
-    block.steps,
-    () => h("li", {}, h("b"), span("label")),
-    (step, [value, how]) => {
-      setText(step.children[0], value);
-      setText(step.children[1], how);
-    },
-  );
+  const make = () => h("li", {}, h("b"), span("label"));
+  fill(element, block.steps, make, (step, [value, how]) => {
+    setText(step.children[0], value);
+    setText(step.children[1], how);
+  });
 }
 
 /** Lines of code; a mark stands at some. */

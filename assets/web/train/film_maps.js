@@ -51,10 +51,8 @@ export class Film {
     if (layer >= layers) return { absent: `this model has no layer ${layer} (last: ${layers - 1})`, said: "" };
     if (head !== null && head >= heads)
       return { absent: `this model has no head ${head} (last: ${heads - 1})`, said: "" };
-    const at = Math.max(
-      0,
-      own.steps.findLastIndex((mine) => mine <= step),
-    );
+    const reached = own.steps.findLastIndex((mine) => mine <= step);
+    const at = Math.max(0, reached);
     const mine = own.steps[at];
     const place = layers > 1 ? `layer ${layer} · ` : "";
     const which = head !== null ? `head ${head}` : heads > 1 ? `mean of ${heads} heads` : "its one head";
