@@ -54,7 +54,8 @@ class Class:
         for turn in itertools.count(number):
             begun = time.perf_counter()
             try:
-                visitor = _open(server, page := self.pages[turn % len(self.pages)])
+                page = self.pages[turn % len(self.pages)]
+                visitor = Typist(server.url, page) if page in PICTURES else Visitor(server.url, page)
                 if turn > number:
                     self.times.setdefault("next page", []).append(1000 * (time.perf_counter() - begun))
                 self._stay(visitor, page, f"{number} {turn}", end)
@@ -73,7 +74,8 @@ class Class:
                 break
             if self.stay and isinstance(visitor, Typist):
                 visitor.query = SWITCHES[act // 3 % len(SWITCHES)]
-            took = self._act(visitor, page, self._text(page, draw, f"{seed} {act}"))
+            tokens = 5 if page == "by-hand" else draw.randint(*self.tokens)
+            took = self._act(visitor, page, sentence(tokens, f"{seed} {act}"))
             if act:  # the first one meets the others still coming
                 self.times.setdefault(page or "explore", []).append(took)
             time.sleep(max(0.0, self.pause - (time.monotonic() - begun)))
@@ -86,19 +88,12 @@ class Class:
         self.errors += answer.status != 200
         return answer.took
 
-    def _text(self, page: str, draw: random.Random, seed: str) -> str:
-        return sentence(5 if page == "by-hand" else draw.randint(*self.tokens), seed)
-
     def told(self) -> str:
         """All times together, and each page's where there are several."""
         every = [took for own in self.times.values() for took in own]
         pages = ", ".join(f"{page} {statistics.median(own):.0f}" for page, own in self.times.items())
         said = f"{quantiles(every)} ms, longest {max(every, default=0.0):.0f}, {len(every)} acts, {self.errors} errors"
         return said + (f" (medians: {pages})" if len(self.times) > 1 else "")
-
-
-def _open(server: Server, page: str) -> Typist | Visitor:
-    return Typist(server.url, page) if page in PICTURES else Visitor(server.url, page)
 
 
 def lesson(name: str, visitors: Class, seconds: float, training: int = 0) -> None:

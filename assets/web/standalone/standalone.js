@@ -20,6 +20,7 @@ import standaloneCss from "./standalone.css" with { type: "css" };
 /** @typedef {{layer: number, head: number, row: number, key: number | null}} Place */
 /** @typedef {(at: Place) => void} Moved told whenever another place is looked at */
 
+const COUNTED = ". Rows are queries, columns are keys; layers, heads and tokens are counted from 0.";
 const ROUNDED = "this head’s numbers are kept as one byte each, ± 0.002";
 const MODES = /** @type {[string, string][]} */ (["map", "lines", "table"].map((mode) => [mode, mode]));
 const STYLES = [viewCss, exploreCss, standaloneCss];
@@ -61,10 +62,8 @@ class Standalone extends View {
       hover: (text) => setText(this.readout, text ?? ""),
     });
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
-    this.map = new MapPanel(
-      new BigMap({ pick, hover: (text) => setText(this.readout, text ?? "") }),
-      "Weights as a table",
-    );
+    const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
+    this.map = new MapPanel(new BigMap({ pick, hover }), "Weights as a table");
     this.lines = new Lines((row) => pick(row, null));
     this.map.element.append(this.lines.element);
     this.large = this.makeLarge();
@@ -87,6 +86,9 @@ class Standalone extends View {
     const { title, changed, link, origin } = this.state;
     const layer = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = () => span("push");
+    const live = link
+      ? h("div", {}, "The same picture, live: ", h("a", { href: link, rel: "noreferrer" }, link))
+      : null;
     const bar = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
     bar.append(layer, this.layers, push(), this.every);
     this.show(
@@ -94,12 +96,7 @@ class Standalone extends View {
       div("words", this.chips, push(), this.other),
       h("section", { class: "all-heads", "aria-label": "Heads" }, bar, this.heads.element),
       this.large,
-      h(
-        "footer",
-        {},
-        h("div", {}, origin, ". Rows are queries, columns are keys; layers, heads and tokens are counted from 0."),
-        link ? h("div", {}, "The same picture, live: ", h("a", { href: link, rel: "noreferrer" }, link)) : null,
-      ),
+      h("footer", {}, h("div", {}, origin, COUNTED), live),
     );
   }
 
