@@ -20,7 +20,6 @@ import standaloneCss from "./standalone.css" with { type: "css" };
 /** @typedef {{layer: number, head: number, row: number, key: number | null}} Place */
 /** @typedef {(at: Place) => void} Moved told whenever another place is looked at */
 
-const COUNTED = ". Rows are queries, columns are keys; layers, heads and tokens are counted from 0.";
 const ROUNDED = "this head’s numbers are kept as one byte each, ± 0.002";
 const MODES = /** @type {[string, string][]} */ (["map", "lines", "table"].map((mode) => [mode, mode]));
 const STYLES = [viewCss, exploreCss, standaloneCss];
@@ -54,15 +53,15 @@ class Standalone extends View {
     this.modes = choice("Map, lines or table", MODES, (mode) => this.change({ mode }));
     this.other = button("", () => this.showIn(this.theme === "dark" ? "light" : "dark"));
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
+    const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
       focus: (layer, head) => this.go({ layer, head }),
       lamp: (layer, head) => this.go({ layer, head }), // there is no model here to switch it off in
       hide: () => {},
       solo: () => {},
-      hover: (text) => setText(this.readout, text ?? ""),
+      hover,
     });
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
-    const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.map = new MapPanel(new BigMap({ pick, hover }), "Weights as a table");
     this.lines = new Lines((row) => pick(row, null));
     this.map.element.append(this.lines.element);
@@ -86,9 +85,6 @@ class Standalone extends View {
     const { title, changed, link, origin } = this.state;
     const layer = h("span", { class: "label", "aria-hidden": "true" }, "layer");
     const push = () => span("push");
-    const live = link
-      ? h("div", {}, "The same picture, live: ", h("a", { href: link, rel: "noreferrer" }, link))
-      : null;
     const bar = h("div", { class: "bar", role: "group", "aria-label": "Layers" });
     bar.append(layer, this.layers, push(), this.every);
     this.show(
@@ -96,7 +92,12 @@ class Standalone extends View {
       div("words", this.chips, push(), this.other),
       h("section", { class: "all-heads", "aria-label": "Heads" }, bar, this.heads.element),
       this.large,
-      h("footer", {}, h("div", {}, origin, COUNTED), live),
+      h(
+        "footer",
+        {},
+        h("div", {}, origin, ". Rows are queries, columns are keys; layers, heads and tokens are counted from 0."),
+        link ? h("div", {}, "The same picture, live: ", h("a", { href: link, rel: "noreferrer" }, link)) : null,
+      ),
     );
   }
 
