@@ -53,14 +53,8 @@ export function find(name) {
   if (!step) return null;
   const walked = wayOf(`${id}.${digits}`) ?? lessons.map((lesson) => `${lesson.id}.1`);
   const order = [...new Set(walked.map((one) => one.split(".")[0]))];
-  return {
-    lesson: lessons[index],
-    number: order.indexOf(id) + 1,
-    of: order.length,
-    step,
-    at: Number(digits),
-    again: Boolean(more),
-  };
+  const where = { number: order.indexOf(id) + 1, of: order.length };
+  return { ...where, lesson: lessons[index], step, at: Number(digits), again: Boolean(more) };
 }
 
 /** What links call a step: "it.2"; "it.2.2" is its second question. @param {Place} place */

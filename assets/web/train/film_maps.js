@@ -7,13 +7,9 @@ import { BLOCKED, quoted } from "../base/words.js";
 /** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/train/film.py. */
 export function parseChoice(text) {
   const found = /^(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?$/.exec(text);
-  if (!found) return { probe: 0, layer: 0, head: null, table: false };
-  return {
-    probe: Number(found[1]),
-    layer: Number(found[2]),
-    head: found[3] === "m" ? null : Number(found[3]),
-    table: Boolean(found[4]),
-  };
+  const [, probe, layer, own, table] = found ?? ["", "0", "0", "m"];
+  const head = own === "m" ? null : Number(own);
+  return { probe: Number(probe), layer: Number(layer), head, table: Boolean(table) };
 }
 
 export const writeChoice = ({ probe, layer, head, table }) => `${probe}.${layer}.${head ?? "m"}${table ? ".t" : ""}`;
