@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { UnderWay } from "../../../assets/web/explore/under_way.js";
 import { bars } from "../../../assets/web/explore/sound_board.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
-import { fileNameOf } from "../../../assets/web/files/file_name.js";
+import { fileNameOf } from "../../../assets/web/files/take_along.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
 import { familyOf } from "../../../assets/web/picture/heads.js";
