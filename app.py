@@ -34,6 +34,8 @@ from pages.kit.wire import handout
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
+# What lies below the addresses of a version that this is not: a proxy may have another copy that has it.
+OF_ANOTHER_VERSION = PlainTextResponse("That is of another version.", 404, {"Cache-Control": "no-store"})
 GATES = (NoDelay, SecurityHeaders, ReadinessGate, HostGate, RouteGate, SocketGate, UploadGate)
 
 allow_open_files()
@@ -102,11 +104,6 @@ def own_files() -> ASGIApp:
     return OwnFiles(web.FILES | {web.SCRIPT: web.script()})
 
 
-def of_another_version() -> ASGIApp:
-    """What lies below the addresses of a version that this is not: a proxy may have another copy that has it."""
-    return PlainTextResponse("That is of another version.", 404, {"Cache-Control": "no-store"})
-
-
 def first_picture(app: ASGIApp) -> ASGIApp:
     """Pages with their picture in them."""
 
@@ -135,7 +132,7 @@ app = st.App(
                 f"{web.API}/room": LazyApp(rooms),
                 web.API: LazyApp(wire),
                 web.PREFIX: LazyApp(own_files),
-                web.VERSIONS: LazyApp(of_another_version),
+                web.VERSIONS: OF_ANOTHER_VERSION,
             },
         ),
         Middleware(first_picture),

@@ -50,8 +50,15 @@ LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not ed
 TESTS = {"test": (), "check": (), "test-long": ("--timeout=3600",), "test-quick": ("-m", "not browser"),
          "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric and not once"),
          "faults": ("-m", "faults")}  # fmt: skip
-COMMANDS = ("run", *TESTS, "test-web", "lint", "bench", "attack", "load", "soak", "models", "lock", "checkpoints",
-            "screenshots", "reproduce")  # fmt: skip
+# What each of these commands runs: with arguments the first alone, else also what a visitor and a server's memory feel.
+BENCHES = {"bench": ("mha_core.measure.benchmark", *(f"tests.bench.{name}" for name in
+                     ("server", "crowd", "first", "screen", "decoder"))),
+           "attack": ("tests.bench.attack", "tests.bench.load")}  # fmt: skip
+# A module, and what it is told where nothing else is said, or before that.
+MODULES = {"load": ("tests.bench.load", "--visitors=25"), "soak": ("tests.bench.load", "--minutes=60"),
+           "checkpoints": ("mha_core.training.checkpoints", "assets/trained"),
+           "screenshots": ("tests.browser.screenshots",), "reproduce": ("mha_core.training.reproduce",)}  # fmt: skip
+COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "models", "lock")
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 # What much is made up for.
@@ -259,32 +266,12 @@ def main(command: str, *args: str) -> int:
             os.chdir(ROOT)
             os.execv(line[0], line)
         return subprocess.call(line, cwd=ROOT)
-    if command == "bench":
-        # with arguments the core's alone; without, also what a visitor and the server's memory feel
-        modules = (
-            ["mha_core.measure.benchmark"]
-            if args
-            else [
-                "mha_core.measure.benchmark",
-                *(f"tests.bench.{name}" for name in ("server", "crowd", "first", "screen", "decoder")),
-            ]
-        )
-        return max(python_m(module, *args) for module in modules)
-    if command == "attack":
-        # with arguments the attacks alone; without, also the classes
-        modules = ["tests.bench.attack"] if args else ["tests.bench.attack", "tests.bench.load"]
-        return max(python_m(module, *args) for module in modules)
-    if command in ("load", "soak"):
-        default = {"load": "--visitors=25", "soak": "--minutes=60"}[command]
-        return python_m("tests.bench.load", default, *args)
+    if command in BENCHES:
+        return max(python_m(module, *args) for module in BENCHES[command][: 1 if args else None])
     if command == "models":
         return python_m("tests.bench.models", *(args or ("--out", "docs/models.md")))
-    if command == "checkpoints":
-        return python_m("mha_core.training.checkpoints", "assets/trained", *args)
-    if command == "screenshots":
-        return python_m("tests.browser.screenshots", *args)
-    if command == "reproduce":
-        return python_m("mha_core.training.reproduce", *args)
+    if command in MODULES:
+        return python_m(*MODULES[command], *args)
     if command == "test-web":
         return test_web(*args)
     return test(command, *args) if command in TESTS else lint()

@@ -17,8 +17,7 @@ from tests.browser.masks_page import Masks
 from tests.browser.shapes_page import Shapes
 from tests.browser.tab import Tab
 
-from .chrome import open_view
-from .timer import rest, timed
+from .chrome import open_view, rest, timed
 from .visitors import sentence
 
 __all__ = ["ACTS", "Act", "Site", "open_bare", "open_page"]

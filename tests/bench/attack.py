@@ -1,24 +1,22 @@
 """Attacks a server of its own and watches a visitor who types meanwhile: `make attack`.
 
 Only this machine is asked, every attack ends by itself, and nothing is asserted: short forms of the same are tests. The
-attackers are a process of their own on the same cores, so that what they cost themselves is in the figures.
+attackers are a process of their own on the same cores, so that what they cost themselves is in the figures. `--only`
+these attacks; `--seconds` of each half of a row.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event as EventOfProcesses
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus, urlsplit
@@ -27,15 +25,13 @@ from urllib.request import urlopen
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from pages.kit.draw.web import API
-from tests.bench.serving import ROOT, Server, quantiles, serve
-from tests.bench.typist import Typist
-from tests.bench.visitors import Visitor, open_socket, sentence
+from tests.bench.serving import Server, options, quantiles, serve
+from tests.bench.visitors import Typist, Visitor, open_socket, sentence
 
 PAUSE = 0.25  # seconds between two keys of the visitor who is watched
 LONGEST = 60.0  # seconds that he waits for an answer
 TOKENS = 16
 TEXT = 1_000_000  # characters
-
 
 Run = Callable[[str, float, int, Callable[[], object]], None]
 
@@ -53,6 +49,14 @@ class Attack:
     told: str
     run: Run
     visitors: int = 1
+
+
+def turns(seconds: float) -> Iterator[int]:
+    """The numbers of turns, from 1 on, as long as the attack goes on."""
+    end, turn = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        turn += 1
+        yield turn
 
 
 def burst(messages: int) -> Run:
@@ -109,79 +113,46 @@ def random_input(url: str, seconds: float, number: int, begun: Callable[[], obje
     """Changes the sizes of the random input, near the largest, before each answer has come."""
     visitor = Visitor(url, "implementations", n=400)
     begun()
-    end, turn = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        turn += 1
+    for turn in turns(seconds):
         visitor.act({"Tokens, n": 160 + (7 * turn + 40 * number) % 200})
-
-
-def each_head(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-    """Has each of 72 heads switched off alone, on a long sentence that is new each time."""
-    typist = Typist(url, "compare")
-    begun()
-    end, turn = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        turn += 1
-        typist.ask(sentence(511, f"{number} {turn}"), "each")
 
 
 def long_sentences(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
     """Types sentences of 511 tokens into Positions without a pause."""
     visitor = Visitor(url, "positions")
     begun()
-    end, turn = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        turn += 1
+    for turn in turns(seconds):
         visitor.type(sentence(511, f"{number} {turn}"))
 
 
-def wire(tokens: int) -> Run:
-    """Asks the wire for new pictures as fast as it answers, with the name of an open visit."""
+def wire(tokens: int, page: str = "", route: str = "", *, nameless: bool = False) -> Run:
+    """Asks the wire for new pictures as fast as it answers: with the name of a visit, or as if no page were open."""
 
     def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-        typist = Typist(url)
+        typist = Typist(url, page)
+        typist.headers = {} if nameless else typist.headers
         begun()
-        end, turn = time.monotonic() + seconds, 0
-        while time.monotonic() < end:
-            turn += 1
-            typist.ask(sentence(tokens, f"{number} {turn}"))
+        for turn in turns(seconds):
+            typist.ask(sentence(tokens, f"{number} {turn}"), route)
 
     return run
 
 
-def nameless(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-    """The same without a name, as whoever has no page open."""
-    typist = Typist(url)
-    typist.headers = {}
-    begun()
-    end, turn = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        turn += 1
-        typist.ask(sentence(TOKENS, f"{number} {turn}"))
+def ask(route: str, words: int) -> Run:
+    """Asks a route of the wire about new words, one question after another, each when the one before is answered."""
 
+    def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
+        begun()
+        for turn in turns(seconds):
+            question = f"{url}{API}/{route}&s={_words(words, number, turn)}"
+            with suppress(OSError, HTTPException), urlopen(question, timeout=LONGEST) as answer:
+                answer.read()
 
-def verdicts(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-    """Asks for the verdict on a step that switches each head off, on a sentence that is new each time."""
-    _loop(url, seconds, begun, lambda turn: f"lesson?learn=explanation.1&s={_words(57, number, turn)}")
-
-
-def standalone(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-    """Asks for the file that shows a long text of SmolLM2 without a server."""
-    _loop(url, seconds, begun, lambda turn: f"explore.html?model=smollm2&s={_words(215, number, turn)}")
+    return run
 
 
 def _words(count: int, number: int, turn: int) -> str:
     return quote_plus(sentence(count + 2, f"{number} {turn}"))
-
-
-def _loop(url: str, seconds: float, begun: Callable[[], object], question: Callable[[int], str]) -> None:
-    """Asks the wire one question after another, each when the one before is answered."""
-    begun()
-    end, turn = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        turn += 1
-        with suppress(OSError, HTTPException), urlopen(f"{url}{API}/{question(turn)}", timeout=LONGEST) as answer:
-            answer.read()
 
 
 def deaf(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
@@ -210,25 +181,29 @@ ATTACKS = {
     "long text": Attack("a megabyte in one bound text, in a loop", long_text),
     "slow readers": Attack("five have Positions drawn for 15 texts of 511 tokens each and read none", unread, 5),
     "random input": Attack("four change the size of the random input near its bound", random_input, 4),
-    "each head": Attack("two switch off each head alone, 511 tokens", each_head, 2),
+    "each head": Attack("two switch off each head alone, 511 tokens", wire(511, "compare", "each"), 2),
     "long sentences": Attack("four type 511 tokens into Positions without a pause", long_sentences, 4),
     "20 × 1,000": Attack("twenty clients send 1,000 rerun messages each", burst(1_000), 20),
     "40 deaf": Attack("forty ask the wire for 511 new tokens and read nothing", deaf, 40),
-    "verdicts": Attack("two ask for the verdict on every head of 57 new words, in a loop", verdicts, 2),
-    "standalone file": Attack("two ask for the HTML file of 215 new words of SmolLM2, in a loop", standalone, 2),
+    "verdicts": Attack(
+        "two ask for the verdict on every head of 57 new words, in a loop", ask("lesson?learn=explanation.1", 57), 2
+    ),
+    "standalone file": Attack(
+        "two ask for the HTML file of 215 new words of SmolLM2, in a loop", ask("explore.html?model=smollm2", 215), 2
+    ),
     "wire, short": Attack("eight ask the wire for 16 new tokens as fast as it answers", wire(TOKENS), 8),
     "wire, long": Attack("four ask the wire for 511 new tokens", wire(511), 4),
-    "wire, nameless": Attack("forty ask it for 16 new tokens, none with a page open", nameless, 40),
+    "wire, nameless": Attack("forty ask it for 16 new tokens, none with a page open", wire(TOKENS, nameless=True), 40),
 }
 
 
-def attack(name: str, url: str, seconds: float) -> None:
-    """The attackers' side: each visitor in a thread. It says "begun" when all are prepared."""
+def attack(name: str, url: str, seconds: float, begun: EventOfProcesses) -> None:
+    """The attackers' side, a process of its own: each visitor in a thread. `begun` is set when all are prepared."""
     own = ATTACKS[name]
-    begun = threading.Barrier(own.visitors, lambda: print("begun", flush=True))
+    prepared = threading.Barrier(own.visitors, begun.set)
 
     def run(number: int) -> None:
-        own.run(url, seconds, number, begun.wait)
+        own.run(url, seconds, number, prepared.wait)
 
     threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(own.visitors)]
     for thread in threads:
@@ -281,18 +256,16 @@ def measure(name: str, server: Server, seconds: float) -> str:
     typist, other = Typist(server.url), Visitor(server.url, "positions")
     watch(typist, other, 2, f"{name} warm")
     before = watch(typist, other, seconds, f"{name} before")
-    options = ["--client", name, "--url", server.url, f"--seconds={seconds}"]
-    command = [sys.executable, "-m", "tests.bench.attack", *options]
-    client = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+    processes = get_context("spawn")
+    begun = processes.Event()
+    client = processes.Process(target=attack, args=(name, server.url, seconds, begun))
+    client.start()
     try:
-        assert client.stdout is not None
-        client.stdout.readline()
+        begun.wait()
         during = watch(typist, other, seconds, f"{name} during")
     finally:
         client.kill()
-        client.wait()
-        assert client.stdout is not None
-        client.stdout.close()
+        client.join()
     for one in (typist, other):
         one.close()
     times = "  ".join(map(quantiles, (before.keys, during.keys, before.runs, during.runs)))
@@ -322,25 +295,14 @@ def lesson_file() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", action="append", choices=ATTACKS, help="this attack; may be given again")
-    parser.add_argument("--seconds", type=float, default=12, help="of each half of a row")
-    parser.add_argument("--client", choices=ATTACKS, help=argparse.SUPPRESS)
-    parser.add_argument("--url", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.client:
-        attack(options.client, options.url, options.seconds)
-        return
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    print(
-        f"a visitor types {TOKENS} tokens every {PAUSE:g} s; ms from a key on Explore to its picture, and of a run of"
-    )
-    print("Positions: median, 95th percentile, undisturbed and under attack")
+    asked = options(__doc__, only=list(ATTACKS), seconds=12.0)
+    print(f"a visitor types {TOKENS} tokens every {PAUSE:g} s; ms from a key on Explore to its picture, and of a run")
+    print("of Positions: undisturbed and under attack")
     heads = ("key", "key, attacked", "run", "run, attacked")
     print(f"{'attack':<18} {'  '.join(f'{head:>15}' for head in heads)} {'peak MiB':>8}")
-    for name in options.only or ATTACKS:
+    for name in asked.only:
         with serve() as server:
-            print(measure(name, server, options.seconds), flush=True)
+            print(measure(name, server, asked.seconds), flush=True)
     with serve() as server:
         print(f"websocket of another Host with its own Origin: {foreign_host(server)}", flush=True)
     print(lesson_file())

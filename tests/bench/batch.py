@@ -6,7 +6,6 @@ has his maps, and when the mean one has; no asserts but that the two ways give t
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 import time
@@ -19,6 +18,7 @@ import torch
 from mha_core import Model, Run, load_model
 from mha_core.clock import calls, machine
 from pages.kit.picture.sharing import SHORT_TOKENS, THREADS, turn
+from tests.bench.serving import options
 from tests.bench.visitors import sentence
 
 SAME = 1e-5
@@ -82,14 +82,11 @@ def measure(model: Model, visitors: int, shortest: int, longest: int, rounds: in
 
 def main() -> None:
     """Measures and prints all lines."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.batch", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--visitors", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=30)
-    chosen = parser.parse_args()
+    asked = options(__doc__, visitors=32, rounds=30)
     print(machine())
     model = load_model("minilm", device="cpu")
     for shortest, longest in LENGTHS:
-        measure(model, chosen.visitors, shortest, longest, chosen.rounds)
+        measure(model, asked.visitors, shortest, longest, asked.rounds)
 
 
 if __name__ == "__main__":

@@ -6,22 +6,20 @@ when it is lost, and questions, which are asked anew as the browser does.
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import sys
 import tempfile
 import threading
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 from websockets.exceptions import WebSocketException
 
-from tests.bench.serving import quantiles
-from tests.bench.typist import Typist, unpacked
-from tests.bench.visitors import sentence
+from tests.bench.serving import options, quantiles
+from tests.bench.visitors import Typist, sentence, shown_in
 from tests.browser.copies import NGINX, behind_nginx
 from tests.browser.server import OwnServer
 
@@ -58,8 +56,7 @@ class Victim:
                 self.again.append(answer.status)
                 time.sleep(AGAIN)
             self.keys.append(1000 * (time.perf_counter() - begun))
-            header, parts = unpacked(answer.body)
-            self.wrong += unpacked(parts[: header["parts"][0]])[0]["typed"] != text
+            self.wrong += shown_in(answer.body)[0]["typed"] != text
             over.wait(max(0.0, PAUSE - (time.perf_counter() - begun)))
         listens.join()
         typist.close()
@@ -89,38 +86,37 @@ class Victim:
         typist.visitor, typist.headers = fresh.visitor, fresh.headers
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--copies", type=int, default=2)
-    parser.add_argument("--visitors", type=int, default=10)
-    parser.add_argument("--kills", type=int, default=20)
-    options = parser.parse_args()
+@contextmanager
+def behind_one_address(count: int, *arguments: str) -> Iterator[tuple[str, list[OwnServer]]]:
+    """Copies behind nginx: its address, and they. Where there is no nginx, the program ends."""
     if NGINX is None:
         sys.exit("there is no nginx on this machine; on Debian its package is nginx-light")
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; ms: median, 95th percentile")
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as open_:
-        command = [sys.executable, "-m", "headlight", "--no-open"]
-        copies = [OwnServer(Path(folder, f"copy{number}"), command=command) for number in range(options.copies)]
+    command = [sys.executable, "-m", "headlight", "--no-open", *arguments]
+    with tempfile.TemporaryDirectory() as name, ExitStack() as open_:
+        folder = Path(name)
+        copies = [OwnServer(folder / f"copy{number}", command=command) for number in range(count)]
         for copy in copies:
             open_.callback(copy.stop)
-        url = open_.enter_context(behind_nginx(Path(folder), [copy.port for copy in copies]))
-        victims, over = [Victim(url, number) for number in range(options.visitors)], threading.Event()
-        threads = [threading.Thread(target=victim.type, args=(over,)) for victim in victims]
-        for thread in threads:
-            thread.start()
-        for turn in range(options.kills):
+        yield open_.enter_context(behind_nginx(folder, [copy.port for copy in copies])), copies
+
+
+def main() -> None:
+    asked = options(__doc__, copies=2, visitors=10, kills=20)
+    with behind_one_address(asked.copies) as (url, copies), ThreadPoolExecutor(asked.visitors) as pool:
+        victims, over = [Victim(url, number) for number in range(asked.visitors)], threading.Event()
+        typing = pool.map(lambda victim: victim.type(over), victims)
+        for turn in range(asked.kills):
             time.sleep(2)
             copies[turn % len(copies)].process.kill()
             time.sleep(1)
             copies[turn % len(copies)].start()
         time.sleep(2)
         over.set()
-        for thread in threads:
-            thread.join()
+        list(typing)
     keys, back = [took for one in victims for took in one.keys], [1000 * took for one in victims for took in one.back]
     again, wrong = [status for one in victims for status in one.again], sum(one.wrong for one in victims)
-    typed = f"{options.visitors} visitors, {len(keys)} keys, {quantiles(keys)} ms, longest {max(keys):.0f}"
-    print(f"{options.kills} kills: {typed}")
+    typed = f"{asked.visitors} visitors, {len(keys)} keys, {quantiles(keys)} ms, longest {max(keys):.0f}"
+    print(f"{asked.kills} kills: {typed}")
     print(f"pictures of another sentence: {wrong}; questions asked again: {len(again)} {sorted(set(again))}")
     print(f"{len(back)} connections lost; back after {quantiles(back)} ms, longest {max(back, default=0.0):.0f}")
 

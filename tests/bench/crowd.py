@@ -5,23 +5,18 @@ They are threads of this process, on the same cores as the server, and what they
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
 import math
-import os
-import platform
 import random
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import urlencode
+from collections.abc import Iterator
+from contextlib import suppress
+from urllib.parse import urlencode, urlsplit
 
-from tests.bench.keys import Keys
-from tests.bench.serving import Server, quantiles, serve
-from tests.bench.typist import Typist
-from tests.bench.visitors import sentence
+from tests.bench.serving import Server, at_once, options, quantiles, serve
+from tests.bench.visitors import Typist, sentence, shown_in
 
 PAUSE = 0.3  # seconds between two keys
 TOKENS = 16
@@ -32,12 +27,89 @@ CLASS_SECONDS = 60.0
 SESSIONS = 1000
 REST = 10.0  # seconds, for what a session leaves to be tidied up
 BLOCK = b'id="headlight-first"'  # the picture in the page
+MOST_UNDER_WAY = 2  # as in wire.js: the newest question, and the one before
+LAST_ANSWER = 60.0  # seconds that it is waited for
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-def at_once(count: int, run: Callable[[int], None]) -> None:
-    """Runs it for each number, all at the same time."""
-    with ThreadPoolExecutor(count) as pool:
-        list(pool.map(run, range(count)))
+class Keys:
+    """Someone who types into Explore, as the wire hears him: what wire/wire.js does, without a browser.
+
+    Every key is a question. The newest wins: of more than two the oldest is given up.
+
+    Args:
+        typist: whose page it is.
+
+    Attributes:
+        refused: statuses of the answers that held no picture.
+        typed: the sentence that the last picture shows.
+    """
+
+    def __init__(self, typist: Typist) -> None:
+        self.refused: list[int] = []
+        self.typed = ""
+        self._typist = typist
+        self._due: list[float] = []  # of each key
+        self._seen: list[tuple[int, float]] = []  # the newest key that a picture showed, and when
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._idle: list[Connection] = []
+
+    def press(self, text: str, due: float) -> None:
+        """A key that makes this the sentence; `due`: when it was to be pressed (time.perf_counter)."""
+        number = len(self._due)
+        self._due.append(due)
+        for older in list(self._under_way)[: 1 - MOST_UNDER_WAY]:
+            self._under_way.pop(older).cancel()
+        self._under_way[number] = asyncio.create_task(self._ask(number, text))
+
+    async def rest(self) -> None:
+        """Waits for the last picture."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_ANSWER):
+                await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        for _, writer in self._idle:
+            writer.close()
+
+    def times(self) -> list[float]:
+        """Milliseconds from each key to a picture that shows it, or a newer one; infinite where none did."""
+        found, first = list[float](), 0
+        for number, due in enumerate(self._due):
+            while first < len(self._seen) and self._seen[first][0] < number:
+                first += 1
+            found.append(1000 * (self._seen[first][1] - due) if first < len(self._seen) else float("inf"))
+        return found
+
+    async def _ask(self, number: int, text: str) -> None:
+        status, headers, body = 0, dict[str, str](), b""
+        with suppress(OSError, asyncio.IncompleteReadError):
+            status, headers, body = await self._answer(text)
+        if status == 200 and (not self._seen or number > self._seen[-1][0]):
+            self._seen.append((number, time.perf_counter()))
+            self.typed = str(shown_in(body)[0]["typed"])
+        elif status != 200 and number == len(self._due) - 1:
+            self.refused.append(status)
+            await asyncio.sleep(float(headers.get("retry-after", 1)))
+            if number == len(self._due) - 1:
+                await self._ask(number, text)
+        self._under_way.pop(number, None)
+
+    async def _answer(self, text: str) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body, over a connection that stays open; an answer given up ends its connection."""
+        place = urlsplit(self._typist.url)
+        reader, writer = self._idle.pop() if self._idle else await asyncio.open_connection(place.hostname, place.port)
+        try:
+            asked = f"GET {self._typist.question(text)} HTTP/1.1"
+            lines = [asked, f"Host: {place.netloc}", *(f"{key}: {said}" for key, said in self._typist.headers.items())]
+            writer.write("\r\n".join([*lines, "", ""]).encode())
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            headers = {key.lower(): said for key, _, said in (line.partition(": ") for line in head[1:])}
+            body = await reader.readexactly(int(headers["content-length"]))
+        except BaseException:
+            writer.close()
+            raise
+        self._idle.append((reader, writer))
+        return int(head[0].split()[1]), headers, body
 
 
 def texts(seed: str) -> Iterator[str]:
@@ -75,18 +147,22 @@ def measure_typing(server: Server, visitors: int, seconds: float) -> None:
     print(f"{visitors:3d} type a key every {PAUSE:g} s, {TOKENS} tokens: key → picture {quantiles(times)} ms, {said}")
 
 
+def page_of(server: Server, text: str) -> bytes:
+    """The HTML behind the link of a sentence."""
+    with urllib.request.urlopen(f"{server.url}/?{urlencode({'s': text})}", timeout=60) as page:
+        return bytes(page.read())
+
+
 def measure_opening(server: Server) -> None:
     """A class opens one link that nobody has opened before."""
     times, with_picture = list[float](), list[bool]()
-    link = f"{server.url}/?{urlencode({'s': sentence(OPENED_TOKENS, 'a class')})}"
 
     def visit(number: int) -> None:
         time.sleep(OPENING_SECONDS * number / OPENING)
         begun = time.perf_counter()
-        with urllib.request.urlopen(link, timeout=60) as page:
-            whole = page.read()
+        page = page_of(server, sentence(OPENED_TOKENS, "a class"))
         times.append(1000 * (time.perf_counter() - begun))
-        with_picture.append(BLOCK in whole)
+        with_picture.append(BLOCK in page)
 
     at_once(OPENING, visit)
     of = f"a link of {OPENED_TOKENS} tokens within {OPENING_SECONDS:g} s"
@@ -97,14 +173,12 @@ def measure_opening(server: Server) -> None:
 def measure_class(server: Server) -> None:
     """The same class with all that a browser does: page, socket until the script has run, maps; and all stay."""
     text, before = sentence(OPENED_TOKENS, "a class that stays"), server.memory()
-    link = f"{server.url}/?{urlencode({'s': text})}"
     times, stay = list[float](), list[Typist]()
 
     def visit(number: int) -> None:
         time.sleep(CLASS_SECONDS * number / OPENING)
         begun = time.perf_counter()
-        with urllib.request.urlopen(link, timeout=60) as page:
-            page.read()
+        page_of(server, text)
         typist = Typist(server.url)
         stay.append(typist)
         if typist.ask(text).status == 200:
@@ -137,14 +211,10 @@ def measure_sessions(server: Server) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--visitors", type=int, nargs="+", default=[1, 10, 25])
-    parser.add_argument("--seconds", type=float, default=20)
-    options = parser.parse_args()
-    print(f"{platform.machine()}, {os.cpu_count()} cores; ms: median, 95th percentile")
+    asked = options(__doc__, visitors=[1, 10, 25], seconds=20.0)
     with serve(HEADLIGHT_SOCKETS="400") as server:  # all of them come from this one machine
-        for visitors in options.visitors:
-            measure_typing(server, visitors, options.seconds)
+        for visitors in asked.visitors:
+            measure_typing(server, visitors, asked.seconds)
         measure_opening(server)
         measure_class(server)
         measure_sessions(server)

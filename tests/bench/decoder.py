@@ -1,8 +1,10 @@
-"""SmolLM2 beside transformers' Llama, and what a visitor waits for: `python -m tests.bench.decoder`. No asserts."""
+"""SmolLM2 beside transformers' Llama, and what a visitor waits for: `python -m tests.bench.decoder`. No asserts.
+
+With `--quick` a fifth of the rounds.
+"""
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -18,8 +20,9 @@ from mha_core.clock import interleaved, machine
 from mha_core.measure.benchmark import text_of
 from mha_core.models.generation import Generation
 from mha_core.pretrained import smollm2
-from tests.bench.serving import ROOT, quantiles, serve
-from tests.bench.typist import Typist
+from tests.bench.serving import options, quantiles, serve
+from tests.bench.visitors import Typist
+from tests.browser.server import ROOT
 from tests.core.llama_files import read_by_transformers
 
 PARTS = {
@@ -153,9 +156,7 @@ def measure_page(model: Model, rounds: int) -> None:
 
 def main() -> None:
     """Measures and prints all lines."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.decoder", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a fifth of the rounds")
-    few = 5 if parser.parse_args().quick else 1
+    few = 5 if options(__doc__, quick=False).quick else 1
     print(machine())
     model = load_model("smollm2", device="cpu")
     model.run(text_of(18))

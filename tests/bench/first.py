@@ -5,9 +5,6 @@ Each link has a sentence that nobody has asked for, and is opened by a browser t
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -18,9 +15,10 @@ from playwright.sync_api import Browser
 
 from tests.bench.acts import KINDS
 from tests.bench.chrome import chrome, new_page
-from tests.bench.serving import ROOT, Server, quantiles, serve
+from tests.bench.serving import Server, options, quantiles, serve
 from tests.bench.visitors import sentence
 from tests.browser.explore_page import Explore
+from tests.browser.server import ROOT
 
 TIMEOUT = 60_000
 BARE = "from mha_core import load_model; load_model().run('it is so')"
@@ -99,19 +97,15 @@ def measure_bare() -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--tokens", type=int, nargs="+", default=[64])
-    options = parser.parse_args()
+    asked = options(__doc__, rounds=9, tokens=[64])
     with chrome() as browser:
-        print(f"{platform.machine()}, {os.cpu_count()} cores, Chromium {browser.version}; ms: median, 95th percentile")
-        starts = [(*measure_start(browser), measure_bare()) for _ in range(max(2, options.rounds // 2))]
+        starts = [(*measure_start(browser), measure_bare()) for _ in range(max(2, asked.rounds // 2))]
         seconds, memory, bare = (statistics.median(values) for values in zip(*starts, strict=True))
         print(f"process start → first painted map {seconds:.2f} s, memory then {memory:.0f} MiB", end="; ")
         print(f"a bare process that loads and runs the model once {bare:.2f} s: ratio {seconds / bare:.2f}", flush=True)
         with serve() as server:
-            for tokens in options.tokens:
-                measure_links(browser, server, tokens, options.rounds)
+            for tokens in asked.tokens:
+                measure_links(browser, server, tokens, asked.rounds)
 
 
 if __name__ == "__main__":

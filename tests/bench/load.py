@@ -1,14 +1,12 @@
 """A class on one server: how long each act takes, and what memory it costs: `make load`, and for long `make soak`.
 
-Each visitor is a connection without a browser and acts at moments of its own. Nothing here is asserted.
+Each visitor is a connection without a browser and acts at moments of its own. Nothing here is asserted. `--seconds` of
+each class; instead `--visitors`, so many who type, switch and go from page to page, or `--minutes` of mixed visits.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import os
-import platform
 import random
 import statistics
 import threading
@@ -18,9 +16,8 @@ from dataclasses import dataclass, field
 
 from websockets.exceptions import ConnectionClosed
 
-from tests.bench.serving import Server, quantiles, serve
-from tests.bench.typist import PICTURES, Typist
-from tests.bench.visitors import SENTENCE, Visitor, sentence
+from tests.bench.serving import Server, at_once, options, quantiles, serve
+from tests.bench.visitors import PICTURES, SENTENCE, Typist, Visitor, sentence
 
 EXPLORE = ("",)
 PAGES = ("", "shapes", "masks", "positions", "compare", "by-hand", "implementations")
@@ -49,13 +46,7 @@ class Class:
 
     def attend(self, server: Server, seconds: float) -> None:
         """Lets all of them come, act for so long, and go."""
-        threads = [
-            threading.Thread(target=self._visit, args=(server, number, seconds)) for number in range(self.visitors)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(self.visitors, lambda number: self._visit(server, number, seconds))
 
     def _visit(self, server: Server, number: int, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -63,7 +54,8 @@ class Class:
         for turn in itertools.count(number):
             begun = time.perf_counter()
             try:
-                visitor = _open(server, page := self.pages[turn % len(self.pages)])
+                page = self.pages[turn % len(self.pages)]
+                visitor = Typist(server.url, page) if page in PICTURES else Visitor(server.url, page)
                 if turn > number:
                     self.times.setdefault("next page", []).append(1000 * (time.perf_counter() - begun))
                 self._stay(visitor, page, f"{number} {turn}", end)
@@ -82,7 +74,8 @@ class Class:
                 break
             if self.stay and isinstance(visitor, Typist):
                 visitor.query = SWITCHES[act // 3 % len(SWITCHES)]
-            took = self._act(visitor, page, self._text(page, draw, f"{seed} {act}"))
+            tokens = 5 if page == "by-hand" else draw.randint(*self.tokens)
+            took = self._act(visitor, page, sentence(tokens, f"{seed} {act}"))
             if act:  # the first one meets the others still coming
                 self.times.setdefault(page or "explore", []).append(took)
             time.sleep(max(0.0, self.pause - (time.monotonic() - begun)))
@@ -95,19 +88,12 @@ class Class:
         self.errors += answer.status != 200
         return answer.took
 
-    def _text(self, page: str, draw: random.Random, seed: str) -> str:
-        return sentence(5 if page == "by-hand" else draw.randint(*self.tokens), seed)
-
     def told(self) -> str:
         """All times together, and each page's where there are several."""
         every = [took for own in self.times.values() for took in own]
         pages = ", ".join(f"{page} {statistics.median(own):.0f}" for page, own in self.times.items())
         said = f"{quantiles(every)} ms, longest {max(every, default=0.0):.0f}, {len(every)} acts, {self.errors} errors"
         return said + (f" (medians: {pages})" if len(self.times) > 1 else "")
-
-
-def _open(server: Server, page: str) -> Typist | Visitor:
-    return Typist(server.url, page) if page in PICTURES else Visitor(server.url, page)
 
 
 def lesson(name: str, visitors: Class, seconds: float, training: int = 0) -> None:
@@ -144,23 +130,18 @@ def soak(minutes: float) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=40, help="of each class")
-    parser.add_argument("--visitors", type=int, help="so many who type, switch and go from page to page instead")
-    parser.add_argument("--minutes", type=float, help="mixed visits for so long instead")
-    options = parser.parse_args()
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; median and 95th percentile")
-    if options.minutes:
-        soak(options.minutes)
+    asked = options(__doc__, seconds=40.0, visitors=0, minutes=0.0)
+    if asked.minutes:
+        soak(asked.minutes)
         return
-    if options.visitors:
-        walk = Class(PAGES, options.visitors, 5.0, (8, 64), stay=4)
-        lesson(f"{options.visitors} type, switch and go on, every 5 s", walk, options.seconds)
+    if asked.visitors:
+        walk = Class(PAGES, asked.visitors, 5.0, (8, 64), stay=4)
+        lesson(f"{asked.visitors} type, switch and go on, every 5 s", walk, asked.seconds)
         return
-    lesson("25 on Explore, every 5 s", Class(EXPLORE, 25, 5.0), options.seconds)
-    lesson("50 on Explore, every 5 s", Class(EXPLORE, 50, 5.0), options.seconds)
-    lesson("25 on seven pages, every 5 s", Class(PAGES, 25, 5.0), options.seconds)
-    lesson("10 on Explore, every 2 s, while 2 train", Class(EXPLORE, 10, 2.0), options.seconds, training=2)
+    lesson("25 on Explore, every 5 s", Class(EXPLORE, 25, 5.0), asked.seconds)
+    lesson("50 on Explore, every 5 s", Class(EXPLORE, 50, 5.0), asked.seconds)
+    lesson("25 on seven pages, every 5 s", Class(PAGES, 25, 5.0), asked.seconds)
+    lesson("10 on Explore, every 2 s, while 2 train", Class(EXPLORE, 10, 2.0), asked.seconds, training=2)
 
 
 if __name__ == "__main__":

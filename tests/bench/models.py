@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections import Counter
 from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime
 from itertools import product
@@ -188,9 +188,7 @@ def compare(theirs: list[torch.Tensor], ours: list[torch.Tensor]) -> str:
 
 def shapes(maps: list[torch.Tensor]) -> str:
     """ "4 × (4, 72, 72)" of the maps."""
-    counts: dict[tuple[int, ...], int] = {}
-    for one in maps:
-        counts[tuple(one.shape[1:])] = counts.get(tuple(one.shape[1:]), 0) + 1
+    counts = Counter(tuple(one.shape[1:]) for one in maps)
     return ", ".join(f"{many} × {'×'.join(map(str, shape))}" for shape, many in counts.items())
 
 
@@ -211,12 +209,6 @@ def every_type() -> list[str]:
     return sorted(CONFIG_MAPPING)
 
 
-def measure(types: Iterable[str], workers: int) -> Iterator[Row]:
-    """A row for each type, as they come."""
-    with get_context("spawn").Pool(workers, maxtasksperchild=80) as pool:
-        yield from pool.imap(_quiet, types)
-
-
 def _quiet(model_type: str) -> Row:
     warnings.simplefilter("ignore")
     try:
@@ -234,9 +226,10 @@ def main() -> None:
     start = time.monotonic()
     types = asked.types.split(",") if asked.types else every_type()
     rows = []
-    for row in map(_quiet, types) if asked.workers == 0 else measure(types, asked.workers):
-        rows.append(row)
-        print(*astuple(row), sep=" | ", flush=True)
+    with get_context("spawn").Pool(asked.workers, maxtasksperchild=80) as pool:
+        for row in pool.imap(_quiet, types):
+            rows.append(row)
+            print(*astuple(row), sep=" | ", flush=True)
     seconds = time.monotonic() - start
     print(f"{seconds:.0f} s", file=sys.stderr)
     if asked.out:

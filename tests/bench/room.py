@@ -6,17 +6,14 @@ EventSource does, and votes that are sent again until they are answered. Needs n
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import os
-import platform
 import sys
 import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,8 +21,8 @@ from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
 
 from pages.kit.rooms.messages import PATH
-from tests.bench.serving import quantiles
-from tests.browser.copies import NGINX, behind_nginx
+from tests.bench.copies import behind_one_address
+from tests.bench.serving import Server, options, quantiles, serve
 from tests.browser.server import OwnServer
 from tests.pages.valkey_server import VALKEY, Valkey
 
@@ -208,8 +205,8 @@ async def tally_of(room: Class) -> tuple[list[int], list[int]]:
     return list(counts), [right[option] for option in range(3)]
 
 
-async def measure_one(server: OwnServer, phones: int, acts: int) -> None:
-    before = memory_of(server.pid)
+async def measure_one(server: Server, phones: int, acts: int) -> None:
+    before = server.memory()
     room = await opened(server.url, phones)
     delays = list[float]()
     for turn in range(acts):
@@ -225,7 +222,7 @@ async def measure_one(server: OwnServer, phones: int, acts: int) -> None:
     busiest = max(phone.busiest_second() for phone in room.phones)
     print(
         f"each votes twice in 2 s: a vote takes {quantiles(took)} ms; counted {counted} of {right}; "
-        f"at most {busiest} messages a second to a phone; memory {memory_of(server.pid) - before:+.0f} MiB"
+        f"at most {busiest} messages a second to a phone; memory {server.memory() - before:+.0f} MiB"
     )
     await room.end()
 
@@ -254,36 +251,21 @@ async def measure_kills(url: str, copies: Sequence[OwnServer], phones: int, kill
     return is_right
 
 
-def memory_of(pid: int) -> float:
-    """MiB of a process that lie in memory."""
-    return int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--phones", type=int, default=200)
-    parser.add_argument("--acts", type=int, default=20)
-    parser.add_argument("--kills", type=int, default=0)
-    options = parser.parse_args()
-    if options.kills and not (NGINX and VALKEY):
-        sys.exit("this needs nginx and valkey-server; on Debian the packages nginx-light and valkey-server")
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; ms: median, 95th percentile")
-    command = [sys.executable, "-m", "headlight", "--no-open"]
-    with tempfile.TemporaryDirectory() as name, ExitStack() as open_:
-        folder = Path(name)
-        if not options.kills:
-            server = OwnServer(folder / "log", command=command)
-            open_.callback(server.stop)
-            asyncio.run(measure_one(server, options.phones, options.acts))
-            return
-        valkey = Valkey(folder)
-        open_.callback(valkey.stop)
-        command += ["--rooms", valkey.address]
-        copies = [OwnServer(folder / f"copy{number}", command=command) for number in range(2)]
-        for copy in copies:
-            open_.callback(copy.stop)
-        url = open_.enter_context(behind_nginx(folder, [copy.port for copy in copies]))
-        asyncio.run(measure_kills(url, copies, options.phones, options.kills))
+    asked = options(__doc__, phones=200, acts=20, kills=0)
+    if not asked.kills:
+        with serve() as server:
+            asyncio.run(measure_one(server, asked.phones, asked.acts))
+        return
+    if not VALKEY:
+        sys.exit("this needs valkey-server; on Debian its package is valkey-server")
+    with tempfile.TemporaryDirectory() as folder:
+        valkey = Valkey(Path(folder))
+        try:
+            with behind_one_address(2, "--rooms", valkey.address) as (url, copies):
+                asyncio.run(measure_kills(url, copies, asked.phones, asked.kills))
+        finally:
+            valkey.stop()
 
 
 if __name__ == "__main__":

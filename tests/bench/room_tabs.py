@@ -6,9 +6,6 @@ until the last tab shows it; the browser, the server and what drives them share 
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -24,14 +21,12 @@ from tests.browser.measures import PHONE
 from tests.browser.plain_pages import Phone
 
 from .chrome import chrome, new_page
-from .serving import quantiles, serve
+from .serving import options, quantiles, serve
 
 WAIT_MS = 60_000
 SAID = "words => document.querySelector('#headlight-lesson [role=status]')?.textContent.includes(words)"
-ASKED = (
-    "learn => new URLSearchParams(location.search).get('learn') === learn && document.querySelector('.option:enabled')"
-)
 STANDS = "learn => new URLSearchParams(location.search).get('learn') === learn"
+ASKED = f"{STANDS} && document.querySelector('.option:enabled')"
 COUNTED = "rounds => document.querySelector('.option')?.querySelectorAll('.bar').length === rounds"
 ANSWERED = "() => document.querySelector('.option[data-right]')"
 CLOSED, DISCUSS = "The vote is closed.", "Talk to your neighbour"
@@ -121,19 +116,16 @@ def give(room: Class, lesson: Lesson) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tabs", type=int, default=25)
-    options = parser.parse_args()
+    asked = options(__doc__, tabs=25)
     lesson = course().lessons["it"]
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; ms: median, 95th percentile")
     with serve() as server, chrome() as browser:
         before = server.memory()
-        room = opened(browser, server.url, lesson, options.tabs)
+        room = opened(browser, server.url, lesson, asked.tabs)
         give(room, lesson)
         for what, took in room.took.items():
             print(f"{what}: {quantiles(took)}, longest {max(took):.0f} ({len(took)})")
         counted = "every vote counted once" if not room.lost else f"{room.lost} VOTES LOST OR COUNTED TWICE"
-        print(f"{options.tabs} tabs, {len(lesson.steps)} steps: {counted}; memory {server.memory() - before:+.0f} MiB")
+        print(f"{asked.tabs} tabs, {len(lesson.steps)} steps: {counted}; memory {server.memory() - before:+.0f} MiB")
 
 
 if __name__ == "__main__":

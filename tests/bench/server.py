@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import os
-import platform
 import statistics
-import time
 from collections.abc import Sequence
 
 from pages.kit.wire.routes import GZIP_LEVEL
-from tests.bench.crowd import at_once
-from tests.bench.serving import quantiles, serve
-from tests.bench.typist import Typist, unpacked
-from tests.bench.visitors import Visitor, sentence
+from tests.bench.load import EXPLORE, Class
+from tests.bench.serving import options, serve
+from tests.bench.visitors import Typist, Visitor, sentence, shown_in
 
 # What a proxy says for a visitor who is elsewhere.
 OVER_A_NETWORK = {"X-Forwarded-For": "192.0.2.1", "Accept-Encoding": "gzip"}
@@ -37,28 +32,13 @@ def measure_freeze(rounds: int) -> None:
 
 def measure_visitors(tokens: int, visitors: int, seconds: float, pause: float) -> None:
     """Visitors that type a new sentence every `pause` seconds, each at its own moment."""
-    pictures, lost = list[float](), list[int]()
+    typing = Class(EXPLORE, visitors, pause, (tokens, tokens))
     with serve() as server:
-
-        def visit(number: int) -> None:
-            typist = Typist(server.url)
-            time.sleep(pause * number / visitors)
-            for act in range(int(seconds / pause)):
-                begun = time.perf_counter()
-                answer = typist.ask(sentence(tokens, 100 * number + act))
-                if answer.status != 200:
-                    lost.append(answer.status)
-                elif act:  # the first one meets the others still connecting
-                    pictures.append(answer.took)
-                time.sleep(max(0.0, pause - (time.perf_counter() - begun)))
-            typist.close()
-
-        at_once(visitors, visit)
-        memory = server.memory()
-    print(
-        f"{visitors} visitors, {tokens} tokens, an act every {pause:g} s, server side: picture {quantiles(pictures)}"
-        f" ms, {len(lost)} lost; server memory then {memory:.0f} MiB"
-    )
+        typing.attend(server, seconds)
+        print(
+            f"{visitors} visitors, {tokens} tokens, an act every {pause:g} s, server side: {typing.told()};"
+            f" server memory then {server.memory():.0f} MiB"
+        )
 
 
 def measure_bytes(lengths: Sequence[int]) -> None:
@@ -68,8 +48,7 @@ def measure_bytes(lengths: Sequence[int]) -> None:
         for tokens in lengths:
             text = sentence(tokens)
             plain, packed = typist.ask(text).body, typist.ask(text, **OVER_A_NETWORK).body
-            header, parts = unpacked(plain)
-            maps = parts[header["parts"][0] :]
+            _, maps = shown_in(plain)
             weights = 72 * tokens**2
             squeezed = len(gzip.compress(maps, GZIP_LEVEL)) / weights
             print(
@@ -80,15 +59,10 @@ def measure_bytes(lengths: Sequence[int]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=25)
-    parser.add_argument("--visitors", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=20)
-    options = parser.parse_args()
-    print(f"{platform.machine()}, {os.cpu_count()} cores; medians, for visitors also the 95th percentile")
-    measure_freeze(options.rounds)
+    asked = options(__doc__, rounds=25, visitors=10, seconds=20.0)
+    measure_freeze(asked.rounds)
     for tokens in (16, 64, 128):
-        measure_visitors(tokens, options.visitors, options.seconds, pause=2.0)
+        measure_visitors(tokens, asked.visitors, asked.seconds, pause=2.0)
     measure_bytes((64, 128, 256))
 
 

@@ -1,44 +1,48 @@
-"""A server of the app for measurements: started, awaited, watched and stopped."""
+"""What the measurements share: a server of the app whose memory is watched, options, many at once, and quantiles."""
 
 from __future__ import annotations
 
+import argparse
 import os
-import socket
+import platform
 import statistics
-import subprocess
-import sys
 import time
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-__all__ = ["APP", "BARE", "ROOT", "Server", "quantiles", "serve", "slow"]
+from tests.browser.server import OwnServer
 
-ROOT = Path(__file__).parents[2]
+__all__ = ["BARE", "Server", "at_once", "options", "quantiles", "serve"]
+
 APP = "app.py"
 BARE = "tests/bench/bare.py"
+# the same server without the start-up freeze: what `app.py` asks of the collector is not done
+_WITHOUT_FREEZE = "import gc, sys; gc.freeze = lambda: None; from streamlit.web.cli import main; sys.exit(main())"
 
 
-@dataclass(frozen=True)
-class Server:
-    """A running server: its address, process id and the time (time.time) at which its process was started."""
+class Server(OwnServer):
+    """A running server whose memory can be asked for, in MiB; Linux only.
 
-    url: str
-    pid: int
-    started: float
+    Attributes:
+        started: when its process was started (time.time).
+    """
 
-    @property
-    def port(self) -> int:
-        return int(self.url.rpartition(":")[2])
+    started = 0.0
+
+    def start(self) -> None:
+        self.started = time.time()
+        super().start()
 
     def memory(self) -> float:
-        """Resident memory in MiB; Linux only."""
+        """Resident memory."""
         return self._status("VmRSS")
 
     def peak(self) -> float:
-        """Resident memory at its highest so far, in MiB; Linux only."""
+        """Resident memory at its highest so far."""
         return self._status("VmHWM")
 
     def _status(self, name: str) -> float:
@@ -48,49 +52,45 @@ class Server:
         raise RuntimeError("the server has ended")
 
 
-# the same server without the start-up freeze: what `app.py` asks of the collector is not done
-_WITHOUT_FREEZE = "import gc, sys; gc.freeze = lambda: None; from streamlit.web.cli import main; sys.exit(main())"
-
-
 @contextmanager
 def serve(script: str = APP, *, freeze: bool = True, **environment: str) -> Iterator[Server]:
     """Starts the app, or another script, on a free port and waits until it answers."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    start = ["-m", "streamlit"] if freeze else ["-c", _WITHOUT_FREEZE]
-    command = [sys.executable, *start, "run", script, "--server.headless=true", f"--server.port={port}"]
-    started = time.time()
-    process = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        while True:
-            try:
-                urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).read()
-                break
-            except OSError:
-                if process.poll() is not None or time.time() - started > 60:
-                    raise RuntimeError("the server did not start; try “make run”") from None
-                time.sleep(0.02)
-        yield Server(url, process.pid, started)
-    finally:
-        process.terminate()
+    run = [*(["-m", "streamlit"] if freeze else ["-c", _WITHOUT_FREEZE]), "run", script]
+    with TemporaryDirectory() as folder:
+        server = Server(Path(folder, "log"), run=run, environment=environment)
         try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:  # it is busy with something else
-            process.kill()
-            process.wait()
+            yield server
+        finally:
+            server.stop()
+
+
+def options(told: str | None, **usual: Any) -> argparse.Namespace:
+    """What the command line says: an option for each default, of its type, several where that is a list.
+
+    Prints on which machine everything else is measured.
+    """
+    parser = argparse.ArgumentParser(description=told)
+    for name, value in usual.items():
+        if isinstance(value, bool):
+            parser.add_argument(f"--{name}", action="store_true")
+        elif isinstance(value, list):
+            parser.add_argument(f"--{name}", type=type(value[0]), default=value, nargs="+")
+        else:
+            parser.add_argument(f"--{name}", type=type(value), default=value)
+    given = parser.parse_args()
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; ms: median, 95th percentile")
+    return given
+
+
+def at_once(count: int, run: Callable[[int], None]) -> None:
+    """Runs it for each number, all at the same time."""
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(run, range(count)))
 
 
 def quantiles(times: list[float]) -> str:
     """Median and 95th percentile."""
     if not times:
         return f"{'–':>15}"
-    return f"{statistics.median(times):7.1f} {slow(times):7.1f}"
-
-
-def slow(times: list[float]) -> float:
-    """The 95th percentile."""
-    return sorted(times)[min(len(times) - 1, round(0.95 * (len(times) - 1)))]
+    slow = sorted(times)[min(len(times) - 1, round(0.95 * (len(times) - 1)))]
+    return f"{statistics.median(times):7.1f} {slow:7.1f}"

@@ -1,14 +1,16 @@
-"""Visitors without a browser: they speak Streamlit's own protocol over a websocket."""
+"""Visitors without a browser: they speak Streamlit's own protocol over a websocket, and who types asks the wire."""
 
 from __future__ import annotations
 
+import http.client
 import json
 import random
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -16,11 +18,18 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-__all__ = ["SENTENCE", "Visitor", "sentence"]
+from pages.kit.draw.web import API
+from pages.kit.wire.routes import VISIT
+
+__all__ = ["PICTURES", "SENTENCE", "Answer", "Typist", "Visitor", "open_socket", "sentence", "shown_in", "unpacked"]
 
 NEWS = "headlight_news"
 SENTENCE = "Sentence"  # the label of the sentence box
 WORDS = ("it", "is", "so", "we", "he", "on", "in", "at", "by", "up", "my", "no", "go", "do", "me", "us", "or", "as")
+
+LONGEST_WAIT = 60.0  # seconds for an answer
+# Page that a view owns -> the route of its picture.
+PICTURES = {"": "maps", "compare": "pair", "masks": "masked", "shapes": "steps"}
 
 Values = Mapping[str, str | float | bool | None]  # by the labels of the controls; None presses a button
 
@@ -60,7 +69,7 @@ class Visitor:
         self.progress = ""
         self.errors = 0
         self._page_hash = ""
-        self._news, self._asked = "", ""  # as assets/web/frame/news.js keeps them
+        self._news, self._asked = "", ""  # as assets/web/frame/heard.js keeps them
         self.took = self.act()
 
     def type(self, text: str, label: str = SENTENCE) -> float:
@@ -175,3 +184,85 @@ class Visitor:
     def close(self) -> None:
         with suppress(ConnectionClosed):
             self._open.close()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a question.
+
+    Attributes:
+        status, body: of the response; 0 when the connection was lost.
+        took: milliseconds since it was asked.
+    """
+
+    status: int
+    body: bytes
+    took: float
+
+
+class Typist:
+    """A visitor of a page that a view owns; every key is a question to the wire, on a connection that stays open.
+
+    Args:
+        page: the path of one of `PICTURES`.
+        cookie: what the browser was given before.
+
+    Attributes:
+        url: of the server.
+        query: what is chosen beside the sentence, as in a link: a view leaves defaults out.
+        headers: of every question.
+    """
+
+    def __init__(self, url: str, page: str = "", cookie: str = "") -> None:
+        self.url = url
+        self.query: dict[str, list[str]] = {}
+        self.visitor = Visitor(url, page, cookie=cookie)
+        self.headers = {
+            VISIT: self.visitor.controls["headlight_house"]["visit"],
+            **({"Cookie": cookie} if cookie else {}),
+        }
+        self._route = PICTURES[page]
+        self._wire = http.client.HTTPConnection(urlsplit(url).netloc, timeout=LONGEST_WAIT)
+
+    def question(self, text: str, route: str = "") -> str:
+        """What is asked for the picture of a sentence, or for another answer to the same query."""
+        query = urlencode({**self.query, "s": [text]}, doseq=True, quote_via=quote)
+        return f"{API}/{route or self._route}?{query}"
+
+    def ask(self, text: str, route: str = "", **headers: str) -> Answer:
+        """The answer to that."""
+        begun = time.perf_counter()
+        try:
+            status, body = self._asked(self.question(text, route), {**self.headers, **headers})
+        except (http.client.HTTPException, OSError):
+            self._wire.close()  # the next question opens another one
+            status, body = 0, b""
+        return Answer(status, body, 1000 * (time.perf_counter() - begun))
+
+    def _asked(self, question: str, headers: dict[str, str]) -> tuple[int, bytes]:
+        """Status and body. As a browser does, asks again where the server has just closed a line that was idle."""
+        try:
+            self._wire.request("GET", question, headers=headers)
+            response = self._wire.getresponse()
+        except ConnectionError:
+            self._wire.close()
+            self._wire.request("GET", question, headers=headers)
+            response = self._wire.getresponse()
+        return response.status, response.read()
+
+    def close(self) -> None:
+        self._wire.close()
+        self.visitor.close()
+
+
+def unpacked(message: bytes) -> tuple[dict[str, Any], bytes]:
+    """Header and body of a message of `kit.draw.packing`."""
+    end = 4 + int.from_bytes(message[:4], "little")
+    return json.loads(message[4:end]), message[end:]
+
+
+def shown_in(answer: bytes) -> tuple[dict[str, Any], bytes]:
+    """What an answer says of its picture, and the maps behind it."""
+    header, parts = unpacked(answer)
+    first = header["parts"][0]
+    return unpacked(parts[:first])[0], parts[first:]

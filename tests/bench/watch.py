@@ -11,6 +11,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,22 +27,9 @@ from mha_core.errors import HeadlightError
 
 DOCS = Path(__file__).parents[2] / "docs" / "recordings.md"
 TABLE = re.compile(r"(?<=<!-- python -m tests.bench.watch -->\n\n).*?(?=\n\n<!-- end -->)", re.DOTALL)
-IMAGE, IDS, VECTORS = (1, 3, 32, 32), torch.arange(8)[None], (1, 8, 32)
+IMAGE, IDS, VECTORS, OTHERS = (1, 3, 32, 32), torch.arange(8)[None], (1, 8, 32), (1, 5, 32)
 
 OPERATORS: Any = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
-
-Case = tuple[nn.Module, tuple[Any, ...], dict[str, Any]]
-CASES: dict[str, tuple[str, Callable[[], Case]]] = {}
-
-
-def case(title: str, library: str) -> Callable[[Callable[[], Case]], Callable[[], Case]]:
-    """Adds a case: what it is, and the package that it is of."""
-
-    def add(make: Callable[[], Case]) -> Callable[[], Case]:
-        CASES[title] = library, make
-        return make
-
-    return add
 
 
 def of(module: str, name: str) -> Any:
@@ -49,113 +37,71 @@ def of(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
-@case("nn.TransformerEncoder", "torch")
-def encoder() -> Case:
+def encoder() -> nn.Module:
     layer = nn.TransformerEncoderLayer(32, 2, 32, batch_first=True)
-    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), (torch.randn(VECTORS),), {}
+    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
 
 
-@case("nn.Transformer, encoder and decoder", "torch")
-def translator() -> Case:
-    return nn.Transformer(32, 2, 2, 2, 32, batch_first=True), (torch.randn(VECTORS), torch.randn(1, 5, 32)), {}
+def translator() -> nn.Module:
+    return nn.Transformer(32, 2, 2, 2, 32, batch_first=True)
 
 
-@case("the same, behind torch.compile", "torch")
-def compiled() -> Case:
-    module, inputs, _ = translator()
-    return torch.compile(module, backend="eager"), inputs, {}  # type: ignore[return-value]
-
-
-@case("BERT, as it is loaded (sdpa)", "transformers")
-def bert() -> Case:
+def bert() -> nn.Module:
     from transformers import BertConfig, BertModel
 
     sizes: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-    return BertModel(BertConfig(vocab_size=20, intermediate_size=32, **sizes)), (IDS,), {}
+    return BertModel(BertConfig(vocab_size=20, intermediate_size=32, **sizes))
 
 
-@case("Llama, as it is loaded (sdpa, shared keys)", "transformers")
-def llama() -> Case:
+def llama() -> nn.Module:
     from transformers import LlamaConfig, LlamaModel
 
     heads: dict[str, Any] = {"num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2}
-    return LlamaModel(LlamaConfig(vocab_size=20, hidden_size=32, intermediate_size=32, **heads)), (IDS,), {}
+    return LlamaModel(LlamaConfig(vocab_size=20, hidden_size=32, intermediate_size=32, **heads))
 
 
-@case("vit_tiny", "timm")
-def timm_vit() -> Case:
-    return of("timm", "create_model")("vit_tiny_patch16_224", img_size=32, depth=2), (torch.randn(IMAGE),), {}
-
-
-@case("swin_tiny", "timm")
-def timm_swin() -> Case:
-    sizes = {"img_size": 56, "depths": (1, 1), "num_heads": (2, 4)}
-    return of("timm", "create_model")("swin_tiny_patch4_window7_224", **sizes), (torch.randn(1, 3, 56, 56),), {}
-
-
-@case("eva02_tiny", "timm")
-def timm_eva() -> Case:
-    return of("timm", "create_model")("eva02_tiny_patch14_224", img_size=28, depth=2), (torch.randn(1, 3, 28, 28),), {}
-
-
-@case("VisionTransformer", "torchvision")
-def torchvision_vit() -> Case:
-    return (
-        of("torchvision.models.vision_transformer", "VisionTransformer")(32, 16, 2, 2, 16, 32),
-        (torch.randn(IMAGE),),
-        {},
-    )
-
-
-@case("SwinTransformer", "torchvision")
-def torchvision_swin() -> Case:
-    return (
-        of("torchvision.models.swin_transformer", "SwinTransformer")([4, 4], 16, [1, 1], [2, 2], [4, 4]),
-        (torch.randn(IMAGE),),
-        {},
-    )
-
-
-@case("Decoder, attn_flash=True", "x-transformers")
-def flash() -> Case:
-    return _x_transformers(True)
-
-
-@case("Decoder, attn_flash=False", "x-transformers")
-def written_out() -> Case:
-    return _x_transformers(False)
-
-
-def _x_transformers(flash: bool) -> Case:
+def x_transformers(flash: bool) -> nn.Module:
     layers = of("x_transformers", "Decoder")(dim=32, depth=2, heads=2, attn_flash=flash)
-    return of("x_transformers", "TransformerWrapper")(num_tokens=20, max_seq_len=16, attn_layers=layers), (IDS,), {}
+    made: nn.Module = of("x_transformers", "TransformerWrapper")(num_tokens=20, max_seq_len=16, attn_layers=layers)
+    return made
 
 
-@case("ViT", "vit-pytorch")
-def vit_pytorch() -> Case:
-    sizes = {"image_size": 32, "patch_size": 8, "num_classes": 4}
-    return of("vit_pytorch", "ViT")(dim=32, depth=2, heads=2, mlp_dim=32, **sizes), (torch.randn(IMAGE),), {}
-
-
-@case("Transformer of CLIP", "open_clip_torch")
-def open_clip() -> Case:
-    return of("open_clip.transformer", "Transformer")(32, 2, 2), (torch.randn(VECTORS),), {}
-
-
-@case("BasicTransformerBlock, with cross-attention", "diffusers")
-def diffusers() -> Case:
-    block = of("diffusers.models.attention", "BasicTransformerBlock")(32, 2, 16, cross_attention_dim=24)
-    return block, (torch.randn(VECTORS),), {"encoder_hidden_states": torch.randn(1, 5, 24)}
-
-
-@case("ESM-2", "fair-esm")
-def esm() -> Case:
-    return of("esm.model.esm2", "ESM2")(2, 32, 2), (torch.arange(4, 12)[None],), {}
-
-
-@case("Conformer", "conformer")
-def conformer() -> Case:
-    return of("conformer", "Conformer")(dim=32, depth=1, dim_head=16, heads=2), (torch.randn(VECTORS),), {}
+Make = Callable[[], Any]  # a module
+Input = tuple[int, ...] | Tensor | None  # sizes of random vectors, or as it is
+# What it is, the package that it is of, the module, its inputs.
+# fmt: off
+CASES: list[tuple[str, str, Make, list[Input]]] = [
+    ("nn.TransformerEncoder", "torch", encoder, [VECTORS]),
+    ("nn.Transformer, encoder and decoder", "torch", translator, [VECTORS, OTHERS]),
+    ("the same, behind torch.compile", "torch",
+     lambda: torch.compile(translator(), backend="eager"), [VECTORS, OTHERS]),
+    ("BERT, as it is loaded (sdpa)", "transformers", bert, [IDS]),
+    ("Llama, as it is loaded (sdpa, shared keys)", "transformers", llama, [IDS]),
+    ("vit_tiny", "timm",
+     lambda: of("timm", "create_model")("vit_tiny_patch16_224", img_size=32, depth=2), [IMAGE]),
+    ("swin_tiny", "timm",
+     lambda: of("timm", "create_model")("swin_tiny_patch4_window7_224", img_size=56, depths=(1, 1), num_heads=(2, 4)),
+     [(1, 3, 56, 56)]),
+    ("eva02_tiny", "timm",
+     lambda: of("timm", "create_model")("eva02_tiny_patch14_224", img_size=28, depth=2), [(1, 3, 28, 28)]),
+    ("VisionTransformer", "torchvision",
+     lambda: of("torchvision.models.vision_transformer", "VisionTransformer")(32, 16, 2, 2, 16, 32), [IMAGE]),
+    ("SwinTransformer", "torchvision",
+     lambda: of("torchvision.models.swin_transformer", "SwinTransformer")([4, 4], 16, [1, 1], [2, 2], [4, 4]), [IMAGE]),
+    ("Decoder, attn_flash=True", "x-transformers", partial(x_transformers, True), [IDS]),
+    ("Decoder, attn_flash=False", "x-transformers", partial(x_transformers, False), [IDS]),
+    ("ViT", "vit-pytorch",
+     lambda: of("vit_pytorch", "ViT")(
+         dim=32, depth=2, heads=2, mlp_dim=32, image_size=32, patch_size=8, num_classes=4), [IMAGE]),
+    ("Transformer of CLIP", "open_clip_torch", lambda: of("open_clip.transformer", "Transformer")(32, 2, 2), [VECTORS]),
+    ("BasicTransformerBlock, with cross-attention", "diffusers",
+     lambda: of("diffusers.models.attention", "BasicTransformerBlock")(32, 2, 16, cross_attention_dim=24),
+     [VECTORS, None, (1, 5, 24)]),
+    ("ESM-2", "fair-esm", lambda: of("esm.model.esm2", "ESM2")(2, 32, 2), [torch.arange(4, 12)[None]]),
+    ("Conformer", "conformer",
+     lambda: of("conformer", "Conformer")(dim=32, depth=1, dim_head=16, heads=2), [VECTORS]),
+]
+# fmt: on
 
 
 class Products(TorchFunctionMode):
@@ -173,19 +119,19 @@ class Products(TorchFunctionMode):
         return out
 
 
-def tried(make: Callable[[], Case]) -> str:
+def tried(make: Make, given: list[Input]) -> str:
     """What came of a case, for the table."""
     torch.manual_seed(0)
-    module, inputs, keywords = make()
-    module.eval()
+    module = make().eval()
+    inputs = [torch.randn(one) if isinstance(one, tuple) else one for one in given]
     with torch.no_grad():
         torch.backends.mha.set_fastpath_enabled(False)  # as it is written: what runs while it is watched
-        alone = module(*inputs, **keywords)
+        alone = module(*inputs)
         torch.backends.mha.set_fastpath_enabled(True)
         try:
             with warnings.catch_warnings(), watch() as seen, Products() as products:
                 warnings.simplefilter("ignore")  # of compiled modules under global hooks
-                beside = module(*inputs, **keywords)
+                beside = module(*inputs)
             made = seen.recording()
         except HeadlightError:
             unseen = f", as {seen.unseen[0]}" if seen.unseen else ""
@@ -229,10 +175,10 @@ def table() -> str:
     """Every case, one a row."""
     stand_in_for_torchvision()
     rows = ["| library | module | layers × heads of rows × columns |", "|---|---|---|"]
-    for title, (library, make) in CASES.items():
+    for title, library, make, given in CASES:
         try:
             installed = version(library)
-            came = tried(make)
+            came = tried(make, given)
         except (PackageNotFoundError, ModuleNotFoundError) as error:
             installed, came = "", f"not installed ({error.name})"
         rows.append(f"| {library} {installed} | {title} | {came} |")

@@ -55,6 +55,7 @@ class OwnServer(Server):
         base: the path below which it serves its pages, as "/app".
         command: what starts it, in place of `streamlit run app.py`; the port follows.
         folder: where it is started.
+        run: what Python runs without a command; Streamlit's options follow.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class OwnServer(Server):
         command: Sequence[str] = (),
         folder: Path = ROOT,
         environment: Mapping[str, str] = MappingProxyType({}),
+        run: Sequence[str] = ("-m", "streamlit", "run", "app.py"),
     ) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -71,7 +73,7 @@ class OwnServer(Server):
         self.folder = folder
         options = {"headless": "true", "port": str(self.port), "address": "127.0.0.1"}
         options |= {"baseUrlPath": base} if base else {}
-        self.command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+        self.command = [sys.executable, *run]
         self.command += [part for name, value in options.items() for part in (f"--server.{name}", value)]
         if command:
             self.command = [*command, "--port", str(self.port)]
@@ -102,7 +104,7 @@ class OwnServer(Server):
                 pass
             if self.process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"the server did not start; the end of its log:\n{self.tail()}")
-            time.sleep(0.05)
+            time.sleep(0.02)
 
     def stop(self) -> None:
         self.process.terminate()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser
 
-from tests.bench import chrome, frames
+from tests.bench import chrome, screen
 from tests.bench.acts import ACTS, KINDS, open_page
-from tests.bench.typist import PICTURES, Typist
-from tests.bench.visitors import sentence
+from tests.bench.visitors import PICTURES, Typist, sentence
 
 from .conftest import NewTab
 from .server import Server
@@ -18,9 +17,9 @@ from .tab import Tab
 def test_what_is_pressed_on_explore_is_there(
     browser: Browser, server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(frames, "CLICKS", 1)
-    monkeypatch.setattr(frames, "HOVERS", 1)
-    frames.measure_maps(browser, server.url, 16)
+    monkeypatch.setattr(screen, "CLICKS", 1)
+    monkeypatch.setattr(screen, "HOVERS", 1)
+    screen.measure_maps(browser, server.url, 16)
     assert "solo among 72" in capsys.readouterr().out
 
 

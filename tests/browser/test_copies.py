@@ -25,8 +25,7 @@ import pytest
 
 from pages.kit.draw.web import PREFIX, SCRIPT
 from tests.bench.room import opened, tally_of, voted
-from tests.bench.typist import Answer, Typist, unpacked
-from tests.bench.visitors import sentence
+from tests.bench.visitors import Answer, Typist, sentence, shown_in
 from tests.pages.valkey_server import VALKEY, Valkey
 
 from .copies import CONFIG, NGINX, behind_nginx
@@ -195,9 +194,8 @@ class Asker:
 
 def shown(answer: Answer) -> tuple[str, bytes]:
     """The sentence of a picture and its numbers, without how long they took."""
-    header, parts = unpacked(answer.body)
-    state, _ = unpacked(parts[: header["parts"][0]])
-    return str(state["typed"]), parts[header["parts"][0] :]
+    state, maps = shown_in(answer.body)
+    return str(state["typed"]), maps
 
 
 def page_of(url: str) -> str:

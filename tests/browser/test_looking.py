@@ -13,7 +13,7 @@ from pages.explore.kinds import of_layer
 from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
-from tests.bench.typist import unpacked
+from tests.bench.visitors import unpacked
 
 from .axe import nothing_serious
 from .expected import TIRED, WIDE, largest

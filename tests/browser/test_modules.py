@@ -130,7 +130,7 @@ def test_what_the_model_itself_forbids_is_not_painted(modules: Modules) -> None:
 
 def test_rules_are_read_and_turned_alike(modules: Modules) -> None:
     found = modules.each(
-        "link/rules.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
+        "link/changes.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
     )
     for rule, (places, rest, turned) in zip(RULES, found, strict=True):
         assert tuple(places) == rules_of_masks.unseen(rule)

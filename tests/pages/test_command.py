@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -29,6 +29,7 @@ from pages.kit.server.public import VARIABLE, is_public
 
 ROOT = Path(__file__).parents[2]
 Run = tuple[str, dict[str, Any]]  # the command line that the app sees, and its configuration
+Refused = Callable[..., str]
 
 
 @pytest.fixture
@@ -56,17 +57,22 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Run]]:
     os.chdir(here)
 
 
-def refused(capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> str:
-    """The one sentence that it says."""
-    try:
-        ended = command.main(arguments)
-    except SystemExit as exit_:
-        ended = int(exit_.code or 0)
-    assert ended == code
-    (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith("headlight: ")
-    assert said.endswith(".")
-    return said
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str], port: int) -> Refused:
+    """Gives the one sentence that the command says to arguments, at a free port."""
+
+    def sentence(*arguments: str | Path, code: int = 1) -> str:
+        try:
+            ended = command.main([*map(str, arguments), "--port", str(port)])
+        except SystemExit as exit_:
+            ended = int(exit_.code or 0)
+        assert ended == code
+        (said,) = capsys.readouterr().err.splitlines()
+        assert said.startswith("headlight: ")
+        assert said.endswith(".")
+        return said
+
+    return sentence
 
 
 @pytest.mark.parametrize(
@@ -81,71 +87,59 @@ def refused(capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> s
         (["a.safetensors", "lessons"], "unrecognized arguments: lessons"),
     ],
 )
-def test_wrong_arguments(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
-    assert says in refused(capsys, 2, *arguments)
+def test_wrong_arguments(refused: Refused, arguments: list[str], says: str) -> None:
+    assert says in refused(*arguments, code=2)
 
 
-def test_a_port_in_use_and_an_address_of_nobody(capsys: pytest.CaptureFixture[str], port: int) -> None:
+def test_a_port_in_use_and_an_address_of_nobody(refused: Refused, port: int) -> None:
     with socket.create_server(("127.0.0.1", port)):
-        assert f"port {port} is in use" in refused(capsys, 1, "--port", str(port))
-    assert "no address of this machine" in refused(capsys, 1, "--host", "no such host", "--port", str(port))
-    assert "cannot be served" in refused(capsys, 1, "--host", "203.0.113.1", "--port", str(port))
+        assert f"port {port} is in use" in refused()
+    assert "no address of this machine" in refused("--host", "no such host")
+    assert "cannot be served" in refused("--host", "203.0.113.1")
 
 
-def test_lessons_that_cannot_be_read(capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path) -> None:
+def test_lessons_that_cannot_be_read(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "file.toml").touch()
     for folder in (tmp_path / "none", tmp_path / "file.toml"):
-        assert f"the folder “{folder}” cannot be read" in refused(
-            capsys, 1, "--lessons", str(folder), "--port", str(port)
-        )
+        assert f"the folder “{folder}” cannot be read" in refused("--lessons", folder)
 
 
 def test_rooms_that_are_nowhere(
-    served: list[Run], capsys: pytest.CaptureFixture[str], port: int, monkeypatch: pytest.MonkeyPatch
+    served: list[Run], refused: Refused, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at = ["--port", str(port)]
     for address in ("redis://here", "valkey://", "valkey://here:0", "valkey://here:x", "here:6379", "memory"):
-        assert "valkey://HOST:6379/0" in refused(capsys, 1, "--rooms", address, *at)
-    assert command.main(["--rooms", "off", "--no-open", *at]) == 0
+        assert "valkey://HOST:6379/0" in refused("--rooms", address)
+    assert command.main(["--rooms", "off", "--no-open", "--port", str(port)]) == 0
     assert rooms.of_environment() is None
     monkeypatch.setenv(rooms.VARIABLE, "")
     assert isinstance(rooms.of_environment(), memory.Memory)
     monkeypatch.setitem(sys.modules, "valkey", None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert "headlight-attention[rooms]" in refused(capsys, 1, "--rooms", "valkey://here", *at)
+    assert "headlight-attention[rooms]" in refused("--rooms", "valkey://here")
 
 
 @pytest.mark.faults
-def test_a_store_that_cannot_be_written(
-    capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_cannot_be_written(refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "store"):
-        assert f"nothing can be written into the folder “{folder}”" in refused(
-            capsys, 1, "--store", str(folder), "--port", str(port)
-        )
+        assert f"nothing can be written into the folder “{folder}”" in refused("--store", folder)
     monkeypatch.setenv(command.STORE, str(tmp_path / "file"))
-    assert "nothing can be written" in refused(capsys, 1, "--port", str(port))
+    assert "nothing can be written" in refused()
     monkeypatch.setitem(sys.modules, "s3fs", None)
     for bucket, told in (
         ("s3://", "names no bucket"),
         ("nothing://class", "no kind of bucket “nothing”"),
         ("s3://class", "pip install 'headlight-attention[s3]' brings it"),
     ):
-        assert told in refused(capsys, 1, "--store", bucket, "--port", str(port))
+        assert told in refused("--store", bucket)
 
 
-def test_a_recording_that_is_none(
-    served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path
-) -> None:
-    (tmp_path / "wrong.safetensors").write_bytes(b"PK")
-    assert "there is no file “none.safetensors”" in refused(capsys, 1, "none.safetensors", "--port", str(port))
-    wrong = str(tmp_path / "wrong.safetensors")
-    assert "“wrong.safetensors” cannot be opened: this is not a recording" in refused(
-        capsys, 1, wrong, "--port", str(port)
-    )
-    both = refused(capsys, 1, wrong, "--model", "minilm", "--port", str(port))
-    assert "a recording or --model" in both
+def test_a_recording_that_is_none(served: list[Run], refused: Refused, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.safetensors"
+    wrong.write_bytes(b"PK")
+    assert "there is no file “none.safetensors”" in refused("none.safetensors")
+    assert "“wrong.safetensors” cannot be opened: this is not a recording" in refused(wrong)
+    assert "a recording or --model" in refused(wrong, "--model", "minilm")
     assert served == []
 
 
@@ -163,14 +157,13 @@ def test_a_recording_is_opened(
     assert len(served) == 1
 
 
-def test_what_is_not_on_this_machine(served: list[Run], capsys: pytest.CaptureFixture[str], port: int) -> None:
+def test_what_is_not_on_this_machine(served: list[Run], refused: Refused) -> None:
     absent = next(kind for kind in ("mps", "cuda") if kind not in device.available())
-    assert f"device={absent} is not on this machine" in refused(capsys, 1, "--device", absent, "--port", str(port))
-    assert "the model bert is not in this machine’s cache" in refused(capsys, 1, "--model", "bert", "--port", str(port))
-    assert "config.json" in refused(capsys, 1, "--model", str(ROOT), "--port", str(port))
-    assert "no id of the Hugging Face hub, as org/name; Headlight’s own are minilm, smollm2" in refused(
-        capsys, 1, "--model", "no such/model/at all", "--port", str(port)
-    )
+    assert f"device={absent} is not on this machine" in refused("--device", absent)
+    assert "the model bert is not in this machine’s cache" in refused("--model", "bert")
+    assert "config.json" in refused("--model", ROOT)
+    own = "no id of the Hugging Face hub, as org/name; Headlight’s own are minilm, smollm2"
+    assert own in refused("--model", "no such/model/at all")
     assert served == []
 
 

@@ -17,7 +17,6 @@ from mha_core.attention import AttentionLayer
 
 PACKAGE = pkgutil.walk_packages(mha_core.__path__, "mha_core.")
 MODULES = ["mha_core", *(found.name for found in PACKAGE)]
-REQUIRED = inspect.Parameter.empty
 
 CONTRACT = """
 load_model MultiHeadAttention IMPLEMENTATIONS Weights attention split_heads join_heads masks positions Trace no_trace
@@ -37,89 +36,45 @@ def test_every_name_in_all_exists_once(module: str) -> None:
     assert [name for name in names if not hasattr(loaded, name)] == []
 
 
-def signature(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:
-    """(name, "/" | "*" | "=" for keyword-only, default) of each parameter but self."""
-    return [
-        (parameter.name, "keyword" if parameter.kind is parameter.KEYWORD_ONLY else "any", parameter.default)
-        for parameter in inspect.signature(function).parameters.values()
-        if parameter.name != "self"
-    ]
+def signature(function: Callable[..., Any]) -> str:
+    """Its parameters but self as they are written, without their types."""
+    own = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
+    return str(inspect.Signature([one.replace(annotation=one.empty) for one in own]))
 
 
-PASS = [
-    ("allow", "keyword", None),
-    ("position", "keyword", None),
-    ("heads", "keyword", None),
-    ("temperature", "keyword", 1.0),
-    ("need_weights", "keyword", True),
-    ("trace", "keyword", mha_core.no_trace),
-    ("ablate", "keyword", None),
-]
-SWITCHES = [
-    ("position", "keyword", "trained"),
-    ("heads_off", "keyword", ()),
-    ("temperature", "keyword", 1.0),
-    ("values_off", "keyword", ()),
-]
+SWITCHES = "position='trained', heads_off=(), temperature=1.0, values_off=()"
 
 
 def test_attention() -> None:
-    assert signature(mha_core.attention) == [
-        ("q", "any", REQUIRED),
-        ("k", "any", None),
-        ("v", "any", None),
-        ("allow", "keyword", None),
-        ("bias", "keyword", None),
-        ("temperature", "keyword", 1.0),
-        ("trace", "keyword", mha_core.no_trace),
-    ]
+    trace = mha_core.no_trace
+    assert signature(mha_core.attention) == (
+        f"(q, k=None, v=None, *, allow=None, bias=None, temperature=1.0, trace={trace})"
+    )
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_a_layer(name: str) -> None:
     kind = IMPLEMENTATIONS[name]
-    assert signature(kind.__init__) == [
-        ("d_model", "any", REQUIRED),
-        ("n_heads", "any", REQUIRED),
-        ("bias", "keyword", True),
-        ("out_bias", "keyword", None),
-        ("dropout", "keyword", 0.0),
-        ("n_kv_heads", "keyword", None),
-        ("v_bias", "keyword", None),
-    ]
-    inputs = [("query", "any", REQUIRED), ("key", "any", None), ("value", "any", None)]
-    assert signature(kind.forward) == inputs + PASS
+    assert signature(kind.__init__) == (
+        "(d_model, n_heads, *, bias=True, out_bias=None, dropout=0.0, n_kv_heads=None, v_bias=None)"
+    )
+    switches = "allow=None, position=None, heads=None, temperature=1.0, need_weights=True"
+    trace = mha_core.no_trace
+    assert signature(kind.forward) == f"(query, key=None, value=None, *, {switches}, trace={trace}, ablate=None)"
     assert issubclass(kind, (AttentionLayer, torch.nn.Module))
-    assert signature(kind.load) == [("weights", "any", REQUIRED)]
-    assert signature(kind.save) == []
+    assert signature(kind.load) == "(weights)"
+    assert signature(kind.save) == "()"
 
 
 def test_load_model_run_and_run_batch() -> None:
-    assert signature(mha_core.load_model) == [
-        ("name", "any", "minilm"),
-        ("device", "any", "auto"),
-        ("dtype", "any", torch.float32),
-        ("revision", "any", None),
-    ]
-    mask = ("mask", "keyword", "none")
-    added = [("trace_layer", "keyword", None), ("implementation", "keyword", None), ("all_logits", "keyword", False)]
-    assert signature(Model.run) == [("text", "any", REQUIRED), mask, *SWITCHES, *added]
-    assert signature(Model.run_batch) == [
-        ("texts", "any", REQUIRED),
-        mask,
-        ("mask_padding", "keyword", True),
-        *SWITCHES,
-    ]
+    assert signature(mha_core.load_model) == "(name='minilm', device='auto', dtype=torch.float32, revision=None)"
+    added = "trace_layer=None, implementation=None, all_logits=False"
+    assert signature(Model.run) == f"(text, *, mask='none', {SWITCHES}, {added})"
+    assert signature(Model.run_batch) == f"(texts, *, mask='none', mask_padding=True, {SWITCHES})"
 
 
 def test_masks() -> None:
-    assert signature(masks.allow) == [
-        ("rule", "any", REQUIRED),
-        ("len_q", "any", REQUIRED),
-        ("len_k", "any", REQUIRED),
-        ("keep", "any", None),
-        ("device", "any", None),
-    ]
+    assert signature(masks.allow) == "(rule, len_q, len_k, keep=None, device=None)"
     names = "full causal window prefix sinks dilated documents unseen cells both either invert parse allow"
     assert set(names.split()) <= set(masks.__all__)
 
@@ -128,49 +83,29 @@ def test_positions() -> None:
     names = "Position Nothing Sinusoidal Learned Rotary ALiBi T5Bias Shaw Together"
     assert set(names.split()) <= set(positions.__all__)
     assert positions.NAMES == ("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "shaw")
-    assert [name for name, *_ in signature(positions.Position.add)] == ["x"]
-    assert [name for name, *_ in signature(positions.Position.rotate)] == ["q", "k"]
-    assert [name for name, *_ in signature(positions.Position.bias)] == ["q", "len_k"]
-    assert signature(positions.Sinusoidal.__init__) == [("d_model", "any", REQUIRED), ("amplitude", "any", 1.0)]
-    assert [name for name, *_ in signature(positions.Learned.__init__)][:2] == ["d_model", "max_len"]
-    assert signature(positions.Rotary.__init__) == [("d_head", "any", REQUIRED), ("base", "any", 10000.0)]
-    assert signature(positions.ALiBi.__init__) == [("n_heads", "any", REQUIRED), ("symmetric", "any", True)]
-    assert signature(positions.T5Bias.__init__)[:4] == [
-        ("n_heads", "any", REQUIRED),
-        ("buckets", "any", 32),
-        ("max_distance", "any", 128),
-        ("causal", "any", False),
-    ]
-    assert [name for name, *_ in signature(positions.Shaw.__init__)][:2] == ["d_head", "max_distance"]
-    assert [name for name, *_ in signature(positions.Together.__init__)] == ["a", "b"]
+    assert signature(positions.Position.add) == "(x)"
+    assert signature(positions.Position.rotate) == "(q, k)"
+    assert signature(positions.Position.bias) == "(q, len_k)"
+    assert signature(positions.Sinusoidal.__init__) == "(d_model, amplitude=1.0)"
+    assert signature(positions.Learned.__init__).startswith("(d_model, max_len, ")
+    assert signature(positions.Rotary.__init__) == "(d_head, base=10000.0)"
+    assert signature(positions.ALiBi.__init__) == "(n_heads, symmetric=True)"
+    assert signature(positions.T5Bias.__init__).startswith("(n_heads, buckets=32, max_distance=128, causal=False, ")
+    assert signature(positions.Shaw.__init__).startswith("(d_head, max_distance, ")
+    assert signature(positions.Together.__init__) == "(a, b)"
 
 
 def test_the_fields_of_results() -> None:
     def fields(kind: Any) -> list[str]:
         return list(inspect.get_annotations(kind))
 
-    assert fields(Run) == [
-        "tokens",
-        "ids",
-        "weights",
-        "hidden",
-        "sentence",
-        "steps",
-        "device",
-        "notices",
-        "logits",
-        "kv_heads",
-        "ends",
-        "changes",
-        "columns",
-        "nobody",
-        "paths",
-        "patches",
-        "heard",
-        "values",
-    ]
-    step = ["name", "expression", "of", "axes", "shape", "strides", "contiguous", "is_view", "value", "code", "line"]
-    assert fields(Step) == step
+    run = (
+        "tokens ids weights hidden sentence steps device notices logits kv_heads ends changes columns nobody paths "
+        "patches heard values"
+    )
+    assert fields(Run) == run.split()
+    step = "name expression of axes shape strides contiguous is_view value code line"
+    assert fields(Step) == step.split()
     assert fields(Weights) == ["q", "k", "v", "o", "q_bias", "k_bias", "v_bias", "o_bias"]
     assert Trace().steps == []
 

@@ -47,8 +47,8 @@ def name_of(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
 
 
-def imports(file: Path, *, inside: bool) -> Iterator[str]:
-    """Full names of what a file imports, relative ones made absolute: at module level, or `inside` functions.
+def imports(file: Path, *, inside: bool | None = None) -> Iterator[str]:
+    """Full names of what a file imports, relative ones made absolute: at module level, or `inside` functions, or both.
 
     What stands under `if TYPE_CHECKING:` is not imported at all.
     """
@@ -58,9 +58,9 @@ def imports(file: Path, *, inside: bool) -> Iterator[str]:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             return
         within = within or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        if isinstance(node, ast.Import) and within == inside:
+        if isinstance(node, ast.Import) and inside in (None, within):
             yield from (alias.name for alias in node.names)
-        if isinstance(node, ast.ImportFrom) and within == inside:
+        if isinstance(node, ast.ImportFrom) and inside in (None, within):
             base = package[: len(package) - node.level + 1] if node.level else []
             source = ".".join([*base, *filter(None, [node.module])])
             yield from (f"{source}.{alias.name}" for alias in node.names)
@@ -70,7 +70,7 @@ def imports(file: Path, *, inside: bool) -> Iterator[str]:
     yield from walk(ast.parse(file.read_text("utf-8")), False)
 
 
-def roots(file: Path, *, inside: bool) -> set[str]:
+def roots(file: Path, *, inside: bool | None = None) -> set[str]:
     return {name.split(".")[0] for name in imports(file, inside=inside)}
 
 
@@ -84,8 +84,7 @@ def resolved(name: str) -> str:
 @cache
 def ours(file: Path) -> frozenset[str]:
     """The project's modules that a file imports, inside functions too."""
-    names = {*imports(file, inside=False), *imports(file, inside=True)}
-    return frozenset(resolved(name) for name in names if name.split(".")[0] in ("mha_core", "pages"))
+    return frozenset(resolved(name) for name in imports(file) if name.split(".")[0] in ("mha_core", "pages"))
 
 
 def module_of(file: Path) -> str:
@@ -185,7 +184,7 @@ def test_the_kit_holds_what_several_pages_share() -> None:
     ]
     by_page.append(reached("pages.kit.lessons.message", set()))  # lessons ride beside every page
     by_page.append(reached("pages.kit.picture.facts", set()))  # which every page's browser knows
-    by_app = {resolved(name) for inside in (True, False) for name in imports(ROOT / "app.py", inside=inside)}
+    by_app = {resolved(name) for name in imports(ROOT / "app.py")}
     by_app = by_app.union(*(reached(module, set()) for module in by_app))
     for file in (ROOT / "pages" / "kit").rglob("*.py"):
         module = module_of(file)
@@ -201,7 +200,7 @@ def test_the_kit_holds_what_several_pages_share() -> None:
 @pytest.mark.parametrize("room", KNOW_STREAMLIT)
 def test_what_computes_knows_no_streamlit(room: str) -> None:
     files = (ROOT / "pages" / "kit" / room).glob("*.py")
-    knowing = {file.stem for file in files if "streamlit" in roots(file, inside=False) | roots(file, inside=True)}
+    knowing = {file.stem for file in files if "streamlit" in roots(file)}
     assert knowing == KNOW_STREAMLIT[room]
 
 
@@ -209,7 +208,7 @@ def test_what_computes_knows_no_streamlit(room: str) -> None:
 def test_a_page_computes_nothing_itself(folder: Path) -> None:
     file = folder / "page.py"
     heavy = {"torch", "plotly", "pandas", "transformers"}
-    assert not (roots(file, inside=False) | roots(file, inside=True)) & heavy
+    assert not roots(file) & heavy
 
 
 def test_the_reader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -186,3 +188,22 @@ def test_streamlit_and_starlette_are_a_tested_pair() -> None:
     }
     assert wanted["streamlit"] == SpecifierSet("~=1.67.0")
     assert Version("1.4.9") not in wanted["starlette"]
+
+
+def test_the_citation_is_whole_and_agrees_with_the_project() -> None:
+    """CITATION.cff has what the format asks for, and says what pyproject and the changelog say."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    project = PROJECT["project"]
+    released = re.search(
+        rf"^## {re.escape(project['version'])} – (\S+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert released
+    assert cited["cff-version"] == "1.2.0"
+    assert cited["type"] == "software"
+    assert all(isinstance(cited[key], str) and cited[key] for key in ("message", "title", "abstract"))
+    assert project["name"].startswith(cited["title"].lower().partition(":")[0])
+    assert cited["authors"] == project["authors"]
+    assert str(cited["version"]) == project["version"]
+    assert cited["license"] == project["license"]
+    assert cited["keywords"] == project["keywords"]
+    assert cited["date-released"] == datetime.date.fromisoformat(released[1])

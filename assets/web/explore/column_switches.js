@@ -2,11 +2,10 @@
 // is zeroed for them. The same press takes it back.
 
 import { LONGEST_RULE } from "../base/facts.js";
-import { maskOf, ruleOf, valuesOff } from "../link/changes.js";
+import { maskOf, ruleOf, toggledUnseen, unseenOf, valuesOff } from "../link/changes.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { sortKey } from "../picture/heads_order.js";
 import { readFlips, writeFlips } from "../link/painted.js";
-import { toggledUnseen, unseenOf } from "../link/rules.js";
 import { quoted, toggled } from "../base/words.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */

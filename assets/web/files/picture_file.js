@@ -32,19 +32,16 @@ const inSight = (element, kind) =>
 
 /** The framed parts of the page that have a canvas: a large one first, and all of a view together last. @returns {Picture[]} */
 export function picturesOfPage() {
-  const found = [...views].flatMap(({ element }) => {
+  return [...views].flatMap(({ element }) => {
     const framed = inSight(element, FRAMED).filter(
       (one) => inSight(one, "canvas").length && drawings.get(one)?.isThere !== false,
     );
     const outer = framed.filter((one) => !framed.some((other) => other !== one && other.contains(one)));
     const large = outer.filter((one) => one.matches(".large"));
-    const named = [...large, ...outer.filter((one) => !large.includes(one))].map((one) => ({
-      element: one,
-      name: nameOf(one),
-    }));
+    const ordered = [...large, ...outer.filter((one) => !large.includes(one))];
+    const named = ordered.map((one) => ({ element: one, name: nameOf(one) }));
     return outer.length > 1 ? [...named, { element, name: ALL }] : named;
   });
-  return found;
 }
 
 /** @param {Element} element */
@@ -149,13 +146,8 @@ export function svgOf(shown, { lines, theme }) {
   const [width, height] = [Math.max(wide, 640) + 2 * MARGIN, high + 2 * MARGIN + LINE * (lines.length + 1)];
   for (const side of ["x", "y"]) inner.setAttribute(side, String(MARGIN));
   const ground = svg("rect", { width: "100%", height: "100%", fill: COLOURS[theme].page });
-  const made = svg(
-    "svg",
-    { width, height, viewBox: `0 0 ${width} ${height}` },
-    svg("title", {}, asXml(lines[0])),
-    ground,
-    inner,
-  );
+  const title = svg("title", {}, asXml(lines[0]));
+  const made = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, title, ground, inner);
   lines.forEach((line, at) => {
     const [y, size] = [high + 2 * MARGIN + LINE * (at + 0.6), at ? 12 : 14];
     const font = { "font-family": FONT, "font-size": size, fill: at ? COLOURS[theme].muted : COLOURS[theme].ink };

@@ -5,7 +5,6 @@ import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setText, urlOf } from "../base/dom.js";
 import { views } from "../base/view_base.js";
 import { read } from "../link/link.js";
-import { fileNameOf } from "./file_name.js";
 import { drawingOf, picturesOfPage, pngOf, svgOf } from "./picture_file.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
@@ -27,7 +26,28 @@ const KINDS = {
   html: ["HTML file", "text/html", "every head, hover and table, without a server"],
 };
 /** @typedef {keyof typeof KINDS} Kind */
+const MOST_LETTERS = 60; // of a file’s name
 const OF_SERVER = ["csv", "npz", "html"];
+
+/** What a link changes in the model, in words. @param {URLSearchParams} link */
+function changes(link) {
+  const [mask, pos, t] = ["mask", "pos", "t"].map((key) => link.get(key));
+  const off = link.getAll("off");
+  const heads = off.length > 1 ? `${off.length} heads` : off[0];
+  const position = pos === "none" ? "no positions" : pos && `${pos} positions`;
+  return [mask && `${mask} mask`, position, t && `temperature ${t}`, heads && `${heads} off`].filter(Boolean);
+}
+
+/** What a file is called, "it-animal-no-positions": the words that the title of a picture quotes, or else the name of its page,
+ * then what is changed.
+ * @param {string} page @param {string} title @param {URLSearchParams} link
+ */
+export function fileNameOf(page, title, link) {
+  const quoted = [...title.matchAll(/“([^”]*[\p{L}\p{N}][^”]*)”/gu)].map(([, word]) => word);
+  const words = [...(quoted.length ? quoted : [`headlight ${page}`]), ...changes(link)].join(" ");
+  const name = words.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
+  return name.replace(/^-/, "").slice(0, MOST_LETTERS).replace(/-$/, "");
+}
 
 /** What went wrong, in a sentence for the visitor. */
 class Told extends Error {}
@@ -44,11 +64,8 @@ export class TakeAlong {
   constructor(place) {
     this.place = place;
     this.picture = h("select", { "aria-label": "Picture" });
-    this.theme = h(
-      "select",
-      { "aria-label": "Theme of the picture" },
-      ...THEMES.map((theme) => h("option", {}, theme)),
-    );
+    const themes = THEMES.map((theme) => h("option", {}, theme));
+    this.theme = h("select", { "aria-label": "Theme of the picture" }, ...themes);
     this.said = h("p", { role: "status" });
     this.presses = /** @type {Kind[]} */ (Object.keys(KINDS)).map((kind) =>
       button(KINDS[kind][0], () => this.take(kind), { title: KINDS[kind][2], "data-kind": kind }),

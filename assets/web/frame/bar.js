@@ -49,31 +49,23 @@ function switchTheme() {
 }
 
 /** The first that Tab reaches: past the bar, to the page. */
-const makeSkip = () =>
-  h(
-    "a",
-    {
-      class: "skip",
-      href: "#stMain",
-      onclick: (/** @type {MouseEvent} */ event) => {
-        event.preventDefault(); // the address is the picture's
-        document.getElementById("stMain")?.focus();
-      },
-    },
-    "Skip to main content",
-  );
+function makeSkip() {
+  const onclick = (/** @type {MouseEvent} */ event) => {
+    event.preventDefault(); // the address is the picture's
+    document.getElementById("stMain")?.focus();
+  };
+  return h("a", { class: "skip", href: "#stMain", onclick }, "Skip to main content");
+}
 
 /** The second: whoever speaks to the page, or hits keys by chance, switches the keys of one letter off (WCAG 2.1.4). */
 function makeLetters() {
+  const title = "P, N, B, those of the projector, of lessons and of rooms";
   const name = () => `Keys of one letter: ${lettersAct() ? "on" : "off"}`;
   const act = () => {
     switchLetters();
     setText(press, name());
   };
-  const press = button(name(), act, {
-    class: "skip",
-    title: "P, N, B, those of the projector, of lessons and of rooms",
-  });
+  const press = button(name(), act, { class: "skip", title });
   return press;
 }
 
@@ -123,12 +115,8 @@ function follow() {
 function make() {
   const listed = PAGES.filter(({ within }) => !within);
   const names = [...new Set(listed.map(({ group }) => group))];
-  const groups = names.map((name) =>
-    makeGroup(
-      name,
-      listed.filter(({ group }) => group === name),
-    ),
-  );
+  const pagesOf = (/** @type {string} */ name) => listed.filter(({ group }) => group === name);
+  const groups = names.map((name) => makeGroup(name, pagesOf(name)));
   const lens = h("span", { class: "lens", "aria-hidden": "true" });
   const home = h("a", { class: "home", "data-path": "", "aria-label": "Headlight" }, lens, h("span", {}, "Headlight"));
   const menu = button("", () => open(menu.getAttribute("aria-expanded") !== "true"), {

@@ -8,17 +8,24 @@ import { eachLine } from "../base/lines.js";
 /** @typedef {{name: string, title: string, says: string, why_not: string}} Found a model of this machine */
 
 const LOST = "The server cannot be reached; try again.";
+/** Name of an error -> what it says here. @type {Record<string, string>} */
+const WHY = { AbortError: "Stopped; what came stays, and the rest can follow.", TypeError: LOST };
 const LEAVES = "This asks huggingface.co: the name that you type, and the address of this machine, leave it.";
+const OPENS = [
+  "A model that you train on the Train page: it stands in the list when it is trained.",
+  "A run of Headlight as a zip file, or a recording: “Open a saved run or a recording” on the Train page.",
+];
+const IN_PYTHON =
+  "load_model opens the folder of any text model of transformers, and of most models of pictures and speech; watch reads any module of torch.";
 
 /** The titles of models that were opened here, by their names. @type {Map<string, string>} */
 export const titles = new Map();
 
-/** What the server's machine answers. @param {string} question @param {Record<string, string>} [asked] */
-const ask = (question, asked = {}) => fetch(urlOf(`api/machine/${question}?${new URLSearchParams(asked)}`));
-
-/** The answer, or why there is none. @param {string} question @param {Record<string, string>} [asked] */
+/** What the server's machine answers. Raises an Error that says why it does not.
+ * @param {string} question @param {Record<string, string>} [asked]
+ */
 async function answered(question, asked) {
-  const answer = await ask(question, asked).catch(() => null);
+  const answer = await fetch(urlOf(`api/machine/${question}?${new URLSearchParams(asked)}`)).catch(() => null);
   if (!answer) throw new Error(LOST);
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
@@ -52,43 +59,22 @@ export class OtherModels {
     this.bring = button("", () => this.download(), { hidden: "" });
     this.bar = h("progress", { max: "1", value: "0", "aria-label": "Download", hidden: "" });
     this.stops = button("Stop", () => this.under?.abort(), { hidden: "" });
-    this.hub = h(
-      "section",
-      {},
-      h("h3", {}, "From the Hugging Face hub"),
-      this.id.form,
-      h("p", { class: "leaves" }, LEAVES),
-      div("bringing", this.bring, this.bar, this.stops),
-    );
-    this.machine = h(
-      "section",
-      {},
-      h("h3", {}, "On this machine"),
-      this.list,
-      this.said,
-      h("h3", {}, "A folder of this machine"),
-      this.folder.form,
-      this.hub,
-    );
+    const titled = (/** @type {string} */ title) => h("h3", {}, title);
+    const leaves = h("p", { class: "leaves" }, LEAVES);
+    const bringing = div("bringing", this.bring, this.bar, this.stops);
+    this.hub = h("section", {}, titled("From the Hugging Face hub"), this.id.form, leaves, bringing);
+    this.machine = h("section", {}, titled("On this machine"), this.list, this.said);
+    this.machine.append(titled("A folder of this machine"), this.folder.form, this.hub);
     this.element = h(
       "dialog",
       { id: "headlight-own", "aria-labelledby": "headlight-own-name" },
       button("Close", () => this.element.close(), { autofocus: "", class: "close" }),
       h("h2", { id: "headlight-own-name" }, "Another model"),
       this.machine,
-      h("h3", {}, "What opens here"),
-      h("p", {}, "A model that you train on the Train page: it stands in the list when it is trained."),
-      h(
-        "p",
-        {},
-        "A run of Headlight as a zip file, or a recording: “Open a saved run or a recording” on the Train page.",
-      ),
-      h("h3", {}, "In Python"),
-      h(
-        "p",
-        {},
-        "load_model opens the folder of any text model of transformers, and of most models of pictures and speech; watch reads any module of torch.",
-      ),
+      titled("What opens here"),
+      ...OPENS.map((line) => h("p", {}, line)),
+      titled("In Python"),
+      h("p", {}, IN_PYTHON),
       h("pre", {}, OWN_CODE),
     );
     this.element.addEventListener("close", () => this.under?.abort());
@@ -188,14 +174,7 @@ export class OtherModels {
       setText(this.said, await act());
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
-      setText(
-        this.said,
-        name === "AbortError"
-          ? "Stopped; what came stays, and the rest can follow."
-          : name === "TypeError"
-            ? LOST
-            : message,
-      );
+      setText(this.said, WHY[name] ?? message);
     }
   }
 }

@@ -46,13 +46,11 @@ class Picker {
     this.options = options;
     this.select.disabled = false;
     const names = [...new Set(options.map(([, , group]) => group))];
+    const optionsOf = (/** @type {string | undefined} */ name) => options.filter(([, , of]) => of === name);
     if (names.every(Boolean))
       fill(this.select, names, "optgroup", (group, name) => {
         setAttribute(group, "label", name);
-        fillOptions(
-          group,
-          options.filter(([, , of]) => of === name),
-        );
+        fillOptions(group, optionsOf(name));
       });
     else fillOptions(this.select, options);
     this.element.hidden = options.length < this.fewest;
@@ -69,13 +67,10 @@ class Picker {
   /** Says what the address says, as far as there is such an option. */
   follow() {
     const now = baseOf(read().get(this.key) ?? "");
-    const isListed = this.options.some(([value]) => value === now);
-    if ((isForeign(now) || isRecording(now)) && !isListed && this.options.length)
+    const at = this.options.findIndex(([value]) => value === now);
+    if ((isForeign(now) || isRecording(now)) && at < 0 && this.options.length)
       return this.draw(this.options.toSpliced(-1, 0, [now, titles.get(now) ?? titleOf(now), HERE]));
-    this.select.selectedIndex = Math.max(
-      0,
-      this.options.findIndex(([value]) => value === now),
-    );
+    this.select.selectedIndex = Math.max(0, at);
   }
 }
 

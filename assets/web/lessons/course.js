@@ -1,16 +1,20 @@
-// The course as the server tells it, which step of it an address asks for, and what this browser has done of it.
+// The course as the server tells it, which step of it an address asks for, what this browser has done of it, and what this tab
+// keeps: whether a class is taught, and the way through the course that was chosen.
 
 import { urlOf } from "../base/dom.js";
 import { keep, kept } from "../base/kept.js";
 import { before } from "../link/way.js";
-import { wayKept } from "./lesson_visit.js";
 
 /** @typedef {import("../base/messages.js").CourseMessage} Course */
 /** @typedef {import("../base/messages.js").CourseLesson} Lesson */
 /** @typedef {import("../base/messages.js").CourseStep} Step */
 /** @typedef {{lesson: Lesson, number: number, of: number, step: Step, at: number, again: boolean}} Place a step, its lesson and where they stand, counted from 1; whether it asks the second question of the same idea */
 
+/** @typedef {{minutes: number, audience: string, steps: string[]}} Way its steps in order: "it.2" */
+
 const DONE = "headlight-lessons"; // where the browser keeps it
+const TAUGHT = "headlight-class"; // and the tab
+const WAY = "headlight-way";
 const KEY = "learn"; // of the link
 
 /** @type {Promise<Course> | null} */
@@ -49,14 +53,8 @@ export function find(name) {
   if (!step) return null;
   const walked = wayOf(`${id}.${digits}`) ?? lessons.map((lesson) => `${lesson.id}.1`);
   const order = [...new Set(walked.map((one) => one.split(".")[0]))];
-  return {
-    lesson: lessons[index],
-    number: order.indexOf(id) + 1,
-    of: order.length,
-    step,
-    at: Number(digits),
-    again: Boolean(more),
-  };
+  const where = { number: order.indexOf(id) + 1, of: order.length };
+  return { ...where, lesson: lessons[index], step, at: Number(digits), again: Boolean(more) };
 }
 
 /** What links call a step: "it.2"; "it.2.2" is its second question. @param {Place} place */
@@ -109,4 +107,19 @@ export function markDone({ lesson, at }) {
   const all = done();
   all[lesson.id] = [...new Set([...(all[lesson.id] ?? []), at])].sort((a, b) => a - b);
   keep("localStorage", DONE, all);
+}
+
+/** True where an answer does not open the curtain. */
+export const isTaught = () => kept("sessionStorage", TAUGHT) === true;
+
+/** @param {boolean} taught */
+export const keepTaught = (taught) => keep("sessionStorage", TAUGHT, taught || null);
+
+/** @param {Way | null} way null for every lesson in turn */
+export const keepWay = (way) => keep("sessionStorage", WAY, way);
+
+/** The way that was chosen; null without one. @returns {Way | null} */
+export function wayKept() {
+  const { minutes, audience, steps } = kept("sessionStorage", WAY) ?? {};
+  return Array.isArray(steps) ? { minutes, audience, steps: steps.map(String) } : null;
 }

@@ -1,8 +1,18 @@
 // A lesson rides beside the page that its step opens: what is asked, what was answered, and what the curtain hides until
 // then. The step stands in the link (learn=it.2); answers are kept while the tab is open, what is done in the browser.
 
-import { addressOf, askedFor, find, load, markDone, nameOf, neighbour, whyNot } from "./course.js";
-import { isTaught, keepTaught } from "./lesson_visit.js";
+import {
+  addressOf,
+  askedFor,
+  find,
+  isTaught,
+  keepTaught,
+  load,
+  markDone,
+  nameOf,
+  neighbour,
+  whyNot,
+} from "./course.js";
 import { draw as drawCurtain } from "../base/curtain.js";
 import { h, setAttribute, urlOf } from "../base/dom.js";
 import { Hands } from "./hands.js";

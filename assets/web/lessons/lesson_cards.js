@@ -1,9 +1,8 @@
 // The cards of all lessons, with what this browser has done of each, and the ways through them by time and audience.
 
 import { picture, themeOf } from "../base/colour.js";
-import { done } from "./course.js";
+import { done, keepWay, wayKept } from "./course.js";
 import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
-import { keepWay, wayKept } from "./lesson_visit.js";
 import { parts, unpack, unpackMaps } from "../wire/packets.js";
 
 /** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[], sight: string}} Card steps: their addresses; sight: the query of its map, "" for none */
@@ -23,12 +22,7 @@ function drawChoice(group, label, options, now, choose) {
 }
 
 /** The first step that was not answered here, counted from 1. @param {Card} card @param {number[]} own */
-const firstOpen = ({ steps }, own) =>
-  1 +
-  Math.max(
-    0,
-    steps.findIndex((_, at) => !own.includes(at + 1)),
-  );
+const firstOpen = ({ steps }, own) => steps.findIndex((_, at) => !own.includes(at + 1)) + 1 || 1;
 
 let drawn = Promise.resolve(); // one map after another: whoever looks at a picture meanwhile waits for one at most
 
@@ -50,19 +44,12 @@ function drawSight(canvas, query) {
 }
 
 function makeCard() {
-  const link = h("a", { class: "begin" });
-  const title = h("h2", {}, link);
-  const marks = h("span", { class: "marks", "aria-hidden": "true" });
-  return h(
-    "li",
-    { class: "lesson panel" },
-    h("p", { class: "where label" }, span("here"), h("span")),
-    title,
-    h("p"),
-    h("p", { class: "done" }, marks, h("span")),
-    h("p", {}, h("a", { target: "_blank", rel: "noopener" }, "handout to print")),
-    h("div", { class: "sight", "aria-hidden": "true" }, h("canvas")),
-  );
+  const where = h("p", { class: "where label" }, span("here"), h("span"));
+  const title = h("h2", {}, h("a", { class: "begin" }));
+  const done = h("p", { class: "done" }, h("span", { class: "marks", "aria-hidden": "true" }), h("span"));
+  const paper = h("p", {}, h("a", { target: "_blank", rel: "noopener" }, "handout to print"));
+  const sight = h("div", { class: "sight", "aria-hidden": "true" }, h("canvas"));
+  return h("li", { class: "lesson panel" }, where, title, h("p"), done, paper, sight);
 }
 
 /** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the way; none for all
@@ -76,10 +63,8 @@ function updateCard(place, card, number, steps, isFirst) {
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
   const part = steps.length && steps.length < card.steps.length ? ` · here steps ${steps.join(", ")}` : "";
   setText(where.children[0], isFirst && !own.length ? "Start here" : "");
-  setText(
-    where.children[1],
-    `Lesson ${number} · ${card.minutes} minutes · ${card.steps.length} steps${part} · ${card.audiences.join(", ")}`,
-  );
+  const size = `${card.minutes} minutes · ${card.steps.length} steps${part}`;
+  setText(where.children[1], `Lesson ${number} · ${size} · ${card.audiences.join(", ")}`);
   setText(link, card.title);
   const handout = new URL(`./handout?lesson=${encodeURIComponent(card.id)}`, new URL("./", location.href)).href;
   setAttribute(/** @type {Element} */ (paper.firstElementChild), "href", handout);
@@ -138,14 +123,9 @@ function update(element, block) {
   fill(list, shown, makeCard, (place, { card, number, steps }, at) => updateCard(place, card, number, steps, !at));
 }
 
-export const lessons = {
-  make: () =>
-    div(
-      "course",
-      h("div", { class: "segments", role: "group" }),
-      h("div", { class: "segments", role: "group" }),
-      h("a", { class: "start", hidden: "" }),
-      h("ol", { class: "cards" }),
-    ),
-  update,
-};
+function make() {
+  const [times, audiences] = [0, 1].map(() => h("div", { class: "segments", role: "group" }));
+  return div("course", times, audiences, h("a", { class: "start", hidden: "" }), h("ol", { class: "cards" }));
+}
+
+export const lessons = { make, update };

@@ -23,6 +23,7 @@ import { notesOf } from "./teacher_window.js";
  */
 
 const OPEN = "Anyone who opens this lesson can read these notes.";
+const TAUGHT = "an answer does not open the curtain, only “show” does";
 const KEYS = [
   ["A – D, 1 – 4", "answer"],
   ["space", "show, then go on"],
@@ -56,10 +57,7 @@ export class LessonPanel {
       ask: h("h2"),
       options: h("div", { class: "options", role: "group" }),
       show: press("show", "show", { class: "strong" }),
-      taught: press("class", "class", {
-        class: "quiet",
-        title: "an answer does not open the curtain, only “show” does",
-      }),
+      taught: press("class", "class", { class: "quiet", title: TAUGHT }),
       verdict: h("div", { class: "verdict", role: "status", "aria-label": "Answer" }),
       now: h("p", { class: "now-you" }),
       back: press("back"),
@@ -78,13 +76,8 @@ export class LessonPanel {
       keys: div("keys over", h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]))),
     };
     const { p } = this;
-    for (const [one, key] of /** @type {const} */ ([
-      [p.show, "space"],
-      [p.page, "W"],
-      [p.notes, "N"],
-      [p.help, "?"],
-    ]))
-      one.append(h("kbd", { "aria-hidden": "true" }, key));
+    const keyed = { space: p.show, W: p.page, N: p.notes, "?": p.help };
+    for (const [key, one] of Object.entries(keyed)) one.append(h("kbd", { "aria-hidden": "true" }, key));
     this.element = h("aside", { id: "headlight-lesson", "aria-label": "Lesson", hidden: "" });
     // a button that was clicked keeps no focus: the space bar then means the lesson again
     this.element.addEventListener("click", ({ detail, target }) => {
@@ -131,10 +124,8 @@ export class LessonPanel {
     else {
       setText(p.where, "Lesson");
       setText(p.title, "There is no such step");
-      p.verdict.replaceChildren(
-        h("p", {}, sentence),
-        button("all lessons", () => this.act("lessons")),
-      );
+      const all = button("all lessons", () => this.act("lessons"));
+      p.verdict.replaceChildren(h("p", {}, sentence), all);
     }
   }
 
@@ -206,9 +197,8 @@ export class LessonPanel {
     const { p } = this;
     const lines = /** @type {HTMLElement[]} */ ([]);
     if (open && verdict) {
-      const told = verdict.numbers.map(([label, , text]) =>
-        h("li", {}, h("span", {}, label), " ", h("strong", {}, text)),
-      );
+      const line = (label = "", text = "") => h("li", {}, h("span", {}, label), " ", h("strong", {}, text));
+      const told = verdict.numbers.map(([label, , text]) => line(label, text));
       lines.push(h("p", { class: verdict.picked ? "picked aloud" : "open" }, verdict.sentence));
       if (verdict.because) lines.push(h("p", { class: "because" }, verdict.because));
       lines.push(h("ul", {}, ...told));

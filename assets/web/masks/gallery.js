@@ -52,29 +52,24 @@ export const isUsed = (picture, { rule, painted, why_not }) =>
  */
 export function drawGallery(parent, picture, { inks, accent, join, choose, meet }) {
   const n = picture.tokens.length;
-  const parts = () => [h("canvas", { "aria-hidden": "true" }), h("b"), h("span"), span("counted")];
-  fill(
-    parent,
-    picture.cards,
-    (at) => {
-      const [onMeet, onLeave] = [() => meet(at), () => meet(null)];
-      const met = { onpointerenter: onMeet, onpointerleave: onLeave, onfocus: onMeet, onblur: onLeave };
-      const card = button("", () => choose(at), { class: "card", ...met });
-      card.append(...parts());
-      return card;
-    },
-    (card, own) => {
-      const [canvas, name, line, counted] = card.children;
-      const kind = `${n} ${own.cells} ${accent} ${inks.line} ${pixelRatio()}`;
-      if (canvas instanceof HTMLCanvasElement && drawn.get(canvas) !== kind)
-        drawMask(canvas, readCells(own.cells, n * n), n, inks, accent);
-      drawn.set(canvas, kind);
-      setText(name, own.name);
-      setText(line, own.why_not || own.line);
-      setText(counted, own.counted);
-      setAttribute(card, "title", own.meaning);
-      setAttribute(card, "aria-pressed", String(isUsed(picture, own)));
-      setAttribute(card, "disabled", !(join in own.clicks));
-    },
-  );
+  const make = (/** @type {number} */ at) => {
+    const [onMeet, onLeave] = [() => meet(at), () => meet(null)];
+    const met = { onpointerenter: onMeet, onpointerleave: onLeave, onfocus: onMeet, onblur: onLeave };
+    const card = button("", () => choose(at), { class: "card", ...met });
+    card.append(h("canvas", { "aria-hidden": "true" }), h("b"), h("span"), span("counted"));
+    return card;
+  };
+  fill(parent, picture.cards, make, (card, own) => {
+    const [canvas, name, line, counted] = card.children;
+    const kind = `${n} ${own.cells} ${accent} ${inks.line} ${pixelRatio()}`;
+    if (canvas instanceof HTMLCanvasElement && drawn.get(canvas) !== kind)
+      drawMask(canvas, readCells(own.cells, n * n), n, inks, accent);
+    drawn.set(canvas, kind);
+    setText(name, own.name);
+    setText(line, own.why_not || own.line);
+    setText(counted, own.counted);
+    setAttribute(card, "title", own.meaning);
+    setAttribute(card, "aria-pressed", String(isUsed(picture, own)));
+    setAttribute(card, "disabled", !(join in own.clicks));
+  });
 }

@@ -34,17 +34,10 @@ export class MaskLine {
     );
     this.rule.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
     this.ruleName = h("span", { class: "label", "aria-hidden": "true" });
-    this.row = div(
-      "joins",
-      named("a click on a mask", this.joins.element),
-      span("named written", this.ruleName, this.rule, span("label", WAYS)),
-    );
-    this.element = div(
-      "line",
-      h("p", { class: "meaning" }, this.name, this.meaning),
-      div("bar", this.numbers, this.combine),
-      this.row,
-    );
+    const written = span("named written", this.ruleName, this.rule, span("label", WAYS));
+    this.row = div("joins", named("a click on a mask", this.joins.element), written);
+    const meaning = h("p", { class: "meaning" }, this.name, this.meaning);
+    this.element = div("line", meaning, div("bar", this.numbers, this.combine), this.row);
   }
 
   /** A joined rule in use has its parts in sight. */

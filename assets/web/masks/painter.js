@@ -1,12 +1,12 @@
 // The Masks view: a sentence, the gallery, the painted mask, and the weights before and after.
 
 import { inks, isPlain } from "../base/colour.js";
-import { div, h, setText, span } from "../base/dom.js";
+import { heightLeft } from "../base/curtain.js";
+import { div, h, LETTERS, setText, span } from "../base/dom.js";
 import { drawGallery } from "./gallery.js";
 import { MaskAlso } from "./mask_also.js";
 import { MaskLine } from "./mask_line.js";
 import { MaskView } from "./mask_view.js";
-import { fitsTwo, roomsOf } from "./mask_rooms.js";
 import { parseLook, reads } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { PaintGrid } from "./paint_grid.js";
@@ -14,7 +14,7 @@ import { PainterBar } from "./painter_bar.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { rowOf } from "../wire/packets.js";
-import { fillNotices, notices, panel } from "../base/view_base.js";
+import { contentWidth, fillNotices, notices, panel, rem } from "../base/view_base.js";
 import { gave, many, ranked } from "../base/words.js";
 import { WeightsPanels, heading } from "./weights_panels.js";
 import viewCss from "../base/view.css" with { type: "css" };
@@ -25,7 +25,16 @@ import painterCss from "./painter.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
+/** @typedef {import("../picture/map.js").BigMap} BigMap */
+/** @typedef {import("../picture/map.js").Room} Room */
+
 const THREE = 900; // pixels of a view that has three maps in a row
+const NUMBER = { small: LETTERS, projected: 16 }; // pixels of a number
+const CELL = { small: 18.5, projected: 30 }; // of a cell that holds one
+const SHARE = { small: 0.45, projected: 0.4 }; // of the cell that its number is high
+const READABLE = 1.5; // rem of such a cell
+const AROUND = 1.1; // rem of a panel that are no cells, beside its labels
+const LABEL = 0.43; // rem of a letter of a label
 
 const STYLES = [viewCss, choicesCss, listingCss, sheetCss, painterCss, barCss, stageCss];
 
@@ -200,15 +209,43 @@ function limitsInWords({ tokens, most, longest, cards }, tooLong) {
   return [...(tooLong ? [large] : []), ...(tokens.length > most && cards.length ? [long] : [])];
 }
 
+/** True when two maps side by side have numbers that can be read from the last row.
+ * @param {number} width pixels of the view @param {string[]} tokens @param {number} beside pixels of one of them that are no cells
+ */
+function fitsTwo(width, tokens, beside) {
+  const letters = Math.min(12, Math.max(...tokens.map((token) => token.length)));
+  const labels = 1.5 * letters * LABEL * rem() + 12;
+  return (width / 2 - AROUND * rem() - labels - beside) / tokens.length >= CELL.projected;
+}
+
+/** The room of each map: those in sight have cells of one size, so that their rows line up.
+ * @param {BigMap[]} maps @param {Painter} view @param {number} n tokens
+ * @returns {(map: BigMap) => Room}
+ */
+function roomsOf(maps, { alone, foot }, n) {
+  const isLarge = foot.isOn || alone !== "";
+  const kind = isLarge ? "projected" : "small";
+  const unit = isLarge ? rem() / 16 : 1; // a map counts in these
+  for (const map of maps) {
+    Object.assign(map, { smallest: NUMBER[kind] / unit, roomy: CELL[kind] / unit, share: SHARE[kind] });
+    map.project(foot.isOn);
+  }
+  const rooms = maps.map((map) => [map, /** @type {HTMLElement} */ (map.element.parentElement)]);
+  const seen = /** @type {[BigMap, HTMLElement][]} */ (rooms).filter(([, room]) => room.clientWidth);
+  const cells = Math.min(...seen.map(([map, room]) => contentWidth(room) - map.beside));
+  const left = alone ? heightLeft : (/** @type {Element} */ room) => foot.heightOver(room);
+  const height = isLarge && seen.length ? Math.max(220, left(seen[0][1]) - AROUND * rem()) : usualHeight(n);
+  return (map) => ({ width: cells + map.beside, height });
+}
+
+/** On the first screen with the gallery above, unless the numbers need more. @param {number} n */
+const usualHeight = (n) => Math.max(260, window.innerHeight - 400, Math.min(640, n * READABLE * rem() + 100));
+
 /** What an open and a hatched cell mean. */
-const legend = () =>
-  h(
-    "p",
-    { class: "legend" },
-    span("swatch"),
-    "open: may look",
-    span(isPlain ? "swatch plain" : "swatch hatched"),
-    `${isPlain ? "empty" : "hatched"}: may not look`,
-  );
+function legend() {
+  const [kind, blocked] = isPlain ? ["plain", "empty"] : ["hatched", "hatched"];
+  const parts = [span("swatch"), "open: may look", span(`swatch ${kind}`), `${blocked}: may not look`];
+  return h("p", { class: "legend" }, ...parts);
+}
 
 export const view = mount(Painter);

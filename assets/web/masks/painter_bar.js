@@ -61,10 +61,10 @@ export class PainterBar {
     this.touch = named("touch:", this.touches.element);
     this.larges = choice("What is projected", LARGE, (large) => view.set(view, { large }));
     const painting = group("Painting", this.undo, this.clear);
-    this.above = bar("tools", this.tools.element);
-    this.brushes = bar("brushes", painting, this.scopes.element, this.empty, this.touch);
-    this.places = bar(
-      "places",
+    this.above = div("bar tools", this.tools.element);
+    this.brushes = div("bar brushes", painting, this.scopes.element, this.empty, this.touch);
+    this.places = div(
+      "bar places",
       this.groups.element,
       named("layer", this.layers),
       named("head", this.heads),
@@ -72,7 +72,7 @@ export class PainterBar {
       this.sides.element,
       this.modes.element,
     );
-    this.projected = bar("projected", this.larges.element);
+    this.projected = div("bar projected", this.larges.element);
   }
 
   draw() {
@@ -95,6 +95,3 @@ export class PainterBar {
     fillChoice(this.heads, numbers(picture.heads), at.head, (head) => view.go({ head }), "head");
   }
 }
-
-/** @param {string} kind @param {...Node} parts */
-const bar = (kind, ...parts) => div(`bar ${kind}`, ...parts);

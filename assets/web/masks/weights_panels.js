@@ -38,15 +38,10 @@ export class WeightsPanels {
     after.element.append(this.rows); // beside the grid, which may hold rows of cells only
     this.laws = [LAW, SIGMA].map((law) => h("span", {}, law));
     const legend = h("p", { class: "legend" }, "0", this.ramp, "1", this.laws[0]);
+    const sigma = h("p", { class: "legend" }, this.laws[1]);
     this.elements = [
       panel("before", null, [heading("Weights before"), this.without], before.element, legend),
-      panel(
-        "after",
-        null,
-        [heading("Weights after"), this.sums],
-        after.element,
-        h("p", { class: "legend" }, this.laws[1]),
-      ),
+      panel("after", null, [heading("Weights after"), this.sums], after.element, sigma),
       this.label,
     ];
   }

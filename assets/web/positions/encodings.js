@@ -62,10 +62,8 @@ class Encodings extends View {
   draw(width) {
     const { tiles, chosen, tokens, place } = this.state;
     this.unpack();
-    const at = Math.max(
-      0,
-      tiles.findIndex(({ name }) => name === chosen),
-    );
+    const named = tiles.findIndex(({ name }) => name === chosen);
+    const at = Math.max(0, named);
     for (const { learnt, element, list } of this.groups) {
       const own = tiles.filter((tile) => tile.learnt === learnt);
       element.hidden = !own.length;
@@ -148,10 +146,8 @@ class Encodings extends View {
   read(text) {
     const { row, key, maps, state } = this;
     const place = row >= 0 && key !== null && row < state.tokens.length && key < state.tokens.length;
-    setText(
-      this.readout,
-      text ?? (place && maps.length ? this.large.say([row, key]) : "point at a cell, or tap it, to read it"),
-    );
+    const said = place && maps.length ? this.large.say([row, key]) : "point at a cell, or tap it, to read it";
+    setText(this.readout, text ?? said);
   }
 }
 

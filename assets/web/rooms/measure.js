@@ -1,6 +1,7 @@
 // One measure over the sentences of a class: what a head gives a word, or the first token, in each of them. It is read from the
 // weights that the server computes of the sentence, at the place where the host stands.
 
+import { number } from "../base/words.js";
 import { answered } from "../wire/answered.js";
 import { parts, unpackFloats, unpackMaps } from "../wire/packets.js";
 
@@ -27,6 +28,13 @@ export function readMaps(bytes) {
   const [focus, maps] = parts(bytes);
   const { tokens } = unpackMaps(maps);
   return [tokens, unpackFloats(focus).floats.subarray(0, tokens.length ** 2)];
+}
+
+/** The largest weight of a map, in words. @param {string[]} tokens @param {Float32Array} weights (n, n) */
+export function largest(tokens, weights) {
+  const at = weights.reduce((best, weight, cell) => (weight > weights[best] ? cell : best), 0);
+  const [row, key] = [Math.floor(at / tokens.length), at % tokens.length];
+  return `The largest weight: “${tokens[row]}” on “${tokens[key]}”, ${number(weights[at])}.`;
 }
 
 /** Number and measure of each sentence that has none yet; one whose words are missing has none.

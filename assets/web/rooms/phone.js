@@ -8,10 +8,9 @@ import { Hands } from "../lessons/hands.js";
 import { LessonPanel } from "../lessons/lesson_panel.js";
 import { say } from "../link/link.js";
 import { setDots } from "../picture/map_dots.js";
-import { answerTo } from "./answer.js";
-import { askStep, linkOfStep, secondOf } from "./ask.js";
 import { sayMeasure } from "./measure.js";
 import { Points } from "./points.js";
+import { answerTo, askStep, linkOfStep, secondOf } from "./question.js";
 import { makeDoor } from "./room_door.js";
 import { actsOf, Keys } from "./room_keys.js";
 import { act, doPlain, enter, leave, qrOf, room, sayLink, sayTold, tell } from "./room_line.js";
@@ -28,17 +27,8 @@ import { handsOf, LETTERS } from "./tally.js";
 /** What is shown of a page where no lesson says so. @type {Record<string, string>} */
 const USUAL = { "": "map", compare: "two maps", masks: "two maps", shapes: "panel step" };
 const EVER = /** @type {import("./room_keys.js").Act[]} */ (["gather", "code"]);
-const NO_LESSON = {
-  id: "",
-  title: "",
-  aim: "",
-  breaks: "",
-  minutes: 0,
-  now_you: "",
-  teacher: "",
-  papers: [],
-  steps: [],
-};
+const UNTOLD = { title: "", aim: "", breaks: "", minutes: 0, now_you: "", teacher: "" };
+const NO_LESSON = { id: "", ...UNTOLD, papers: [], steps: [] };
 const PANEL = { verdict: null, away: false, notes: false, keys: false, whole: true, taught: false, back: "", next: "" };
 
 class Phone {
@@ -79,25 +69,14 @@ class Phone {
     const { code, people, alone, other, leave: away, said, large, elsewhere, place, own, send } = this.p;
     this.form = div("own", h("label", {}, span("name"), own), send);
     const head = h("header", {}, code, people, span("push"), alone, other, away);
-    page.append(
-      head,
-      said,
-      this.door.element,
-      large,
-      elsewhere,
-      this.points.element,
-      this.form,
-      place,
-      this.panel.element,
-    );
+    page.append(head, said, this.door.element);
+    page.append(large, elsewhere, this.points.element, this.form, place, this.panel.element);
     page.className = theme;
     for (const [key, colour] of Object.entries(colours)) page.style.setProperty(`--st-${key}`, colour);
     document.documentElement.classList.add("room-page");
     addEventListener("headlight-room", () => this.draw());
-    const keys = new Keys(
-      () => this.acts,
-      (name) => this.do(name),
-    );
+    const press = (/** @type {import("./room_keys.js").Act} */ name) => this.do(name);
+    const keys = new Keys(() => this.acts, press);
     addEventListener("keydown", (event) => keys.take(event));
   }
 
@@ -113,18 +92,9 @@ class Phone {
     const { path, query } = readShown(link);
     if (!question || question.kind === "lesson") return question ? find(question.learn) : this.stepOf(now);
     const options = question.options.map((text, at) => ({ letter: LETTERS[at], text }));
-    const asked = {
-      path,
-      query,
-      picture: "",
-      say: "",
-      ask: question.text,
-      options,
-      curtain: [],
-      teacher: "",
-      second: null,
-    };
-    return { lesson: NO_LESSON, number: 1, of: 1, at: 1, again: false, step: asked };
+    const bare = { picture: "", say: "", curtain: [], teacher: "", second: null };
+    const step = { ...bare, path, query, ask: question.text, options };
+    return { lesson: NO_LESSON, number: 1, of: 1, at: 1, again: false, step };
   }
 
   // ---- what is done
@@ -276,24 +246,13 @@ class Phone {
     const { question, phase, tallies, answer, mine, voted, joined } = now;
     const { isProjector } = this;
     const isAsked = phase === "open" || phase === "again";
-    Object.assign(this.hands, {
-      letters: place.step.options.map(({ letter }) => letter),
-      rounds: tallies.map(handsOf),
-    });
-    const to = isAsked
-      ? question?.kind === "cell"
-        ? text.point
-        : text.vote
-      : phase === "discuss"
-        ? text.discuss
-        : text.closed;
+    this.hands.letters = place.step.options.map(({ letter }) => letter);
+    this.hands.rounds = tallies.map(handsOf);
+    const asks = question?.kind === "cell" ? text.point : text.vote;
+    const to = isAsked ? asks : phase === "discuss" ? text.discuss : text.closed;
     const sentence = !question || answer ? "" : isProjector ? `${voted} of ${joined} have voted` : to;
-    const verdict = answer && {
-      picked: LETTERS[answer.right[0]] ?? null,
-      sentence: answer.text,
-      because: "",
-      numbers: [],
-    };
+    const picked = LETTERS[answer?.right[0] ?? -1] ?? null;
+    const verdict = answer && { picked, sentence: answer.text, because: "", numbers: [] };
     const chosen = typeof mine.choice === "number" ? LETTERS[mine.choice] : null;
     this.panel.draw({ ...PANEL, place, sentence, answer: chosen, open: open && verdict !== null, verdict });
     const { options } = this.panel.p;

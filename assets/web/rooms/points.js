@@ -62,10 +62,8 @@ export class Points {
   /** Writes out the one that is open. */
   tell() {
     const { open } = this;
-    setText(
-      this.text,
-      open ? `${number(open.value)}: “\u2068${open.text}\u2069”` /* in its own direction */ : "Press a point.",
-    );
+    const told = open && `${number(open.value)}: “\u2068${open.text}\u2069”`; // in its own direction
+    setText(this.text, told ?? "Press a point.");
     for (const way of this.ways) way.hidden = !open;
     [...this.line.children].forEach((place, at) => {
       setAttribute(place, "aria-pressed", String(this.shown[at].sentence.number === this.chosen));

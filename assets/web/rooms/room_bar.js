@@ -11,11 +11,10 @@ import { beside } from "../lessons/lesson.js";
 import { read } from "../link/link.js";
 import { go } from "../link/way.js";
 import { setDots } from "../picture/map_dots.js";
-import { answerTo } from "./answer.js";
-import { ask, askStep, secondOf } from "./ask.js";
 import { AskCard, VotesCard } from "./ask_card.js";
 import { measureNext, sayMeasure } from "./measure.js";
 import { Points } from "./points.js";
+import { answerTo, ask, askStep, secondOf } from "./question.js";
 import { ACTS, actsOf, Keys } from "./room_keys.js";
 import { act, doPlain, enter, erase, linkOf, qrOf, room, sayLink } from "./room_line.js";
 import { words } from "./room_words.js";
@@ -30,6 +29,7 @@ import { csvOf, handsOf, hintOf, stepsOf } from "./tally.js";
 const ID = "headlight-room";
 const PAST = "headlight-room-asked"; // in this tab: what was asked in the room, and the votes
 const MAP = [{ part: "map", words: [] }];
+const OWN_LINK = "Whoever has your own link is the host: keep it for another window of yours.";
 /** What the host may do at any time. @type {Act[]} */
 const ALWAYS = ["gather", "code", "keys"];
 const house = { address: "", theme: "dark" };
@@ -94,19 +94,9 @@ class HostBar {
     const image = h("img", { alt: "QR code of the address", width: 260, height: 260 });
     // neither stands in an address that a browser shows while the mouse is over it: the class may see this page
     const own = makeCopy("copy your own link", () => linkOf(house.address, true));
-    const note = h(
-      "p",
-      { class: "small" },
-      "Whoever has your own link is the host: keep it for another window of yours.",
-    );
-    const element = div(
-      "code-card",
-      span("large"),
-      image,
-      span("address"),
-      note,
-      div("ways", own, counts, handout, end),
-    );
+    const note = h("p", { class: "small" }, OWN_LINK);
+    const ways = div("ways", own, counts, handout, end);
+    const element = div("code-card", span("large"), image, span("address"), note, ways);
     return Object.assign(element, { image, counts, handout });
   }
 

@@ -6,13 +6,8 @@ import { join } from "./room_line.js";
 export function makeDoor() {
   const title = h("h1");
   const name = h("span");
-  const field = h("input", {
-    name: "code",
-    maxlength: "12",
-    autocomplete: "off",
-    autocapitalize: "characters",
-    required: "",
-  });
+  const typed = { maxlength: "12", autocomplete: "off", autocapitalize: "characters" };
+  const field = h("input", { name: "code", required: "", ...typed });
   const press = button("", () => {}, { type: "submit", class: "strong" });
   const said = h("p", { role: "alert" });
   const lines = ["kept", "gone", "sentences"].map((key) => /** @type {const} */ ([key, h("p", { class: "small" })]));

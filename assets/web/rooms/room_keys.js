@@ -22,8 +22,6 @@ export const ACTS = {
   keys: ["?", "keys"],
 };
 
-const ASKS = ["ask", "second"]; // acts that need a lesson’s step
-
 /** Phase of a room -> what the host may do next, in the order in which he does it. @type {Record<string, Act[]>} */
 const NEXT = {
   idle: ["ask"],
@@ -41,10 +39,9 @@ const WRITTEN = { asked: ["show"], shown: ["over"] };
 
 /** @param {Now} now @returns {Act[]} */
 export function actsOf({ phase, write = "off", step, second }) {
-  const asked = NEXT[phase].filter(
-    (act) => (act === "ask" && step) || (act === "second" && second) || !ASKS.includes(act),
-  );
-  return [...asked, ...(WRITTEN[write] ?? [])];
+  /** What needs a lesson’s step. @type {Partial<Record<Act, boolean>>} */
+  const can = { ask: step, second };
+  return [...NEXT[phase].filter((act) => can[act] ?? true), ...(WRITTEN[write] ?? [])];
 }
 
 const KEYS = new Set(Object.values(ACTS).map(([key]) => key));

@@ -35,13 +35,9 @@ function rowsOf({ kind, options, tallies }) {
   const votes = [0, 1].map((at) => tallies[at]);
   if (kind !== "cell")
     return options.map((text, at) => [LETTERS[at], text, ...votes.map((vote) => vote?.counts[at] ?? "")]);
-  const [first, second] = votes.map(cells);
-  return [...new Set([...first.keys(), ...second.keys()])].map((at) => [
-    at,
-    "",
-    first.get(at) ?? 0,
-    second.get(at) ?? 0,
-  ]);
+  const counts = votes.map(cells);
+  const chosen = new Set(counts.flatMap((count) => [...count.keys()]));
+  return [...chosen].map((at) => [at, "", ...counts.map((count) => count.get(at) ?? 0)]);
 }
 
 /** Every question with its counts, a row for each answer. @param {Counted[]} questions */

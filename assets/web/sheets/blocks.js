@@ -8,7 +8,6 @@ import { hull } from "./hull.js";
 import { lessons } from "../lessons/lesson_cards.js";
 import { makeListing, updateListing } from "../picture/listing.js";
 import { patches } from "./patches.js";
-import { search, terms } from "./terms.js";
 import { explain } from "../base/terms.js";
 import { fillNotices, notices, rove } from "../base/view_base.js";
 
@@ -23,15 +22,11 @@ function fillHeading(element, text, note) {
 
 /** Big numbers, each with how it comes from the one before it. */
 function updateSteps(element, block) {
-  fill(
-    element,
-    block.steps,
-    () => h("li", {}, h("b"), span("label")),
-    (step, [value, how]) => {
-      setText(step.children[0], value);
-      setText(step.children[1], how);
-    },
-  );
+  const make = () => h("li", {}, h("b"), span("label"));
+  fill(element, block.steps, make, (step, [value, how]) => {
+    setText(step.children[0], value);
+    setText(step.children[1], how);
+  });
 }
 
 /** Lines of code; a mark stands at some. */
@@ -156,6 +151,49 @@ const makeContinuation = () =>
 const table = {
   make: makeListing,
   update: (element, block, sheet) => updateListing(element, block, (sort) => sheet.tell({ sort })),
+};
+
+/** A word and what it means, with a link to the page where one meets it. */
+const makeTerm = () => div("term", h("dt"), h("dd"), h("dd", { class: "met" }, h("a")));
+
+const terms = {
+  make: () => h("dl", { class: "terms" }),
+  /** @param {HTMLElement} element @param {import("../base/messages.js").Block} block */
+  update(element, block) {
+    element.classList.toggle("long", block.long);
+    fill(element, block.rows, makeTerm, (line, [name, meaning, path, title]) => {
+      const [word, what, met] = line.children;
+      setText(word, name);
+      setText(what, meaning);
+      const link = /** @type {HTMLAnchorElement} */ (met.firstElementChild);
+      setText(link, title);
+      setAttribute(link, "href", `./${path}`);
+    });
+  },
+};
+
+/** The box that searches such words. */
+const search = {
+  make: () => h("label", { class: "search" }, h("span"), h("input", { type: "search" }), h("output")),
+  /** @param {HTMLElement} element @param {import("../base/messages.js").Block} block */
+  update(element, block) {
+    const [label, box, count] = /** @type {[Element, HTMLInputElement, Element]} */ (
+      /** @type {unknown} */ (element.children)
+    );
+    setText(label, block.label);
+    box.oninput = () => {
+      const sheet = /** @type {Element} */ (element.parentElement);
+      const wanted = box.value.trim().toLowerCase();
+      const terms = /** @type {HTMLElement[]} */ ([...sheet.querySelectorAll(".term")]);
+      for (const term of terms) {
+        const [name, meaning] = term.children;
+        term.hidden = !`${name.textContent} ${meaning.textContent}`.toLowerCase().includes(wanted);
+      }
+      const panels = /** @type {NodeListOf<HTMLElement>} */ (sheet.querySelectorAll(".panel"));
+      for (const panel of panels) panel.hidden = !panel.querySelector(".term:not([hidden])");
+      setText(count, wanted && `${terms.filter(({ hidden }) => !hidden).length} of ${terms.length}`);
+    };
+  },
 };
 
 /** What was found: the element stands there empty, and what comes into it is read aloud. */

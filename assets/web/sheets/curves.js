@@ -32,18 +32,11 @@ function picture({ labels, series, most, top }) {
 }
 
 export const curves = (table) => ({
-  make: () =>
-    div(
-      "curves",
-      h("h3"),
-      div("legend"),
-      h(
-        "div",
-        { class: "scroll", tabindex: "0", role: "group" },
-        svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }),
-      ),
-      table.make(),
-    ),
+  make: () => {
+    const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+    const room = h("div", { class: "scroll", tabindex: "0", role: "group" }, drawing);
+    return div("curves", h("h3"), div("legend"), room, table.make());
+  },
   update: (element, block, sheet) => {
     const [name, legend, room, numbers] = /** @type {HTMLElement[]} */ ([...element.children]);
     setText(name, block.name);

@@ -40,17 +40,10 @@ function picture({ values, outputs, edge, shares }) {
   const middle = from.reduce((sum, [x]) => sum + x, 0) / from.length;
   const names = spread(to.map(([, y]) => y));
   const pulls = to.flatMap(([x1, y1], i) =>
-    from.map(([x2, y2], j) =>
-      svg("line", {
-        x1,
-        y1,
-        x2,
-        y2,
-        class: "pull",
-        "stroke-opacity": shares[i][j],
-        "stroke-width": 1 + 3 * shares[i][j],
-      }),
-    ),
+    from.map(([x2, y2], j) => {
+      const ink = { "stroke-opacity": shares[i][j], "stroke-width": 1 + 3 * shares[i][j] };
+      return svg("line", { x1, y1, x2, y2, class: "pull", ...ink });
+    }),
   );
   return [
     svg("polygon", { points: edge.map((at) => from[at].join(",")).join(" "), class: "area" }),
@@ -80,14 +73,11 @@ function makeKey(/** @type {number} */ at) {
 }
 
 export const hull = {
-  make: () =>
-    h(
-      "figure",
-      { class: "hull" },
-      div("legend"),
-      h("div", { class: "scroll", tabindex: "0", role: "img" }, svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}` })),
-      h("figcaption", { class: "label" }),
-    ),
+  make: () => {
+    const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}` });
+    const room = h("div", { class: "scroll", tabindex: "0", role: "img" }, drawing);
+    return h("figure", { class: "hull" }, div("legend"), room, h("figcaption", { class: "label" }));
+  },
   /** @param {HTMLElement} element @param {import("../base/messages.js").Block} block */
   update(element, block) {
     const [legend, room, caption] = element.children;

@@ -9,14 +9,10 @@ let count = 0;
 
 function makeMatrix() {
   count += 1;
-  return h(
-    "section",
-    { class: "matrix" },
-    h("header", {}, h("h3"), span("formula"), span("axes")),
-    div("scroll", h("table", {}, h("thead", {}, h("tr")), h("tbody"))),
-    h("div", { class: "reasons", id: `reasons-${count}`, role: "status" }),
-    h("p", { class: "label" }),
-  );
+  const header = h("header", {}, h("h3"), span("formula"), span("axes"));
+  const table = h("table", {}, h("thead", {}, h("tr")), h("tbody"));
+  const reasons = h("div", { class: "reasons", id: `reasons-${count}`, role: "status" });
+  return h("section", { class: "matrix" }, header, div("scroll", table), reasons, h("p", { class: "label" }));
 }
 
 /** The background of a cell and an ink that can be read on it. */

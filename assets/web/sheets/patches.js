@@ -31,12 +31,10 @@ export function told({ tokens, weights, inside, across }, row) {
 }
 
 /** A picture under its patches, and the tokens of no patch beside it. @param {Element} image */
-export const makeChoice = (image) =>
-  div(
-    "choice",
-    div("picture", image, h("div", { class: "grid", role: "group" })),
-    h("div", { class: "own", role: "group" }),
-  );
+export function makeChoice(image) {
+  const [grid, own] = ["grid", "own"].map((kind) => h("div", { class: kind, role: "group" }));
+  return div("choice", div("picture", image, grid), own);
+}
 
 /** @param {Element} choice of `makeChoice` @param {Row} row @param {(token: number) => void} choose */
 export function drawChoice({ children: [picture, own] }, row, choose) {
@@ -74,15 +72,11 @@ export function drawChoice({ children: [picture, own] }, row, choose) {
   };
 }
 
-const makePatches = () =>
-  h(
-    "section",
-    { class: "patches" },
-    h("h3"),
-    makeChoice(h("canvas", { "aria-hidden": "true" })),
-    h("p", { class: "words", role: "status" }),
-    h("p", { class: "label" }, HOW),
-  );
+function makePatches() {
+  const choice = makeChoice(h("canvas", { "aria-hidden": "true" }));
+  const readout = h("p", { class: "words", role: "status" });
+  return h("section", { class: "patches" }, h("h3"), choice, readout, h("p", { class: "label" }, HOW));
+}
 
 /** @param {HTMLCanvasElement} canvas @param {number[]} pixels 0 to 255, row by row */
 function paint(canvas, pixels) {

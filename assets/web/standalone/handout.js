@@ -63,26 +63,12 @@ function questionOf(step, number, maps, colours) {
   const options = step.options.map(([letter, text]) =>
     h("li", {}, span("box"), h("b", {}, letter), h("span", {}, text)),
   );
-  return h(
-    "section",
-    { class: "step" },
-    figures(step, maps, colours),
-    div(
-      "question",
-      address ? div("code", code, h("a", { href: address }, code ? "this step, live" : address)) : null,
-      div(
-        "asks",
-        h("h2", {}, `${number} · ${step.say}`),
-        ...step.sentences.map((text) => h("p", { class: "sentence" }, `“${text}”`)),
-        h("p", { class: "ask" }, step.ask),
-      ),
-      div(
-        "answers-to-it",
-        h("ul", { class: "options" }, ...options),
-        ...Array.from({ length: LINES }, () => div("line")),
-      ),
-    ),
-  );
+  const way = address ? div("code", code, h("a", { href: address }, code ? "this step, live" : address)) : null;
+  const sentences = step.sentences.map((text) => h("p", { class: "sentence" }, `“${text}”`));
+  const asks = div("asks", h("h2", {}, `${number} · ${step.say}`), ...sentences, h("p", { class: "ask" }, step.ask));
+  const lines = Array.from({ length: LINES }, () => div("line"));
+  const answers = div("answers-to-it", h("ul", { class: "options" }, ...options), ...lines);
+  return h("section", { class: "step" }, figures(step, maps, colours), div("question", way, asks, answers));
 }
 
 /** What a class voted on a step: a row for each answer, a bar for each vote. @param {Step} step @param {number[][]} votes */
@@ -128,14 +114,9 @@ function answerOf(step, number, votes) {
 function draw(lesson, floats, place) {
   document.title = `${lesson.title} · Handout · Headlight`;
   const page = h("div", { class: "view handout", "data-theme": "light" });
-  place.replaceChildren(
-    div(
-      "to-print",
-      button("Print", () => window.print()),
-      h("a", { href: new URL("./", location.href).href }, "Headlight"),
-    ),
-    page,
-  );
+  const print = button("Print", () => window.print());
+  const home = h("a", { href: new URL("./", location.href).href }, "Headlight");
+  place.replaceChildren(div("to-print", print, home), page);
   const colours = inks(page);
   let at = 0;
   const maps = lesson.steps.map((step) =>
@@ -165,19 +146,16 @@ function draw(lesson, floats, place) {
 
 async function begin() {
   const place = /** @type {HTMLElement} */ (document.getElementById("handout"));
-  const asked = new URLSearchParams({
-    lesson: new URLSearchParams(location.search).get("lesson") ?? "",
-    from: location.origin,
-  });
+  const lesson = new URLSearchParams(location.search).get("lesson") ?? "";
+  const asked = new URLSearchParams({ lesson, from: location.origin });
   try {
     const answer = await fetch(urlOf(`api/lesson.handout?${asked}`));
     if (!answer.ok) throw new Error(await answer.text());
     const { header, floats } = unpackFloats(new Uint8Array(await answer.arrayBuffer()));
     draw(header, floats, place);
   } catch (error) {
-    place.replaceChildren(
-      h("p", { role: "alert" }, error instanceof Error ? error.message : "The lesson cannot be shown."),
-    );
+    const why = error instanceof Error ? error.message : "The lesson cannot be shown.";
+    place.replaceChildren(h("p", { role: "alert" }, why));
   }
   place.removeAttribute("aria-busy");
 }

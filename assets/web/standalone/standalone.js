@@ -53,18 +53,16 @@ class Standalone extends View {
     this.modes = choice("Map, lines or table", MODES, (mode) => this.change({ mode }));
     this.other = button("", () => this.showIn(this.theme === "dark" ? "light" : "dark"));
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
+    const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
       focus: (layer, head) => this.go({ layer, head }),
       lamp: (layer, head) => this.go({ layer, head }), // there is no model here to switch it off in
       hide: () => {},
       solo: () => {},
-      hover: (text) => setText(this.readout, text ?? ""),
+      hover,
     });
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
-    this.map = new MapPanel(
-      new BigMap({ pick, hover: (text) => setText(this.readout, text ?? "") }),
-      "Weights as a table",
-    );
+    this.map = new MapPanel(new BigMap({ pick, hover }), "Weights as a table");
     this.lines = new Lines((row) => pick(row, null));
     this.map.element.append(this.lines.element);
     this.large = this.makeLarge();

@@ -7,13 +7,9 @@ import { BLOCKED, quoted } from "../base/words.js";
 /** "1.0.m.t" -> probe, layer, head (null = mean of the heads), as a table; the other side is pages/train/film.py. */
 export function parseChoice(text) {
   const found = /^(\d{1,3})\.(\d{1,3})\.(m|\d{1,4})(\.t)?$/.exec(text);
-  if (!found) return { probe: 0, layer: 0, head: null, table: false };
-  return {
-    probe: Number(found[1]),
-    layer: Number(found[2]),
-    head: found[3] === "m" ? null : Number(found[3]),
-    table: Boolean(found[4]),
-  };
+  const [, probe, layer, own, table] = found ?? ["", "0", "0", "m"];
+  const head = own === "m" ? null : Number(own);
+  return { probe: Number(probe), layer: Number(layer), head, table: Boolean(table) };
 }
 
 export const writeChoice = ({ probe, layer, head, table }) => `${probe}.${layer}.${head ?? "m"}${table ? ".t" : ""}`;
@@ -51,10 +47,8 @@ export class Film {
     if (layer >= layers) return { absent: `this model has no layer ${layer} (last: ${layers - 1})`, said: "" };
     if (head !== null && head >= heads)
       return { absent: `this model has no head ${head} (last: ${heads - 1})`, said: "" };
-    const at = Math.max(
-      0,
-      own.steps.findLastIndex((mine) => mine <= step),
-    );
+    const reached = own.steps.findLastIndex((mine) => mine <= step);
+    const at = Math.max(0, reached);
     const mine = own.steps[at];
     const place = layers > 1 ? `layer ${layer} · ` : "";
     const which = head !== null ? `head ${head}` : heads > 1 ? `mean of ${heads} heads` : "its one head";

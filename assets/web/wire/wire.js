@@ -79,10 +79,8 @@ export class Wire {
   async fetch(number, question, visit, { signal }) {
     const isNewest = () => number === this.count;
     try {
-      const answer = await fetch(urlOf(`api/${question}`), {
-        signal,
-        headers: visit ? { "Headlight-Visit": visit } : {},
-      });
+      const headers = visit ? { "Headlight-Visit": visit } : undefined;
+      const answer = await fetch(urlOf(`api/${question}`), { signal, headers });
       const bytes = answer.status === 200 ? new Uint8Array(await answer.arrayBuffer()) : null;
       const sentence = bytes ? "" : await answer.text();
       if (number < this.shown || signal.aborted) return; // a newer one came first

@@ -23,18 +23,8 @@ const words = (count) => Array.from({ length: count }, (_, at) => `w${at}`);
 function counting() {
   const counts = { stroke: 0, arc: 0, fillRect: 0, fillText: 0 };
   const context = { measureText: () => ({ width: 20 }), counts };
-  for (const name of [
-    "save",
-    "restore",
-    "translate",
-    "rotate",
-    "beginPath",
-    "moveTo",
-    "lineTo",
-    "bezierCurveTo",
-    "fill",
-  ])
-    context[name] = () => {};
+  const idle = "save restore translate rotate beginPath moveTo lineTo bezierCurveTo fill";
+  for (const name of idle.split(" ")) context[name] = () => {};
   for (const name of Object.keys(counts)) context[name] = () => (counts[name] += 1);
   return context;
 }

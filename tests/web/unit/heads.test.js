@@ -134,54 +134,47 @@ test("a collection is a sentence a line, within bounds", async () => {
     assert.match(String(await readCollection(/** @type {any} */ (one))), /** @type {RegExp} */ (why));
 });
 
-test("it is measured sentence by sentence, as long as somebody waits", async () => {
+test("it is measured sentence by sentence, as long as somebody waits", async (context) => {
   const asked = /** @type {string[]} */ ([]);
   const answers = /** @type {((answer: Response) => void)[]} */ ([]);
-  const before = globalThis.fetch;
-  globalThis.fetch = /** @type {any} */ (
-    (/** @type {URL} */ url) => {
-      asked.push(new URL(url).searchParams.get("s") ?? "");
-      return new Promise((resolve) => answers.push(resolve));
-    }
-  );
-  try {
-    const base = { mask: "none" };
-    const of = {
-      run: () => new URLSearchParams(base),
-      visit: () => "",
-      unpack: (/** @type {Uint8Array} */ bytes) => [measure("previous", [bytes[0], 0], 1)],
-      changed: () => {},
-    };
-    const run = new CollectionRun(of, new AbortController().signal);
-    const come = async (/** @type {Response} */ answer) => {
-      answers.pop()?.(answer);
-      await new Promise((resolve) => setImmediate(resolve));
-    };
-    const mean = () => [...(run.measures([measure("previous", [0, 0])])[0].values ?? [])];
-    run.begin({ sentences: ["a", "a", "too long", "b"], said: "" });
-    await come(new Response(Uint8Array.of(1)));
-    await come(new Response(Uint8Array.of(3)));
-    assert.deepEqual(asked, ["a", "a", "too long"], "one after the other, an equal one again");
-    assert.deepEqual(mean(), [2, 0]);
-    assert.match(run.said, /^2 of 4 sentences\./);
-    await come(new Response("Too many tokens.", { status: 422 }));
-    assert.match(run.said, /^2 of 4 sentences\. 1 sentence left out: Too many tokens\.$/);
-    run.stop();
-    await come(new Response(Uint8Array.of(9)));
-    assert.deepEqual([mean(), run.isOn, run.isLeft], [[2, 0], false, true], "what comes too late does not count");
-    run.goOn();
-    await come(new Response(Uint8Array.of(5)));
-    assert.deepEqual([mean(), run.isOn, run.isLeft], [[3, 0], false, false]);
-    assert.match(run.said, /^The mean over all rows of 3 sentences\. 1 sentence left out/);
-    run.follow();
-    assert.equal(run.isOn, false, "of the same run it is kept");
-    base.mask = "causal";
-    run.follow();
-    assert.deepEqual([run.isOn, run.pool.texts, asked.at(-1)], [true, 0, "a"]);
-    run.stop();
-  } finally {
-    globalThis.fetch = before;
-  }
+  context.mock.method(globalThis, "fetch", (/** @type {URL} */ url) => {
+    asked.push(new URL(url).searchParams.get("s") ?? "");
+    return new Promise((resolve) => answers.push(resolve));
+  });
+  const base = { mask: "none" };
+  const of = {
+    run: () => new URLSearchParams(base),
+    visit: () => "",
+    unpack: (/** @type {Uint8Array} */ bytes) => [measure("previous", [bytes[0], 0], 1)],
+    changed: () => {},
+  };
+  const run = new CollectionRun(of, new AbortController().signal);
+  const come = async (/** @type {Response} */ answer) => {
+    answers.pop()?.(answer);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const mean = () => [...(run.measures([measure("previous", [0, 0])])[0].values ?? [])];
+  run.begin({ sentences: ["a", "a", "too long", "b"], said: "" });
+  await come(new Response(Uint8Array.of(1)));
+  await come(new Response(Uint8Array.of(3)));
+  assert.deepEqual(asked, ["a", "a", "too long"], "one after the other, an equal one again");
+  assert.deepEqual(mean(), [2, 0]);
+  assert.match(run.said, /^2 of 4 sentences\./);
+  await come(new Response("Too many tokens.", { status: 422 }));
+  assert.match(run.said, /^2 of 4 sentences\. 1 sentence left out: Too many tokens\.$/);
+  run.stop();
+  await come(new Response(Uint8Array.of(9)));
+  assert.deepEqual([mean(), run.isOn, run.isLeft], [[2, 0], false, true], "what comes too late does not count");
+  run.goOn();
+  await come(new Response(Uint8Array.of(5)));
+  assert.deepEqual([mean(), run.isOn, run.isLeft], [[3, 0], false, false]);
+  assert.match(run.said, /^The mean over all rows of 3 sentences\. 1 sentence left out/);
+  run.follow();
+  assert.equal(run.isOn, false, "of the same run it is kept");
+  base.mask = "causal";
+  run.follow();
+  assert.deepEqual([run.isOn, run.pool.texts, asked.at(-1)], [true, 0, "a"]);
+  run.stop();
 });
 
 test("points", () => {

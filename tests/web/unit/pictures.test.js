@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { UnderWay } from "../../../assets/web/explore/under_way.js";
 import { bars } from "../../../assets/web/explore/sound_board.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
-import { fileNameOf } from "../../../assets/web/files/file_name.js";
+import { fileNameOf } from "../../../assets/web/files/take_along.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
 import { familyOf } from "../../../assets/web/picture/heads.js";
@@ -196,62 +196,54 @@ const bare = (_, tag) => ({
   },
 });
 
+globalThis.document = { createElementNS: bare };
+
 /** @param {{children: any[]}} element */
 const elements = ({ children }) => children.reduce((sum, child) => sum + (child.children ? elements(child) : 0), 1);
 
 test("a drawing has so many cells, and beyond them is a sentence", () => {
-  globalThis.document = { createElementNS: bare };
-  try {
-    const most = 200;
-    assert.equal(whyNoSvg(fullMap(most)), "");
-    const drawn = elements(mapSvg(fullMap(most)));
-    assert.ok(drawn >= 2 * most ** 2, "each cell has its number and its stroke");
-    assert.ok(drawn <= 2 * most ** 2 + 2 * most + 256 + 3, "and nothing else grows with them");
-    const cross = elements(mapSvg(fullMap(3, 7)));
-    assert.equal(
-      cross,
-      2 * 21 + 3 + 7 + 21 + 3,
-      "numbers, strokes, names of rows and of columns, colours, and the frame",
-    );
-  } finally {
-    delete globalThis.document;
-  }
+  const most = 200;
+  assert.equal(whyNoSvg(fullMap(most)), "");
+  const drawn = elements(mapSvg(fullMap(most)));
+  assert.ok(drawn >= 2 * most ** 2, "each cell has its number and its stroke");
+  assert.ok(drawn <= 2 * most ** 2 + 2 * most + 256 + 3, "and nothing else grows with them");
+  const cross = elements(mapSvg(fullMap(3, 7)));
+  assert.equal(
+    cross,
+    2 * 21 + 3 + 7 + 21 + 3,
+    "numbers, strokes, names of rows and of columns, colours, and the frame",
+  );
   assert.match(whyNoSvg(fullMap(201)), /^An SVG may have 40,000 cells, this map has 40,401: [^.]+\.$/);
 });
 
 test("what is drawn on a canvas is drawn as shapes and texts", () => {
-  globalThis.document = { createElementNS: bare };
-  try {
-    const pen = new SvgPen({ font: "", measureText: () => ({ width: 7 }) });
-    Object.assign(pen, { fillStyle: "#111", strokeStyle: "#222", lineWidth: 2, globalAlpha: 0.5 });
-    pen.fillRect(1, 2.345, 3, 4);
-    pen.strokeRect(1, 2, 0, 5);
-    pen.save();
-    pen.translate(10, 20);
-    pen.rotate(-Math.PI / 3);
-    Object.assign(pen, { font: "bold 12px mono, x", textAlign: "right", textBaseline: "middle", globalAlpha: 1 });
-    pen.fillText("a\u0001", 0, 0);
-    pen.restore();
-    pen.beginPath();
-    pen.moveTo(0, 0);
-    pen.bezierCurveTo(1, 2, 3, 4, 5, 6);
-    pen.arc(9, 9, 2);
-    pen.fill();
-    assert.equal(pen.measureText("a").width, 7);
-    const [rect, line, text, path] = pen.element.children;
-    assert.deepEqual(rect.props, { x: "1", y: "2.35", width: "3", height: "4", fill: "#111", opacity: "0.5" });
-    assert.equal(line.props.d, "M1 2h0v5h0z");
-    assert.deepEqual([line.props.stroke, line.props["stroke-width"], line.props.fill], ["#222", "2", "none"]);
-    assert.deepEqual([text.children, text.props.transform], [["a\uFFFD"], "translate(10 20)rotate(-60)"]);
-    assert.deepEqual(
-      ["font-family", "font-size", "font-weight", "text-anchor", "opacity"].map((key) => text.props[key]),
-      ["mono, x", "12", "bold", "end", undefined],
-    );
-    assert.equal(path.props.d, "M0 0C1 2 3 4 5 6M7 9a2 2 0 0 1 4 0a2 2 0 0 1 -4 0");
-    assert.deepEqual([path.props.transform, path.props.opacity], [undefined, "0.5"]);
-  } finally {
-    delete globalThis.document;
-  }
+  const pen = new SvgPen({ font: "", measureText: () => ({ width: 7 }) });
+  Object.assign(pen, { fillStyle: "#111", strokeStyle: "#222", lineWidth: 2, globalAlpha: 0.5 });
+  pen.fillRect(1, 2.345, 3, 4);
+  pen.strokeRect(1, 2, 0, 5);
+  pen.save();
+  pen.translate(10, 20);
+  pen.rotate(-Math.PI / 3);
+  Object.assign(pen, { font: "bold 12px mono, x", textAlign: "right", textBaseline: "middle", globalAlpha: 1 });
+  pen.fillText("a\u0001", 0, 0);
+  pen.restore();
+  pen.beginPath();
+  pen.moveTo(0, 0);
+  pen.bezierCurveTo(1, 2, 3, 4, 5, 6);
+  pen.arc(9, 9, 2);
+  pen.fill();
+  assert.equal(pen.measureText("a").width, 7);
+  const [rect, line, text, path] = pen.element.children;
+  assert.deepEqual(rect.props, { x: "1", y: "2.35", width: "3", height: "4", fill: "#111", opacity: "0.5" });
+  assert.equal(line.props.d, "M1 2h0v5h0z");
+  assert.deepEqual([line.props.stroke, line.props["stroke-width"], line.props.fill], ["#222", "2", "none"]);
+  assert.deepEqual([text.children, text.props.transform], [["a\uFFFD"], "translate(10 20)rotate(-60)"]);
+  assert.deepEqual(
+    ["font-family", "font-size", "font-weight", "text-anchor", "opacity"].map((key) => text.props[key]),
+    ["mono, x", "12", "bold", "end", undefined],
+  );
+  assert.equal(path.props.d, "M0 0C1 2 3 4 5 6M7 9a2 2 0 0 1 4 0a2 2 0 0 1 -4 0");
+  assert.deepEqual([path.props.transform, path.props.opacity], [undefined, "0.5"]);
 });
 
 test("spellings", () => {

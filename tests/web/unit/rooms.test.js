@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { storageOf } from "./storage.js";
+
 const { csvOf, handsOf, hintOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
 const { ACTS, actsOf, Keys } = await import("../../../assets/web/rooms/room_keys.js");
 const { placed } = await import("../../../assets/web/rooms/points.js");
-const { measured, measureNext, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
+const { largest, measured, measureNext, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
 const { readShown, writeShown } = await import("../../../assets/web/rooms/shown.js");
-const { largest } = await import("../../../assets/web/rooms/answer.js");
 
 const { answered, LOST } = await import("../../../assets/web/wire/answered.js");
 
@@ -100,24 +101,19 @@ test("an act is sent again where its answer breaks off, or a proxy says that nob
   assert.equal(asked(), 2);
 });
 
-test("a tab keeps its secret while the server is away, and opens a stream anew that a proxy refused", async () => {
+test("a tab keeps its secret while the server is away, and opens a stream anew that a proxy refused", async (context) => {
   const kept = new Map([
     ["headlight-room", JSON.stringify({ role: "phone", code: "ABCDEF", secret: "mine" })],
     ["headlight-language", JSON.stringify("en")],
   ]);
   const streams = /** @type {any[]} */ ([]);
   const page = new EventTarget();
-  const before = globalThis.setTimeout;
   Object.assign(globalThis, {
     addEventListener: page.addEventListener.bind(page),
     dispatchEvent: page.dispatchEvent.bind(page),
     document: Object.assign(new EventTarget(), { hidden: false }),
     location: { hash: "" },
-    sessionStorage: {
-      getItem: (/** @type {string} */ key) => kept.get(key) ?? null,
-      setItem: (/** @type {string} */ key, /** @type {string} */ value) => kept.set(key, value),
-      removeItem: (/** @type {string} */ key) => kept.delete(key),
-    },
+    sessionStorage: storageOf(kept),
     EventSource: class extends EventTarget {
       static CLOSED = 2;
       readyState = streams.push(this) && 1;
@@ -125,52 +121,46 @@ test("a tab keeps its secret while the server is away, and opens a stream anew t
         this.readyState = 2;
       }
     },
-    setTimeout: (/** @type {() => void} */ done) => setImmediate(done),
   });
+  context.mock.method(globalThis, "setTimeout", (/** @type {() => void} */ done) => setImmediate(done));
   const rest = async () => {
     for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
   };
-  try {
-    const { enter, room, tell } = await import("../../../assets/web/rooms/room_line.js");
-    const away = () => new Response("<html>", { status: 502, headers: { "Content-Type": "text/html" } });
-    const joined = () => Response.json({ token: "mine", listen: "name" });
-    serverOf(...Array.from({ length: 8 }, away), joined(), away(), joined());
-    enter();
-    await rest();
-    assert.deepEqual([streams.length, room.role], [1, "phone"]);
-    streams[0].readyState = 2;
-    streams[0].dispatchEvent(new Event("error"));
-    assert.equal(room.said, LOST);
-    await rest();
-    assert.equal(streams.length, 2);
-    Object.assign(document, { hidden: true });
-    document.dispatchEvent(new Event("visibilitychange"));
-    assert.equal(streams.length, 2, "a phone that falls asleep");
-    Object.assign(document, { hidden: false });
-    document.dispatchEvent(new Event("visibilitychange"));
-    dispatchEvent(new Event("online"));
-    assert.deepEqual(
-      streams.map(({ readyState }) => readyState),
-      [2, 2, 2, 1],
-      "awake, then in another network: a new stream each time, and one at a time",
-    );
-    const hear = (/** @type {object} */ now) =>
-      streams[3].dispatchEvent(
-        new MessageEvent("room", { data: JSON.stringify({ write: "off", written: 0, ...now }) }),
-      );
-    hear({ version: 1, phase: "open" });
-    serverOf(new Response("That question is over.", { status: 409, headers: { "Content-Type": "text/plain" } }));
-    assert.equal(await tell("vote", {}), false);
-    hear({ version: 2, phase: "open", joined: 2 });
-    assert.equal(room.said, "That question is over.", "somebody else came: that takes nothing back");
-    hear({ version: 3, phase: "closed" });
-    assert.equal(room.said, "");
-    const gone = new MessageEvent("gone", { data: JSON.stringify({ told: "It is gone." }) });
-    streams[3].dispatchEvent(gone);
-    assert.deepEqual([room.said, [...kept.keys()], streams[3].readyState], ["It is gone.", ["headlight-language"], 2]);
-  } finally {
-    globalThis.setTimeout = before;
-  }
+  const { enter, room, tell } = await import("../../../assets/web/rooms/room_line.js");
+  const away = () => new Response("<html>", { status: 502, headers: { "Content-Type": "text/html" } });
+  const joined = () => Response.json({ token: "mine", listen: "name" });
+  serverOf(...Array.from({ length: 8 }, away), joined(), away(), joined());
+  enter();
+  await rest();
+  assert.deepEqual([streams.length, room.role], [1, "phone"]);
+  streams[0].readyState = 2;
+  streams[0].dispatchEvent(new Event("error"));
+  assert.equal(room.said, LOST);
+  await rest();
+  assert.equal(streams.length, 2);
+  Object.assign(document, { hidden: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+  assert.equal(streams.length, 2, "a phone that falls asleep");
+  Object.assign(document, { hidden: false });
+  document.dispatchEvent(new Event("visibilitychange"));
+  dispatchEvent(new Event("online"));
+  assert.deepEqual(
+    streams.map(({ readyState }) => readyState),
+    [2, 2, 2, 1],
+    "awake, then in another network: a new stream each time, and one at a time",
+  );
+  const hear = (/** @type {object} */ now) =>
+    streams[3].dispatchEvent(new MessageEvent("room", { data: JSON.stringify({ write: "off", written: 0, ...now }) }));
+  hear({ version: 1, phase: "open" });
+  serverOf(new Response("That question is over.", { status: 409, headers: { "Content-Type": "text/plain" } }));
+  assert.equal(await tell("vote", {}), false);
+  hear({ version: 2, phase: "open", joined: 2 });
+  assert.equal(room.said, "That question is over.", "somebody else came: that takes nothing back");
+  hear({ version: 3, phase: "closed" });
+  assert.equal(room.said, "");
+  const gone = new MessageEvent("gone", { data: JSON.stringify({ told: "It is gone." }) });
+  streams[3].dispatchEvent(gone);
+  assert.deepEqual([room.said, [...kept.keys()], streams[3].readyState], ["It is gone.", ["headlight-language"], 2]);
 });
 
 test("a sentence that a busy server did not measure is asked for again, one that no model reads is not", async () => {
