@@ -71,7 +71,7 @@ CONTRASTS = """() => {
       const box = element.getBoundingClientRect();
       if (box.width < 3 || box.height < 3) continue;
       const [low, shown] = ground(element);
-      const own = over(low, rgba(getComputedStyle(element).color), text.length > 1 ? shown : 1); // a key may be paler
+      const own = over(low, rgba(getComputedStyle(element).color), shown);
       const [bright, dark] = [light(own), light(low)].sort((x, y) => y - x);
       found.push([text, (bright + 0.05) / (dark + 0.05)]);
     }
