@@ -7,7 +7,6 @@ import { parseAt } from "../link/look.js";
 import { panel } from "../base/view_base.js";
 import { Wire } from "../wire/wire.js";
 
-/** @typedef {import("./pair.js").PairView} PairView */
 /** @typedef {import("../base/messages.js").HeadCosines} HeadCosines */
 
 const ABOUT = "each head of the left side is switched off alone; click one to open it";
@@ -15,7 +14,7 @@ const LAW = "Colour: how much the sentence vector changes without the head (√ 
 const LIGHT = 0.04; // the share of the colour that no head goes below, so that each cell is seen
 
 export class HeadBars {
-  /** @param {PairView} view */
+  /** @param {import("./pair.js").PairView} view */
   constructor(view) {
     this.view = view;
     this.of = /** @type {string | null} */ (null); // the query that was answered

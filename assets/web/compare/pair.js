@@ -34,9 +34,6 @@ import nextCss from "../picture/next.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
-/** @typedef {import("../base/messages.js").ComparePicture} Picture */
-/** @typedef {import("../base/grid_keys.js").Place} Place */
-
 const HELP =
   "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, with Shift ten cells, Enter marks. In the projector − shows the difference, and the maps again. Attention shows where a head looks, not why the model answers.";
 const DIFFERENCE = "Difference";
@@ -52,7 +49,7 @@ const BOXES = [
 
 const STYLES = [viewCss, choicesCss, pairCss, nextCss, barCss, stageCss];
 
-/** @extends {PlaceView<Picture>} */
+/** @extends {PlaceView<import("../base/messages.js").ComparePicture>} */
 export class PairView extends PlaceView {
   /** @param {ShadowRoot} root */
   constructor(root) {
@@ -395,7 +392,7 @@ export class PairView extends PlaceView {
 
   // ---- drawing
 
-  /** The cell that is read without a pointer. @returns {Place} */
+  /** The cell that is read without a pointer. @returns {import("../base/grid_keys.js").Place} */
   get marked() {
     const { row, key } = this.at;
     return row === this.picture.row && key === this.picture.key ? this.picture.marked : [row, key ?? 0];

@@ -3,10 +3,8 @@
 import { h, setAttribute, span } from "../base/dom.js";
 import { drawNext, makeWord } from "../picture/next_bars.js";
 
-/** @typedef {import("./pair.js").PairView} PairView */
-
 export class PairNext {
-  /** @param {PairView} view */
+  /** @param {import("./pair.js").PairView} view */
   constructor(view) {
     this.view = view;
     this.asked = ""; // the word whose probability is told

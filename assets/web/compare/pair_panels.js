@@ -14,7 +14,6 @@ import { forbids } from "../link/painted.js";
 import { panel, rem } from "../base/view_base.js";
 import { gave, number } from "../base/words.js";
 
-/** @typedef {import("./pair.js").PairView} PairView */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 /** @typedef {import("../base/colour.js").Inks} Inks */
 
@@ -48,7 +47,7 @@ class SideMap extends BigMap {
 }
 
 export class PairPanels {
-  /** @param {PairView} view */
+  /** @param {import("./pair.js").PairView} view */
   constructor(view) {
     this.view = view;
     this.pointed = { panel: -1, at: /** @type {Place | null} */ (null) };

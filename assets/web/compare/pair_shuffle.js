@@ -6,7 +6,6 @@ import { SentenceBox } from "../picture/sentence.js";
 import { panel } from "../base/view_base.js";
 import { Wire } from "../wire/wire.js";
 
-/** @typedef {import("./pair.js").PairView} PairView */
 /** @typedef {import("../base/messages.js").Shuffled} Shuffled */
 
 const MOST = 9999; // the number of the last random order
@@ -14,7 +13,7 @@ const LABEL = "Shuffle test: type the left words in a new order, or leave it emp
 const NOTE = "largest difference between the output vectors of the two orders, compared word by word";
 
 export class ShuffleTest {
-  /** @param {PairView} view */
+  /** @param {import("./pair.js").PairView} view */
   constructor(view) {
     this.view = view;
     this.order = ""; // as typed; empty: a random one,

@@ -3,8 +3,6 @@
 import { SIDE } from "../base/facts.js";
 import { headsOf } from "../link/look.js";
 
-/** @typedef {import("../link/link.js").Values} Values */
-
 const OFF = "off";
 const ENDINGS = ["", "2"]; // what each side adds to them
 
@@ -12,7 +10,7 @@ export class Switches {
   /** @param {import("./pair.js").PairView} view */
   constructor(view) {
     this.view = view;
-    this.values = /** @type {Values} */ ({}); // null = the default
+    this.values = /** @type {import("../link/link.js").Values} */ ({}); // null = the default
   }
 
   /** @param {URLSearchParams} link */

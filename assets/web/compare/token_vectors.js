@@ -4,15 +4,13 @@ import { fill, h, setAttribute, setText } from "../base/dom.js";
 import { quoted } from "../base/words.js";
 import { fillShare, listOf, makeShare } from "../picture/table.js";
 
-/** @typedef {import("./pair.js").PairView} PairView */
-
 const COLUMNS = ["vector", "cosine", "largest change of an entry"];
 
 /** 0.0023 -> "0.0023", 0 -> "0" @param {number} value */
 const digits = (value) => (value ? String(Number(value.toPrecision(2))) : "0");
 
 export class TokenVectors {
-  /** @param {PairView} view */
+  /** @param {import("./pair.js").PairView} view */
   constructor(view) {
     this.view = view;
     this.title = h("h2");

@@ -4,10 +4,8 @@ import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { ARROWS, isShortcut, isTyped } from "../base/grid_keys.js";
 import { FAMILIES, familyOf } from "../picture/heads.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 export class AllHeads {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.family = ""; // the only one in sight

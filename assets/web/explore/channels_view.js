@@ -9,8 +9,6 @@ import { unpackFloats } from "../wire/packets.js";
 import { choice, contentWidth } from "../base/view_base.js";
 import { signed } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-/** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/messages.js").ChannelsAnswer & import("./channel_bars.js").Channels} Answer */
 
 const SORTED = "sorted"; // as the link says it
@@ -23,7 +21,7 @@ export class ChannelsView {
   route = "channels";
   state = "";
 
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
@@ -64,7 +62,7 @@ export class ChannelsView {
     this.answer = { ...header, q: part(0), k: part(1), products: part(2) };
   }
 
-  /** @param {Inks} inks */
+  /** @param {import("../base/colour.js").Inks} inks */
   draw(inks) {
     const { answer, state, grid, table } = this;
     this.order.press(state === SORTED ? SORTED : "");

@@ -9,14 +9,12 @@ import { readFlips, writeFlips } from "../link/painted.js";
 import { toggledUnseen, unseenOf } from "../link/rules.js";
 import { quoted, toggled } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 const SEEN = "a mask: the softmax shares its weight out among the other keys";
 const HEARD = "no mask: every weight stays, and this key’s value counts as 0 for all other tokens";
 const toggle = { class: "toggle" };
 
 export class ColumnSwitches {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.name = span("label");

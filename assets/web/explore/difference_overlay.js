@@ -7,14 +7,13 @@ import { forbids } from "../link/painted.js";
 import { rowOf } from "../wire/packets.js";
 import { quoted, short, signed } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../picture/map.js").MapPicture} MapPicture */
 
 const NAME = "Now − original";
 const OFF = "A head that is off still looks the same; its absence shows in later layers.";
 
 export class DifferenceOverlay {
-  /** @param {Explore} view @param {import("../picture/map.js").Actions} actions */
+  /** @param {import("./explore.js").Explore} view @param {import("../picture/map.js").Actions} actions */
   constructor(view, actions) {
     this.view = view;
     this.map = new DifferenceMap(actions);

@@ -43,8 +43,6 @@ import patchesCss from "../sheets/patches.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
-/** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
-
 const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
   "Keyboard: arrows move between heads, cells, points and bars, with Shift ten at a time, Enter enlarges or picks, + and − zoom a long map, s shows one head alone, h hides it, o switches it off in the model; at the words, the first letters of one or its number go to it.",
@@ -54,7 +52,7 @@ const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that c
 
 const STYLES = [viewCss, choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
 
-/** @extends {PlaceView<Picture>} */
+/** @extends {PlaceView<import("./explore_picture.js").ExplorePicture>} */
 export class Explore extends PlaceView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {

@@ -4,8 +4,6 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { choice } from "../base/view_base.js";
 import { number } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 /** What the heads of a kind do: name, button, and the rule of mha_core/heads/kinds.py.
  * @type {[string, string, string][]}
  */
@@ -18,7 +16,7 @@ const KINDS = [
 const SEVERAL = [1, 3, 7]; // heads that one press switches off
 
 export class FindHeads {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.kind = "";

@@ -9,7 +9,6 @@ import { swapped } from "./swaps.js";
 import { isWord, rowOf } from "../wire/packets.js";
 import { gave, percent, quoted, ranked, short, toggled } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./model_changes.js").Sentence} Sentence */
 /** @typedef {{text?: string, pos?: string | null, head?: string}} Change head: "layer.head", switched over */
 /** @typedef {{said: string, change: Change}} Try */
@@ -27,7 +26,7 @@ const TWINS = [
 ]; // Winograd's pair: one word decides what “it” is
 
 export class FirstSteps {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.at = 0;

@@ -9,8 +9,6 @@ import { unpackFloats } from "../wire/packets.js";
 import { choice, contentWidth } from "../base/view_base.js";
 import { percent, quoted, ranked } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-/** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/messages.js").FlowAnswer & {masses: Float32Array}} Answer */
 
 const NORM = "norm"; // as the link says it
@@ -25,7 +23,7 @@ export class FlowView {
   route = "flow";
   state = "";
 
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
@@ -82,7 +80,7 @@ export class FlowView {
     return view.go({ row: answer.row, key: token });
   }
 
-  /** @param {Inks} inks */
+  /** @param {import("../base/colour.js").Inks} inks */
   draw(inks) {
     const { answer, state, grid, view } = this;
     this.measure.press(state === NORM ? NORM : "");

@@ -2,10 +2,8 @@
 
 import { Wire } from "../wire/wire.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 export class HeadEffects {
-  /** @param {Explore} view @param {() => void} come told once they are here */
+  /** @param {import("./explore.js").Explore} view @param {() => void} come told once they are here */
   constructor(view, come) {
     this.view = view;
     this.come = come;

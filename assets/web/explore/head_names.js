@@ -4,14 +4,13 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { digits, most, nearestHeads } from "./head_measures.js";
 import { number } from "../base/words.js";
 
-/** @typedef {import("./heads_view.js").HeadsView} HeadsView */
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
 const ALIKE = 5;
 const RULE = "Distance over all measures of the table, each divided by its spread over the heads.";
 
 export class HeadNames {
-  /** @param {HeadsView} of */
+  /** @param {import("./heads_view.js").HeadsView} of */
   constructor(of) {
     this.of = of;
     this.known = h("ul", { class: "named-heads", "aria-label": "Heads that others have named" });

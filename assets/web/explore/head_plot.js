@@ -6,7 +6,6 @@ import { digits, most } from "./head_measures.js";
 import { atTheSamePlace, boxOfPoint, drawScatter, layOutScatter, pointAt } from "./head_scatter.js";
 import { contentWidth, named } from "../base/view_base.js";
 
-/** @typedef {import("./heads_view.js").HeadsView} HeadsView */
 /** @typedef {import("./head_measures.js").Measure} Measure */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 
@@ -14,7 +13,7 @@ const HIGH = 360; // pixels
 const MOST_NAMED = 3; // heads that lie over one
 
 export class HeadPlot {
-  /** @param {HeadsView} of */
+  /** @param {import("./heads_view.js").HeadsView} of */
   constructor(of) {
     this.of = of;
     this.axes = /** @type {("x" | "y")[]} */ (["x", "y"]).map((axis) => {

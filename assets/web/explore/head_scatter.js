@@ -2,7 +2,6 @@
 
 import { LETTERS } from "../base/dom.js";
 
-/** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("./head_measures.js").Measure} Measure */
 /** @typedef {{width: number, height: number, x: Axis, y: Axis, points: [number, number][]}} Scatter points in pixels, a head each */
 /** @typedef {{low: number, high: number, ticks: number[], title: string}} Axis */
@@ -73,7 +72,7 @@ export function boxOfPoint({ points }, at) {
 
 const write = (/** @type {number} */ value) => String(Number(value.toPrecision(3)));
 
-/** @param {CanvasRenderingContext2D} pen @param {Scatter} of @param {Inks} inks
+/** @param {CanvasRenderingContext2D} pen @param {Scatter} of @param {import("../base/colour.js").Inks} inks
  * @param {{focus: number, off: Set<number>, names: Map<number, string>}} marked the head in focus, those that are off, and
  * those that stand with their names
  */

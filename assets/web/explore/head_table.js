@@ -5,13 +5,12 @@ import { digits, filterOf, HEAD, ordered } from "./head_measures.js";
 import { makeListing, updateListing } from "../picture/listing.js";
 import { many } from "../base/words.js";
 
-/** @typedef {import("./heads_view.js").HeadsView} HeadsView */
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
 const FEW = 15; // rows, until all are asked for
 
 export class HeadTable {
-  /** @param {HeadsView} of */
+  /** @param {import("./heads_view.js").HeadsView} of */
   constructor(of) {
     this.of = of;
     this.filter = "";

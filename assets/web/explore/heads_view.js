@@ -10,9 +10,7 @@ import { HeadTable } from "./head_table.js";
 import { parts, unpackFloats } from "../wire/packets.js";
 import { many } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./head_measures.js").Measure} Measure */
-/** @typedef {import("../base/messages.js").HeadsOverview} HeadsOverview */
 
 const EFFECT = "effect"; // of switching a head off
 
@@ -20,11 +18,11 @@ export class HeadsView {
   name = "heads";
   title = "All heads by a measure";
 
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.text = ""; // of the link
-    this.header = /** @type {HeadsOverview | null} */ (null);
+    this.header = /** @type {import("../base/messages.js").HeadsOverview | null} */ (null);
     this.ofText = /** @type {Measure[]} */ ([]); // of the sentence, or of random tokens
     this.tokens = 0; // that it has
     this.effects = new HeadEffects(view, () => this.change({ y: EFFECT }));

@@ -9,7 +9,6 @@ import { cellsOf, including, pieceOf, Pieces, previewOf, stepOf, within, zoomed 
 import { toBytes, unpackFloats } from "../wire/packets.js";
 import { Wire } from "../wire/wire.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../picture/window.js").Window} Window */
 /** @typedef {import("../picture/map.js").MapPicture} MapPicture */
 /** @typedef {import("../picture/map.js").Room} Room */
@@ -24,7 +23,7 @@ const PINCHED = 1.4; // how much farther apart two fingers are, until the next s
 const KEYS = /** @type {Record<string, number>} */ ({ "+": -1, "=": -1, "-": 1, "−": 1, 0: Infinity });
 
 export class LongMap extends BigMap {
-  /** @param {Explore} view @param {import("../picture/map.js").Actions} actions */
+  /** @param {import("./explore.js").Explore} view @param {import("../picture/map.js").Actions} actions */
   constructor(view, actions) {
     super({
       pick: (row, key) => actions.pick(row + this.window.row, key === null ? null : key + this.window.column),

@@ -6,12 +6,10 @@ import { writeAt } from "../link/look.js";
 import { Wire } from "../wire/wire.js";
 import { quoted } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 const ROUTE = "masked_word";
 
 export class MaskedWord {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.press = button("", () => this.ask(), { class: "toggle", title: "of the whole word, all its pieces" });

@@ -5,12 +5,11 @@ import { choosesMean, meanOf } from "../link/look.js";
 import { meanChoice } from "../picture/mean_choice.js";
 import { many } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../wire/packets.js").Maps} Maps */
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 
 export class MeanMap {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.choice = meanChoice(

@@ -6,8 +6,6 @@ import { drawNext, makeWord } from "../picture/next_bars.js";
 import { Sampling } from "./sampling.js";
 import { number } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 const PLAY = 250; // ms that a picture stands before the next token is written
 const LARGE_LOSS = 11; // nats; nobody who takes all words for equally likely is more surprised
 const MOST = 40; // tokens written by one press on “play”
@@ -18,7 +16,7 @@ export const SAMPLING = ["temp", "dice", "word"]; // keys of the link: how a tok
 const askedOf = (query) => SAMPLING.map((key) => query.get(key) ?? "").join("\n");
 
 export class NextTokens {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.written = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before

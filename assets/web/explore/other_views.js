@@ -10,7 +10,6 @@ import { parts } from "../wire/packets.js";
 import { rove } from "../base/view_base.js";
 import { Wire } from "../wire/wire.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {object} OtherView
  * @property {string} name in the link
  * @property {string} title of its toggle
@@ -24,7 +23,7 @@ import { Wire } from "../wire/wire.js";
  */
 
 export class OtherViews {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.open = /** @type {OtherView | null} */ (null);

@@ -12,12 +12,9 @@ import { forbids } from "../link/painted.js";
 import { panel } from "../base/view_base.js";
 import { number } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-/** @typedef {import("../base/colour.js").Inks} Inks */
-
 /** The map that was pinned, with its own numbers. */
 export class PinnedPanel {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
@@ -62,7 +59,7 @@ export class PinnedPanel {
     return fits && !isDrawn() ? sight.weights : null;
   }
 
-  /** @param {Inks} inks */
+  /** @param {import("../base/colour.js").Inks} inks */
   draw(inks) {
     const { picture, look, theme } = this.view;
     const { pin, pinWeights, pinBytes } = picture;

@@ -4,7 +4,6 @@ import { button, setAttribute } from "../base/dom.js";
 import { rowOf, specials } from "../wire/packets.js";
 import { percent, quoted, total } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 /** @typedef {{
  *   tokens: string[], keys: string[], row: number, key: number | null, others: number[], first: number, last: number,
@@ -21,7 +20,7 @@ const LONG = "of so long a text every token is shown";
 const toggle = { class: "toggle" };
 
 export class ReadingAids {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () =>

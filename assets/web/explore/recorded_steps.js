@@ -2,10 +2,8 @@
 
 import { div, h, setAttribute, setText, span } from "../base/dom.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 export class RecordedSteps {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.why = span("reason");

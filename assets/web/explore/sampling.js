@@ -4,13 +4,11 @@
 import { h, setField, setText, span } from "../base/dom.js";
 import { number } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 const ABOUT =
   "0 writes the likeliest token. Above it one is drawn, from probabilities that this temperature sharpens (below 1) or evens out.";
 
 export class Sampling {
-  /** @param {Explore} view @param {(change: Record<string, string | null>) => void} choose */
+  /** @param {import("./explore.js").Explore} view @param {(change: Record<string, string | null>) => void} choose */
   constructor(view, choose) {
     this.view = view;
     this.degrees = field("Choose by chance: sampling temperature", { min: "0", max: "5", step: "0.1" }, "0", (value) =>

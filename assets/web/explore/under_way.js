@@ -4,10 +4,8 @@ import { button, div, h, setText, span } from "../base/dom.js";
 import { put, without } from "../link/link.js";
 import { mapsOf, unpack } from "../wire/packets.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 export class UnderWay {
-  /** @param {Explore} view @param {string[]} others keys that make no other pass */
+  /** @param {import("./explore.js").Explore} view @param {string[]} others keys that make no other pass */
   constructor(view, others) {
     this.view = view;
     this.others = others;

@@ -4,8 +4,6 @@ import { span } from "../base/dom.js";
 import { baseOf } from "../link/model_name.js";
 import { fillChoice, group, named } from "../base/view_base.js";
 
-/** @typedef {import("../wire/wire_view.js").WireView} WireView */
-
 /** What each looks from and at. @type {Record<string, string>} */
 const TITLES = {
   encoder: "the text that is read, at itself",
@@ -14,7 +12,7 @@ const TITLES = {
 };
 
 export class GroupChoice {
-  /** @param {WireView} view */
+  /** @param {import("../wire/wire_view.js").WireView} view */
   constructor(view) {
     this.view = view;
     this.group = group("Kind of attention");

@@ -5,7 +5,6 @@ import { hidesRow, isLit } from "../base/curtain.js";
 import { fill, h, setText } from "../base/dom.js";
 
 /** @typedef {import("./map.js").MapPicture} MapPicture */
-/** @typedef {import("./map.js").BigMap} BigMap */
 
 const SECOND = ".right, .difference, .pinned, .after"; // the panels of a second picture
 const LARGE = 48; // pixels of a veil that has room for its mark
@@ -32,7 +31,7 @@ export class MapVeil {
     return { ...shown, weights, map: { ...shown.map, bytes }, best: null, key: null };
   }
 
-  /** Hangs it over the rows as they lie now. @param {BigMap} map */
+  /** Hangs it over the rows as they lie now. @param {import("./map.js").BigMap} map */
   put(map) {
     const { first = 0, row = -1 } = map.shown ?? {};
     const { left, top, side, step, across } = map;

@@ -11,7 +11,6 @@ import { Strides } from "./strides.js";
 import { panel } from "../base/view_base.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
-/** @typedef {import("./tensor.js").Trace} Trace */
 /** @typedef {import("./pictures.js").Area} Area */
 /** @typedef {Parameters<drawMemory>[2] & {scale: number, room: number}} Painting */
 
@@ -74,7 +73,7 @@ export class Side {
     if (area && area.head !== null) this.chooseHead(area.head);
   }
 
-  /** @param {Trace} trace @param {number} at the step
+  /** @param {import("./tensor.js").Trace} trace @param {number} at the step
    * @param {{head: number, row: number, key: number | null, feature: number}} place what is looked at in it
    * @param {{theme: import("../base/colour.js").Theme, colours: import("../base/colour.js").Inks, scale: number,
    *   projected: boolean, floor: number}} ink scale: of the letters in pictures; floor: pixel of the window where they end if projected
