@@ -49,7 +49,7 @@ export class HeadBars {
 
   /** What is asked: the left side. */
   get query() {
-    return String(this.view.queryOf(this.view.switches.rightKeys));
+    return String(this.view.queryOf(this.view.sides[1].keys));
   }
 
   /** Asks where nobody has to ask for it. @param {boolean} isNow else what was asked before is given up alone */
@@ -110,7 +110,7 @@ export class HeadBars {
     setText(this.text, said);
     setText(this.note, `${LAW} ${most.toFixed(4)}. Layers (L) and heads (H) are counted from 0.`);
     this.grid.style.setProperty("--columns", String(this.columns));
-    const offNow = this.view.switches.off(0);
+    const offNow = this.view.sides[0].off;
     const [down, across] = this.view.narrow ? ["H", "L"] : ["L", "H"];
     const named = /** @type {any[][]} */ ([["", ...places[0].map((_, at) => `${across}${at}`)], ...places]);
     const make = () => h("div", { role: "row", class: "row" });

@@ -8,18 +8,16 @@ import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { MODEL } from "../base/facts.js";
 import { Figures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
-import { GroupChoice } from "../picture/groups.js";
+import { GroupChoice, meanChoice } from "../picture/map_choice.js";
 import { HeadBars } from "./head_bars.js";
 import { put, read, without } from "../link/link.js";
 import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
-import { meanChoice } from "../picture/mean_choice.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
 import { PairNext } from "./pair_next.js";
 import { keysOf, PairPanels } from "./pair_panels.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ShuffleTest } from "./pair_shuffle.js";
-import { Switches } from "./pair_switches.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { SideControls } from "./side_controls.js";
 import { TokenVectors } from "./token_vectors.js";
@@ -60,7 +58,7 @@ export class PairView extends PlaceView {
     this.look = parseLook("");
     this.right = { model2: /** @type {string | null} */ (null), at2: /** @type {string | null} */ (null) }; // another model there
     this.front = shownAlone() ? 1 : 0; // the map in sight on a phone; 2 = the difference, elsewhere too. A lesson asks of the right one
-    this.switches = new Switches(this);
+    this.values = /** @type {import("../link/link.js").Values} */ ({}); // of the controls of both sides, as in the link; null = the default
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
     this.boxes = BOXES.map(([label, placeholder], side) => {
@@ -108,7 +106,7 @@ export class PairView extends PlaceView {
     this.modes = mapOrTable("Maps or tables", "s", (table) => this.see({ table }));
     this.panels = new PairPanels(this);
     this.sides = [0, 1].map((side) => new SideControls(this, side));
-    this.panels.hold(this.sides);
+    this.sides.forEach(({ chips }, side) => this.panels.panels[side].controls.append(chips));
     const boxes = this.boxes.map(({ element }) => element);
     this.foot = new ProjectorBar(this, div("boxes", ...boxes), this.sides[1]);
     this.foot.add(this.parts.flip);
@@ -160,10 +158,10 @@ export class PairView extends PlaceView {
     this.look = parseLook(link.get("look") ?? "");
     this.sentences = TEXTS.map((key) => this.kept(link.get(key), key));
     this.right = { model2: link.get("model2"), at2: link.get("at2") };
-    this.switches.adopt(link);
+    for (const side of this.sides) side.adopt(link);
     this.shuffle.adopt(link);
     this.next.asked = link.get("word") ?? "";
-    this.begins = arrival.byBar && ![...this.switches.rightKeys, "model2"].some((key) => link.has(key));
+    this.begins = arrival.byBar && ![...this.sides[1].keys, "model2"].some((key) => link.has(key));
     this.fillBoxes();
   }
 
@@ -207,7 +205,7 @@ export class PairView extends PlaceView {
   /** The right side is that of the picture from now on. */
   beginRight() {
     this.begins = arrival.byBar = false;
-    Object.assign(this.switches.values, this.picture.begins);
+    Object.assign(this.values, this.picture.begins);
     this.writeAddress();
     this.same(this.query());
   }
@@ -215,19 +213,10 @@ export class PairView extends PlaceView {
   // ---- what goes out
 
   link() {
-    const { at, look, sentences, next, placed, right, rowChosen, shuffle, switches } = this;
+    const { at, look, sentences, next, placed, right, rowChosen, shuffle, values } = this;
     const [s, s2] = sentences;
     const place = placed ? writeAt(at, rowChosen) : null;
-    return {
-      s,
-      s2,
-      ...right,
-      ...switches.values,
-      at: place,
-      look: writeLook(look) || null,
-      ...shuffle.link,
-      ...next.link,
-    };
+    return { s, s2, ...right, ...values, at: place, look: writeLook(look) || null, ...shuffle.link, ...next.link };
   }
 
   own() {
@@ -314,23 +303,19 @@ export class PairView extends PlaceView {
     this.chose();
   }
 
-  /** Changes the controls of a side. @param {number} side @param {Record<string, string | string[]>} change */
-  switch(side, change, typing = false) {
-    this.switches.set(side, change);
-    this.chose(typing);
-  }
-
   /** Makes the right side what the left one is. */
   copySide() {
     this.right = { model2: null, at2: null };
-    this.switches.copy();
+    this.sides[1].put(this.sides[0].all);
     this.write(1, "");
     this.chose();
   }
 
   swap() {
     if (this.picture.isOfTwo) this.swapModels();
-    this.switches.swap();
+    const [all, all2] = this.sides.map((side) => side.all);
+    this.sides[0].put(all2);
+    this.sides[1].put(all);
     const [left, right] = this.texts;
     if (right && right !== left) [right, left].forEach((text, side) => this.write(side, text));
     this.chose();
@@ -373,7 +358,7 @@ export class PairView extends PlaceView {
   /** @param {string} name of a comparison */
   try(name) {
     const { s, s2, at, order, ...sides } = /** @type {Record<string, string>} */ (this.picture.tries[name]);
-    Object.assign(this.switches.values, sides);
+    Object.assign(this.values, sides);
     this.right = { model2: null, at2: null };
     [s, s2].forEach((text, side) => this.write(side, text));
     this.shuffle.set({ order });

@@ -78,11 +78,6 @@ export class PairPanels {
     return { ...own, element: panel(CLASSES[n], name, [title, head], ...inside) };
   }
 
-  /** Puts the controls of both sides onto their cards. @param {{chips: HTMLElement}[]} sides */
-  hold(sides) {
-    sides.forEach(({ chips }, side) => this.panels[side].controls.append(chips));
-  }
-
   /** Reads a cell in every map that has it; without one, the marked cell. @param {number} own @param {Place | null} at */
   point(own, at) {
     this.pointed = { panel: own, at }; // stays read when the maps are drawn again

@@ -5,7 +5,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { TypedWord } from "../base/grid_keys.js";
 import { keep } from "../base/kept.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
-import { GroupChoice } from "../picture/groups.js";
+import { GroupChoice } from "../picture/map_choice.js";
 import { hasSpecials } from "../wire/packets.js";
 import { choice, group, rove } from "../base/view_base.js";
 import { quoted } from "../base/words.js";

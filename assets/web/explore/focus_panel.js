@@ -1,7 +1,6 @@
 // The head in focus, enlarged: its map, lines or table, what the row in focus looks at, and what that means.
 
 import { changed } from "../link/changes.js";
-import { ColumnSwitches } from "./column_switches.js";
 import { gradient, mostOf } from "../base/colour.js";
 import { heightLeft, isDrawn } from "../base/curtain.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
@@ -11,7 +10,7 @@ import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
 import { fadeMap } from "../picture/fade.js";
 import { MapPanel } from "../picture/map_panel.js";
-import { MaskedWord } from "./masked_word.js";
+import { ColumnSwitches, MaskedWord } from "./word_switches.js";
 import { reads } from "../link/look.js";
 import { rowOf, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";

@@ -3,10 +3,9 @@
 import { button, div, h, setText } from "../base/dom.js";
 import { HeadEffects } from "./head_effects.js";
 import { readShown, withValues, writeShown } from "./head_measures.js";
-import { HeadNames } from "./head_names.js";
 import { HeadPlot } from "./head_plot.js";
 import { HeadSources, OWN } from "./head_sources.js";
-import { HeadTable } from "./head_table.js";
+import { HeadNames, HeadTable } from "./head_table.js";
 import { parts, unpackFloats } from "../wire/packets.js";
 import { many } from "../base/words.js";
 

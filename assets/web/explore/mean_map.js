@@ -2,7 +2,7 @@
 
 import { button, setAttribute } from "../base/dom.js";
 import { choosesMean, meanOf } from "../link/look.js";
-import { meanChoice } from "../picture/mean_choice.js";
+import { meanChoice } from "../picture/map_choice.js";
 import { many } from "../base/words.js";
 
 /** @typedef {import("../wire/packets.js").Maps} Maps */

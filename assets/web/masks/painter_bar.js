@@ -2,8 +2,7 @@
 // and which picture is projected.
 
 import { button, div, setAttribute } from "../base/dom.js";
-import { GroupChoice } from "../picture/groups.js";
-import { meanChoice } from "../picture/mean_choice.js";
+import { GroupChoice, meanChoice } from "../picture/map_choice.js";
 import { choice, fillChoice, group, mapOrTable, named, numbers } from "../base/view_base.js";
 
 /** @typedef {import("./painter.js").Painter} Painter */

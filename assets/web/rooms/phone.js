@@ -7,7 +7,7 @@ import { find, load } from "../lessons/course.js";
 import { Hands } from "../lessons/hands.js";
 import { LessonPanel } from "../lessons/lesson_panel.js";
 import { say } from "../link/link.js";
-import { setDots } from "../picture/map_dots.js";
+import { setDots } from "../picture/map_panel.js";
 import { answerTo } from "./answer.js";
 import { askStep, linkOfStep, secondOf } from "./ask.js";
 import { sayMeasure } from "./measure.js";

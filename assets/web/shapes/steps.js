@@ -8,7 +8,7 @@ import { writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { unpack } from "../wire/packets.js";
 import { SentenceBox } from "../picture/sentence.js";
-import { StepClasses } from "./step_classes.js";
+import { StepClasses } from "./code_lines.js";
 import { StepControls } from "./step_controls.js";
 import { StepLesson } from "./step_lesson.js";
 import { Side } from "./step_panel.js";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { UnderWay } from "../../../assets/web/explore/under_way.js";
-import { bars } from "../../../assets/web/explore/sound_board.js";
+import { bars } from "../../../assets/web/explore/given.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/file_name.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";

@@ -1,18 +1,23 @@
-// The column of the key in focus, taken out at one press: hidden from all others, or its weight stays and its value
-// is zeroed for them. The same press takes it back.
+// What one press does to a word of the large map: the column of the key in focus is taken out, the word in focus masked.
 
+import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { LONGEST_RULE } from "../base/facts.js";
 import { maskOf, ruleOf, valuesOff } from "../link/changes.js";
-import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
-import { sortKey } from "../picture/heads_order.js";
-import { readFlips, writeFlips } from "../link/painted.js";
-import { toggledUnseen, unseenOf } from "../link/rules.js";
+import { put } from "../link/link.js";
 import { quoted, toggled } from "../base/words.js";
+import { readFlips, writeFlips } from "../link/painted.js";
+import { sortKey } from "../picture/heads_order.js";
+import { toggledUnseen, unseenOf } from "../link/rules.js";
+import { Wire } from "../wire/wire.js";
+import { writeAt } from "../link/look.js";
 
 const SEEN = "a mask: the softmax shares its weight out among the other keys";
 const HEARD = "no mask: every weight stays, and this key’s value counts as 0 for all other tokens";
 const toggle = { class: "toggle" };
 
+/** The column of the key in focus, taken out at one press: hidden from all others, or its weight stays and its value is
+ * zeroed for them. The same press takes it back.
+ */
 export class ColumnSwitches {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
@@ -22,8 +27,7 @@ export class ColumnSwitches {
     this.value = button("let them look, but pass nothing on", () => this.toggleValue(), { ...toggle, title: HEARD });
     this.said = h("p", { class: "taken-out", role: "status" });
     const buttons = div("actions", this.unseen, this.value);
-    const group = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);
-    this.element = group;
+    this.element = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);
   }
 
   /** The key whose column is meant: the chosen one; where a column is out, otherwise what the row in focus looks at most. */
@@ -83,5 +87,56 @@ export class ColumnSwitches {
     setAttribute(this.value, "title", unheard ?? HEARD);
     setAttribute(this.value, "aria-pressed", String(valuesOff(model.controls).includes(key)));
     setText(this.said, view.matching ? picture.columns : "");
+  }
+}
+
+const ROUTE = "masked_word";
+
+/** The word in focus replaced by the model's mask token, at one press: another sentence, which undo takes back. */
+export class MaskedWord {
+  /** @param {import("./explore.js").Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.press = button("", () => this.ask(), { class: "toggle", title: "of the whole word, all its pieces" });
+    this.said = span("label");
+    this.said.setAttribute("role", "status");
+    this.refusal = { of: "", said: "" }; // the query that it is of
+    const take = (/** @type {Uint8Array} */ bytes, /** @type {string} */ question) => {
+      // nothing that was typed since is replaced
+      if (question === `${ROUTE}?${this.query}`) this.take(JSON.parse(new TextDecoder().decode(bytes)));
+    };
+    const refuse = (/** @type {string} */ said) => {
+      this.refusal = { of: String(this.query), said };
+      view.redraw();
+    };
+    this.wire = new Wire({ take, refuse }, view.here.signal);
+    this.element = div("actions", this.press, this.said);
+  }
+
+  get query() {
+    const query = this.view.query();
+    put(query, "at", writeAt(this.view.at, true));
+    return query;
+  }
+
+  ask() {
+    this.wire.stop(); // the same may be asked again
+    this.wire.ask(ROUTE, this.query, this.view.visit);
+  }
+
+  /** @param {import("../base/messages.js").MaskedWord} answer */
+  take({ text, row }) {
+    const { model } = this.view;
+    model.remember(true);
+    model.sentence = { ...model.sentence, text, row, key: null, rowChosen: true };
+    this.view.chose();
+  }
+
+  draw() {
+    const { maps, sight, rowChosen, given } = this.view;
+    setText(this.press, `put a mask in place of ${quoted(sight.tokens[sight.row])}`);
+    const isOfText = maps.columns === null && given.rows === "words";
+    this.element.hidden = !isOfText || !rowChosen; // of a word that was chosen, not of the page’s first
+    setText(this.said, this.refusal.said && this.refusal.of === String(this.query) ? this.refusal.said : "");
   }
 }

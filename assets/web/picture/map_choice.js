@@ -1,0 +1,59 @@
+// Which map of a model is shown: of which kind of its attention, and of one head or the mean over several.
+
+import { baseOf } from "../link/model_name.js";
+import { choice, fillChoice, group, named } from "../base/view_base.js";
+import { choosesMean, meanOf } from "../link/look.js";
+import { span } from "../base/dom.js";
+
+/** What each looks from and at. @type {Record<string, string>} */
+const TITLES = {
+  encoder: "the text that is read, at itself",
+  decoder: "the text that is written, at itself",
+  cross: "from the text that is written at the text that is read",
+};
+
+/** The kind of attention: its encoder's, its decoder's, or from the one to the other. */
+export class GroupChoice {
+  /** @param {import("../wire/wire_view.js").WireView} view */
+  constructor(view) {
+    this.view = view;
+    this.group = group("Kind of attention");
+    this.element = named("attention", this.group);
+    this.element.append(span("label"));
+  }
+
+  draw() {
+    const { groups, groupNames, group: now, model } = this.view.picture;
+    this.element.hidden = groups.length < 2;
+    fillChoice(this.group, groupNames, groups.indexOf(now), (at) =>
+      this.view.chooseGroup(`${baseOf(model)}~${this.view.picture.groups[at]}`),
+    );
+    [...this.group.children].forEach((press, at) => press.setAttribute("title", TITLES[groups[at]] ?? ""));
+  }
+}
+
+/** @typedef {import("../link/look.js").Look} Look */
+/** @typedef {import("../link/look.js").Mean} Mean */
+
+/** @type {[Mean | "", string, string][]} */
+const OF = [
+  ["", "one head", "the head in focus"],
+  ["mean", "mean of heads", "of this layer: the map that nn.MultiheadAttention returns by default"],
+  ["meanall", "of all layers", "the mean over every head of the model"],
+];
+const IN_SIGHT = /** @type {[Mean, string, string]} */ ([
+  "meanseen",
+  "of those in sight",
+  "the mean over the heads that are not removed from view",
+]);
+
+/** One head, or the mean over several in its place.
+ * @param {() => Look} look @param {(change: Partial<Look>) => void} change @param {boolean} [hides] heads can be hidden here
+ */
+export function meanChoice(look, change, hides = false) {
+  const options = hides ? [...OF, IN_SIGHT] : OF;
+  const { element, buttons, press } = choice("One head or a mean", options, (mean) =>
+    change(choosesMean(look(), mean)),
+  );
+  return { element, buttons, draw: () => press(meanOf(look())) };
+}
