@@ -96,7 +96,7 @@ export class PairView extends PlaceView {
       layers2: group("Layer, right"),
       heads2: group("Head, right"),
       of2: span("right-place"),
-      specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials }), { class: "toggle" }),
+      specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials })),
       fronts: group("Map in sight"),
       flip: button("difference", () => this.flip(), { "aria-keyshortcuts": "-" }),
       more: h("details", { class: "more", ontoggle: () => this.askBeneath() }),

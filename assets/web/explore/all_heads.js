@@ -10,9 +10,8 @@ export class AllHeads {
     this.view = view;
     this.family = ""; // the only one in sight
     this.filters = Object.keys(FAMILIES).map((family) => {
-      const press = button("", () => this.filter(family), { class: "toggle family", "data-family": family });
-      press.append(FAMILIES[family], " ", span("count"));
-      return press;
+      const props = { class: "family", "data-family": family };
+      return button(`${FAMILIES[family]} `, () => this.filter(family), props, span("count"));
     });
     this.legend = h("div", { class: "families", role: "group", "aria-label": "Kinds of heads" }, ...this.filters);
     const walk = (/** @type {string} */ key, /** @type {string} */ text, /** @type {string} */ name) =>

@@ -155,9 +155,7 @@ class FindHeads {
         const [layer, head] = view.picture.found[this.kind][at];
         view.all.open(layer, head);
       };
-      const press = button("", go, { class: "next" });
-      press.append(h("span", {}), span("value"), h("i"));
-      return h("li", {}, press);
+      return h("li", {}, button("", go, { class: "next" }, h("span"), span("value"), h("i")));
     };
     fill(this.list, heads, make, (item, [layer, head, score]) => {
       const press = /** @type {HTMLElement} */ (item.firstElementChild);

@@ -19,7 +19,6 @@ const SCALES = [
   ["own", "each map by its own maximum", "each map up to its own largest weight"],
 ];
 const FEW = 3; // sentences to try while there is none
-const toggle = { class: "toggle" };
 
 /** A button that opens what stands under it; a press elsewhere closes it. @param {Explore} view @param {string} name @param {...Element} inside */
 function menu(view, name, ...inside) {
@@ -47,11 +46,7 @@ function menu(view, name, ...inside) {
  * @param {Element} parent @param {Explore} view @param {number} count @param {(preset: number) => void} choose
  */
 function fillExamples(parent, { picture, text }, count, choose) {
-  const make = (/** @type {number} */ at) => {
-    const press = button("", () => choose(at));
-    press.append(h("strong"), h("span"));
-    return press;
-  };
+  const make = (/** @type {number} */ at) => button("", () => choose(at), {}, h("strong"), h("span"));
   fill(parent, picture.presets.slice(0, count), make, (element, preset, at) => {
     setText(element.children[0], picture.presetNames[at] && `${picture.presetNames[at]}: `);
     setText(element.children[1], preset);
@@ -67,7 +62,7 @@ function makePreferences() {
       keep("localStorage", key, !is);
       location.reload(); // all that draws reads it once
     };
-    return button(name, act, { ...toggle, title, "aria-pressed": String(is) });
+    return button(name, act, { title, "aria-pressed": String(is) });
   };
   return [
     make("strong contrast", "headlight-contrast", Boolean(contrast), "on every page: small weights stand out by 3 : 1"),
@@ -92,20 +87,16 @@ export class ExploreBar {
     this.scrolledTo = ""; // the word in focus, and of how many
     this.groups = new GroupChoice(view);
     this.layers = group("Layer");
-    this.every = button("", () => view.change({ all: !view.look.all, open: false }), { class: "toggle every" });
+    this.every = button("", () => view.change({ all: !view.look.all, open: false }), { class: "every" });
     this.scales = choice("Colour scale", SCALES, (scale) => view.change({ scale }));
-    this.specials = button("show [CLS] [SEP]", () => view.change({ nospecials: !view.look.nospecials }), toggle);
-    this.sort = button("", () => view.change({ sort: !view.look.sort }), toggle);
-    this.everyHead = button("show all heads", () => view.change({ hidden: new Set(), solo: null }), toggle);
-    this.pin = button("pin", () => view.togglePin(), toggle);
-    setAttribute(this.pin, "title", "keep this picture beside the next one");
+    this.specials = button("show [CLS] [SEP]", () => view.change({ nospecials: !view.look.nospecials }));
+    this.sort = button("", () => view.change({ sort: !view.look.sort }));
+    this.everyHead = button("show all heads", () => view.change({ hidden: new Set(), solo: null }));
+    this.pin = button("pin", () => view.togglePin(), { title: "keep this picture beside the next one" });
     const solo = () => view.toggleSolo(view.at.layer, view.at.head);
     const hide = () => view.toggleHidden(view.at.layer, view.at.head);
-    this.solo = button("show only this head", solo, { ...toggle, title: "look at this head alone" });
-    this.hide = button("remove from view", hide, {
-      ...toggle,
-      title: "take this head out of sight; the model keeps it",
-    });
+    this.solo = button("show only this head", solo, { title: "look at this head alone" });
+    this.hide = button("remove from view", hide, { title: "take this head out of sight; the model keeps it" });
     this.menu = menu(
       view,
       "view",
@@ -186,11 +177,7 @@ export class ExploreBar {
     fill(
       this.layers,
       [...Array(maps.layers).keys()],
-      (layer) => {
-        const press = button("", () => this.view.goToLayer(layer));
-        press.append(h("span"), h("small"));
-        return press;
-      },
+      (layer) => button("", () => this.view.goToLayer(layer), {}, h("span"), h("small")),
       (element, layer) => {
         const badge = isDrawn() ? "" : changes.badge(layer);
         setText(element.children[0], String(layer));

@@ -34,8 +34,8 @@ export class FirstSteps {
     this.text = span("text");
     this.count = span("count");
     const star = h("span", { class: "star", "aria-hidden": "true" }, "✦");
-    this.press = button("", () => this.take(), { class: "try" });
-    this.press.append(star, h("strong", {}, "Try: "), this.text, " ", this.count);
+    const parts = [star, h("strong", {}, "Try: "), this.text, " ", this.count];
+    this.press = button("", () => this.take(), { class: "try" }, ...parts);
     this.said = h("span", { class: "text", role: "status" });
     this.onward = button("", () => this.goOn(), { class: "onward" });
     this.answer = div("try answered", this.said, this.onward);

@@ -28,7 +28,6 @@ const LAWS = {
 };
 const OFF_VALUE = "nothing: this head is off, so nothing of it is passed on.";
 const MOST_LOOKS = 4; // keys that a row is said to look at
-const toggle = { class: "toggle" };
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
@@ -69,7 +68,7 @@ export class FocusPanel {
     this.modes = choice("Lines, map or table", MODES, (mode) =>
       view.change({ table: mode === "table", lines: mode === "lines" }),
     );
-    this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head), toggle);
+    this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head));
     this.columns = new ColumnSwitches(view);
     this.masked = new MaskedWord(view);
     this.readout = div("readout");

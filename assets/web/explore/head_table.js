@@ -25,7 +25,7 @@ export class HeadTable {
     });
     this.wrong = h("span", { class: "label", role: "status" });
     this.listing = makeListing();
-    this.every = button("", () => this.change({ whole: !this.whole }), { class: "toggle" });
+    this.every = button("", () => this.change({ whole: !this.whole }));
     this.element = div(
       "head-table",
       div("actions", span("label", "Heads"), this.field, this.wrong),

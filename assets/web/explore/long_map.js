@@ -47,7 +47,7 @@ export class LongMap extends BigMap {
     this.whole = h("canvas", { class: "whole-map", "aria-hidden": "true" });
     this.said = span("label");
     const zoom = (/** @type {string} */ sign, /** @type {string} */ name, /** @type {number} */ by) =>
-      button(sign, () => this.zoom(by), { class: "toggle", "aria-label": name, title: name });
+      button(sign, () => this.zoom(by), { "aria-label": name, title: name });
     const buttons = h("span", { class: "actions", role: "group", "aria-label": "Part of the map in sight" });
     buttons.append(zoom("−", "show more of the map", 1), zoom("+", "show less, larger", -1));
     buttons.append(zoom("whole", "show the whole map", Infinity));

@@ -18,7 +18,7 @@ export class MeanMap {
       true,
     );
     this.tile = button("mean of these heads", () => view.change(choosesMean(view.look, "mean")), {
-      class: "toggle mean-tile",
+      class: "mean-tile",
       title: "the mean over the heads of this layer stands large, as a head does",
     });
     this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };

@@ -217,7 +217,7 @@ class Sampling {
  * @param {string} name @param {Record<string, string>} ends @param {string} usual @param {(value: string | null) => void} set
  */
 function field(name, ends, usual, set) {
-  const input = /** @type {HTMLInputElement} */ (h("input", { type: "number", ...ends }));
+  const input = h("input", { type: "number", ...ends });
   input.addEventListener("keydown", (event) => event.stopPropagation()); // digits here are no shortcuts
   input.addEventListener("input", () => {
     if (input.value && input.checkValidity())

@@ -35,7 +35,7 @@ export class OtherViews {
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
     };
     this.wire = new Wire(hears, view.here.signal);
-    this.toggles = this.all.map((one) => button(one.title, () => this.toggle(one), { class: "toggle" }));
+    this.toggles = this.all.map((one) => button(one.title, () => this.toggle(one)));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
     this.refusal = h("p", { class: "label refusal", role: "status" });
     this.room = div("room-of-view");

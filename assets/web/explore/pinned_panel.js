@@ -30,10 +30,9 @@ export class PinnedPanel {
     this.list = h("div", { class: "bars", role: "list", "aria-label": "The pinned row looks at" });
     this.looks = div("looks", this.who, this.list);
     this.apart = button("difference", () => this.setApart(!this.isApart), {
-      class: "toggle",
       title: "the large map − the pinned one: blue less, orange more",
     });
-    const unpin = button("unpin", () => view.togglePin(), { class: "toggle" });
+    const unpin = button("unpin", () => view.togglePin());
     this.element = panel(
       "pinned",
       "Pinned picture",

@@ -17,7 +17,6 @@ const RENORM = "each row is divided by what is shown of it";
 const SEVERAL = "a press on a cell adds its key to those that are chosen; so do Shift and a click, and Shift and Enter";
 const ALL = "Nothing would be left, so every token is shown.";
 const LONG = "of so long a text every token is shown";
-const toggle = { class: "toggle" };
 
 export class ReadingAids {
   /** @param {import("./explore.js").Explore} view */
@@ -25,11 +24,11 @@ export class ReadingAids {
     this.view = view;
     const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () =>
       view.change({ [name]: !view.look[name] });
-    this.words = button("join words", press("words"), { ...toggle, title: WORDS });
-    this.first = button("show first token", press("nofirst"), toggle);
-    this.renorm = button("rows sum to 1", press("renorm"), { ...toggle, title: RENORM });
+    this.words = button("join words", press("words"), { title: WORDS });
+    this.first = button("show first token", press("nofirst"));
+    this.renorm = button("rows sum to 1", press("renorm"), { title: RENORM });
     this.adds = false; // a press on the map chooses one key more, as with Shift
-    this.more = button("choose several keys", () => this.toggleAdding(), { ...toggle, title: SEVERAL });
+    this.more = button("choose several keys", () => this.toggleAdding(), { title: SEVERAL });
     this.buttons = [this.first, this.renorm, this.words, this.more];
   }
 

@@ -16,7 +16,7 @@ export class UnderWay {
     this.body = new Uint8Array(); // their thumbnails
     this.bar = h("progress", { "aria-label": "Layers computed" });
     this.text = span("label");
-    this.stopper = button("", () => this.toggle(), { class: "toggle" });
+    this.stopper = button("", () => this.toggle());
     this.element = div("under-way", this.bar, this.text, this.stopper);
   }
 

@@ -13,7 +13,6 @@ import { writeAt } from "../link/look.js";
 
 const SEEN = "a mask: the softmax shares its weight out among the other keys";
 const HEARD = "no mask: every weight stays, and this key’s value counts as 0 for all other tokens";
-const toggle = { class: "toggle" };
 
 /** The column of the key in focus, taken out at one press: hidden from all others, or its weight stays and its value is
  * zeroed for them. The same press takes it back.
@@ -23,8 +22,8 @@ export class ColumnSwitches {
   constructor(view) {
     this.view = view;
     this.name = span("label");
-    this.unseen = button("hide this word from all others", () => this.toggleUnseen(), { ...toggle, title: SEEN });
-    this.value = button("let them look, but pass nothing on", () => this.toggleValue(), { ...toggle, title: HEARD });
+    this.unseen = button("hide this word from all others", () => this.toggleUnseen(), { title: SEEN });
+    this.value = button("let them look, but pass nothing on", () => this.toggleValue(), { title: HEARD });
     this.said = h("p", { class: "taken-out", role: "status" });
     const buttons = div("actions", this.unseen, this.value);
     this.element = h("div", { class: "column", role: "group" }, this.name, buttons, this.said);
@@ -97,7 +96,7 @@ export class MaskedWord {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.press = button("", () => this.ask(), { class: "toggle", title: "of the whole word, all its pieces" });
+    this.press = button("", () => this.ask(), { title: "of the whole word, all its pieces" });
     this.said = span("label");
     this.said.setAttribute("role", "status");
     this.refusal = { of: "", said: "" }; // the query that it is of

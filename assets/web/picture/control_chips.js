@@ -30,9 +30,8 @@ export class ControlChips extends Choices {
     this.names = names;
     this.openers = Object.keys(this.names).map((key) => {
       const toggle = () => this.show(this.open === key ? "" : key);
-      const opener = button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key });
-      opener.append(icon(/** @type {"mask"} */ (key)), span("name", this.names[key]), span("now"));
-      return opener;
+      const parts = [icon(/** @type {"mask"} */ (key)), span("name", this.names[key]), span("now")];
+      return button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key }, ...parts);
     });
     this.chips = h("div", { class: "switches", role: "group", "aria-label": label }, ...this.openers);
     this.title = h("h3");

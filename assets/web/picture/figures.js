@@ -11,7 +11,7 @@ export class Figures {
 
   /** @param {import("../base/messages.js").Figure[]} figures @param {boolean} waits the value that was asked for has not come */
   draw(figures, waits = false) {
-    const make = () => div("panel figure", h("strong"), button("", this.ask, { class: "toggle" }), h("span"));
+    const make = () => div("panel figure", h("strong"), button("", this.ask), h("span"));
     fill(this.element, figures, make, (card, { value, label, ask = "" }) => {
       const [strong, asks, span] = /** @type {[HTMLElement, HTMLButtonElement, HTMLElement]} */ ([...card.children]);
       setText(strong, value);

@@ -15,9 +15,8 @@ export class SentenceBox {
   constructor(view, typed, label = "Sentence", placeholder = "Type a sentence") {
     const done = () => view.writeAddress();
     this.composing = false;
-    this.input = /** @type {HTMLTextAreaElement} */ (
-      h("textarea", { rows: "1", "aria-label": label, placeholder, autocomplete: "off", spellcheck: "false" })
-    );
+    const plain = { autocomplete: "off", spellcheck: "false" };
+    this.input = h("textarea", { rows: "1", "aria-label": label, placeholder, ...plain });
     this.element = div("sentence", this.input);
     // what an input method has not finished is no text yet
     this.input.addEventListener("compositionstart", () => {
