@@ -1,11 +1,11 @@
 // What switching off each head alone does to the sentence vector of the left side: a cell a head, and a click opens the
 // head. A long sentence, or a large model, is asked about by hand.
 
+import { Aside } from "../wire/aside.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { isShortcut, walkedTiles } from "../base/grid_keys.js";
 import { parseAt } from "../link/look.js";
 import { panel } from "../base/view_base.js";
-import { Wire } from "../wire/wire.js";
 
 /** @typedef {import("../base/messages.js").HeadCosines} HeadCosines */
 
@@ -17,16 +17,8 @@ export class HeadBars {
   /** @param {import("./pair.js").PairView} view */
   constructor(view) {
     this.view = view;
-    this.of = /** @type {string | null} */ (null); // the query that was answered
-    this.asked = /** @type {string | null} */ (null); // the one that is on its way,
+    this.each = /** @type {Aside<HeadCosines>} */ (new Aside(view, "each"));
     this.since = 0; // ms of the page when it was asked
-    this.answer = /** @type {HeadCosines | null} */ (null);
-    this.refusal = "";
-    const hears = {
-      take: (bytes) => this.take(JSON.parse(new TextDecoder().decode(bytes)), ""),
-      refuse: (sentence) => this.take(null, sentence),
-    };
-    this.wire = new Wire(hears, view.here.signal);
     this.at = 0; // the cell that Tab reaches; arrows walk
     this.read = -1; // the one that is pointed at
     this.columns = 1;
@@ -54,45 +46,34 @@ export class HeadBars {
 
   /** Asks where nobody has to ask for it. @param {boolean} isNow else what was asked before is given up alone */
   ask(isNow) {
-    const { query } = this;
-    if (query === this.asked) return;
-    if (this.asked !== null) this.stop();
-    if (isNow && query !== this.of && this.view.picture.eachIsQuick) this.begin();
+    const { each, query } = this;
+    if (query === each.asked) return;
+    if (each.asked !== null) this.stop();
+    if (isNow && query !== each.of && this.view.picture.eachIsQuick) this.begin();
   }
 
   begin() {
-    this.wire.stop();
-    this.asked = this.query;
+    this.each.stop();
     this.since = performance.now();
-    this.wire.ask("each", new URLSearchParams(this.asked), this.view.visit);
+    this.each.ask(new URLSearchParams(this.query));
     this.view.redraw();
   }
 
-  /** Nobody waits any more, so the server breaks it off. */
   stop() {
-    this.wire.stop();
-    this.asked = null;
-    this.view.redraw();
-  }
-
-  /** @param {HeadCosines | null} answer @param {string} sentence why there is none */
-  take(answer, sentence) {
-    this.of = this.asked;
-    this.asked = null;
-    this.answer = answer;
-    this.refusal = sentence;
+    this.each.stop();
     this.view.redraw();
   }
 
   draw() {
-    const { answer, asked, query, view } = this;
-    const isNow = this.of === query;
+    const { query, view } = this;
+    const { answer, asked, of, refusal } = this.each;
+    const isNow = of === query;
     const isQuick = view.picture.eachIsQuick;
-    this.begins.hidden = (isNow && !this.refusal) || isQuick || asked !== null;
+    this.begins.hidden = (isNow && !refusal) || isQuick || asked !== null;
     this.stops.hidden = asked === null || isQuick;
     const seconds = Math.floor((performance.now() - this.since) / 1000);
     const going = asked !== null && !isQuick ? `One head at a time: ${seconds} s` : "";
-    setText(this.progress, isNow && this.refusal ? this.refusal : going);
+    setText(this.progress, isNow && refusal ? refusal : going);
     if (going) view.redrawSoon(1000);
     // the numbers of another sentence must not stand here; their place is kept for those that come at once
     this.panel.hidden = !answer || !(isNow || isQuick);
@@ -145,7 +126,7 @@ export class HeadBars {
 
   /** @param {HTMLElement} cell @param {[number, number]} head @param {number} index @param {boolean} off */
   drawCell(cell, [layer, head], index, most, off) {
-    const { cosines, shown } = /** @type {HeadCosines} */ (this.answer);
+    const { cosines, shown } = /** @type {HeadCosines} */ (this.each.answer);
     const { picture } = this.view;
     const share = Math.sqrt(Math.max(0, 1 - cosines[layer][head]) / most);
     setText(cell, off ? "off" : "");

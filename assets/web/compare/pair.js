@@ -23,7 +23,7 @@ import { SideControls } from "./side_controls.js";
 import { TokenVectors } from "./token_vectors.js";
 import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
 import { arrival } from "../link/way.js";
-import { Wire } from "../wire/wire.js";
+import { Aside } from "../wire/aside.js";
 import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
@@ -69,15 +69,7 @@ export class PairView extends PlaceView {
     this.vectors = new TokenVectors(this);
     this.shuffle = new ShuffleTest(this);
     this.each = new HeadBars(this);
-    this.asides = { of: "", said: /** @type {string[]} */ ([]) }; // the query that they are of
-    const take = (/** @type {Uint8Array} */ bytes, /** @type {string} */ question) => {
-      this.asides = {
-        of: question.slice(question.indexOf("?") + 1),
-        said: JSON.parse(new TextDecoder().decode(bytes)),
-      };
-      this.redraw();
-    };
-    this.aside = new Wire({ take, refuse: () => {} }, this.here.signal);
+    this.asides = /** @type {Aside<string[]>} */ (new Aside(this, "asides"));
     this.answers = new Figures();
     this.figures = new Figures();
     this.parts = {
@@ -256,7 +248,7 @@ export class PairView extends PlaceView {
   askBeneath() {
     if (!this.visit || !this.picture) return;
     const isNow = !this.waiting && !this.pause && !this.route(this.query());
-    if (isNow && this.parts.more.open) this.aside.ask("asides", new URLSearchParams(this.ofAsides), this.visit);
+    if (isNow && this.parts.more.open) this.asides.ask(new URLSearchParams(this.ofAsides));
     const { fixed } = this.picture;
     if (this.hasOrders) this.shuffle.ask(isNow);
     if (!("steps" in fixed)) this.each.ask(isNow); // else a pass a head, each as long as the first
@@ -408,7 +400,7 @@ export class PairView extends PlaceView {
     this.next.draw();
     this.vectors.draw();
     this.figures.draw(picture.figures);
-    fillNotices(p.asides, this.asides.of === this.ofAsides ? this.asides.said : []);
+    fillNotices(p.asides, (this.asides.of === this.ofAsides && this.asides.answer) || []);
     this.shuffle.element.hidden = !this.hasOrders;
     this.each.element.hidden = "steps" in picture.fixed;
     this.shuffle.draw();

@@ -1,12 +1,10 @@
 // The shuffle test of the pair view: the words of the left sentence in another order, typed or drawn, and how much the
 // output vectors of both sides change with it.
 
+import { Aside } from "../wire/aside.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { panel } from "../base/view_base.js";
-import { Wire } from "../wire/wire.js";
-
-/** @typedef {import("../base/messages.js").Shuffled} Shuffled */
 
 const MOST = 9999; // the number of the last random order
 const LABEL = "Shuffle test: type the left words in a new order, or leave it empty for a random one";
@@ -18,14 +16,7 @@ export class ShuffleTest {
     this.view = view;
     this.order = ""; // as typed; empty: a random one,
     this.seed = 1; // of this number
-    this.of = /** @type {string | null} */ (null); // the query that was answered
-    this.answer = /** @type {Shuffled | null} */ (null);
-    this.refusal = ""; // why there is none
-    const hears = {
-      take: (bytes, question) => this.take(question, JSON.parse(new TextDecoder().decode(bytes)), ""),
-      refuse: (sentence) => this.take(this.wire.question, null, sentence),
-    };
-    this.wire = new Wire(hears, view.here.signal);
+    this.shuffled = /** @type {Aside<import("../base/messages.js").Shuffled>} */ (new Aside(view, "shuffled"));
     const typed = (/** @type {string} */ text) => this.choose({ order: view.kept(text, "order") ?? "" }, true);
     this.box = new SentenceBox(view, typed, LABEL, "a random order");
     this.why = h("p", { class: "refusal", role: "status" });
@@ -66,25 +57,18 @@ export class ShuffleTest {
 
   /** @param {boolean} isNow else what was asked before is given up */
   ask(isNow) {
-    if (String(this.query) === this.of) return;
-    if (isNow) this.wire.ask("shuffled", this.query, this.view.visit);
-    else this.wire.settle();
-  }
-
-  /** @param {string} question @param {Shuffled | null} answer @param {string} sentence why there is none */
-  take(question, answer, sentence) {
-    this.of = question.slice(question.indexOf("?") + 1);
-    this.answer = answer;
-    this.refusal = sentence;
-    this.view.redraw();
+    if (String(this.query) === this.shuffled.of) return;
+    if (isNow) this.shuffled.ask(this.query);
+    else this.shuffled.wire.settle();
   }
 
   draw() {
-    setAttribute(this.element, "data-old", this.of === String(this.query) ? null : "");
-    setText(this.why, this.refusal);
-    setText(this.text, this.answer?.order ?? "");
+    const { of, answer, refusal } = this.shuffled;
+    setAttribute(this.element, "data-old", of === String(this.query) ? null : "");
+    setText(this.why, refusal);
+    setText(this.text, answer?.order ?? "");
     const make = () => panel("", null, [h("h3"), span("label")], h("p"));
-    fill(this.sides, this.answer?.sides ?? [], make, (side, { title, label, why }) => {
+    fill(this.sides, answer?.sides ?? [], make, (side, { title, label, why }) => {
       const [header, text] = [...side.children];
       setText(header.children[0], title);
       setText(header.children[1], label);

@@ -8,7 +8,7 @@ import { quoted, toggled } from "../base/words.js";
 import { readFlips, writeFlips } from "../link/painted.js";
 import { sortKey } from "../picture/heads_order.js";
 import { toggledUnseen, unseenOf } from "../link/rules.js";
-import { Wire } from "../wire/wire.js";
+import { Aside } from "../wire/aside.js";
 import { writeAt } from "../link/look.js";
 
 const SEEN = "a mask: the softmax shares its weight out among the other keys";
@@ -89,8 +89,6 @@ export class ColumnSwitches {
   }
 }
 
-const ROUTE = "masked_word";
-
 /** The word in focus replaced by the model's mask token, at one press: another sentence, which undo takes back. */
 export class MaskedWord {
   /** @param {import("./explore.js").Explore} view */
@@ -99,16 +97,9 @@ export class MaskedWord {
     this.press = button("", () => this.ask(), { title: "of the whole word, all its pieces" });
     this.said = span("label");
     this.said.setAttribute("role", "status");
-    this.refusal = { of: "", said: "" }; // the query that it is of
-    const take = (/** @type {Uint8Array} */ bytes, /** @type {string} */ question) => {
-      // nothing that was typed since is replaced
-      if (question === `${ROUTE}?${this.query}`) this.take(JSON.parse(new TextDecoder().decode(bytes)));
-    };
-    const refuse = (/** @type {string} */ said) => {
-      this.refusal = { of: String(this.query), said };
-      view.redraw();
-    };
-    this.wire = new Wire({ take, refuse }, view.here.signal);
+    this.masked = /** @type {Aside<import("../base/messages.js").MaskedWord>} */ (
+      new Aside(view, "masked_word", () => this.take())
+    );
     this.element = div("actions", this.press, this.said);
   }
 
@@ -119,16 +110,23 @@ export class MaskedWord {
   }
 
   ask() {
-    this.wire.stop(); // the same may be asked again
-    this.wire.ask(ROUTE, this.query, this.view.visit);
+    this.masked.stop(); // the same may be asked again
+    this.masked.ask(this.query);
   }
 
-  /** @param {import("../base/messages.js").MaskedWord} answer */
-  take({ text, row }) {
-    const { model } = this.view;
+  /** The refusal that holds now. */
+  get refusal() {
+    return this.masked.of === String(this.query) ? this.masked.refusal : "";
+  }
+
+  take() {
+    const { masked, view } = this;
+    const { model } = view;
+    if (!masked.answer) return view.redraw();
+    if (masked.of !== String(this.query)) return; // nothing that was typed since is replaced
     model.remember(true);
-    model.sentence = { ...model.sentence, text, row, key: null, rowChosen: true };
-    this.view.chose();
+    model.sentence = { ...model.sentence, ...masked.answer, key: null, rowChosen: true };
+    view.chose();
   }
 
   draw() {
@@ -136,6 +134,6 @@ export class MaskedWord {
     setText(this.press, `put a mask in place of ${quoted(sight.tokens[sight.row])}`);
     const isOfText = maps.columns === null && given.rows === "words";
     this.element.hidden = !isOfText || !rowChosen; // of a word that was chosen, not of the page’s first
-    setText(this.said, this.refusal.said && this.refusal.of === String(this.query) ? this.refusal.said : "");
+    setText(this.said, this.refusal);
   }
 }

@@ -1,8 +1,8 @@
 // The lines of a function that ran: those that made a step are marked, those that only record are folded to a dot, and
 // behind a line stands the shape of what it made.
 
+import { Aside } from "../wire/aside.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { Wire } from "../wire/wire.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {import("./tensor.js").Trace} Trace */
@@ -109,27 +109,22 @@ export class CodeLines {
 export class StepClasses {
   /** @param {import("./steps.js").StepView} view */
   constructor(view) {
-    this.view = view;
     this.summary = h("summary");
     this.room = div("classes");
     this.element = h("details", { ontoggle: () => this.ask() }, this.summary, this.room);
     this.names = /** @type {string[]} */ ([]);
-    const hears = {
-      take: (bytes) => this.fill(JSON.parse(new TextDecoder().decode(bytes))),
-      refuse: (sentence) => this.fill([sentence]),
-    };
-    this.wire = new Wire(hears, view.here.signal);
+    this.sources = /** @type {Aside<string[]>} */ (new Aside(view, "classes", () => this.fill()));
   }
 
   ask() {
     const [impl, vs = "none"] = this.names;
-    if (this.element.open) this.wire.ask("classes", new URLSearchParams({ impl, vs }), this.view.visit);
+    if (this.element.open) this.sources.ask(new URLSearchParams({ impl, vs }));
   }
 
-  /** @param {string[]} sources */
-  fill(sources) {
+  fill() {
+    const { answer, refusal } = this.sources;
     const make = () => h("pre", { tabindex: "0" }, h("code"));
-    fill(this.room, sources, make, (pre, source) => setText(pre.firstElementChild, source));
+    fill(this.room, answer ?? [refusal], make, (pre, source) => setText(pre.firstElementChild, source));
   }
 
   /** @param {string[]} names of the implementations that are shown */
