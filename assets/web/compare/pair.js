@@ -103,8 +103,7 @@ export class PairView extends PlaceView {
     this.foot = new ProjectorBar(this, div("boxes", ...boxes), this.sides[1]);
     this.foot.add(this.parts.flip);
     this.arrange();
-    const keys = (/** @type {KeyboardEvent} */ event) => this.key(event);
-    addEventListener("keydown", keys, { signal: this.here.signal });
+    addEventListener("keydown", (event) => this.key(event), { signal: this.here.signal });
   }
 
   /** Puts the parts onto the page. */

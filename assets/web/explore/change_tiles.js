@@ -108,7 +108,10 @@ class FindHeads {
   constructor(view) {
     this.view = view;
     this.kind = "";
-    this.kinds = choice("Heads that", KINDS, (kind) => this.choose(kind));
+    this.kinds = choice("Heads that", KINDS, (kind) => {
+      this.kind = kind;
+      view.redraw();
+    });
     this.rule = h("p", { class: "label" });
     this.random = button("measure on random words, written twice", () => view.change({ random: !view.look.random }), {
       title: "a text without any sense: what a model knows of its second half it has copied",
@@ -119,12 +122,6 @@ class FindHeads {
     const label = span("label", "Find the heads that");
     this.element = div("find-heads");
     this.element.append(label, this.kinds.element, this.random, this.said, this.rule, this.off, this.list);
-  }
-
-  /** @param {string} kind */
-  choose(kind) {
-    this.kind = kind;
-    this.view.redraw();
   }
 
   draw() {

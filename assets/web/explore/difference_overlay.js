@@ -54,23 +54,12 @@ export class DifferenceOverlay {
     const { weights } = sight;
     const [n, wide] = [sight.tokens.length, sight.keys.length];
     const before = weights && picture.before;
-    const none = {
-      change: null,
-      bytes: new Uint8Array(n * wide).fill(128),
-      distances: [],
-      weights: null,
-      forbidden: [""],
-    };
-    const {
-      change,
-      bytes,
-      distances,
-      forbidden,
-      weights: unchanged,
-    } = before ? { ...before, ...before.difference() } : none;
+    const none = { weights: null, distances: [], forbidden: [""] };
+    const { distances, forbidden, ...was } = before || none;
+    const { change, bytes } = before?.difference() ?? { change: null, bytes: new Uint8Array(n * wide).fill(128) };
     const own = { name: `${NAME}, ${shown.name}`, weights: change, map: { size: n, bytes }, whole: true };
     const cells = { forbids: forbids(forbidden, at.head, n, wide) }; // a cell that was seen and is not has a difference
-    return Object.assign({ ...shown, ...own, ...cells }, { sides: [unchanged, weights], distances });
+    return Object.assign({ ...shown, ...own, ...cells }, { sides: [was.weights, weights], distances });
   }
 
   /** What changed most in the row in focus, or in its chosen cell: the title; null while it is not to be said. */

@@ -12,7 +12,7 @@ import { FirstSteps } from "./first_steps.js";
 import { isOf, unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
-import { columns, isAcross, order, sortKey } from "../picture/heads_order.js";
+import { columns, isAcross, order } from "../picture/heads_order.js";
 import { put, without } from "../link/link.js";
 import { askedOf, headName, headsOf, inOrder, ofOneMap, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
 import { MeanMap } from "./mean_map.js";
@@ -386,24 +386,10 @@ export class Explore extends PlaceView {
     this.all.draw();
     const colours = inks(this.element);
     const [first, last] = this.cut;
-    const key = sortKey(this);
-    const kinds = this.matching ? picture.kinds : [];
     const { off, theme } = this;
-    const { family } = this.all;
-    const shown = {
-      ...at,
-      ...look,
-      off,
-      first,
-      last,
-      sortKey: key,
-      theme,
-      kinds,
-      kv: picture.kv,
-      across,
-      family,
-      fixed: picture.fixed.off,
-    };
+    const kinds = this.matching ? picture.kinds : [];
+    const ofModel = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };
+    const shown = { ...at, ...look, ...ofModel, first, last, theme, across, family: this.all.family };
     const side = columns(maps, all, Boolean(picture.pin) || this.narrow, across);
     this.heads.update(shown, maps, order(this, all, across), side);
     this.heads.draw(colours);

@@ -126,7 +126,9 @@ export class ExploreBar {
       this.tries.open(false);
       view.model.retype(view.picture.presets[preset]);
     });
-    this.drawEmpty();
+    this.empty.hidden = view.text.trim() !== ""; // with no sentence the last maps stay, and some to try stand over them
+    const few = this.empty.hidden ? 0 : FEW;
+    fillExamples(this.few, view, few, (preset) => view.model.retype(view.picture.presets[preset]));
     this.drawChips();
     this.groups.draw();
     this.drawLayers(shownAll);
@@ -140,14 +142,6 @@ export class ExploreBar {
     this.everyHead.hidden = !look.solo && !look.hidden.size;
     setText(this.pin, view.pin ? "unpin" : "pin");
     this.pin.disabled = (view.mean.isOn || picture.tile > 0) && !view.pin; // a pin keeps the map of a head
-  }
-
-  /** With no sentence the last maps stay, and some to try stand over them. */
-  drawEmpty() {
-    const { view } = this;
-    this.empty.hidden = view.text.trim() !== "";
-    const few = this.empty.hidden ? 0 : FEW;
-    fillExamples(this.few, view, few, (preset) => view.model.retype(view.picture.presets[preset]));
   }
 
   drawChips() {

@@ -47,8 +47,7 @@ export class NextTokens {
       div("next-line", span("label", "Most likely next word:"), this.list, this.one, this.play, this.back, this.more),
       this.room,
     );
-    const key = (/** @type {KeyboardEvent} */ event) => this.key(event);
-    addEventListener("keydown", key, { signal: view.here.signal });
+    addEventListener("keydown", (event) => this.key(event), { signal: view.here.signal });
   }
 
   /** @param {URLSearchParams} link */

@@ -29,9 +29,11 @@ export class PinnedPanel {
     this.who = span("who");
     this.list = h("div", { class: "bars", role: "list", "aria-label": "The pinned row looks at" });
     this.looks = div("looks", this.who, this.list);
-    this.apart = button("difference", () => this.setApart(!this.isApart), {
-      title: "the large map − the pinned one: blue less, orange more",
-    });
+    const turn = () => {
+      this.isApart = !this.isApart;
+      view.redraw();
+    };
+    this.apart = button("difference", turn, { title: "the large map − the pinned one: blue less, orange more" });
     const unpin = button("unpin", () => view.togglePin());
     this.element = panel(
       "pinned",
@@ -41,12 +43,6 @@ export class PinnedPanel {
       div("under", this.readout),
       this.looks,
     );
-  }
-
-  /** @param {boolean} is */
-  setApart(is) {
-    this.isApart = is;
-    this.view.redraw();
   }
 
   /** The map in focus, where it can be taken from the pinned one. @returns {Float32Array | null} */

@@ -28,13 +28,12 @@ export class ReadingAids {
     this.first = button("show first token", press("nofirst"));
     this.renorm = button("rows sum to 1", press("renorm"), { title: RENORM });
     this.adds = false; // a press on the map chooses one key more, as with Shift
-    this.more = button("choose several keys", () => this.toggleAdding(), { title: SEVERAL });
+    const turn = () => {
+      this.adds = !this.adds;
+      view.redraw();
+    };
+    this.more = button("choose several keys", turn, { title: SEVERAL });
     this.buttons = [this.first, this.renorm, this.words, this.more];
-  }
-
-  toggleAdding() {
-    this.adds = !this.adds;
-    this.view.redraw();
   }
 
   /** Chooses a key beside those that are, or takes it out. @param {number} key a token */
