@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { barOf, layOutBars, orderOf, placeAt, runningSums } from "../../../assets/web/explore/channel_bars.js";
+import { barOf, layOutBars, orderOf, placeAt, runningSums } from "../../../assets/web/explore/channels_view.js";
 import {
   boxOfNode,
   drawFlow,
@@ -12,7 +12,7 @@ import {
   nodeAt,
   spotOf,
   widthOf,
-} from "../../../assets/web/explore/flow_map.js";
+} from "../../../assets/web/explore/flow_view.js";
 
 import { everyOf, labelled } from "../../../assets/web/picture/map_labels.js";
 

@@ -10,7 +10,7 @@ import {
   layOutScatter,
   pointAt,
   ticksOf,
-} from "../../../assets/web/explore/head_scatter.js";
+} from "../../../assets/web/explore/head_plot.js";
 import {
   digits,
   filterOf,
