@@ -206,8 +206,8 @@ export class PairView extends PlaceView {
   link() {
     const { at, look, sentences, next, placed, right, rowChosen, shuffle, values } = this;
     const [s, s2] = sentences;
-    const place = placed ? writeAt(at, rowChosen) : null;
-    return { s, s2, ...right, ...values, at: place, look: writeLook(look) || null, ...shuffle.link, ...next.link };
+    const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
+    return { s, s2, ...right, ...values, ...place, ...shuffle.link, word: next.asked || null };
   }
 
   own() {

@@ -7,7 +7,7 @@ export class PairNext {
   /** @param {import("./pair.js").PairView} view */
   constructor(view) {
     this.view = view;
-    this.asked = ""; // the word whose probability is told
+    this.asked = ""; // the word whose probability is told, as in the link
     this.word = makeWord((word) => {
       this.asked = word;
       view.chose(true);
@@ -16,11 +16,6 @@ export class PairNext {
     const label = span("label", "Most likely next, left → right:");
     this.element = h("section", { class: "next-tokens", "aria-label": "What the model says next" });
     this.element.append(label, this.list, this.word.element);
-  }
-
-  /** What the link says of it. */
-  get link() {
-    return { word: this.asked || null };
   }
 
   draw() {

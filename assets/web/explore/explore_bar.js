@@ -2,7 +2,7 @@
 
 import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { TypedWord } from "../base/grid_keys.js";
+import { hearWords } from "../base/grid_keys.js";
 import { keep } from "../base/kept.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { GroupChoice } from "../picture/map_choice.js";
@@ -79,7 +79,7 @@ export class ExploreBar {
     this.few = h("span", { class: "few", role: "group", "aria-label": "One of these" });
     this.empty = div("empty", "Type a sentence, or try one of these: ", this.few);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
-    new TypedWord(
+    hearWords(
       this.chips,
       () => view.maps.tokens,
       (row) => view.focus.pickRow(row),

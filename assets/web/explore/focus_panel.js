@@ -162,7 +162,7 @@ export class FocusPanel {
   draw(inks) {
     const { view } = this;
     const { maps, picture, at, look, theme, matching, sight } = view;
-    const { tokens, keys, weights, first, last } = sight;
+    const { tokens, keys } = sight;
     setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     setText(this.why, this.difference.why);
@@ -185,21 +185,12 @@ export class FocusPanel {
     setAttribute(this.modes.buttons[0], "title", most > MOST_WORDS ? `lines join at most ${MOST_WORDS} words` : null);
     const isOfMap = matching && picture.reads === reads(look);
     const shown = {
-      tokens,
-      keys,
+      ...sight,
       name: view.mean.name,
-      map: sight.map,
-      whole: sight.whole,
-      weights,
-      ofRow: sight.ofRow,
-      row: sight.row,
-      key: sight.key,
       others: sight.others.length ? sight.others : undefined,
       best: view.reading.columnOf(this.best),
       scale: look.scale,
       theme,
-      first,
-      last,
       forbids: forbids(isOfMap ? picture.forbidden : [""], at.head, tokens.length, keys.length),
     };
     if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);

@@ -18,18 +18,12 @@ export class HeadSources {
     this.on = "";
     this.refusal = ""; // why there is no collection
     this.held = ""; // whose collection is here
-    const { signal } = view.here;
     const hears = {
       take: (bytes) => this.begin("ours", sentencesOf(new TextDecoder().decode(bytes))),
       refuse: (sentence) => this.begin("ours", sentence),
     };
-    this.ours = new Wire(hears, signal);
-    const run = () => {
-      const query = view.queryOfRun();
-      query.delete("s");
-      return query;
-    };
-    this.texts = new CollectionRun({ run, visit: () => view.visit, unpack, changed: () => view.redraw() }, signal);
+    this.ours = new Wire(hears, view.here.signal);
+    this.texts = new CollectionRun(view, unpack);
     const sources = /** @type {[string, string, string?][]} */ ([
       ["", "this sentence"],
       [

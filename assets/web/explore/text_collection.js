@@ -43,12 +43,11 @@ export async function readCollection(file) {
 }
 
 export class CollectionRun {
-  /** @param {{run: () => URLSearchParams, visit: () => string, unpack: (bytes: Uint8Array) => Measure[], changed: () => void}} of
-   * the query without its sentence; who asks; how an answer is read; told whenever there is something new
-   * @param {AbortSignal} signal
+  /** @param {Pick<import("./explore.js").Explore, "queryOfRun" | "visit" | "redraw" | "here">} view
+   * @param {(bytes: Uint8Array) => Measure[]} unpack reads an answer
    */
-  constructor(of, signal) {
-    this.of = of;
+  constructor(view, unpack) {
+    this.view = view;
     this.collection = /** @type {Collection | null} */ (null);
     this.base = ""; // the query that the pool is of
     this.at = 0; // the sentence that is measured now
@@ -57,10 +56,17 @@ export class CollectionRun {
     this.made = { pool: this.pool, texts: 0, of: /** @type {Measure[]} */ ([]) };
     this.refused = /** @type {string[]} */ ([]); // why sentences were left out
     const hears = {
-      take: (bytes) => this.next(() => this.pool.add(this.of.unpack(bytes))),
+      take: (bytes) => this.next(() => this.pool.add(unpack(bytes))),
       refuse: (sentence) => this.next(() => this.refused.push(sentence)),
     };
-    this.wire = new Wire(hears, signal);
+    this.wire = new Wire(hears, view.here.signal);
+  }
+
+  /** What every sentence is asked about with. */
+  get run() {
+    const query = this.view.queryOfRun();
+    query.delete("s");
+    return query;
   }
 
   /** @param {Collection} collection */
@@ -71,13 +77,13 @@ export class CollectionRun {
 
   /** From the first sentence on, of the run as it is now. */
   renew() {
-    Object.assign(this, { base: String(this.of.run()), at: 0, pool: new Pool(), refused: [] });
+    Object.assign(this, { base: String(this.run), at: 0, pool: new Pool(), refused: [] });
     this.goOn();
   }
 
   /** Of another run all begins anew. */
   follow() {
-    if (this.collection && this.base !== String(this.of.run())) this.renew();
+    if (this.collection && this.base !== String(this.run)) this.renew();
   }
 
   goOn() {
@@ -88,15 +94,15 @@ export class CollectionRun {
   stop() {
     this.isOn = false;
     this.wire.stop();
-    this.of.changed();
+    this.view.redraw();
   }
 
   ask() {
-    const query = this.of.run();
+    const query = this.run;
     put(query, "s", this.collection?.sentences[this.at] ?? "");
     query.sort();
     this.wire.stop(); // or an equal sentence would not be asked about
-    this.wire.ask("overview", query, this.of.visit());
+    this.wire.ask("overview", query, this.view.visit);
   }
 
   /** @param {() => void} take what came of the sentence */
@@ -105,7 +111,7 @@ export class CollectionRun {
     take();
     this.at += 1;
     this.goOn();
-    this.of.changed();
+    this.view.redraw();
   }
 
   get isLeft() {

@@ -4,9 +4,8 @@ import { inkOn, isPlain, mostOf, picture } from "../base/colour.js";
 import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute } from "../base/dom.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 import { Bubble } from "./bubble.js";
-import { drawings } from "./drawings.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
-import { mapSvg, whyNoSvg } from "./map_svg.js";
+import { drawings, mapSvg, whyNoSvg } from "./map_svg.js";
 import { pooled, toBytes, trimmed } from "../wire/packets.js";
 import { BLOCKED, number, ranked, short } from "../base/words.js";
 

@@ -146,13 +146,9 @@ test("it is measured sentence by sentence, as long as somebody waits", async () 
   );
   try {
     const base = { mask: "none" };
-    const of = {
-      run: () => new URLSearchParams(base),
-      visit: () => "",
-      unpack: (/** @type {Uint8Array} */ bytes) => [measure("previous", [bytes[0], 0], 1)],
-      changed: () => {},
-    };
-    const run = new CollectionRun(of, new AbortController().signal);
+    const queryOfRun = () => new URLSearchParams({ ...base, s: "what is typed" });
+    const view = { queryOfRun, visit: "", redraw() {}, here: new AbortController() };
+    const run = new CollectionRun(view, (bytes) => [measure("previous", [bytes[0], 0], 1)]);
     const come = async (/** @type {Response} */ answer) => {
       answers.pop()?.(answer);
       await new Promise((resolve) => setImmediate(resolve));

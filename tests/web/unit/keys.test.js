@@ -61,7 +61,7 @@ test("single letters and signs are keys until they are switched off", () => {
 
 const TIRED = "[CLS] the animal didn ' t cross the street because it was too tired [SEP]".split(" ");
 
-/** The place that keys lead to, one after another, as TypedWord reads them. @param {string} keys @param {number} at */
+/** The place that keys lead to, one after another, as `hearWords` reads them. @param {string} keys @param {number} at */
 function typedAt(keys, at) {
   let typed = "";
   for (const key of keys) {
