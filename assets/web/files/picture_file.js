@@ -3,8 +3,7 @@
 
 import { drawing, svg } from "../base/dom.js";
 import { drawViews, views } from "../base/view_base.js";
-import { drawings } from "../picture/map_svg.js";
-import { asXml } from "../picture/map_svg.js";
+import { asXml, drawings } from "../picture/map_svg.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
 /** @typedef {{element: Element, name: string}} Picture a part of the page that can be taken along */
