@@ -81,10 +81,7 @@ export class PairView extends PlaceView {
       tries: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
       layers: group("Layer"),
       heads: group("Head"),
-      means: meanChoice(
-        () => this.look,
-        (change) => this.see(change),
-      ),
+      means: meanChoice(this),
       layers2: group("Layer, right"),
       heads2: group("Head, right"),
       of2: span("right-place"),

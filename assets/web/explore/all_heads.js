@@ -44,7 +44,7 @@ export class AllHeads {
 
   close() {
     const { at, heads } = this.view;
-    this.view.change({ open: false });
+    this.view.see({ open: false });
     this.view.drawNow();
     heads.tiles()[heads.shown.findIndex((pair) => String(pair) === `${at.layer},${at.head}`)]?.focus();
   }

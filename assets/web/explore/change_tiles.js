@@ -113,7 +113,7 @@ class FindHeads {
       view.redraw();
     });
     this.rule = h("p", { class: "label" });
-    this.random = button("measure on random words, written twice", () => view.change({ random: !view.look.random }), {
+    this.random = button("measure on random words, written twice", () => view.see({ random: !view.look.random }), {
       title: "a text without any sense: what a model knows of its second half it has copied",
     });
     this.said = h("p", { class: "random-said", role: "status" });

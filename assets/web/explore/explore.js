@@ -219,18 +219,9 @@ export class Explore extends PlaceView {
 
   link() {
     const { chosenText, at, look, off, pin, model, next, placed, rowChosen } = this;
-    const heads = inOrder(off).map(headName);
-    const place = placed ? writeAt(at, rowChosen) : null;
-    return {
-      s: chosenText,
-      ...model.controls,
-      off: heads,
-      at: place,
-      look: writeLook(look) || null,
-      pin: pin || null,
-      view: this.others.text,
-      ...next.sampling,
-    };
+    const changed = { ...model.controls, off: inOrder(off).map(headName) };
+    const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
+    return { s: chosenText, ...changed, ...place, pin: pin || null, view: this.others.text, ...next.sampling };
   }
 
   /** Another row, and how it is drawn, make no other picture. */
@@ -313,20 +304,20 @@ export class Explore extends PlaceView {
   }
 
   /** @param {Partial<import("../link/look.js").Look>} change */
-  change(change) {
+  see(change) {
     Object.assign(this.look, change);
     this.chose();
   }
 
   toggleHidden(layer, head) {
-    this.change({ hidden: toggled(this.look.hidden, `${layer}.${head}`), solo: null });
+    this.see({ hidden: toggled(this.look.hidden, `${layer}.${head}`), solo: null });
   }
 
   toggleSolo(layer, head) {
     const id = `${layer}.${head}`;
     const solo = this.look.solo === id ? null : id;
     if (solo) this.place({ layer, head });
-    this.change({ solo });
+    this.see({ solo });
   }
 
   toggleOff(layer, head) {

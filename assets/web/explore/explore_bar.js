@@ -87,11 +87,11 @@ export class ExploreBar {
     this.scrolledTo = ""; // the word in focus, and of how many
     this.groups = new GroupChoice(view);
     this.layers = group("Layer");
-    this.every = button("", () => view.change({ all: !view.look.all, open: false }), { class: "every" });
-    this.scales = choice("Colour scale", SCALES, (scale) => view.change({ scale }));
-    this.specials = button("show [CLS] [SEP]", () => view.change({ nospecials: !view.look.nospecials }));
-    this.sort = button("", () => view.change({ sort: !view.look.sort }));
-    this.everyHead = button("show all heads", () => view.change({ hidden: new Set(), solo: null }));
+    this.every = button("", () => view.see({ all: !view.look.all, open: false }), { class: "every" });
+    this.scales = choice("Colour scale", SCALES, (scale) => view.see({ scale }));
+    this.specials = button("show [CLS] [SEP]", () => view.see({ nospecials: !view.look.nospecials }));
+    this.sort = button("", () => view.see({ sort: !view.look.sort }));
+    this.everyHead = button("show all heads", () => view.see({ hidden: new Set(), solo: null }));
     this.pin = button("pin", () => view.togglePin(), { title: "keep this picture beside the next one" });
     const solo = () => view.toggleSolo(view.at.layer, view.at.head);
     const hide = () => view.toggleHidden(view.at.layer, view.at.head);

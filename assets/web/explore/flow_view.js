@@ -148,26 +148,15 @@ const SMALLEST_MASS = 0.004; // of a token that is drawn as a dot
 const [LEAST_HIGH, MOST_HIGH] = [20, 54]; // pixels from level to level
 
 /** Where the tokens and levels stand. @param {Pick<Flow, "tokens" | "layers">} flow @param {{width: number, height: number}} room */
-export function layOutFlow({ tokens, layers }, { width, height }) {
-  const longest = Math.min(
-    12,
-    tokens.reduce((most, token) => Math.max(most, token.length), 1),
-  );
+export function layOutFlow({ tokens, layers }, room) {
+  const count = tokens.length;
+  const longest = tokens.reduce((most, token) => Math.max(most, Math.min(12, token.length)), 1);
   const below = Math.sin(LEAN) * longest * 0.62 * LETTERS + 12;
   const right = 14;
-  const [top, step] = [1.8 * LETTERS, Math.max(1, (width - LEFT - right) / tokens.length)];
-  const high = Math.max(LEAST_HIGH, Math.min(MOST_HIGH, (height - top - below) / layers));
-  const wide = LEFT + step * tokens.length + right;
-  return {
-    count: tokens.length,
-    layers,
-    left: LEFT,
-    top,
-    step,
-    high,
-    width: wide,
-    height: top + layers * high + below,
-  };
+  const [top, step] = [1.8 * LETTERS, Math.max(1, (room.width - LEFT - right) / count)];
+  const high = Math.max(LEAST_HIGH, Math.min(MOST_HIGH, (room.height - top - below) / layers));
+  const [width, height] = [LEFT + step * count + right, top + layers * high + below];
+  return { count, layers, left: LEFT, top, step, high, width, height };
 }
 
 /** @typedef {ReturnType<typeof layOutFlow>} Layout */

@@ -66,7 +66,7 @@ export class FocusPanel {
     this.typed = span("typed");
     this.changed = span("in-title");
     this.modes = choice("Lines, map or table", MODES, (mode) =>
-      view.change({ table: mode === "table", lines: mode === "lines" }),
+      view.see({ table: mode === "table", lines: mode === "lines" }),
     );
     this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head));
     this.columns = new ColumnSwitches(view);

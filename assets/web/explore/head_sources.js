@@ -3,18 +3,19 @@
 import { button, div, h, setText, span } from "../base/dom.js";
 import { CollectionRun, readCollection, sentencesOf } from "./text_collection.js";
 import { choice } from "../base/view_base.js";
+import { parts } from "../wire/packets.js";
 import { Wire } from "../wire/wire.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./text_collection.js").Collection} Collection */
 
 export const OWN = "file"; // no link says it: the file is the visitor's
 
 export class HeadSources {
-  /** @param {Explore} view @param {{choose: (on: string) => void, unpack: (bytes: Uint8Array) => import("./head_measures.js").Measure[]}} actions */
-  constructor(view, { choose, unpack }) {
+  /** @param {import("./heads_view.js").HeadsView} of */
+  constructor(of) {
+    const { view } = of;
+    this.of = of;
     this.view = view;
-    this.choose = choose;
     this.on = "";
     this.refusal = ""; // why there is no collection
     this.held = ""; // whose collection is here
@@ -23,7 +24,7 @@ export class HeadSources {
       refuse: (sentence) => this.begin("ours", sentence),
     };
     this.ours = new Wire(hears, view.here.signal);
-    this.texts = new CollectionRun(view, unpack);
+    this.texts = new CollectionRun(view, (bytes) => of.unpack(parts(bytes)[0]));
     const sources = /** @type {[string, string, string?][]} */ ([
       ["", "this sentence"],
       [
@@ -57,7 +58,7 @@ export class HeadSources {
     if (on === OWN) return this.file.click();
     this.refusal = ""; // it was of another
     this.ours.stop(); // asked for again, if it was refused
-    return this.choose(on);
+    return this.of.measureOn(on);
   }
 
   async read() {
@@ -65,7 +66,7 @@ export class HeadSources {
     const found = file && (await readCollection(file));
     this.file.value = ""; // so that the same one can be chosen again
     if (found) this.begin(OWN, found);
-    if (found && typeof found !== "string") this.choose(OWN);
+    if (found && typeof found !== "string") this.of.measureOn(OWN);
   }
 
   /** @param {string} whose @param {Collection | string} found or why there is none: what was before stays */

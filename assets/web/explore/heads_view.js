@@ -6,7 +6,7 @@ import { readShown, withValues, writeShown } from "./head_measures.js";
 import { HeadPlot } from "./head_plot.js";
 import { HeadSources, OWN } from "./head_sources.js";
 import { HeadNames, HeadTable } from "./head_table.js";
-import { parts, unpackFloats } from "../wire/packets.js";
+import { unpackFloats } from "../wire/packets.js";
 import { many } from "../base/words.js";
 
 /** @typedef {import("./head_measures.js").Measure} Measure */
@@ -29,10 +29,7 @@ export class HeadsView {
       new Aside(view, "each", () => this.takeEffects())
     );
     this.lost = /** @type {Float32Array | null} */ (null); // what they are, 1 − cosine, a head each
-    this.sources = new HeadSources(view, {
-      choose: (on) => this.measureOn(on),
-      unpack: (bytes) => this.unpack(parts(bytes)[0]),
-    });
+    this.sources = new HeadSources(this);
     this.plot = new HeadPlot(this);
     this.names = new HeadNames(this);
     this.table = new HeadTable(this);
@@ -64,10 +61,8 @@ export class HeadsView {
   }
 
   get shown() {
-    return readShown(
-      this.text,
-      this.ofText.map(({ name }) => name),
-    );
+    const names = this.ofText.map(({ name }) => name);
+    return readShown(this.text, names);
   }
 
   /** @param {Uint8Array} bytes */

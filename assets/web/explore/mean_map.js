@@ -12,12 +12,8 @@ export class MeanMap {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.choice = meanChoice(
-      () => view.look,
-      (change) => view.change(change),
-      true,
-    );
-    this.tile = button("mean of these heads", () => view.change(choosesMean(view.look, "mean")), {
+    this.choice = meanChoice(view, true);
+    this.tile = button("mean of these heads", () => view.see(choosesMean(view.look, "mean")), {
       class: "mean-tile",
       title: "the mean over the heads of this layer stands large, as a head does",
     });

@@ -36,7 +36,7 @@ export class NextTokens {
     });
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
     this.play = button("", () => this.toggle(), { title: "writes the next token, again and again" });
-    this.losses = button("show how unexpected each word was", () => view.change({ surprise: !view.look.surprise }), {
+    this.losses = button("show how unexpected each word was", () => view.see({ surprise: !view.look.surprise }), {
       title: "a bar at each word: how little the model expected it, −log of the probability that it gave it",
     });
     this.room = h("div", { class: "draw", hidden: "" }, this.draws.element, this.word.element, this.losses);
@@ -176,11 +176,8 @@ export class NextTokens {
       const said = loss === null ? "" : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`;
       setAttribute(chip, "data-chance", before === null ? chance : `${number(Math.exp(-before))} → ${chance}`);
       setAttribute(chip, "data-written", at >= from ? "" : null);
-      setAttribute(
-        chip,
-        "title",
-        [piece, at >= from ? "written by the model" : "", said].filter(Boolean).join("; ") || null,
-      );
+      const told = [piece, at >= from ? "written by the model" : "", said].filter(Boolean);
+      setAttribute(chip, "title", told.join("; ") || null);
     });
   }
 }

@@ -22,8 +22,7 @@ export class ReadingAids {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () =>
-      view.change({ [name]: !view.look[name] });
+    const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () => view.see({ [name]: !view.look[name] });
     this.words = button("join words", press("words"), { title: WORDS });
     this.first = button("show first token", press("nofirst"));
     this.renorm = button("rows sum to 1", press("renorm"), { title: RENORM });

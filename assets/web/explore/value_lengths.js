@@ -18,7 +18,7 @@ export class ValueLengths {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.opener = button("value lengths", () => view.change({ values: !view.look.values }), { title: HANDED });
+    this.opener = button("value lengths", () => view.see({ values: !view.look.values }), { title: HANDED });
     this.said = h("p", { class: "handed", role: "status" });
     this.rows = h("tbody");
     this.table = listOf(COLUMNS, this.rows, { title: LAW });

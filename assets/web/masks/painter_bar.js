@@ -48,10 +48,7 @@ export class PainterBar {
     this.groups = new GroupChoice(view);
     this.layers = group("Layer");
     this.heads = group("Head");
-    this.means = meanChoice(
-      () => view.look,
-      (change) => view.see(change),
-    );
+    this.means = meanChoice(view);
     this.tools = choice("Tool", TOOLS, (tool) => view.set(view.mask, { tool }));
     this.scopes = choice("Heads that are painted", SCOPES, (scope) => view.set(view.mask, { scope }));
     this.modes = mapOrTable("Weights as map or table", "", (asTable) => view.set(view, { asTable }));

@@ -44,18 +44,8 @@ const HATCH = [0.25, 0.6, 0.95, 1.3, 1.65]; // where the lines of a forbidden ce
  * @param {Partial<MapPicture> & Pick<MapPicture, "name" | "row" | "theme">} more @returns {MapPicture}
  */
 export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: toBytes(weights) }, ...more }) => ({
-  ...{
-    tokens,
-    keys: tokens,
-    weights,
-    map,
-    whole: true,
-    key: null,
-    scale: "root",
-    first: 0,
-    last: 0,
-    forbids: () => false,
-  },
+  ...{ whole: true, key: null, scale: "root", first: 0, last: 0, forbids: () => false },
+  ...{ tokens, keys: tokens, weights, map },
   ...more,
 });
 

@@ -48,12 +48,12 @@ const IN_SIGHT = /** @type {[Mean, string, string]} */ ([
 ]);
 
 /** One head, or the mean over several in its place.
- * @param {() => Look} look @param {(change: Partial<Look>) => void} change @param {boolean} [hides] heads can be hidden here
+ * @param {{look: Look, see: (change: Partial<Look>) => void}} view @param {boolean} [hides] heads can be hidden here
  */
-export function meanChoice(look, change, hides = false) {
+export function meanChoice(view, hides = false) {
   const options = hides ? [...OF, IN_SIGHT] : OF;
   const { element, buttons, press } = choice("One head or a mean", options, (mean) =>
-    change(choosesMean(look(), mean)),
+    view.see(choosesMean(view.look, mean)),
   );
-  return { element, buttons, draw: () => press(meanOf(look())) };
+  return { element, buttons, draw: () => press(meanOf(view.look)) };
 }

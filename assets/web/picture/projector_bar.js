@@ -197,11 +197,8 @@ export class ProjectorBar {
     const whyNot = (/** @type {string} */ key) => (choices instanceof ControlChips ? choices.whyNot(key) : "");
     const masks = choices.kinds.filter(({ key }) => !key).map(({ name }) => name);
     this.mask.draw(masks, choices.value("mask"), whyNot("mask"));
-    this.order.draw(
-      positions.map(([name]) => name),
-      choices.value("pos"),
-      whyNot("pos"),
-    );
+    const orders = positions.map(([name]) => name);
+    this.order.draw(orders, choices.value("pos"), whyNot("pos"));
     setAttribute(this.back, "disabled", undo?.isIdle());
   }
 }

@@ -41,14 +41,8 @@ export class StepControls extends ControlChips {
     super(view, "What is changed in the layer", { names: { ...NAMES, lw: "Weights of this layer" } });
     this.first = makeList("Implementation", (impl) => this.set({ impl }));
     this.second = makeList("Beside it", (vs) => this.set({ vs }));
-    this.whose = choice(
-      "Weights of this layer",
-      [
-        [OWN, OWN],
-        ["random", "random"],
-      ],
-      (lw) => this.set({ lw }),
-    );
+    const whose = /** @type {[string, string][]} */ ([OWN, "random"].map((own) => [own, own]));
+    this.whose = choice("Weights of this layer", whose, (lw) => this.set({ lw }));
     this.biases = group("Biases");
     const slide = { type: "range", min: "0", max: "0.5", step: "0.05" };
     this.drop = makeNumber("Dropout of the weights", slide, (drop) => this.set({ drop }, true));

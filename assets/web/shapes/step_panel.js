@@ -19,12 +19,10 @@ const MEMORY = 7.6; // rem of what stands below the matrices in a projected pict
 const ROOMY = 400; // pixels; above, a step stands beside what it was made from
 
 export class Side {
-  /** @param {{pick: (row: number, column: number) => void, chooseHead: (head: number) => void,
-   *   learn: (lesson: string, side: Side) => void}} choices
-   */
-  constructor({ pick, chooseHead, learn }) {
-    this.chooseHead = chooseHead;
-    this.plane = new Plane(pick);
+  /** @param {import("./steps.js").StepView} view */
+  constructor(view) {
+    this.view = view;
+    this.plane = new Plane((row, column) => view.pick(row, column));
     this.code = new CodeLines();
     this.strides = new Strides(() => this.lightMemory());
     this.lesson = /** @type {string | null} */ (null); // what happens without this step
@@ -40,7 +38,7 @@ export class Side {
       axes: span("axes"),
       texts: h("dl", { class: "texts", "aria-label": "the same step in other texts" }),
       why: h("span"),
-      learn: button("", () => this.lesson && learn(this.lesson, this), { class: "learn", "aria-expanded": "false" }),
+      learn: button("", () => this.learn(), { class: "learn", "aria-expanded": "false" }),
       facts: h("dl", { class: "facts" }),
       said: h("p", { class: "said" }),
       before: div("pictures"),
@@ -70,7 +68,11 @@ export class Side {
     const inside = (/** @type {Area} */ { x, y, width, height }) =>
       offsetX >= x && offsetX <= x + width && offsetY >= y && offsetY <= y + height;
     const area = this.areas.get(target ?? this.element)?.find((own) => own.head !== null && inside(own));
-    if (area && area.head !== null) this.chooseHead(area.head);
+    if (area && area.head !== null) this.view.go({ head: area.head });
+  }
+
+  learn() {
+    if (this.lesson) this.view.lesson.turn(this, this.lesson);
   }
 
   /** @param {import("./tensor.js").Trace} trace @param {number} at the step

@@ -57,11 +57,6 @@ export class StepView extends PlaceView {
     this.playing = 0;
     this.asking = false; // the long questions stand in the place of the steps
     this.box = new SentenceBox(this, (text) => this.type(text));
-    const choices = {
-      pick: (row, column) => this.pick(row, column),
-      chooseHead: (head) => this.go({ head }),
-      learn: (lesson, side) => this.lesson.turn(side, lesson),
-    };
     this.tabs = choice("What is shown", TABS, (asking) => {
       this.asking = asking;
       this.redraw();
@@ -71,7 +66,7 @@ export class StepView extends PlaceView {
     this.lesson = new StepLesson(this);
     this.classes = new StepClasses(this);
     this.list = new StepList((by) => this.walk(by));
-    this.sides = [new Side(choices), new Side(choices)];
+    this.sides = [new Side(this), new Side(this)];
     const p = {
       notices: notices(),
       back: button("◀ back", () => this.walk(-1)),
