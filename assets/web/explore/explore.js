@@ -24,8 +24,7 @@ import { parts as partsOf, specials } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
-import { RecordedSteps } from "./recorded_steps.js";
-import { Given } from "./given.js";
+import { Given, RecordedSteps } from "./given.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
@@ -47,7 +46,6 @@ const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
   "Keyboard: arrows move between heads, cells, points and bars, with Shift ten at a time, Enter enlarges or picks, + and − zoom a long map, s shows one head alone, h hides it, o switches it off in the model; at the words, the first letters of one or its number go to it.",
 ].join(" ");
-const WHOLE = /** @type {[number, number]} */ ([0, 0]); // no token is left out at either end
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
 const STYLES = [viewCss, choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
@@ -71,7 +69,6 @@ export class Explore extends PlaceView {
       refuse: (sentence) => this.compare(sentence),
     };
     this.proof = new Wire(proved, this.here.signal);
-    this.cut = WHOLE; // tokens left out at both ends
     this.matching = false; // maps and picture are of one sentence and setting
     this.underWay = new UnderWay(this, PLACE);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
@@ -363,7 +360,6 @@ export class Explore extends PlaceView {
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.keepWithin(maps.n, maps.keys.length);
-    this.cut = picture.tile ? WHOLE : specials(maps, look);
     this.matching = picture.digest === maps.digest;
     const isNow = this.matching && isOf(picture, at, look);
     this.sight = this.reading.sight(isNow);
@@ -376,7 +372,7 @@ export class Explore extends PlaceView {
     this.bar.draw(all);
     this.all.draw();
     const colours = inks(this.element);
-    const [first, last] = this.cut;
+    const [first, last] = picture.tile ? [0, 0] : specials(maps, look); // tokens left out at both ends
     const { off, theme } = this;
     const kinds = this.matching ? picture.kinds : [];
     const ofModel = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };

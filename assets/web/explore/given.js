@@ -1,7 +1,6 @@
-// Of a model that reads no text, in the place of the sentence: the picture or the sound that it is given, which one it is, and
-// over its tokens the row in focus. A press on a token chooses its row.
+// What stands in the place of the sentence where none is typed.
 
-import { areSame, div, h, setAttribute, setText, svg, urlOf } from "../base/dom.js";
+import { areSame, div, h, setAttribute, setText, span, svg, urlOf } from "../base/dom.js";
 import { drawChoice, makeChoice } from "../sheets/patches.js";
 import { fillChoice } from "../base/view_base.js";
 import { number, ranked } from "../base/words.js";
@@ -26,6 +25,9 @@ const SAYS = {
   },
 };
 
+/** Of a model that reads no text the picture or the sound that it is given, which one it is, and over its tokens the row in
+ * focus. A press on a token chooses its row.
+ */
 export class Given {
   /** @param {Explore} view */
   constructor(view) {
@@ -246,5 +248,38 @@ class SoundBoard {
     const [start, end] = this.ends.children;
     setText(start, "0 s");
     setText(end, `${number(wave.length * seconds)} s`);
+  }
+}
+
+/** Of a recording, which is no model: the sentence that says so, and a slider that walks the steps of its training. */
+export class RecordedSteps {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.why = span("reason");
+    this.slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training" });
+    this.slider.oninput = () => view.type(view.picture.presets[Number(this.slider.value)]);
+    this.count = span("count");
+    this.player = div("player", this.slider, this.count);
+    this.element = div("recorded", this.player, this.why);
+    this.element.hidden = true; // until a recording is drawn
+  }
+
+  /** What computes is not offered, and the box says the step alone. */
+  draw() {
+    const { picture, text, box, bar, given } = this.view;
+    const { presets, fixed } = picture;
+    const why = given.kind ? "" : (fixed.s ?? "");
+    this.element.hidden = !why;
+    setText(this.why, why);
+    box.input.readOnly = Boolean(why);
+    bar.tries.element.hidden = Boolean(why);
+    this.player.hidden = presets.length < 2;
+    if (this.player.hidden) return;
+    setAttribute(this.slider, "max", String(presets.length - 1));
+    const at = presets.indexOf(text);
+    if (Number(this.slider.value) !== at) this.slider.value = String(at);
+    setAttribute(this.slider, "aria-valuetext", text);
+    setText(this.count, `${text}, ${at + 1} of ${presets.length}`);
   }
 }

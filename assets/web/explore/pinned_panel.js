@@ -95,7 +95,6 @@ export class PinnedPanel {
       name: `Large map − pinned, layer ${layer} head ${head}`,
       weights: change,
       map: { size: pin.tokens.length, bytes: asBytes(change) },
-      whole: true,
       sides: [pinWeights, now],
       distances: distancesOf(change, keys.length),
       forbids: () => false,

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import * as plot from "../../../assets/web/explore/head_plot.js";
 import * as heads from "../../../assets/web/explore/head_measures.js";
-import { CollectionRun, readCollection, sentencesOf } from "../../../assets/web/explore/text_collection.js";
+import { CollectionRun, readCollection, sentencesOf } from "../../../assets/web/explore/head_sources.js";
 
 const { filterOf, nearestHeads, ordered, readShown, writeShown } = heads;
 const NAMES = ["previous", "first", "entropy"];

@@ -1,14 +1,40 @@
-// One token's vector on both sides of the pair view: cosine and largest change after each layer, as bars and numbers.
+// What both sides of the pair view lead to: the next word, and one token's vector after each layer.
 
-import { fill, h, setAttribute, setText } from "../base/dom.js";
-import { quoted } from "../base/words.js";
+import { drawNext, makeWord } from "../picture/next_bars.js";
+import { fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { fillShare, listOf, makeShare } from "../picture/table.js";
+import { quoted } from "../base/words.js";
+
+/** What the model says next on both sides, and a word that is asked about on both. */
+export class PairNext {
+  /** @param {import("./pair.js").PairView} view */
+  constructor(view) {
+    this.view = view;
+    this.asked = ""; // the word whose probability is told, as in the link
+    this.word = makeWord((word) => {
+      this.asked = word;
+      view.chose(true);
+    });
+    this.list = h("ol", { class: "next-list" });
+    const label = span("label", "Most likely next, left → right:");
+    this.element = h("section", { class: "next-tokens", "aria-label": "What the model says next" });
+    this.element.append(label, this.list, this.word.element);
+  }
+
+  draw() {
+    const { next, wordSaid } = this.view.picture;
+    setAttribute(this.element, "hidden", next.length ? null : "");
+    drawNext(this.list, next, { before: "on the left" });
+    this.word.draw(this.asked, wordSaid);
+  }
+}
 
 const COLUMNS = ["vector", "cosine", "largest change of an entry"];
 
 /** 0.0023 -> "0.0023", 0 -> "0" @param {number} value */
 const digits = (value) => (value ? String(Number(value.toPrecision(2))) : "0");
 
+/** One token's vector on both sides: cosine and largest change after each layer, as bars and numbers. */
 export class TokenVectors {
   /** @param {import("./pair.js").PairView} view */
   constructor(view) {
