@@ -8,13 +8,13 @@ import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { MODEL } from "../base/facts.js";
 import { Figures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
-import { GroupChoice, meanChoice } from "../picture/map_choice.js";
+import { groupChoice, meanChoice } from "../picture/map_choice.js";
 import { HeadBars, ShuffleTest } from "./pair_tests.js";
 import { put, read, without } from "../link/link.js";
 import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
-import { PairNext, TokenVectors } from "./pair_outcome.js";
+import { makeVectors, PairNext } from "./pair_outcome.js";
 import { keysOf, PairPanels } from "./pair_panels.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
@@ -64,7 +64,7 @@ export class PairView extends PlaceView {
       return new SentenceBox(this, typed, label, placeholder);
     });
     this.next = new PairNext(this);
-    this.vectors = new TokenVectors(this);
+    this.vectors = makeVectors();
     this.shuffle = new ShuffleTest(this);
     this.each = new HeadBars(this);
     this.asides = /** @type {Aside<string[]>} */ (new Aside(this, "asides"));
@@ -89,7 +89,7 @@ export class PairView extends PlaceView {
       more: h("details", { class: "more", ontoggle: () => this.askBeneath() }),
       asides: div("sentences"),
     };
-    this.groups = new GroupChoice(this);
+    this.groups = groupChoice(this);
     this.modes = mapOrTable("Maps or tables", "s", (table) => this.see({ table }));
     this.panels = new PairPanels(this);
     this.sides = [0, 1].map((side) => new SideControls(this, side));
@@ -392,7 +392,7 @@ export class PairView extends PlaceView {
     this.panels.draw(colours);
     this.answers.draw(picture.answers);
     this.next.draw();
-    this.vectors.draw();
+    this.vectors.draw(picture);
     this.figures.draw(picture.figures);
     fillNotices(p.asides, (this.asides.of === this.ofAsides && this.asides.answer) || []);
     this.shuffle.element.hidden = !this.hasOrders;

@@ -29,45 +29,36 @@ export class PairNext {
   }
 }
 
+const NAME = "One token’s vectors";
 const COLUMNS = ["vector", "cosine", "largest change of an entry"];
 
 /** 0.0023 -> "0.0023", 0 -> "0" @param {number} value */
 const digits = (value) => (value ? String(Number(value.toPrecision(2))) : "0");
 
 /** One token's vector on both sides: cosine and largest change after each layer, as bars and numbers. */
-export class TokenVectors {
-  /** @param {import("./pair.js").PairView} view */
-  constructor(view) {
-    this.view = view;
-    this.title = h("h2");
-    this.said = h("p", { role: "status" });
-    this.law = h("p", { class: "label" }, "H[0]: the embeddings; H[1]: after one layer, and so on.");
-    this.rows = h("tbody");
-    this.table = listOf(COLUMNS, this.rows);
-    const room = h("div", { class: "of-layers", tabindex: "0", role: "region", "aria-label": "Layer by layer" });
-    room.append(this.table);
-    this.element = h("section", { class: "panel vectors", "aria-label": "One token’s vectors" });
-    this.element.append(h("div", {}, this.title, this.said, this.law), room);
-  }
-
-  draw() {
-    const { vectors, tokens, row } = this.view.picture;
+export function makeVectors() {
+  const title = h("h2");
+  const told = h("p", { role: "status" });
+  const law = h("p", { class: "label" }, "H[0]: the embeddings; H[1]: after one layer, and so on.");
+  const rows = h("tbody");
+  const table = listOf(COLUMNS, rows);
+  const room = h("div", { class: "of-layers", tabindex: "0", role: "region", "aria-label": "Layer by layer" }, table);
+  const element = h("section", { class: "panel vectors", "aria-label": NAME }, h("div", {}, title, told, law), room);
+  const draw = (/** @type {import("../base/messages.js").ComparePicture} */ { vectors, tokens, row }) => {
     const { cosines, changes, shown, said } = vectors;
     const most = Math.max(...changes, 0);
-    setText(
-      this.title,
-      cosines.length ? `The vector of ${quoted(tokens[row])}, left and right` : "One token’s vectors",
-    );
-    setText(this.said, said);
-    this.table.hidden = this.law.hidden = !cosines.length;
-    fill(this.rows, shown, makeRow, (line, cosine, layer) => {
+    setText(title, cosines.length ? `The vector of ${quoted(tokens[row])}, left and right` : NAME);
+    setText(told, said);
+    table.hidden = law.hidden = !cosines.length;
+    fill(rows, shown, makeRow, (line, cosine, layer) => {
       const [name, alike, change] = /** @type {HTMLElement[]} */ ([...line.children]);
       setText(name, `H[${layer}]`);
       setAttribute(name, "title", layer ? `after ${layer} of ${shown.length - 1} layers` : "the embeddings");
       fillShare(alike, cosine, Math.max(0, cosines[layer]));
       fillShare(change, digits(changes[layer]), most ? changes[layer] / most : 0);
     });
-  }
+  };
+  return { element, draw };
 }
 
 const makeRow = () => h("tr", {}, h("th", { scope: "row" }), makeShare(), makeShare());

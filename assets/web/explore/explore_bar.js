@@ -5,7 +5,7 @@ import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.j
 import { hearWords } from "../base/grid_keys.js";
 import { keep } from "../base/kept.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
-import { GroupChoice } from "../picture/map_choice.js";
+import { groupChoice } from "../picture/map_choice.js";
 import { hasSpecials } from "../wire/packets.js";
 import { choice, group, rove } from "../base/view_base.js";
 import { quoted } from "../base/words.js";
@@ -85,7 +85,7 @@ export class ExploreBar {
       (row) => view.focus.pickRow(row),
     );
     this.scrolledTo = ""; // the word in focus, and of how many
-    this.groups = new GroupChoice(view);
+    this.groups = groupChoice(view);
     this.layers = group("Layer");
     this.every = button("", () => view.see({ all: !view.look.all, open: false }), { class: "every" });
     this.scales = choice("Colour scale", SCALES, (scale) => view.see({ scale }));

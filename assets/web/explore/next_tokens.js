@@ -27,7 +27,7 @@ export class NextTokens {
     this.asked = ""; // what the picture was asked of these
     this.list = h("ol", { class: "next-list" });
     this.word = makeWord((word) => this.choose({ word: word || null }, true));
-    this.draws = new Sampling(view, (change) => this.choose(change, true));
+    this.draws = makeSampling((change) => this.choose(change, true));
     this.drawn = /** @type {unknown[]} */ ([]); // what was to be seen of the words
     this.isSaid = false; // that something is drawn or asked: then the fields are open
     this.one = button("add a word", () => this.writeNext(), {
@@ -145,7 +145,7 @@ export class NextTokens {
     setAttribute(this.play, "aria-pressed", String(this.left > 0));
     const choose = (/** @type {number} */ at) => this.write(this.view.picture.next[at].text);
     drawNext(this.list, picture.next, { choose, before: "in the untouched model" });
-    this.draws.draw();
+    this.draws.draw(picture);
     const isSaid = Boolean(picture.drawn || picture.sampling[2]);
     if (isSaid && !this.isSaid) this.open(true);
     this.isSaid = isSaid;
@@ -184,29 +184,24 @@ export class NextTokens {
 
 /** How the next token is chosen: the likeliest, or one that is drawn, with the temperature of the draw and its seed. It has
  * nothing to do with the temperature of attention's softmax.
+ * @param {(change: Record<string, string | null>) => void} choose
  */
-class Sampling {
-  /** @param {import("./explore.js").Explore} view @param {(change: Record<string, string | null>) => void} choose */
-  constructor(view, choose) {
-    this.view = view;
-    this.degrees = field("Choose by chance: sampling temperature", { min: "0", max: "5", step: "0.1" }, "0", (value) =>
-      choose({ temp: value }),
-    );
-    this.seed = field("Seed of the draws", { min: "0", max: "9999", step: "1" }, "0", (value) =>
-      choose({ dice: value }),
-    );
-    this.text = span("label");
-    this.element = h("div", { class: "sampling", title: ABOUT }, this.degrees.element, this.seed.element, this.text);
-  }
-
-  draw() {
-    const { drawn, sampling } = this.view.picture;
-    const [degrees, seed] = sampling;
-    this.degrees.draw(String(degrees));
-    this.seed.draw(String(seed));
-    this.seed.element.hidden = !drawn;
-    setText(this.text, drawn ? `draws “${drawn.label}”, ${number(drawn.chance)} at this temperature` : "");
-  }
+function makeSampling(choose) {
+  const degrees = field("Choose by chance: sampling temperature", { min: "0", max: "5", step: "0.1" }, "0", (value) =>
+    choose({ temp: value }),
+  );
+  const seed = field("Seed of the draws", { min: "0", max: "9999", step: "1" }, "0", (value) =>
+    choose({ dice: value }),
+  );
+  const text = span("label");
+  const element = h("div", { class: "sampling", title: ABOUT }, degrees.element, seed.element, text);
+  const draw = (/** @type {import("../base/messages.js").ExplorePicture} */ { drawn, sampling }) => {
+    degrees.draw(String(sampling[0]));
+    seed.draw(String(sampling[1]));
+    seed.element.hidden = !drawn;
+    setText(text, drawn ? `draws “${drawn.label}”, ${number(drawn.chance)} at this temperature` : "");
+  };
+  return { element, draw };
 }
 
 /** A number in a field; `set` hears only what can be used, null for the default.

@@ -2,7 +2,7 @@
 // and which picture is projected.
 
 import { button, div, setAttribute } from "../base/dom.js";
-import { GroupChoice, meanChoice } from "../picture/map_choice.js";
+import { groupChoice, meanChoice } from "../picture/map_choice.js";
 import { choice, fillChoice, group, mapOrTable, named, numbers } from "../base/view_base.js";
 
 /** @typedef {import("./painter.js").Painter} Painter */
@@ -45,7 +45,7 @@ export class PainterBar {
     this.undo = button("undo", () => view.undo());
     this.clear = button("clear", () => view.clear());
     this.empty = button("empty a row", () => view.emptyRow(), { title: EMPTY });
-    this.groups = new GroupChoice(view);
+    this.groups = groupChoice(view);
     this.layers = group("Layer");
     this.heads = group("Head");
     this.means = meanChoice(view);

@@ -12,24 +12,24 @@ const TITLES = {
   cross: "from the text that is written at the text that is read",
 };
 
-/** The kind of attention: its encoder's, its decoder's, or from the one to the other. */
-export class GroupChoice {
-  /** @param {import("../wire/wire_view.js").WireView} view */
-  constructor(view) {
-    this.view = view;
-    this.group = group("Kind of attention");
-    this.element = named("attention", this.group);
-    this.element.append(span("label"));
-  }
-
-  draw() {
-    const { groups, groupNames, group: now, model } = this.view.picture;
-    this.element.hidden = groups.length < 2;
-    fillChoice(this.group, groupNames, groups.indexOf(now), (at) =>
-      this.view.chooseGroup(`${baseOf(model)}~${this.view.picture.groups[at]}`),
-    );
-    [...this.group.children].forEach((press, at) => press.setAttribute("title", TITLES[groups[at]] ?? ""));
-  }
+/** The kind of attention: its encoder's, its decoder's, or from the one to the other.
+ * @param {import("../wire/wire_view.js").WireView} view
+ */
+export function groupChoice(view) {
+  const kinds = group("Kind of attention");
+  const element = named("attention", kinds);
+  element.append(span("label"));
+  const choose = (/** @type {number} */ at) => {
+    const { groups, model } = view.picture;
+    view.chooseGroup(`${baseOf(model)}~${groups[at]}`);
+  };
+  const draw = () => {
+    const { groups, groupNames, group: now } = view.picture;
+    element.hidden = groups.length < 2;
+    fillChoice(kinds, groupNames, groups.indexOf(now), choose);
+    [...kinds.children].forEach((press, at) => press.setAttribute("title", TITLES[groups[at]] ?? ""));
+  };
+  return { element, draw };
 }
 
 /** @typedef {import("../link/look.js").Look} Look */

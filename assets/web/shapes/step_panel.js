@@ -87,7 +87,7 @@ export class Side {
     setText(p.title, titleOf(step, trace));
     setText(p.label, trace.label);
     setText(p.name, `${trace.implementation} · ${step.name}${step.expression ? ` = ${step.expression}` : ""}`);
-    drawTexts(p.texts, step.texts);
+    fillTerms(p.texts, step.texts); // what it is called in the texts that write it this way
     drawAxes(p.axes, step);
     setText(p.why, whyOf(step, trace));
     this.lesson = lessonOf(step.name, trace.implementation);
@@ -138,11 +138,7 @@ export class Side {
       ["memory", step.view ? "view" : "own"],
       ["bytes", step.bytes.toLocaleString("en")],
     ];
-    const make = () => h("div", {}, h("dt"), h("dd"));
-    fill(this.parts.facts, facts, make, (element, [name, value]) => {
-      setText(element.children[0], name);
-      setText(element.children[1], value);
-    });
+    fillTerms(this.parts.facts, facts);
   }
 
   /** @param {Element} parent @param {Tensor[]} tensors @param {string} word @param {Painting} state */
@@ -165,13 +161,13 @@ export class Side {
   }
 }
 
-/** What a step is called in the texts that write it this way. @param {HTMLElement} parent @param {[string, string][]} texts */
-function drawTexts(parent, texts) {
-  parent.hidden = !texts.length;
+/** Terms, each with what is said of it. @param {HTMLElement} parent @param {string[][]} terms */
+function fillTerms(parent, terms) {
+  parent.hidden = !terms.length;
   const make = () => h("div", {}, h("dt"), h("dd"));
-  fill(parent, texts, make, (line, [text, words]) => {
-    setText(line.children[0], text);
-    setText(line.children[1], words);
+  fill(parent, terms, make, (line, [term, said]) => {
+    setText(line.children[0], term);
+    setText(line.children[1], said);
   });
 }
 
