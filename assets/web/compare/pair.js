@@ -14,7 +14,7 @@ import { put, read, without } from "../link/link.js";
 import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
-import { makeVectors, PairNext } from "./pair_outcome.js";
+import { makeNext, makeVectors } from "./pair_outcome.js";
 import { keysOf, PairPanels } from "./pair_panels.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
@@ -63,7 +63,7 @@ export class PairView extends PlaceView {
       const typed = (/** @type {string} */ text) => this.type(side, text);
       return new SentenceBox(this, typed, label, placeholder);
     });
-    this.next = new PairNext(this);
+    this.next = makeNext(this);
     this.vectors = makeVectors();
     this.shuffle = new ShuffleTest(this);
     this.each = new HeadBars(this);

@@ -5,28 +5,23 @@ import { fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { fillShare, listOf, makeShare } from "../picture/table.js";
 import { quoted } from "../base/words.js";
 
-/** What the model says next on both sides, and a word that is asked about on both. */
-export class PairNext {
-  /** @param {import("./pair.js").PairView} view */
-  constructor(view) {
-    this.view = view;
-    this.asked = ""; // the word whose probability is told, as in the link
-    this.word = makeWord((word) => {
-      this.asked = word;
-      view.chose(true);
-    });
-    this.list = h("ol", { class: "next-list" });
-    const label = span("label", "Most likely next, left → right:");
-    this.element = h("section", { class: "next-tokens", "aria-label": "What the model says next" });
-    this.element.append(label, this.list, this.word.element);
-  }
-
-  draw() {
-    const { next, wordSaid } = this.view.picture;
-    setAttribute(this.element, "hidden", next.length ? null : "");
-    drawNext(this.list, next, { before: "on the left" });
-    this.word.draw(this.asked, wordSaid);
-  }
+/** What the model says next on both sides, and a word that is asked about on both. @param {import("./pair.js").PairView} view */
+export function makeNext(view) {
+  const word = makeWord((asked) => {
+    next.asked = asked;
+    view.chose(true);
+  });
+  const list = h("ol", { class: "next-list" });
+  const props = { class: "next-tokens", "aria-label": "What the model says next" };
+  const element = h("section", props, span("label", "Most likely next, left → right:"), list, word.element);
+  const draw = () => {
+    const { next: tokens, wordSaid } = view.picture;
+    element.hidden = !tokens.length;
+    drawNext(list, tokens, { before: "on the left" });
+    word.draw(next.asked, wordSaid);
+  };
+  const next = { asked: "", element, draw }; // asked: the word whose probability is told, as in the link
+  return next;
 }
 
 const NAME = "One token’s vectors";

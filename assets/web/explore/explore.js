@@ -24,7 +24,7 @@ import { parts as partsOf, specials } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
-import { Given, RecordedSteps } from "./given.js";
+import { Given, recordedSteps } from "./given.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
@@ -82,7 +82,7 @@ export class Explore extends PlaceView {
     this.bar = new ExploreBar(this);
     this.tiles = new ChangeTiles(this);
     this.steps = new FirstSteps(this);
-    this.recorded = new RecordedSteps(this);
+    this.recorded = recordedSteps(this);
     this.given = new Given(this);
     this.next = new NextTokens(this);
     this.focus = new FocusPanel(this);

@@ -38,7 +38,7 @@ export class Given {
     this.question = h("h1");
     this.line = h("p", { class: "label" });
     this.names = h("div", { class: "presets", role: "group" });
-    this.boards = { picture: new PictureBoard(view), sound: new SoundBoard(view) };
+    this.boards = { picture: pictureBoard(view), sound: new SoundBoard(view) };
     this.player = this.boards.sound.player;
     this.kinds = div("kinds", this.names, this.player);
     this.element = div("given", this.question, this.line, this.kinds);
@@ -130,27 +130,22 @@ export class Given {
 const OF_PATCHES =
   "Press a patch, or a token of none, for its row. The darker a patch, the less the row looks at it: √ of the weight, the strongest patch as it is.";
 
-/** A picture as its model sees it, and over its patches the row in focus. */
-class PictureBoard {
-  /** @param {Explore} view */
-  constructor(view) {
-    this.view = view;
-    this.image = h("img", { alt: "" });
-    this.choice = makeChoice(this.image);
-    const how = h("p", { class: "label" }, OF_PATCHES);
-    this.element = h("section", { class: "patches board", "aria-label": "Picture" }, this.choice, how);
-  }
-
-  /** @param {Shown} shown */
-  draw({ name, file, row, weights, isNew }) {
-    const { picture, maps, focus } = this.view;
-    setAttribute(this.image, "src", urlOf(`api/seen?${file}`));
+/** A picture as its model sees it, and over its patches the row in focus. @param {Explore} view */
+function pictureBoard(view) {
+  const image = h("img", { alt: "" });
+  const choice = makeChoice(image);
+  const how = h("p", { class: "label" }, OF_PATCHES);
+  const element = h("section", { class: "patches board", "aria-label": "Picture" }, choice, how);
+  const draw = (/** @type {Shown} */ { name, file, row, weights, isNew }) => {
+    const { picture, maps, focus } = view;
+    setAttribute(image, "src", urlOf(`api/seen?${file}`));
     if (!isNew || !picture.patches) return;
     const { own, columns: across } = picture.patches;
     const most = Math.max(...weights.subarray(own)); // of a patch: a token of none often has more than all of them
     const drawn = { name, own, across, tokens: maps.tokens, row, weights, most, inside: [] };
-    drawChoice(this.choice, drawn, (token) => focus.pickRow(token));
-  }
+    drawChoice(choice, drawn, (token) => focus.pickRow(token));
+  };
+  return { element, draw };
 }
 
 const SHOWS =
@@ -251,35 +246,34 @@ class SoundBoard {
   }
 }
 
-/** Of a recording, which is no model: the sentence that says so, and a slider that walks the steps of its training. */
-export class RecordedSteps {
-  /** @param {Explore} view */
-  constructor(view) {
-    this.view = view;
-    this.why = span("reason");
-    this.slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training" });
-    this.slider.oninput = () => view.type(view.picture.presets[Number(this.slider.value)]);
-    this.count = span("count");
-    this.player = div("player", this.slider, this.count);
-    this.element = div("recorded", this.player, this.why);
-    this.element.hidden = true; // until a recording is drawn
-  }
+/** Of a recording, which is no model: the sentence that says so, and a slider that walks the steps of its training.
+ * @param {Explore} view
+ */
+export function recordedSteps(view) {
+  const reason = span("reason");
+  const oninput = () => view.type(view.picture.presets[Number(slider.value)]);
+  const slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training", oninput });
+  const count = span("count");
+  const player = div("player", slider, count);
+  const element = div("recorded", player, reason);
+  element.hidden = true; // until a recording is drawn
 
   /** What computes is not offered, and the box says the step alone. */
-  draw() {
-    const { picture, text, box, bar, given } = this.view;
+  const draw = () => {
+    const { picture, text, box, bar, given } = view;
     const { presets, fixed } = picture;
     const why = given.kind ? "" : (fixed.s ?? "");
-    this.element.hidden = !why;
-    setText(this.why, why);
+    element.hidden = !why;
+    setText(reason, why);
     box.input.readOnly = Boolean(why);
     bar.tries.element.hidden = Boolean(why);
-    this.player.hidden = presets.length < 2;
-    if (this.player.hidden) return;
-    setAttribute(this.slider, "max", String(presets.length - 1));
+    player.hidden = presets.length < 2;
+    if (player.hidden) return;
+    setAttribute(slider, "max", String(presets.length - 1));
     const at = presets.indexOf(text);
-    if (Number(this.slider.value) !== at) this.slider.value = String(at);
-    setAttribute(this.slider, "aria-valuetext", text);
-    setText(this.count, `${text}, ${at + 1} of ${presets.length}`);
-  }
+    if (Number(slider.value) !== at) slider.value = String(at);
+    setAttribute(slider, "aria-valuetext", text);
+    setText(count, `${text}, ${at + 1} of ${presets.length}`);
+  };
+  return { element, draw };
 }

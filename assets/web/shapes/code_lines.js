@@ -105,32 +105,26 @@ export class CodeLines {
   }
 }
 
-/** The whole classes of the implementations that are shown, folded; asked for when the fold is opened. */
-export class StepClasses {
-  /** @param {import("./steps.js").StepView} view */
-  constructor(view) {
-    this.summary = h("summary");
-    this.room = div("classes");
-    this.element = h("details", { ontoggle: () => this.ask() }, this.summary, this.room);
-    this.names = /** @type {string[]} */ ([]);
-    this.sources = /** @type {Aside<string[]>} */ (new Aside(view, "classes", () => this.fill()));
-  }
-
-  ask() {
-    const [impl, vs = "none"] = this.names;
-    if (this.element.open) this.sources.ask(new URLSearchParams({ impl, vs }));
-  }
-
-  fill() {
-    const { answer, refusal } = this.sources;
-    const make = () => h("pre", { tabindex: "0" }, h("code"));
-    fill(this.room, answer ?? [refusal], make, (pre, source) => setText(pre.firstElementChild, source));
-  }
-
-  /** @param {string[]} names of the implementations that are shown */
-  draw(names) {
-    this.names = names;
-    setText(this.summary, `The class, and every function that it calls: ${names.join(" and ")}`);
-    this.ask();
-  }
+/** The whole classes of the implementations that are shown, folded; asked for when the fold is opened.
+ * @param {import("./steps.js").StepView} view
+ */
+export function wholeClasses(view) {
+  const summary = h("summary");
+  const room = div("classes");
+  const make = () => h("pre", { tabindex: "0" }, h("code"));
+  const show = () =>
+    fill(room, sources.answer ?? [sources.refusal], make, (pre, source) => setText(pre.firstElementChild, source));
+  const sources = /** @type {Aside<string[]>} */ (new Aside(view, "classes", show));
+  let names = /** @type {string[]} */ ([]); // of the implementations
+  const ask = () => {
+    const [impl, vs = "none"] = names;
+    if (element.open) sources.ask(new URLSearchParams({ impl, vs }));
+  };
+  const element = h("details", { ontoggle: ask }, summary, room);
+  const draw = (/** @type {string[]} */ shown) => {
+    names = shown;
+    setText(summary, `The class, and every function that it calls: ${names.join(" and ")}`);
+    ask();
+  };
+  return { element, draw };
 }

@@ -8,7 +8,7 @@ import { writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { unpack } from "../wire/packets.js";
 import { SentenceBox } from "../picture/sentence.js";
-import { StepClasses } from "./code_lines.js";
+import { wholeClasses } from "./code_lines.js";
 import { StepControls } from "./step_controls.js";
 import { StepLesson } from "./step_lesson.js";
 import { Side } from "./step_panel.js";
@@ -64,7 +64,7 @@ export class StepView extends PlaceView {
     this.controls = new StepControls(this);
     this.foot = new ProjectorBar(this, this.box.element, this.controls);
     this.lesson = new StepLesson(this);
-    this.classes = new StepClasses(this);
+    this.classes = wholeClasses(this);
     this.list = new StepList((by) => this.walk(by));
     this.sides = [new Side(this), new Side(this)];
     const p = {
