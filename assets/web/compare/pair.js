@@ -6,7 +6,7 @@ import { isDrawn, shownAlone } from "../base/curtain.js";
 import { asBytes } from "../picture/differences.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { MODEL } from "../base/facts.js";
-import { Figures } from "../picture/figures.js";
+import { makeFigures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { groupChoice, meanChoice } from "../picture/map_choice.js";
 import { HeadBars, ShuffleTest } from "./pair_tests.js";
@@ -68,8 +68,8 @@ export class PairView extends PlaceView {
     this.shuffle = new ShuffleTest(this);
     this.each = new HeadBars(this);
     this.asides = /** @type {Aside<string[]>} */ (new Aside(this, "asides"));
-    this.answers = new Figures();
-    this.figures = new Figures();
+    this.answers = makeFigures();
+    this.figures = makeFigures();
     this.parts = {
       notices: notices(),
       contrast: h("p", { class: "contrast", role: "status" }),
@@ -122,7 +122,7 @@ export class PairView extends PlaceView {
     p.more.append(h("summary", {}, "more numbers"), figures.element, p.asides);
     const fronts = div("fronts", p.fronts);
     const settings = this.sides.map(({ panel }) => panel);
-    const maps = [...this.panels.elements, ...settings];
+    const maps = [...this.panels.panels.map(({ element }) => element), ...settings];
     this.show(
       top,
       div("lead", contrast, p.tries),

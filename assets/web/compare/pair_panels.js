@@ -52,7 +52,6 @@ export class PairPanels {
     this.view = view;
     this.pointed = { panel: -1, at: /** @type {Place | null} */ (null) };
     this.panels = SIDES.map((name, n) => this.make(name, n));
-    this.elements = this.panels.map(({ element }) => element);
   }
 
   /** @param {string} name @param {number} n */

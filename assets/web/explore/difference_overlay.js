@@ -1,7 +1,7 @@
 // What the changes did to the head in focus: now − unchanged over its map, drawn as Compare draws right − left.
 
 import { isDrawn } from "../base/curtain.js";
-import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
+import { DifferenceMap, signedGradient } from "../picture/differences.js";
 import { setText, span } from "../base/dom.js";
 import { forbids } from "../link/painted.js";
 import { rowOf } from "../wire/packets.js";
@@ -35,16 +35,6 @@ export class DifferenceOverlay {
     const { sight, isLate } = this.view;
     if (sight.weights || isLate) return false;
     return this.isOn ? drawn === this.map : !sight.isHere && drawn.shown !== null;
-  }
-
-  /** How its table says the numbers. */
-  get writing() {
-    return this.isOn ? IN_TABLE : {};
-  }
-
-  /** The map to draw with, the numbers in it at least so many pixels high. @param {number} smallest */
-  sized(smallest) {
-    return Object.assign(this.map, { smallest, roomy: 2 * smallest });
   }
 
   /** The same map as its difference, where that is wanted. @param {MapPicture} shown @returns {MapPicture} */

@@ -7,7 +7,7 @@ import { controlsOf } from "../link/changes.js";
 import { inks } from "../base/colour.js";
 import { button, div, h, setText } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
-import { Figures } from "../picture/figures.js";
+import { makeFigures } from "../picture/figures.js";
 import { FirstSteps } from "./first_steps.js";
 import { isOf, unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
@@ -95,7 +95,7 @@ export class Explore extends PlaceView {
       solo: (layer, head) => this.toggleSolo(layer, head),
       hover: (text) => this.focus.read(text),
     });
-    this.figures = new Figures(() => this.askComparison());
+    this.figures = makeFigures(() => this.askComparison());
     this.cutText = button("cut it to what fits", () => this.model.retype([...this.text].slice(0, this.fits).join("")), {
       hidden: "",
       class: "cut",
@@ -292,12 +292,6 @@ export class Explore extends PlaceView {
     this.place(change);
     if (this.look.solo) this.look.solo = `${this.at.layer}.${this.at.head}`; // alone is always the head in focus
     this.chose();
-  }
-
-  /** @param {number} layer */
-  goToLayer(layer) {
-    Object.assign(this.look, { all: false, open: false });
-    this.go({ layer });
   }
 
   /** @param {Partial<import("../link/look.js").Look>} change */

@@ -168,10 +168,14 @@ export class ExploreBar {
 
   drawLayers(shownAll) {
     const { maps, at, changes } = this.view;
+    const go = (/** @type {number} */ layer) => {
+      Object.assign(this.view.look, { all: false, open: false });
+      this.view.go({ layer });
+    };
     fill(
       this.layers,
       [...Array(maps.layers).keys()],
-      (layer) => button("", () => this.view.goToLayer(layer), {}, h("span"), h("small")),
+      (layer) => button("", () => go(layer), {}, h("span"), h("small")),
       (element, layer) => {
         const badge = isDrawn() ? "" : changes.badge(layer);
         setText(element.children[0], String(layer));

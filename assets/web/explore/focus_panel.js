@@ -4,6 +4,7 @@ import { changed } from "../link/changes.js";
 import { gradient, mostOf } from "../base/colour.js";
 import { heightLeft, isDrawn } from "../base/curtain.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
+import { IN_TABLE } from "../picture/differences.js";
 import { button, div, fill, h, LETTERS, setAttribute, setText, span } from "../base/dom.js";
 import { LongMap } from "./long_map.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
@@ -210,8 +211,8 @@ export class FocusPanel {
     const smallest = view.projector ? 12.2 : LETTERS; // 16 px in the type of the projector
     const isLong = view.picture.tile > 0;
     this.long.bar.hidden = !isLong || mode !== "map";
-    const kind = isLong ? this.long : plain;
-    map.use(difference.isOn ? difference.sized(smallest) : Object.assign(kind, { smallest }));
+    const ofDifference = Object.assign(difference.map, { roomy: 2 * smallest });
+    map.use(Object.assign(difference.isOn ? ofDifference : isLong ? this.long : plain, { smallest }));
     map.map.project(view.foot.isOn);
     this.element.classList.toggle("of-difference", difference.isOn);
     this.element.classList.toggle("as-table", mode === "table");
@@ -222,7 +223,7 @@ export class FocusPanel {
       map.map.element.hidden = map.table.hidden = true;
       fadeMap(asLines.canvas, shown);
       asLines.draw(shown, inks, room);
-    } else map.draw(shown, mode === "table", inks, room, difference.writing);
+    } else map.draw(shown, mode === "table", inks, room, difference.isOn ? IN_TABLE : {});
   }
 
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */

@@ -79,7 +79,7 @@ export class LongMap extends BigMap {
     this.again = () => this.draw(shown, inks, room);
     this.place(shown);
     const { row, column, size } = this.window;
-    const piece = this.pieces.get(this.question());
+    const piece = this.pieces.get(`tile?${this.query()}`);
     if (!piece) this.ask();
     const key = shown.key === null || shown.key < column || shown.key >= column + size ? null : shown.key - column;
     const part = {
@@ -149,10 +149,6 @@ export class LongMap extends BigMap {
     put(query, "look", view.look.mean ? "mean" : null);
     put(query, "tile", `${row}.${column}.${step}`);
     return query;
-  }
-
-  question() {
-    return `tile?${this.query()}`;
   }
 
   ask() {

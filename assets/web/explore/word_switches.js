@@ -114,11 +114,6 @@ export class MaskedWord {
     this.masked.ask(this.query);
   }
 
-  /** The refusal that holds now. */
-  get refusal() {
-    return this.masked.of === String(this.query) ? this.masked.refusal : "";
-  }
-
   take() {
     const { masked, view } = this;
     const { model } = view;
@@ -134,6 +129,6 @@ export class MaskedWord {
     setText(this.press, `put a mask in place of ${quoted(sight.tokens[sight.row])}`);
     const isOfText = maps.columns === null && given.rows === "words";
     this.element.hidden = !isOfText || !rowChosen; // of a word that was chosen, not of the page’s first
-    setText(this.said, this.refusal);
+    setText(this.said, this.masked.of === String(this.query) ? this.masked.refusal : "");
   }
 }
