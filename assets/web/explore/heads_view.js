@@ -84,6 +84,7 @@ export class HeadsView {
   }
 
   ask() {
+    this.effects.stop(); // what was refused may be asked again
     this.effects.ask(this.view.queryOfRun());
     this.view.redraw();
   }
