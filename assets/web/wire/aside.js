@@ -14,7 +14,8 @@ export class Aside {
     this.view = view;
     this.route = route;
     const tell = (/** @type {string | null} */ of, /** @type {Answer | null} */ answer, refusal = "") => {
-      Object.assign(this, { asked: null, of, answer, refusal });
+      if (this.asked === of) this.asked = null; // else a newer one is on its way
+      Object.assign(this, { of, answer, refusal });
       come();
     };
     const hears = {
