@@ -6,7 +6,7 @@ const SHOWN = 2000; // ms that it says so
 
 /** @param {string} name @param {() => string} text */
 export function makeCopy(name, text) {
-  const press = /** @type {HTMLButtonElement} */ (button(name, copy, { "aria-live": "polite" }));
+  const press = button(name, copy, { "aria-live": "polite" });
   async function copy() {
     try {
       await navigator.clipboard.writeText(text());

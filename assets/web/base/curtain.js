@@ -22,7 +22,7 @@ const COMPUTED = [
   ".panel .matrix:not(:has(input, td button))",
 ].join(", ");
 
-/** What tells, by the kind of a view. A map's own cells have a veil (map_veil.js). @type {Record<string, Parts>} */
+/** What tells, by the kind of a view. A map's own cells have a veil (map_panel.js). @type {Record<string, Parts>} */
 const TELLING = {
   explore: {
     map: `.all-heads, .lines, .pinned, ${WORDS}`,

@@ -21,8 +21,11 @@ export const div = (kind, ...children) => h("div", { class: kind }, ...children)
 /** @param {string} kind its class @param {...(Node | string | null | undefined)} children */
 export const span = (kind, ...children) => h("span", { class: kind }, ...children);
 
-/** @param {string} text @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} props */
-export const button = (text, onclick, props = {}) => h("button", { type: "button", onclick, ...props }, text);
+/** @param {string} text @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} props
+ * @param {...(Node | string)} children behind the text
+ */
+export const button = (text, onclick, props = {}, ...children) =>
+  h("button", { type: "button", onclick, ...props }, text, ...children);
 
 /** An element of a drawing, its numbers to two digits. @param {string} tag @param {Record<string, unknown>} props
  * @param {...(Node | string)} children

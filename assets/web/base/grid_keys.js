@@ -48,28 +48,26 @@ export function wordOf(typed, words, at) {
   return order.find(isMeant) ?? null;
 }
 
-/** Letters and digits typed at a row of words go to the one that they mean. */
-export class TypedWord {
-  typed = "";
-
-  /** @param {HTMLElement} row @param {() => string[]} words of its children @param {(at: number) => void} choose */
-  constructor(row, words, choose) {
-    row.addEventListener("keydown", (event) => {
-      const { key, target } = event;
-      const isSign = [...key].length === 1 && key !== " " && !isShortcut(event) && lettersAct();
-      const at = [...row.children].indexOf(/** @type {Element} */ (target));
-      const meant = (/** @type {string} */ typed) => isSign && wordOf(typed, words(), at) !== null;
-      this.typed = [this.typed + key, key].find(meant) ?? "";
-      if (!this.typed || !(/** @type {Element} */ (target).matches(":focus-visible"))) return;
-      const to = /** @type {number} */ (wordOf(this.typed, words(), at));
-      event.preventDefault();
-      /** @type {HTMLElement} */ (row.children[to]).focus();
-      choose(to);
-    });
-    row.addEventListener("focusout", ({ relatedTarget }) => {
-      if (!row.contains(/** @type {Node | null} */ (relatedTarget))) this.typed = "";
-    });
-  }
+/** Letters and digits typed at a row of words go to the one that they mean.
+ * @param {HTMLElement} row @param {() => string[]} words of its children @param {(at: number) => void} choose
+ */
+export function hearWords(row, words, choose) {
+  let typed = "";
+  row.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    const isSign = [...key].length === 1 && key !== " " && !isShortcut(event) && lettersAct();
+    const at = [...row.children].indexOf(/** @type {Element} */ (target));
+    const meant = (/** @type {string} */ text) => isSign && wordOf(text, words(), at) !== null;
+    typed = [typed + key, key].find(meant) ?? "";
+    if (!typed || !(/** @type {Element} */ (target).matches(":focus-visible"))) return;
+    const to = /** @type {number} */ (wordOf(typed, words(), at));
+    event.preventDefault();
+    /** @type {HTMLElement} */ (row.children[to]).focus();
+    choose(to);
+  });
+  row.addEventListener("focusout", ({ relatedTarget }) => {
+    if (!row.contains(/** @type {Node | null} */ (relatedTarget))) typed = "";
+  });
 }
 
 const FAR = 10; // cells that an arrow passes with the shift key

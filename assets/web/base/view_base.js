@@ -288,15 +288,10 @@ export function choice(label, options, choose) {
 }
 
 /** The choice between a map and its table; `ending` makes them several. @param {(table: boolean) => void} choose */
-export const mapOrTable = (label, ending, choose) =>
-  choice(
-    label,
-    [
-      [false, `map${ending}`],
-      [true, `table${ending}`],
-    ],
-    choose,
-  );
+export function mapOrTable(label, ending, choose) {
+  const modes = ["map", "table"].map((mode) => [mode === "table", mode + ending]);
+  return choice(label, /** @type {[boolean, string][]} */ (modes), choose);
+}
 
 /** Fills a group with a button for each text, one of them pressed.
  * @param {string[]} texts @param {(at: number) => void} choose

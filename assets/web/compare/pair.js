@@ -6,26 +6,22 @@ import { isDrawn, shownAlone } from "../base/curtain.js";
 import { asBytes } from "../picture/differences.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { MODEL } from "../base/facts.js";
-import { Figures } from "../picture/figures.js";
+import { makeFigures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
-import { GroupChoice } from "../picture/groups.js";
-import { HeadBars } from "./head_bars.js";
+import { groupChoice, meanChoice } from "../picture/map_choice.js";
+import { HeadBars, ShuffleTest } from "./pair_tests.js";
 import { put, read, without } from "../link/link.js";
 import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
-import { meanChoice } from "../picture/mean_choice.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
-import { PairNext } from "./pair_next.js";
+import { makeNext, makeVectors } from "./pair_outcome.js";
 import { keysOf, PairPanels } from "./pair_panels.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
-import { ShuffleTest } from "./pair_shuffle.js";
-import { Switches } from "./pair_switches.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { SideControls } from "./side_controls.js";
-import { TokenVectors } from "./token_vectors.js";
 import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
 import { arrival } from "../link/way.js";
-import { Wire } from "../wire/wire.js";
+import { Aside } from "../wire/aside.js";
 import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
@@ -33,9 +29,6 @@ import pairCss from "./pair.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
-
-/** @typedef {import("../base/messages.js").ComparePicture} Picture */
-/** @typedef {import("../base/grid_keys.js").Place} Place */
 
 const HELP =
   "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, with Shift ten cells, Enter marks. In the projector − shows the difference, and the maps again. Attention shows where a head looks, not why the model answers.";
@@ -52,7 +45,7 @@ const BOXES = [
 
 const STYLES = [viewCss, choicesCss, pairCss, nextCss, barCss, stageCss];
 
-/** @extends {PlaceView<Picture>} */
+/** @extends {PlaceView<import("../base/messages.js").ComparePicture>} */
 export class PairView extends PlaceView {
   /** @param {ShadowRoot} root */
   constructor(root) {
@@ -63,28 +56,20 @@ export class PairView extends PlaceView {
     this.look = parseLook("");
     this.right = { model2: /** @type {string | null} */ (null), at2: /** @type {string | null} */ (null) }; // another model there
     this.front = shownAlone() ? 1 : 0; // the map in sight on a phone; 2 = the difference, elsewhere too. A lesson asks of the right one
-    this.switches = new Switches(this);
+    this.values = /** @type {import("../link/link.js").Values} */ ({}); // of the controls of both sides, as in the link; null = the default
     this.maps = /** @type {(Float32Array | null)[]} */ ([]); // left, right, and their difference where they have one size
     this.bytes = /** @type {(Uint8Array | null)[]} */ ([]);
     this.boxes = BOXES.map(([label, placeholder], side) => {
       const typed = (/** @type {string} */ text) => this.type(side, text);
       return new SentenceBox(this, typed, label, placeholder);
     });
-    this.next = new PairNext(this);
-    this.vectors = new TokenVectors(this);
+    this.next = makeNext(this);
+    this.vectors = makeVectors();
     this.shuffle = new ShuffleTest(this);
     this.each = new HeadBars(this);
-    this.asides = { of: "", said: /** @type {string[]} */ ([]) }; // the query that they are of
-    const take = (/** @type {Uint8Array} */ bytes, /** @type {string} */ question) => {
-      this.asides = {
-        of: question.slice(question.indexOf("?") + 1),
-        said: JSON.parse(new TextDecoder().decode(bytes)),
-      };
-      this.redraw();
-    };
-    this.aside = new Wire({ take, refuse: () => {} }, this.here.signal);
-    this.answers = new Figures();
-    this.figures = new Figures();
+    this.asides = /** @type {Aside<string[]>} */ (new Aside(this, "asides"));
+    this.answers = makeFigures();
+    this.figures = makeFigures();
     this.parts = {
       notices: notices(),
       contrast: h("p", { class: "contrast", role: "status" }),
@@ -94,30 +79,26 @@ export class PairView extends PlaceView {
       tries: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
       layers: group("Layer"),
       heads: group("Head"),
-      means: meanChoice(
-        () => this.look,
-        (change) => this.see(change),
-      ),
+      means: meanChoice(this),
       layers2: group("Layer, right"),
       heads2: group("Head, right"),
       of2: span("right-place"),
-      specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials }), { class: "toggle" }),
+      specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials })),
       fronts: group("Map in sight"),
       flip: button("difference", () => this.flip(), { "aria-keyshortcuts": "-" }),
       more: h("details", { class: "more", ontoggle: () => this.askBeneath() }),
       asides: div("sentences"),
     };
-    this.groups = new GroupChoice(this);
+    this.groups = groupChoice(this);
     this.modes = mapOrTable("Maps or tables", "s", (table) => this.see({ table }));
     this.panels = new PairPanels(this);
     this.sides = [0, 1].map((side) => new SideControls(this, side));
-    this.panels.hold(this.sides);
+    this.sides.forEach(({ chips }, side) => this.panels.panels[side].controls.append(chips));
     const boxes = this.boxes.map(({ element }) => element);
     this.foot = new ProjectorBar(this, div("boxes", ...boxes), this.sides[1]);
     this.foot.add(this.parts.flip);
     this.arrange();
-    const keys = (/** @type {KeyboardEvent} */ event) => this.key(event);
-    addEventListener("keydown", keys, { signal: this.here.signal });
+    addEventListener("keydown", (event) => this.key(event), { signal: this.here.signal });
   }
 
   /** Puts the parts onto the page. */
@@ -141,7 +122,7 @@ export class PairView extends PlaceView {
     p.more.append(h("summary", {}, "more numbers"), figures.element, p.asides);
     const fronts = div("fronts", p.fronts);
     const settings = this.sides.map(({ panel }) => panel);
-    const maps = [...this.panels.elements, ...settings];
+    const maps = [...this.panels.panels.map(({ element }) => element), ...settings];
     this.show(
       top,
       div("lead", contrast, p.tries),
@@ -163,10 +144,10 @@ export class PairView extends PlaceView {
     this.look = parseLook(link.get("look") ?? "");
     this.sentences = TEXTS.map((key) => this.kept(link.get(key), key));
     this.right = { model2: link.get("model2"), at2: link.get("at2") };
-    this.switches.adopt(link);
+    for (const side of this.sides) side.adopt(link);
     this.shuffle.adopt(link);
     this.next.asked = link.get("word") ?? "";
-    this.begins = arrival.byBar && ![...this.switches.rightKeys, "model2"].some((key) => link.has(key));
+    this.begins = arrival.byBar && ![...this.sides[1].keys, "model2"].some((key) => link.has(key));
     this.fillBoxes();
   }
 
@@ -210,7 +191,7 @@ export class PairView extends PlaceView {
   /** The right side is that of the picture from now on. */
   beginRight() {
     this.begins = arrival.byBar = false;
-    Object.assign(this.switches.values, this.picture.begins);
+    Object.assign(this.values, this.picture.begins);
     this.writeAddress();
     this.same(this.query());
   }
@@ -218,19 +199,10 @@ export class PairView extends PlaceView {
   // ---- what goes out
 
   link() {
-    const { at, look, sentences, next, placed, right, rowChosen, shuffle, switches } = this;
+    const { at, look, sentences, next, placed, right, rowChosen, shuffle, values } = this;
     const [s, s2] = sentences;
-    const place = placed ? writeAt(at, rowChosen) : null;
-    return {
-      s,
-      s2,
-      ...right,
-      ...switches.values,
-      at: place,
-      look: writeLook(look) || null,
-      ...shuffle.link,
-      ...next.link,
-    };
+    const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
+    return { s, s2, ...right, ...values, ...place, ...shuffle.link, word: next.asked || null };
   }
 
   own() {
@@ -270,7 +242,7 @@ export class PairView extends PlaceView {
   askBeneath() {
     if (!this.visit || !this.picture) return;
     const isNow = !this.waiting && !this.pause && !this.route(this.query());
-    if (isNow && this.parts.more.open) this.aside.ask("asides", new URLSearchParams(this.ofAsides), this.visit);
+    if (isNow && this.parts.more.open) this.asides.ask(new URLSearchParams(this.ofAsides));
     const { fixed } = this.picture;
     if (this.hasOrders) this.shuffle.ask(isNow);
     if (!("steps" in fixed)) this.each.ask(isNow); // else a pass a head, each as long as the first
@@ -317,23 +289,19 @@ export class PairView extends PlaceView {
     this.chose();
   }
 
-  /** Changes the controls of a side. @param {number} side @param {Record<string, string | string[]>} change */
-  switch(side, change, typing = false) {
-    this.switches.set(side, change);
-    this.chose(typing);
-  }
-
   /** Makes the right side what the left one is. */
   copySide() {
     this.right = { model2: null, at2: null };
-    this.switches.copy();
+    this.sides[1].put(this.sides[0].all);
     this.write(1, "");
     this.chose();
   }
 
   swap() {
     if (this.picture.isOfTwo) this.swapModels();
-    this.switches.swap();
+    const [all, all2] = this.sides.map((side) => side.all);
+    this.sides[0].put(all2);
+    this.sides[1].put(all);
     const [left, right] = this.texts;
     if (right && right !== left) [right, left].forEach((text, side) => this.write(side, text));
     this.chose();
@@ -376,7 +344,7 @@ export class PairView extends PlaceView {
   /** @param {string} name of a comparison */
   try(name) {
     const { s, s2, at, order, ...sides } = /** @type {Record<string, string>} */ (this.picture.tries[name]);
-    Object.assign(this.switches.values, sides);
+    Object.assign(this.values, sides);
     this.right = { model2: null, at2: null };
     [s, s2].forEach((text, side) => this.write(side, text));
     this.shuffle.set({ order });
@@ -395,7 +363,7 @@ export class PairView extends PlaceView {
 
   // ---- drawing
 
-  /** The cell that is read without a pointer. @returns {Place} */
+  /** The cell that is read without a pointer. @returns {import("../base/grid_keys.js").Place} */
   get marked() {
     const { row, key } = this.at;
     return row === this.picture.row && key === this.picture.key ? this.picture.marked : [row, key ?? 0];
@@ -424,9 +392,9 @@ export class PairView extends PlaceView {
     this.panels.draw(colours);
     this.answers.draw(picture.answers);
     this.next.draw();
-    this.vectors.draw();
+    this.vectors.draw(picture);
     this.figures.draw(picture.figures);
-    fillNotices(p.asides, this.asides.of === this.ofAsides ? this.asides.said : []);
+    fillNotices(p.asides, (this.asides.of === this.ofAsides && this.asides.answer) || []);
     this.shuffle.element.hidden = !this.hasOrders;
     this.each.element.hidden = "steps" in picture.fixed;
     this.shuffle.draw();

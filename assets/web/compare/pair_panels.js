@@ -14,7 +14,6 @@ import { forbids } from "../link/painted.js";
 import { panel, rem } from "../base/view_base.js";
 import { gave, number } from "../base/words.js";
 
-/** @typedef {import("./pair.js").PairView} PairView */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 /** @typedef {import("../base/colour.js").Inks} Inks */
 
@@ -48,12 +47,11 @@ class SideMap extends BigMap {
 }
 
 export class PairPanels {
-  /** @param {PairView} view */
+  /** @param {import("./pair.js").PairView} view */
   constructor(view) {
     this.view = view;
     this.pointed = { panel: -1, at: /** @type {Place | null} */ (null) };
     this.panels = SIDES.map((name, n) => this.make(name, n));
-    this.elements = this.panels.map(({ element }) => element);
   }
 
   /** @param {string} name @param {number} n */
@@ -77,11 +75,6 @@ export class PairPanels {
     const { title, head, controls, story, label, readout, legend } = own;
     const inside = [controls, story, own.map.element, readout, legend, label];
     return { ...own, element: panel(CLASSES[n], name, [title, head], ...inside) };
-  }
-
-  /** Puts the controls of both sides onto their cards. @param {{chips: HTMLElement}[]} sides */
-  hold(sides) {
-    sides.forEach(({ chips }, side) => this.panels[side].controls.append(chips));
   }
 
   /** Reads a cell in every map that has it; without one, the marked cell. @param {number} own @param {Place | null} at */

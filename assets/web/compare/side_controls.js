@@ -1,5 +1,8 @@
-// The controls of one side of the pair view: a line of chips on its card, each of which opens a small panel.
+// The controls of one side of the pair view: what a link says of them, and a line of chips on its card, each of which opens
+// a small panel.
 
+import { SIDE } from "../base/facts.js";
+import { headsOf } from "../link/look.js";
 import { ControlChips } from "../picture/control_chips.js";
 
 /** @typedef {import("./pair.js").PairView} PairView */
@@ -10,21 +13,56 @@ export class SideControls extends ControlChips {
   constructor(view, side) {
     super(view, side ? "Right side" : "Left side", { ending: side ? ", right" : "" });
     this.side = side;
+    this.keys = SIDE.map((key) => this.keyOf(key)); // of the link
     this.panel.classList.add(side ? "of-right" : "of-left");
+  }
+
+  /** @param {string} key of the left side */
+  keyOf(key) {
+    return this.side ? `${key}2` : key;
+  }
+
+  /** @param {URLSearchParams} link */
+  adopt(link) {
+    for (const key of this.keys) {
+      const all = link.getAll(key);
+      this.view.values[key] = all.length && key.startsWith("off") ? all : (all[0] ?? null);
+    }
+  }
+
+  /** What a control says. @param {string} key */
+  get(key) {
+    const own = this.keyOf(key);
+    return this.view.values[own] ?? this.view.picture.defaults[own];
+  }
+
+  /** What all of them say, by the keys of the left side. @returns {import("../picture/choices.js").Change} */
+  get all() {
+    return Object.fromEntries(SIDE.map((key) => [key, this.get(key)]));
+  }
+
+  /** @param {import("../picture/choices.js").Change} change by the keys of the left side */
+  put(change) {
+    const { values, picture } = this.view;
+    for (const [key, value] of Object.entries(change)) {
+      const own = this.keyOf(key);
+      values[own] = String(value) === String(picture.defaults[own]) ? null : value;
+    }
   }
 
   /** @param {import("../picture/choices.js").Change} change @param {boolean} [typing] */
   set(change, typing = false) {
-    this.view.switch(this.side, change, typing);
+    this.put(change);
+    this.view.chose(typing);
   }
 
   /** @param {string} key */
   value(key) {
-    return String(this.view.switches.get(this.side, key));
+    return String(this.get(key));
   }
 
   get off() {
-    return this.view.switches.off(this.side);
+    return headsOf([this.get("off")].flat());
   }
 
   /** What its model is: another one may stand on the right. */

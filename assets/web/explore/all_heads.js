@@ -4,17 +4,14 @@ import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { ARROWS, isShortcut, isTyped } from "../base/grid_keys.js";
 import { FAMILIES, familyOf } from "../picture/heads.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 export class AllHeads {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.family = ""; // the only one in sight
     this.filters = Object.keys(FAMILIES).map((family) => {
-      const press = button("", () => this.filter(family), { class: "toggle family", "data-family": family });
-      press.append(FAMILIES[family], " ", span("count"));
-      return press;
+      const props = { class: "family", "data-family": family };
+      return button(`${FAMILIES[family]} `, () => this.filter(family), props, span("count"));
     });
     this.legend = h("div", { class: "families", role: "group", "aria-label": "Kinds of heads" }, ...this.filters);
     const walk = (/** @type {string} */ key, /** @type {string} */ text, /** @type {string} */ name) =>
@@ -47,7 +44,7 @@ export class AllHeads {
 
   close() {
     const { at, heads } = this.view;
-    this.view.change({ open: false });
+    this.view.see({ open: false });
     this.view.drawNow();
     heads.tiles()[heads.shown.findIndex((pair) => String(pair) === `${at.layer},${at.head}`)]?.focus();
   }

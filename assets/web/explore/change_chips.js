@@ -8,10 +8,8 @@ import { nextMoved } from "../picture/next_bars.js";
 import { rowOf } from "../wire/packets.js";
 import { gave, ranked, short } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 export class ChangeChips {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.list = span("list");

@@ -1,20 +1,19 @@
 // What the changes did to the head in focus: now − unchanged over its map, drawn as Compare draws right − left.
 
 import { isDrawn } from "../base/curtain.js";
-import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
+import { DifferenceMap, signedGradient } from "../picture/differences.js";
 import { setText, span } from "../base/dom.js";
 import { forbids } from "../link/painted.js";
 import { rowOf } from "../wire/packets.js";
 import { quoted, short, signed } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../picture/map.js").MapPicture} MapPicture */
 
 const NAME = "Now − original";
 const OFF = "A head that is off still looks the same; its absence shows in later layers.";
 
 export class DifferenceOverlay {
-  /** @param {Explore} view @param {import("../picture/map.js").Actions} actions */
+  /** @param {import("./explore.js").Explore} view @param {import("../picture/map.js").Actions} actions */
   constructor(view, actions) {
     this.view = view;
     this.map = new DifferenceMap(actions);
@@ -38,16 +37,6 @@ export class DifferenceOverlay {
     return this.isOn ? drawn === this.map : !sight.isHere && drawn.shown !== null;
   }
 
-  /** How its table says the numbers. */
-  get writing() {
-    return this.isOn ? IN_TABLE : {};
-  }
-
-  /** The map to draw with, the numbers in it at least so many pixels high. @param {number} smallest */
-  sized(smallest) {
-    return Object.assign(this.map, { smallest, roomy: 2 * smallest });
-  }
-
   /** The same map as its difference, where that is wanted. @param {MapPicture} shown @returns {MapPicture} */
   over(shown) {
     if (!this.isOn) return shown;
@@ -55,23 +44,12 @@ export class DifferenceOverlay {
     const { weights } = sight;
     const [n, wide] = [sight.tokens.length, sight.keys.length];
     const before = weights && picture.before;
-    const none = {
-      change: null,
-      bytes: new Uint8Array(n * wide).fill(128),
-      distances: [],
-      weights: null,
-      forbidden: [""],
-    };
-    const {
-      change,
-      bytes,
-      distances,
-      forbidden,
-      weights: unchanged,
-    } = before ? { ...before, ...before.difference() } : none;
+    const none = { weights: null, distances: [], forbidden: [""] };
+    const { distances, forbidden, ...was } = before || none;
+    const { change, bytes } = before?.difference() ?? { change: null, bytes: new Uint8Array(n * wide).fill(128) };
     const own = { name: `${NAME}, ${shown.name}`, weights: change, map: { size: n, bytes }, whole: true };
     const cells = { forbids: forbids(forbidden, at.head, n, wide) }; // a cell that was seen and is not has a difference
-    return Object.assign({ ...shown, ...own, ...cells }, { sides: [unchanged, weights], distances });
+    return Object.assign({ ...shown, ...own, ...cells }, { sides: [was.weights, weights], distances });
   }
 
   /** What changed most in the row in focus, or in its chosen cell: the title; null while it is not to be said. */

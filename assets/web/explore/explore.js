@@ -7,12 +7,12 @@ import { controlsOf } from "../link/changes.js";
 import { inks } from "../base/colour.js";
 import { button, div, h, setText } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
-import { Figures } from "../picture/figures.js";
+import { makeFigures } from "../picture/figures.js";
 import { FirstSteps } from "./first_steps.js";
 import { isOf, unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
-import { columns, isAcross, order, sortKey } from "../picture/heads_order.js";
+import { columns, isAcross, order } from "../picture/heads_order.js";
 import { put, without } from "../link/link.js";
 import { askedOf, headName, headsOf, inOrder, ofOneMap, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
 import { MeanMap } from "./mean_map.js";
@@ -24,8 +24,7 @@ import { parts as partsOf, specials } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
-import { RecordedSteps } from "./recorded_steps.js";
-import { Given } from "./given.js";
+import { Given, recordedSteps } from "./given.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
@@ -43,18 +42,15 @@ import patchesCss from "../sheets/patches.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
 import stageCss from "../picture/stage.css" with { type: "css" };
 
-/** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
-
 const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
   "Keyboard: arrows move between heads, cells, points and bars, with Shift ten at a time, Enter enlarges or picks, + and − zoom a long map, s shows one head alone, h hides it, o switches it off in the model; at the words, the first letters of one or its number go to it.",
 ].join(" ");
-const WHOLE = /** @type {[number, number]} */ ([0, 0]); // no token is left out at either end
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
 const STYLES = [viewCss, choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
 
-/** @extends {PlaceView<Picture>} */
+/** @extends {PlaceView<import("./explore_picture.js").ExplorePicture>} */
 export class Explore extends PlaceView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
@@ -73,7 +69,6 @@ export class Explore extends PlaceView {
       refuse: (sentence) => this.compare(sentence),
     };
     this.proof = new Wire(proved, this.here.signal);
-    this.cut = WHOLE; // tokens left out at both ends
     this.matching = false; // maps and picture are of one sentence and setting
     this.underWay = new UnderWay(this, PLACE);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
@@ -87,7 +82,7 @@ export class Explore extends PlaceView {
     this.bar = new ExploreBar(this);
     this.tiles = new ChangeTiles(this);
     this.steps = new FirstSteps(this);
-    this.recorded = new RecordedSteps(this);
+    this.recorded = recordedSteps(this);
     this.given = new Given(this);
     this.next = new NextTokens(this);
     this.focus = new FocusPanel(this);
@@ -100,7 +95,7 @@ export class Explore extends PlaceView {
       solo: (layer, head) => this.toggleSolo(layer, head),
       hover: (text) => this.focus.read(text),
     });
-    this.figures = new Figures(() => this.askComparison());
+    this.figures = makeFigures(() => this.askComparison());
     this.cutText = button("cut it to what fits", () => this.model.retype([...this.text].slice(0, this.fits).join("")), {
       hidden: "",
       class: "cut",
@@ -221,18 +216,9 @@ export class Explore extends PlaceView {
 
   link() {
     const { chosenText, at, look, off, pin, model, next, placed, rowChosen } = this;
-    const heads = inOrder(off).map(headName);
-    const place = placed ? writeAt(at, rowChosen) : null;
-    return {
-      s: chosenText,
-      ...model.controls,
-      off: heads,
-      at: place,
-      look: writeLook(look) || null,
-      pin: pin || null,
-      view: this.others.text,
-      ...next.sampling,
-    };
+    const changed = { ...model.controls, off: inOrder(off).map(headName) };
+    const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
+    return { s: chosenText, ...changed, ...place, pin: pin || null, view: this.others.text, ...next.sampling };
   }
 
   /** Another row, and how it is drawn, make no other picture. */
@@ -308,27 +294,21 @@ export class Explore extends PlaceView {
     this.chose();
   }
 
-  /** @param {number} layer */
-  goToLayer(layer) {
-    Object.assign(this.look, { all: false, open: false });
-    this.go({ layer });
-  }
-
   /** @param {Partial<import("../link/look.js").Look>} change */
-  change(change) {
+  see(change) {
     Object.assign(this.look, change);
     this.chose();
   }
 
   toggleHidden(layer, head) {
-    this.change({ hidden: toggled(this.look.hidden, `${layer}.${head}`), solo: null });
+    this.see({ hidden: toggled(this.look.hidden, `${layer}.${head}`), solo: null });
   }
 
   toggleSolo(layer, head) {
     const id = `${layer}.${head}`;
     const solo = this.look.solo === id ? null : id;
     if (solo) this.place({ layer, head });
-    this.change({ solo });
+    this.see({ solo });
   }
 
   toggleOff(layer, head) {
@@ -374,7 +354,6 @@ export class Explore extends PlaceView {
     this.cutText.hidden = !this.refusals.s || !this.fits;
     if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
     this.keepWithin(maps.n, maps.keys.length);
-    this.cut = picture.tile ? WHOLE : specials(maps, look);
     this.matching = picture.digest === maps.digest;
     const isNow = this.matching && isOf(picture, at, look);
     this.sight = this.reading.sight(isNow);
@@ -387,25 +366,11 @@ export class Explore extends PlaceView {
     this.bar.draw(all);
     this.all.draw();
     const colours = inks(this.element);
-    const [first, last] = this.cut;
-    const key = sortKey(this);
-    const kinds = this.matching ? picture.kinds : [];
+    const [first, last] = picture.tile ? [0, 0] : specials(maps, look); // tokens left out at both ends
     const { off, theme } = this;
-    const { family } = this.all;
-    const shown = {
-      ...at,
-      ...look,
-      off,
-      first,
-      last,
-      sortKey: key,
-      theme,
-      kinds,
-      kv: picture.kv,
-      across,
-      family,
-      fixed: picture.fixed.off,
-    };
+    const kinds = this.matching ? picture.kinds : [];
+    const ofModel = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };
+    const shown = { ...at, ...look, ...ofModel, first, last, theme, across, family: this.all.family };
     const side = columns(maps, all, Boolean(picture.pin) || this.narrow, across);
     this.heads.update(shown, maps, order(this, all, across), side);
     this.heads.draw(colours);

@@ -2,10 +2,10 @@
 
 import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { TypedWord } from "../base/grid_keys.js";
+import { hearWords } from "../base/grid_keys.js";
 import { keep } from "../base/kept.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
-import { GroupChoice } from "../picture/groups.js";
+import { groupChoice } from "../picture/map_choice.js";
 import { hasSpecials } from "../wire/packets.js";
 import { choice, group, rove } from "../base/view_base.js";
 import { quoted } from "../base/words.js";
@@ -19,7 +19,6 @@ const SCALES = [
   ["own", "each map by its own maximum", "each map up to its own largest weight"],
 ];
 const FEW = 3; // sentences to try while there is none
-const toggle = { class: "toggle" };
 
 /** A button that opens what stands under it; a press elsewhere closes it. @param {Explore} view @param {string} name @param {...Element} inside */
 function menu(view, name, ...inside) {
@@ -47,11 +46,7 @@ function menu(view, name, ...inside) {
  * @param {Element} parent @param {Explore} view @param {number} count @param {(preset: number) => void} choose
  */
 function fillExamples(parent, { picture, text }, count, choose) {
-  const make = (/** @type {number} */ at) => {
-    const press = button("", () => choose(at));
-    press.append(h("strong"), h("span"));
-    return press;
-  };
+  const make = (/** @type {number} */ at) => button("", () => choose(at), {}, h("strong"), h("span"));
   fill(parent, picture.presets.slice(0, count), make, (element, preset, at) => {
     setText(element.children[0], picture.presetNames[at] && `${picture.presetNames[at]}: `);
     setText(element.children[1], preset);
@@ -67,7 +62,7 @@ function makePreferences() {
       keep("localStorage", key, !is);
       location.reload(); // all that draws reads it once
     };
-    return button(name, act, { ...toggle, title, "aria-pressed": String(is) });
+    return button(name, act, { title, "aria-pressed": String(is) });
   };
   return [
     make("strong contrast", "headlight-contrast", Boolean(contrast), "on every page: small weights stand out by 3 : 1"),
@@ -84,28 +79,24 @@ export class ExploreBar {
     this.few = h("span", { class: "few", role: "group", "aria-label": "One of these" });
     this.empty = div("empty", "Type a sentence, or try one of these: ", this.few);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
-    new TypedWord(
+    hearWords(
       this.chips,
       () => view.maps.tokens,
       (row) => view.focus.pickRow(row),
     );
     this.scrolledTo = ""; // the word in focus, and of how many
-    this.groups = new GroupChoice(view);
+    this.groups = groupChoice(view);
     this.layers = group("Layer");
-    this.every = button("", () => view.change({ all: !view.look.all, open: false }), { class: "toggle every" });
-    this.scales = choice("Colour scale", SCALES, (scale) => view.change({ scale }));
-    this.specials = button("show [CLS] [SEP]", () => view.change({ nospecials: !view.look.nospecials }), toggle);
-    this.sort = button("", () => view.change({ sort: !view.look.sort }), toggle);
-    this.everyHead = button("show all heads", () => view.change({ hidden: new Set(), solo: null }), toggle);
-    this.pin = button("pin", () => view.togglePin(), toggle);
-    setAttribute(this.pin, "title", "keep this picture beside the next one");
+    this.every = button("", () => view.see({ all: !view.look.all, open: false }), { class: "every" });
+    this.scales = choice("Colour scale", SCALES, (scale) => view.see({ scale }));
+    this.specials = button("show [CLS] [SEP]", () => view.see({ nospecials: !view.look.nospecials }));
+    this.sort = button("", () => view.see({ sort: !view.look.sort }));
+    this.everyHead = button("show all heads", () => view.see({ hidden: new Set(), solo: null }));
+    this.pin = button("pin", () => view.togglePin(), { title: "keep this picture beside the next one" });
     const solo = () => view.toggleSolo(view.at.layer, view.at.head);
     const hide = () => view.toggleHidden(view.at.layer, view.at.head);
-    this.solo = button("show only this head", solo, { ...toggle, title: "look at this head alone" });
-    this.hide = button("remove from view", hide, {
-      ...toggle,
-      title: "take this head out of sight; the model keeps it",
-    });
+    this.solo = button("show only this head", solo, { title: "look at this head alone" });
+    this.hide = button("remove from view", hide, { title: "take this head out of sight; the model keeps it" });
     this.menu = menu(
       view,
       "view",
@@ -135,7 +126,9 @@ export class ExploreBar {
       this.tries.open(false);
       view.model.retype(view.picture.presets[preset]);
     });
-    this.drawEmpty();
+    this.empty.hidden = view.text.trim() !== ""; // with no sentence the last maps stay, and some to try stand over them
+    const few = this.empty.hidden ? 0 : FEW;
+    fillExamples(this.few, view, few, (preset) => view.model.retype(view.picture.presets[preset]));
     this.drawChips();
     this.groups.draw();
     this.drawLayers(shownAll);
@@ -149,14 +142,6 @@ export class ExploreBar {
     this.everyHead.hidden = !look.solo && !look.hidden.size;
     setText(this.pin, view.pin ? "unpin" : "pin");
     this.pin.disabled = (view.mean.isOn || picture.tile > 0) && !view.pin; // a pin keeps the map of a head
-  }
-
-  /** With no sentence the last maps stay, and some to try stand over them. */
-  drawEmpty() {
-    const { view } = this;
-    this.empty.hidden = view.text.trim() !== "";
-    const few = this.empty.hidden ? 0 : FEW;
-    fillExamples(this.few, view, few, (preset) => view.model.retype(view.picture.presets[preset]));
   }
 
   drawChips() {
@@ -183,14 +168,14 @@ export class ExploreBar {
 
   drawLayers(shownAll) {
     const { maps, at, changes } = this.view;
+    const go = (/** @type {number} */ layer) => {
+      Object.assign(this.view.look, { all: false, open: false });
+      this.view.go({ layer });
+    };
     fill(
       this.layers,
       [...Array(maps.layers).keys()],
-      (layer) => {
-        const press = button("", () => this.view.goToLayer(layer));
-        press.append(h("span"), h("small"));
-        return press;
-      },
+      (layer) => button("", () => go(layer), {}, h("span"), h("small")),
       (element, layer) => {
         const badge = isDrawn() ? "" : changes.badge(layer);
         setText(element.children[0], String(layer));

@@ -9,7 +9,6 @@ import { swapped } from "./swaps.js";
 import { isWord, rowOf } from "../wire/packets.js";
 import { gave, percent, quoted, ranked, short, toggled } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./model_changes.js").Sentence} Sentence */
 /** @typedef {{text?: string, pos?: string | null, head?: string}} Change head: "layer.head", switched over */
 /** @typedef {{said: string, change: Change}} Try */
@@ -27,7 +26,7 @@ const TWINS = [
 ]; // Winograd's pair: one word decides what “it” is
 
 export class FirstSteps {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.at = 0;
@@ -35,8 +34,8 @@ export class FirstSteps {
     this.text = span("text");
     this.count = span("count");
     const star = h("span", { class: "star", "aria-hidden": "true" }, "✦");
-    this.press = button("", () => this.take(), { class: "try" });
-    this.press.append(star, h("strong", {}, "Try: "), this.text, " ", this.count);
+    const parts = [star, h("strong", {}, "Try: "), this.text, " ", this.count];
+    this.press = button("", () => this.take(), { class: "try" }, ...parts);
     this.said = h("span", { class: "text", role: "status" });
     this.onward = button("", () => this.goOn(), { class: "onward" });
     this.answer = div("try answered", this.said, this.onward);

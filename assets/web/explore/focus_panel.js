@@ -1,17 +1,17 @@
 // The head in focus, enlarged: its map, lines or table, what the row in focus looks at, and what that means.
 
 import { changed } from "../link/changes.js";
-import { ColumnSwitches } from "./column_switches.js";
 import { gradient, mostOf } from "../base/colour.js";
 import { heightLeft, isDrawn } from "../base/curtain.js";
 import { DifferenceOverlay } from "./difference_overlay.js";
+import { IN_TABLE } from "../picture/differences.js";
 import { button, div, fill, h, LETTERS, setAttribute, setText, span } from "../base/dom.js";
 import { LongMap } from "./long_map.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
 import { fadeMap } from "../picture/fade.js";
 import { MapPanel } from "../picture/map_panel.js";
-import { MaskedWord } from "./masked_word.js";
+import { ColumnSwitches, MaskedWord } from "./word_switches.js";
 import { reads } from "../link/look.js";
 import { rowOf, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
@@ -29,7 +29,6 @@ const LAWS = {
 };
 const OFF_VALUE = "nothing: this head is off, so nothing of it is passed on.";
 const MOST_LOOKS = 4; // keys that a row is said to look at
-const toggle = { class: "toggle" };
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
@@ -68,9 +67,9 @@ export class FocusPanel {
     this.typed = span("typed");
     this.changed = span("in-title");
     this.modes = choice("Lines, map or table", MODES, (mode) =>
-      view.change({ table: mode === "table", lines: mode === "lines" }),
+      view.see({ table: mode === "table", lines: mode === "lines" }),
     );
-    this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head), toggle);
+    this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head));
     this.columns = new ColumnSwitches(view);
     this.masked = new MaskedWord(view);
     this.readout = div("readout");
@@ -164,7 +163,7 @@ export class FocusPanel {
   draw(inks) {
     const { view } = this;
     const { maps, picture, at, look, theme, matching, sight } = view;
-    const { tokens, keys, weights, first, last } = sight;
+    const { tokens, keys } = sight;
     setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     setText(this.why, this.difference.why);
@@ -187,21 +186,12 @@ export class FocusPanel {
     setAttribute(this.modes.buttons[0], "title", most > MOST_WORDS ? `lines join at most ${MOST_WORDS} words` : null);
     const isOfMap = matching && picture.reads === reads(look);
     const shown = {
-      tokens,
-      keys,
+      ...sight,
       name: view.mean.name,
-      map: sight.map,
-      whole: sight.whole,
-      weights,
-      ofRow: sight.ofRow,
-      row: sight.row,
-      key: sight.key,
       others: sight.others.length ? sight.others : undefined,
       best: view.reading.columnOf(this.best),
       scale: look.scale,
       theme,
-      first,
-      last,
       forbids: forbids(isOfMap ? picture.forbidden : [""], at.head, tokens.length, keys.length),
     };
     if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
@@ -221,8 +211,8 @@ export class FocusPanel {
     const smallest = view.projector ? 12.2 : LETTERS; // 16 px in the type of the projector
     const isLong = view.picture.tile > 0;
     this.long.bar.hidden = !isLong || mode !== "map";
-    const kind = isLong ? this.long : plain;
-    map.use(difference.isOn ? difference.sized(smallest) : Object.assign(kind, { smallest }));
+    const ofDifference = Object.assign(difference.map, { roomy: 2 * smallest });
+    map.use(Object.assign(difference.isOn ? ofDifference : isLong ? this.long : plain, { smallest }));
     map.map.project(view.foot.isOn);
     this.element.classList.toggle("of-difference", difference.isOn);
     this.element.classList.toggle("as-table", mode === "table");
@@ -233,7 +223,7 @@ export class FocusPanel {
       map.map.element.hidden = map.table.hidden = true;
       fadeMap(asLines.canvas, shown);
       asLines.draw(shown, inks, room);
-    } else map.draw(shown, mode === "table", inks, room, difference.writing);
+    } else map.draw(shown, mode === "table", inks, room, difference.isOn ? IN_TABLE : {});
   }
 
   /** @param {import("../picture/map.js").MapPicture} shown @param {string} mode @param {Inks} inks */

@@ -1,19 +1,18 @@
-// Of a model that reads no text, in the place of the sentence: the picture or the sound that it is given, which one it is, and
-// over its tokens the row in focus. A press on a token chooses its row.
+// What stands in the place of the sentence where none is typed.
 
-import { areSame, div, h, setAttribute, setText } from "../base/dom.js";
+import { areSame, div, h, setAttribute, setText, span, svg, urlOf } from "../base/dom.js";
+import { drawChoice, makeChoice } from "../sheets/patches.js";
+import { fillChoice } from "../base/view_base.js";
+import { number, ranked } from "../base/words.js";
 import { put } from "../link/link.js";
 import { rowOf } from "../wire/packets.js";
-import { fillChoice } from "../base/view_base.js";
-import { PictureBoard } from "./picture_board.js";
-import { SoundBoard } from "./sound_board.js";
+import { walked } from "../base/grid_keys.js";
 
 /** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {"picture" | "sound"} Kind */
 /** What a board draws: the text of the names, the address of the file, and the row in focus; `isNew`: it was not drawn yet.
  * @typedef {{name: string, file: URLSearchParams, row: number, weights: Float32Array, isNew: boolean}} Shown
  */
-/** @typedef {{element: HTMLElement, draw(shown: Shown): void}} Board */
 
 const SAYS = {
   picture: {
@@ -26,6 +25,9 @@ const SAYS = {
   },
 };
 
+/** Of a model that reads no text the picture or the sound that it is given, which one it is, and over its tokens the row in
+ * focus. A press on a token chooses its row.
+ */
 export class Given {
   /** @param {Explore} view */
   constructor(view) {
@@ -36,7 +38,7 @@ export class Given {
     this.question = h("h1");
     this.line = h("p", { class: "label" });
     this.names = h("div", { class: "presets", role: "group" });
-    this.boards = { picture: new PictureBoard(view), sound: new SoundBoard(view) };
+    this.boards = { picture: pictureBoard(view), sound: new SoundBoard(view) };
     this.player = this.boards.sound.player;
     this.kinds = div("kinds", this.names, this.player);
     this.element = div("given", this.question, this.line, this.kinds);
@@ -123,4 +125,155 @@ export class Given {
     this.asked = visit + kind;
     this.view.tell({ reads: kind });
   }
+}
+
+const OF_PATCHES =
+  "Press a patch, or a token of none, for its row. The darker a patch, the less the row looks at it: √ of the weight, the strongest patch as it is.";
+
+/** A picture as its model sees it, and over its patches the row in focus. @param {Explore} view */
+function pictureBoard(view) {
+  const image = h("img", { alt: "" });
+  const choice = makeChoice(image);
+  const how = h("p", { class: "label" }, OF_PATCHES);
+  const element = h("section", { class: "patches board", "aria-label": "Picture" }, choice, how);
+  const draw = (/** @type {Shown} */ { name, file, row, weights, isNew }) => {
+    const { picture, maps, focus } = view;
+    setAttribute(image, "src", urlOf(`api/seen?${file}`));
+    if (!isNew || !picture.patches) return;
+    const { own, columns: across } = picture.patches;
+    const most = Math.max(...weights.subarray(own)); // of a patch: a token of none often has more than all of them
+    const drawn = { name, own, across, tokens: maps.tokens, row, weights, most, inside: [] };
+    drawChoice(choice, drawn, (token) => focus.pickRow(token));
+  };
+  return { element, draw };
+}
+
+const SHOWS =
+  "The stronger the colour, the more the row looks at that moment: √ of the weight, the strongest one full.";
+/** Kind of attention -> what is said of the wave. @type {Record<string, string>} */
+const OF_MOMENTS = {
+  encoder: `Press a moment, or walk with ← and →, for its row. ${SHOWS}`,
+  cross: `Press a moment, or walk with ← and →, for its column. ${SHOWS}`,
+  decoder: "The words look at one another here, and at no moment of the sound.",
+};
+const HEIGHT = 64;
+const LEAST = 2; // pixels of a moment of silence
+
+/** The bars of a wave, one a moment: from where and how high, in pixels. @param {[number, number][]} wave lowest and highest, −1 to 1 */
+export function bars(wave) {
+  const loudest = Math.max(...wave.map(([low, high]) => Math.max(-low, high)), 1e-3);
+  return wave.map(([low, high]) => {
+    const height = Math.max(LEAST, ((high - low) / loudest) * (HEIGHT / 2));
+    const middle = HEIGHT / 2 - ((high + low) / loudest) * (HEIGHT / 4);
+    return { top: middle - height / 2, height };
+  });
+}
+
+/** A sound as its model hears it: its wave over time, each moment in the colour of what the row in focus gives it, and a way
+ * to listen. A press, or the arrows, choose the row of a moment; where the rows are words, its column.
+ */
+class SoundBoard {
+  /** @param {Explore} view */
+  constructor(view) {
+    this.view = view;
+    this.moments = svg("g", {});
+    this.picture = svg("svg", { preserveAspectRatio: "none", "aria-hidden": "true" }, this.moments);
+    this.slider = h("div", { class: "wave", role: "slider", "aria-label": "Moment" }, this.picture);
+    this.ends = div("ends label", h("span"), h("span"));
+    this.player = h("audio", { controls: "", preload: "none" });
+    this.how = h("p", { class: "label" });
+    const parts = [this.slider, this.ends, this.how];
+    this.element = h("section", { class: "board sound", "aria-label": "Sound" }, ...parts);
+    this.slider.addEventListener("click", ({ clientX }) => {
+      const { left, width } = this.slider.getBoundingClientRect();
+      this.go(Math.min(this.count - 1, Math.floor(((clientX - left) / width) * this.count)));
+    });
+    this.slider.addEventListener("keydown", (event) => {
+      const to = walked(event, [0, this.now ?? 0], [0, 0], [0, this.count - 1]);
+      if (!to || this.view.picture.group === "decoder") return;
+      event.preventDefault();
+      this.go(to[1]);
+    });
+  }
+
+  get count() {
+    return this.view.picture.heard?.wave.length ?? 0;
+  }
+
+  /** The moment in focus: the row's, or where the rows are words, the column's. */
+  get now() {
+    const { picture, at } = this.view;
+    return picture.group === "encoder" ? at.row : picture.group === "cross" ? at.key : null;
+  }
+
+  /** @param {number} moment */
+  go(moment) {
+    const { picture, focus, at } = this.view;
+    if (picture.group === "encoder") focus.pickRow(moment);
+    else if (picture.group === "cross") this.view.go({ row: at.row, key: moment });
+  }
+
+  /** @param {Shown} shown */
+  draw({ name, file, weights, isNew }) {
+    const { picture, maps } = this.view;
+    const { heard, group } = picture;
+    setAttribute(this.player, "src", urlOf(`api/heard?${file}`));
+    setAttribute(this.player, "aria-label", name);
+    setText(this.how, OF_MOMENTS[group]);
+    if (!isNew || !heard) return;
+    const { seconds, wave } = heard;
+    const isLookedAt = group !== "decoder";
+    const most = Math.max(...weights.subarray(0, wave.length)) || 1; // of a moment: the silence behind them may have more
+    setAttribute(this.picture, "viewBox", `0 0 ${wave.length} ${HEIGHT}`);
+    const moments = bars(wave).map(({ top, height }, at) => {
+      const moment = /** @type {SVGElement} */ (svg("rect", { x: at, y: top, width: 1, height }));
+      moment.style.setProperty("--share", isLookedAt ? `${100 * Math.sqrt(weights[at] / most)}%` : "0%");
+      return moment;
+    });
+    const { now } = this;
+    const place = now === null ? [] : [svg("rect", { x: now, y: 0, width: 1, height: HEIGHT, class: "place" })];
+    this.moments.replaceChildren(...moments, ...place);
+    const keys = maps.columns ?? maps.tokens;
+    const [[best, weight]] = ranked(weights);
+    const looks = `${maps.tokens[this.view.at.row]} looks most at ${keys[best]}: ${number(weight)}`;
+    const values = { valuemin: 0, valuemax: wave.length - 1, valuenow: now ?? best, valuetext: looks };
+    for (const [key, value] of Object.entries(values)) setAttribute(this.slider, `aria-${key}`, String(value));
+    setAttribute(this.slider, "tabindex", isLookedAt ? "0" : null);
+    setAttribute(this.slider, "aria-disabled", isLookedAt ? null : "true");
+    const [start, end] = this.ends.children;
+    setText(start, "0 s");
+    setText(end, `${number(wave.length * seconds)} s`);
+  }
+}
+
+/** Of a recording, which is no model: the sentence that says so, and a slider that walks the steps of its training.
+ * @param {Explore} view
+ */
+export function recordedSteps(view) {
+  const reason = span("reason");
+  const oninput = () => view.type(view.picture.presets[Number(slider.value)]);
+  const slider = h("input", { type: "range", min: "0", step: "1", "aria-label": "Step of the training", oninput });
+  const count = span("count");
+  const player = div("player", slider, count);
+  const element = div("recorded", player, reason);
+  element.hidden = true; // until a recording is drawn
+
+  /** What computes is not offered, and the box says the step alone. */
+  const draw = () => {
+    const { picture, text, box, bar, given } = view;
+    const { presets, fixed } = picture;
+    const why = given.kind ? "" : (fixed.s ?? "");
+    element.hidden = !why;
+    setText(reason, why);
+    box.input.readOnly = Boolean(why);
+    bar.tries.element.hidden = Boolean(why);
+    player.hidden = presets.length < 2;
+    if (player.hidden) return;
+    setAttribute(slider, "max", String(presets.length - 1));
+    const at = presets.indexOf(text);
+    if (Number(slider.value) !== at) slider.value = String(at);
+    setAttribute(slider, "aria-valuetext", text);
+    setText(count, `${text}, ${at + 1} of ${presets.length}`);
+  };
+  return { element, draw };
 }

@@ -1,20 +1,20 @@
 // All heads as points of two measures that are chosen; a point opens its head.
 
-import { div, fill, h, setAttribute, setText } from "../base/dom.js";
-import { DrawnGrid } from "../picture/drawn_grid.js";
-import { digits, most } from "./head_measures.js";
-import { atTheSamePlace, boxOfPoint, drawScatter, layOutScatter, pointAt } from "./head_scatter.js";
 import { contentWidth, named } from "../base/view_base.js";
+import { digits, most } from "./head_measures.js";
+import { div, fill, h, LETTERS, setAttribute, setText } from "../base/dom.js";
+import { DrawnGrid } from "../picture/drawn_grid.js";
 
-/** @typedef {import("./heads_view.js").HeadsView} HeadsView */
 /** @typedef {import("./head_measures.js").Measure} Measure */
+/** @typedef {{low: number, high: number, ticks: number[], title: string}} Axis */
+/** @typedef {{width: number, height: number, x: Axis, y: Axis, points: [number, number][]}} Scatter points in pixels, a head each */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 
 const HIGH = 360; // pixels
 const MOST_NAMED = 3; // heads that lie over one
 
 export class HeadPlot {
-  /** @param {HeadsView} of */
+  /** @param {import("./heads_view.js").HeadsView} of */
   constructor(of) {
     this.of = of;
     this.axes = /** @type {("x" | "y")[]} */ (["x", "y"]).map((axis) => {
@@ -30,7 +30,7 @@ export class HeadPlot {
     this.chosen = div("actions", named("across", across), named("up", up));
     this.element = div("head-plot", this.chosen, this.grid.element, this.readout);
     this.shown = /** @type {Measure[]} */ ([]);
-    this.layout = /** @type {import("./head_scatter.js").Scatter | null} */ (null);
+    this.layout = /** @type {Scatter | null} */ (null);
   }
 
   /** @param {Place} place */
@@ -103,4 +103,120 @@ export class HeadPlot {
     );
     if (!this.grid.element.matches(":hover, :focus-within")) setText(this.readout, this.sayFocus());
   }
+}
+
+// ---- the scatter: where each point stands, and how it is painted
+
+const MARGIN = { left: 58, right: 14, top: 30, bottom: 44 }; // pixels
+const RADIUS = 4;
+const REACH = 14; // pixels from a point that still press it
+const TICKS = 5;
+
+/** Round numbers from one end to the other, at most so many steps. @param {number} low @param {number} high */
+export function ticksOf(low, high, most = TICKS) {
+  const rough = (high - low) / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * /** @type {number} */ ([1, 2, 5, 10].find((one) => one * power >= rough * (1 - 1e-9)));
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.floor(high / step + 1e-9) - first + 1;
+  return Array.from({ length: count }, (_, at) => (first + at) * step);
+}
+
+/** From 0 on, or below. @param {Measure} measure @returns {Axis} */
+function axisOf({ title, unit, values }) {
+  const all = Array.from(values ?? []);
+  const [low, most] = [Math.min(0, ...all), Math.max(0, ...all)];
+  const high = most > low ? most : low + 1;
+  return { low, high, ticks: ticksOf(low, high), title: `${title} (${unit})` };
+}
+
+/** @param {Measure} across @param {Measure} up @param {{width: number, height: number}} size @returns {Scatter} */
+export function layOutScatter(across, up, { width, height }) {
+  const [x, y] = [axisOf(across), axisOf(up)];
+  const points = Array.from(across.values ?? [], (value, at) =>
+    placed({ width, height, x, y }, value, up.values?.[at] ?? 0),
+  );
+  return { width, height, x, y, points };
+}
+
+/** @param {Omit<Scatter, "points">} of @param {number} across @param {number} up @returns {[number, number]} */
+function placed({ width, height, x, y }, across, up) {
+  const { left, right, top, bottom } = MARGIN;
+  return [
+    left + ((across - x.low) / (x.high - x.low)) * (width - left - right),
+    height - bottom - ((up - y.low) / (y.high - y.low)) * (height - top - bottom),
+  ];
+}
+
+/** The head whose point is nearest to a pixel and in reach; null where there is none. @param {Scatter} of */
+export function pointAt({ points }, left, top) {
+  let [best, near] = [/** @type {number | null} */ (null), REACH];
+  points.forEach(([x, y], at) => {
+    const far = Math.hypot(x - left, y - top);
+    if (far <= near) [best, near] = [at, far];
+  });
+  return best;
+}
+
+/** The others whose points lie over the one of a head. @param {Scatter} of @param {number} at @returns {number[]} */
+export const atTheSamePlace = ({ points }, at) =>
+  points.flatMap(([x, y], own) =>
+    own !== at && Math.hypot(x - points[at][0], y - points[at][1]) <= 2 * RADIUS ? [own] : [],
+  );
+
+/** @param {Scatter} of @param {number} at */
+export function boxOfPoint({ points }, at) {
+  const [x, y] = points[at];
+  const wide = RADIUS + 4;
+  return { left: x - wide, top: y - wide, width: 2 * wide, height: 2 * wide };
+}
+
+const write = (/** @type {number} */ value) => String(Number(value.toPrecision(3)));
+
+/** @param {CanvasRenderingContext2D} pen @param {Scatter} of @param {import("../base/colour.js").Inks} inks
+ * @param {{focus: number, off: Set<number>, names: Map<number, string>}} marked the head in focus, those that are off, and
+ * those that stand with their names
+ */
+export function drawScatter(pen, of, inks, { focus, off, names }) {
+  const { width, height, x, y, points } = of;
+  pen.font = `${LETTERS}px ${inks.mono}`;
+  const [left, bottom] = placed(of, x.low, y.low);
+  const [right, top] = placed(of, x.high, y.high);
+  Object.assign(pen, { strokeStyle: inks.line, fillStyle: inks.muted, lineWidth: 1, textAlign: "center" });
+  for (const value of x.ticks) {
+    const [at] = placed(of, value, y.low);
+    pen.strokeRect(at, top, 0, bottom - top);
+    pen.fillText(write(value), at, bottom + 16);
+  }
+  pen.textAlign = "right";
+  for (const value of y.ticks) {
+    const [, at] = placed(of, x.low, value);
+    pen.strokeRect(left, at, right - left, 0);
+    pen.fillText(write(value), left - 6, at + 4);
+  }
+  pen.fillText(`${x.title} →`, right, height - 6);
+  pen.textAlign = "left";
+  pen.fillText(`↑ ${y.title}`, left, 14);
+  for (const [at, point] of points.entries()) {
+    drawPoint(pen, point, inks.panel, inks.panel, RADIUS + 1); // ground between points that touch
+    drawPoint(pen, point, off.has(at) ? null : inks.head, inks.head);
+  }
+  drawPoint(pen, points[focus], inks.accent, inks.text, RADIUS + 2);
+  pen.fillStyle = inks.text;
+  for (const [at, name] of names) {
+    const [px, py] = points[at];
+    const isRight = px > width / 2;
+    pen.textAlign = isRight ? "right" : "left";
+    pen.fillText(name, px + (isRight ? -9 : 9), py - 6);
+  }
+}
+
+/** A head that is off is a ring.
+ * @param {CanvasRenderingContext2D} pen @param {[number, number]} at pixels @param {string | null} fill @param {string} edge
+ */
+function drawPoint(pen, [x, y], fill, edge, radius = RADIUS) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 2 * Math.PI);
+  if (fill) Object.assign(pen, { fillStyle: fill }).fill();
+  Object.assign(pen, { strokeStyle: edge, lineWidth: 1.5 }).stroke();
 }

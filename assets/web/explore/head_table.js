@@ -1,17 +1,17 @@
-// All heads as a table: sorted by the column that is pressed, filtered by what is typed; the name of a head opens it.
+// All heads as a table, and by name. The name of a head opens it.
 
-import { areSame, button, div, h, setText, span } from "../base/dom.js";
-import { digits, filterOf, HEAD, ordered } from "./head_measures.js";
+import { areSame, button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { digits, filterOf, HEAD, most, nearestHeads, ordered } from "./head_measures.js";
 import { makeListing, updateListing } from "../picture/listing.js";
-import { many } from "../base/words.js";
+import { many, number } from "../base/words.js";
 
-/** @typedef {import("./heads_view.js").HeadsView} HeadsView */
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
 const FEW = 15; // rows, until all are asked for
 
+/** All heads, sorted by the column that is pressed, filtered by what is typed. */
 export class HeadTable {
-  /** @param {HeadsView} of */
+  /** @param {import("./heads_view.js").HeadsView} of */
   constructor(of) {
     this.of = of;
     this.filter = "";
@@ -25,7 +25,7 @@ export class HeadTable {
     });
     this.wrong = h("span", { class: "label", role: "status" });
     this.listing = makeListing();
-    this.every = button("", () => this.change({ whole: !this.whole }), { class: "toggle" });
+    this.every = button("", () => this.change({ whole: !this.whole }));
     this.element = div(
       "head-table",
       div("actions", span("label", "Heads"), this.field, this.wrong),
@@ -75,5 +75,53 @@ export class HeadTable {
     );
     this.every.hidden = all.length <= FEW;
     setText(this.every, this.whole ? `the first ${FEW}` : `all ${all.length} heads`);
+  }
+}
+
+const ALIKE = 5;
+const RULE = "Distance over all measures of the table, each divided by its spread over the heads.";
+
+/** Heads that others have named, where they are in this model; and those most like the head in focus. */
+export class HeadNames {
+  /** @param {import("./heads_view.js").HeadsView} of */
+  constructor(of) {
+    this.of = of;
+    this.known = h("ul", { class: "named-heads", "aria-label": "Heads that others have named" });
+    this.who = span("label");
+    this.alike = h("div", { class: "actions", role: "group", "aria-label": "Heads most like it", title: RULE });
+    this.element = div("head-names", this.known, div("actions", this.who, this.alike));
+  }
+
+  /** @param {Measure[]} columns @param {[string, string, string][]} names measure, name, who gave it */
+  draw(columns, names) {
+    const found = names.flatMap(([measure, title, who]) => {
+      const values = columns.find(({ name }) => name === measure)?.values;
+      return values ? [{ title, who, at: most(values), value: values[most(values)] }] : [];
+    });
+    const make = () =>
+      h(
+        "li",
+        {},
+        button("", () => {}),
+        span("label"),
+      );
+    fill(this.known, found, make, (item, { title, who, at, value }) => {
+      const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
+      setText(press, this.of.nameOf(at));
+      press.onclick = () => this.of.open(at);
+      setText(said, `comes nearest to ${title} (${who}): ${digits(value)}`);
+    });
+    this.drawAlike(nearestHeads(columns, this.of.head, ALIKE));
+  }
+
+  /** @param {[number, number][]} near */
+  drawAlike(near) {
+    setText(this.who, near.length ? `Most like ${this.of.nameOf(this.of.head)}, and how far from it` : "");
+    const make = () => /** @type {HTMLElement} */ (button("", () => {}));
+    fill(this.alike, near, make, (press, [at, far]) => {
+      setText(press, `${this.of.nameOf(at)}  ${number(far)}`);
+      setAttribute(press, "aria-label", `show ${this.of.nameOf(at)} ${number(far)} away`);
+      press.onclick = () => this.of.open(at);
+    });
   }
 }

@@ -1,18 +1,15 @@
 // All heads by a measure: as points, as a table, and by name; of the sentence, of random tokens, or of a text collection.
 
+import { Aside } from "../wire/aside.js";
 import { button, div, h, setText } from "../base/dom.js";
-import { HeadEffects } from "./head_effects.js";
 import { readShown, withValues, writeShown } from "./head_measures.js";
-import { HeadNames } from "./head_names.js";
 import { HeadPlot } from "./head_plot.js";
 import { HeadSources, OWN } from "./head_sources.js";
-import { HeadTable } from "./head_table.js";
-import { parts, unpackFloats } from "../wire/packets.js";
+import { HeadNames, HeadTable } from "./head_table.js";
+import { unpackFloats } from "../wire/packets.js";
 import { many } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("./head_measures.js").Measure} Measure */
-/** @typedef {import("../base/messages.js").HeadsOverview} HeadsOverview */
 
 const EFFECT = "effect"; // of switching a head off
 
@@ -20,23 +17,24 @@ export class HeadsView {
   name = "heads";
   title = "All heads by a measure";
 
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.text = ""; // of the link
-    this.header = /** @type {HeadsOverview | null} */ (null);
+    this.header = /** @type {import("../base/messages.js").HeadsOverview | null} */ (null);
     this.ofText = /** @type {Measure[]} */ ([]); // of the sentence, or of random tokens
     this.tokens = 0; // that it has
-    this.effects = new HeadEffects(view, () => this.change({ y: EFFECT }));
-    this.sources = new HeadSources(view, {
-      choose: (on) => this.measureOn(on),
-      unpack: (bytes) => this.unpack(parts(bytes)[0]),
-    });
+    // what switching each head off alone does to the sentence vector: asked for by hand, given up as soon as nobody waits
+    this.effects = /** @type {Aside<import("../base/messages.js").HeadCosines>} */ (
+      new Aside(view, "each", () => this.takeEffects())
+    );
+    this.lost = /** @type {Float32Array | null} */ (null); // what they are, 1 − cosine, a head each
+    this.sources = new HeadSources(this);
     this.plot = new HeadPlot(this);
     this.names = new HeadNames(this);
     this.table = new HeadTable(this);
-    this.begins = button("Switch off each head alone", () => this.effects.ask());
-    this.stops = button("Stop", () => this.effects.end(""));
+    this.begins = button("Switch off each head alone", () => this.ask());
+    this.stops = button("Stop", () => this.stop());
     this.plot.chosen.append(this.begins, this.stops);
     this.without = h("p", { class: "label" });
     this.element = div("heads-view");
@@ -63,10 +61,8 @@ export class HeadsView {
   }
 
   get shown() {
-    return readShown(
-      this.text,
-      this.ofText.map(({ name }) => name),
-    );
+    const names = this.ofText.map(({ name }) => name);
+    return readShown(this.text, names);
   }
 
   /** @param {Uint8Array} bytes */
@@ -84,7 +80,26 @@ export class HeadsView {
 
   close() {
     this.sources.close();
-    this.effects.end("");
+    this.stop();
+  }
+
+  ask() {
+    this.effects.stop(); // what was refused may be asked again
+    this.effects.ask(this.view.queryOfRun());
+    this.view.redraw();
+  }
+
+  stop() {
+    this.effects.stop();
+    this.effects.refusal = "";
+    this.view.redraw();
+  }
+
+  takeEffects() {
+    const cosines = this.effects.answer?.cosines.flat();
+    this.lost = cosines ? Float32Array.from(cosines, (cosine) => Math.max(0, 1 - cosine)) : null; // below 0 is rounding
+    this.view.redraw();
+    if (cosines) this.change({ y: EFFECT });
   }
 
   // ---- what the visitor does
@@ -130,17 +145,18 @@ export class HeadsView {
   get measures() {
     const { effects, sources, ofText, header } = this;
     if (sources.isCollection) return sources.texts.measures(header?.measures ?? []);
-    const values = sources.on ? null : effects.now;
+    const values = sources.on || effects.of !== String(this.view.queryOfRun()) ? null : this.lost;
     return values ? ofText.map((one) => (one.name === EFFECT ? { ...one, values } : one)) : ofText;
   }
 
   /** @param {import("../base/colour.js").Inks} inks */
   draw(inks) {
     const { effects, sources, header } = this;
-    effects.follow();
+    const { asked } = effects;
+    if (asked !== null && asked !== String(this.view.queryOfRun())) this.stop(); // it is of another run
     sources.follow();
     const said = header && `${many(this.count, "head")} on ${many(this.tokens, "token")}.`;
-    sources.draw(effects.said || said || "…");
+    sources.draw((effects.asked === null ? effects.refusal : "Each head is switched off alone …") || said || "…");
     const { measures } = this;
     const columns = measures.filter(({ values }) => values);
     const effect = measures.find(({ name }) => name === EFFECT);

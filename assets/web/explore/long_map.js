@@ -9,7 +9,6 @@ import { cellsOf, including, pieceOf, Pieces, previewOf, stepOf, within, zoomed 
 import { toBytes, unpackFloats } from "../wire/packets.js";
 import { Wire } from "../wire/wire.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../picture/window.js").Window} Window */
 /** @typedef {import("../picture/map.js").MapPicture} MapPicture */
 /** @typedef {import("../picture/map.js").Room} Room */
@@ -24,7 +23,7 @@ const PINCHED = 1.4; // how much farther apart two fingers are, until the next s
 const KEYS = /** @type {Record<string, number>} */ ({ "+": -1, "=": -1, "-": 1, "−": 1, 0: Infinity });
 
 export class LongMap extends BigMap {
-  /** @param {Explore} view @param {import("../picture/map.js").Actions} actions */
+  /** @param {import("./explore.js").Explore} view @param {import("../picture/map.js").Actions} actions */
   constructor(view, actions) {
     super({
       pick: (row, key) => actions.pick(row + this.window.row, key === null ? null : key + this.window.column),
@@ -48,7 +47,7 @@ export class LongMap extends BigMap {
     this.whole = h("canvas", { class: "whole-map", "aria-hidden": "true" });
     this.said = span("label");
     const zoom = (/** @type {string} */ sign, /** @type {string} */ name, /** @type {number} */ by) =>
-      button(sign, () => this.zoom(by), { class: "toggle", "aria-label": name, title: name });
+      button(sign, () => this.zoom(by), { "aria-label": name, title: name });
     const buttons = h("span", { class: "actions", role: "group", "aria-label": "Part of the map in sight" });
     buttons.append(zoom("−", "show more of the map", 1), zoom("+", "show less, larger", -1));
     buttons.append(zoom("whole", "show the whole map", Infinity));
@@ -80,7 +79,7 @@ export class LongMap extends BigMap {
     this.again = () => this.draw(shown, inks, room);
     this.place(shown);
     const { row, column, size } = this.window;
-    const piece = this.pieces.get(this.question());
+    const piece = this.pieces.get(`tile?${this.query()}`);
     if (!piece) this.ask();
     const key = shown.key === null || shown.key < column || shown.key >= column + size ? null : shown.key - column;
     const part = {
@@ -150,10 +149,6 @@ export class LongMap extends BigMap {
     put(query, "look", view.look.mean ? "mean" : null);
     put(query, "tile", `${row}.${column}.${step}`);
     return query;
-  }
-
-  question() {
-    return `tile?${this.query()}`;
   }
 
   ask() {

@@ -2,24 +2,19 @@
 
 import { button, setAttribute } from "../base/dom.js";
 import { choosesMean, meanOf } from "../link/look.js";
-import { meanChoice } from "../picture/mean_choice.js";
+import { meanChoice } from "../picture/map_choice.js";
 import { many } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../wire/packets.js").Maps} Maps */
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 
 export class MeanMap {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.choice = meanChoice(
-      () => view.look,
-      (change) => view.change(change),
-      true,
-    );
-    this.tile = button("mean of these heads", () => view.change(choosesMean(view.look, "mean")), {
-      class: "toggle mean-tile",
+    this.choice = meanChoice(view, true);
+    this.tile = button("mean of these heads", () => view.see(choosesMean(view.look, "mean")), {
+      class: "mean-tile",
       title: "the mean over the heads of this layer stands large, as a head does",
     });
     this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };

@@ -1,16 +1,15 @@
 // What the model says next: its likeliest tokens, each a press away from being written, and the last one taken back.
 
-import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
-import { isShortcut, isTyped } from "../base/grid_keys.js";
+import { button, div, h, setAttribute, setField, setText, span } from "../base/dom.js";
 import { drawNext, makeWord } from "../picture/next_bars.js";
-import { Sampling } from "./sampling.js";
+import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { number } from "../base/words.js";
-
-/** @typedef {import("./explore.js").Explore} Explore */
 
 const PLAY = 250; // ms that a picture stands before the next token is written
 const LARGE_LOSS = 11; // nats; nobody who takes all words for equally likely is more surprised
 const MOST = 40; // tokens written by one press on “play”
+const ABOUT =
+  "0 writes the likeliest token. Above it one is drawn, from probabilities that this temperature sharpens (below 1) or evens out.";
 
 export const SAMPLING = ["temp", "dice", "word"]; // keys of the link: how a token is drawn, and a word that is asked about
 
@@ -18,7 +17,7 @@ export const SAMPLING = ["temp", "dice", "word"]; // keys of the link: how a tok
 const askedOf = (query) => SAMPLING.map((key) => query.get(key) ?? "").join("\n");
 
 export class NextTokens {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.written = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before
@@ -28,7 +27,7 @@ export class NextTokens {
     this.asked = ""; // what the picture was asked of these
     this.list = h("ol", { class: "next-list" });
     this.word = makeWord((word) => this.choose({ word: word || null }, true));
-    this.draws = new Sampling(view, (change) => this.choose(change, true));
+    this.draws = makeSampling((change) => this.choose(change, true));
     this.drawn = /** @type {unknown[]} */ ([]); // what was to be seen of the words
     this.isSaid = false; // that something is drawn or asked: then the fields are open
     this.one = button("add a word", () => this.writeNext(), {
@@ -37,7 +36,7 @@ export class NextTokens {
     });
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
     this.play = button("", () => this.toggle(), { title: "writes the next token, again and again" });
-    this.losses = button("show how unexpected each word was", () => view.change({ surprise: !view.look.surprise }), {
+    this.losses = button("show how unexpected each word was", () => view.see({ surprise: !view.look.surprise }), {
       title: "a bar at each word: how little the model expected it, −log of the probability that it gave it",
     });
     this.room = h("div", { class: "draw", hidden: "" }, this.draws.element, this.word.element, this.losses);
@@ -48,8 +47,7 @@ export class NextTokens {
       div("next-line", span("label", "Most likely next word:"), this.list, this.one, this.play, this.back, this.more),
       this.room,
     );
-    const key = (/** @type {KeyboardEvent} */ event) => this.key(event);
-    addEventListener("keydown", key, { signal: view.here.signal });
+    addEventListener("keydown", (event) => this.key(event), { signal: view.here.signal });
   }
 
   /** @param {URLSearchParams} link */
@@ -147,7 +145,7 @@ export class NextTokens {
     setAttribute(this.play, "aria-pressed", String(this.left > 0));
     const choose = (/** @type {number} */ at) => this.write(this.view.picture.next[at].text);
     drawNext(this.list, picture.next, { choose, before: "in the untouched model" });
-    this.draws.draw();
+    this.draws.draw(picture);
     const isSaid = Boolean(picture.drawn || picture.sampling[2]);
     if (isSaid && !this.isSaid) this.open(true);
     this.isSaid = isSaid;
@@ -178,11 +176,44 @@ export class NextTokens {
       const said = loss === null ? "" : `loss ${loss.toFixed(2)}${was}: the model gave it ${chance}`;
       setAttribute(chip, "data-chance", before === null ? chance : `${number(Math.exp(-before))} → ${chance}`);
       setAttribute(chip, "data-written", at >= from ? "" : null);
-      setAttribute(
-        chip,
-        "title",
-        [piece, at >= from ? "written by the model" : "", said].filter(Boolean).join("; ") || null,
-      );
+      const told = [piece, at >= from ? "written by the model" : "", said].filter(Boolean);
+      setAttribute(chip, "title", told.join("; ") || null);
     });
   }
+}
+
+/** How the next token is chosen: the likeliest, or one that is drawn, with the temperature of the draw and its seed. It has
+ * nothing to do with the temperature of attention's softmax.
+ * @param {(change: Record<string, string | null>) => void} choose
+ */
+function makeSampling(choose) {
+  const degrees = field("Choose by chance: sampling temperature", { min: "0", max: "5", step: "0.1" }, "0", (value) =>
+    choose({ temp: value }),
+  );
+  const seed = field("Seed of the draws", { min: "0", max: "9999", step: "1" }, "0", (value) =>
+    choose({ dice: value }),
+  );
+  const text = span("label");
+  const element = h("div", { class: "sampling", title: ABOUT }, degrees.element, seed.element, text);
+  const draw = (/** @type {import("../base/messages.js").ExplorePicture} */ { drawn, sampling }) => {
+    degrees.draw(String(sampling[0]));
+    seed.draw(String(sampling[1]));
+    seed.element.hidden = !drawn;
+    setText(text, drawn ? `draws “${drawn.label}”, ${number(drawn.chance)} at this temperature` : "");
+  };
+  return { element, draw };
+}
+
+/** A number in a field; `set` hears only what can be used, null for the default.
+ * @param {string} name @param {Record<string, string>} ends @param {string} usual @param {(value: string | null) => void} set
+ */
+function field(name, ends, usual, set) {
+  const input = h("input", { type: "number", ...ends });
+  input.addEventListener("keydown", (event) => event.stopPropagation()); // digits here are no shortcuts
+  input.addEventListener("input", () => {
+    if (input.value && input.checkValidity())
+      set(Number(input.value) === Number(usual) ? null : String(Number(input.value)));
+  });
+  const element = h("label", { class: "named" }, span("label", name), input);
+  return { element, draw: (/** @type {string} */ value) => setField(input, value) };
 }

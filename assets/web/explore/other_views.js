@@ -10,7 +10,6 @@ import { parts } from "../wire/packets.js";
 import { rove } from "../base/view_base.js";
 import { Wire } from "../wire/wire.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {object} OtherView
  * @property {string} name in the link
  * @property {string} title of its toggle
@@ -24,7 +23,7 @@ import { Wire } from "../wire/wire.js";
  */
 
 export class OtherViews {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.open = /** @type {OtherView | null} */ (null);
@@ -36,7 +35,7 @@ export class OtherViews {
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
     };
     this.wire = new Wire(hears, view.here.signal);
-    this.toggles = this.all.map((one) => button(one.title, () => this.toggle(one), { class: "toggle" }));
+    this.toggles = this.all.map((one) => button(one.title, () => this.toggle(one)));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
     this.refusal = h("p", { class: "label refusal", role: "status" });
     this.room = div("room-of-view");

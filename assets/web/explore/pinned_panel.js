@@ -12,12 +12,9 @@ import { forbids } from "../link/painted.js";
 import { panel } from "../base/view_base.js";
 import { number } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-/** @typedef {import("../base/colour.js").Inks} Inks */
-
 /** The map that was pinned, with its own numbers. */
 export class PinnedPanel {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
@@ -32,11 +29,12 @@ export class PinnedPanel {
     this.who = span("who");
     this.list = h("div", { class: "bars", role: "list", "aria-label": "The pinned row looks at" });
     this.looks = div("looks", this.who, this.list);
-    this.apart = button("difference", () => this.setApart(!this.isApart), {
-      class: "toggle",
-      title: "the large map − the pinned one: blue less, orange more",
-    });
-    const unpin = button("unpin", () => view.togglePin(), { class: "toggle" });
+    const turn = () => {
+      this.isApart = !this.isApart;
+      view.redraw();
+    };
+    this.apart = button("difference", turn, { title: "the large map − the pinned one: blue less, orange more" });
+    const unpin = button("unpin", () => view.togglePin());
     this.element = panel(
       "pinned",
       "Pinned picture",
@@ -45,12 +43,6 @@ export class PinnedPanel {
       div("under", this.readout),
       this.looks,
     );
-  }
-
-  /** @param {boolean} is */
-  setApart(is) {
-    this.isApart = is;
-    this.view.redraw();
   }
 
   /** The map in focus, where it can be taken from the pinned one. @returns {Float32Array | null} */
@@ -62,7 +54,7 @@ export class PinnedPanel {
     return fits && !isDrawn() ? sight.weights : null;
   }
 
-  /** @param {Inks} inks */
+  /** @param {import("../base/colour.js").Inks} inks */
   draw(inks) {
     const { picture, look, theme } = this.view;
     const { pin, pinWeights, pinBytes } = picture;
@@ -103,7 +95,6 @@ export class PinnedPanel {
       name: `Large map − pinned, layer ${layer} head ${head}`,
       weights: change,
       map: { size: pin.tokens.length, bytes: asBytes(change) },
-      whole: true,
       sides: [pinWeights, now],
       distances: distancesOf(change, keys.length),
       forbids: () => false,

@@ -4,7 +4,6 @@ import { button, setAttribute } from "../base/dom.js";
 import { rowOf, specials } from "../wire/packets.js";
 import { percent, quoted, total } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
 /** @typedef {{
  *   tokens: string[], keys: string[], row: number, key: number | null, others: number[], first: number, last: number,
@@ -18,25 +17,22 @@ const RENORM = "each row is divided by what is shown of it";
 const SEVERAL = "a press on a cell adds its key to those that are chosen; so do Shift and a click, and Shift and Enter";
 const ALL = "Nothing would be left, so every token is shown.";
 const LONG = "of so long a text every token is shown";
-const toggle = { class: "toggle" };
 
 export class ReadingAids {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () =>
-      view.change({ [name]: !view.look[name] });
-    this.words = button("join words", press("words"), { ...toggle, title: WORDS });
-    this.first = button("show first token", press("nofirst"), toggle);
-    this.renorm = button("rows sum to 1", press("renorm"), { ...toggle, title: RENORM });
+    const press = (/** @type {"words" | "nofirst" | "renorm"} */ name) => () => view.see({ [name]: !view.look[name] });
+    this.words = button("join words", press("words"), { title: WORDS });
+    this.first = button("show first token", press("nofirst"));
+    this.renorm = button("rows sum to 1", press("renorm"), { title: RENORM });
     this.adds = false; // a press on the map chooses one key more, as with Shift
-    this.more = button("choose several keys", () => this.toggleAdding(), { ...toggle, title: SEVERAL });
+    const turn = () => {
+      this.adds = !this.adds;
+      view.redraw();
+    };
+    this.more = button("choose several keys", turn, { title: SEVERAL });
     this.buttons = [this.first, this.renorm, this.words, this.more];
-  }
-
-  toggleAdding() {
-    this.adds = !this.adds;
-    this.view.redraw();
   }
 
   /** Chooses a key beside those that are, or takes it out. @param {number} key a token */

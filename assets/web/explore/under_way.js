@@ -4,10 +4,8 @@ import { button, div, h, setText, span } from "../base/dom.js";
 import { put, without } from "../link/link.js";
 import { mapsOf, unpack } from "../wire/packets.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 export class UnderWay {
-  /** @param {Explore} view @param {string[]} others keys that make no other pass */
+  /** @param {import("./explore.js").Explore} view @param {string[]} others keys that make no other pass */
   constructor(view, others) {
     this.view = view;
     this.others = others;
@@ -18,7 +16,7 @@ export class UnderWay {
     this.body = new Uint8Array(); // their thumbnails
     this.bar = h("progress", { "aria-label": "Layers computed" });
     this.text = span("label");
-    this.stopper = button("", () => this.toggle(), { class: "toggle" });
+    this.stopper = button("", () => this.toggle());
     this.element = div("under-way", this.bar, this.text, this.stopper);
   }
 

@@ -6,8 +6,6 @@ import { fillShare, listOf, makeShare } from "../picture/table.js";
 import { isWord } from "../wire/packets.js";
 import { percent, quoted, ranked } from "../base/words.js";
 
-/** @typedef {import("./explore.js").Explore} Explore */
-
 const MOST = 5; // keys that are listed
 const COLUMNS = ["key", "weight", "length", "share"];
 const HANDED = "how much is handed over: the weight times the length of the value";
@@ -17,13 +15,10 @@ const LAW = "length: ‖v‖ of the key in this head; share: of all that the row
 const digits = (value) => (value === 0 ? "0" : value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(2))));
 
 export class ValueLengths {
-  /** @param {Explore} view */
+  /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.opener = button("value lengths", () => view.change({ values: !view.look.values }), {
-      class: "toggle",
-      title: HANDED,
-    });
+    this.opener = button("value lengths", () => view.see({ values: !view.look.values }), { title: HANDED });
     this.said = h("p", { class: "handed", role: "status" });
     this.rows = h("tbody");
     this.table = listOf(COLUMNS, this.rows, { title: LAW });

@@ -3,8 +3,7 @@
 
 import { drawing, svg } from "../base/dom.js";
 import { drawViews, views } from "../base/view_base.js";
-import { drawings } from "../picture/drawings.js";
-import { asXml } from "../picture/map_svg.js";
+import { asXml, drawings } from "../picture/map_svg.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
 /** @typedef {{element: Element, name: string}} Picture a part of the page that can be taken along */
@@ -139,7 +138,7 @@ export async function pngOf({ element }, caption, asSlide) {
   );
 }
 
-/** A drawing as the text of an SVG file. @param {import("../picture/drawings.js").Drawing} shown @param {Caption} caption */
+/** A drawing as the text of an SVG file. @param {import("../picture/map_svg.js").Drawing} shown @param {Caption} caption */
 export function svgOf(shown, { lines, theme }) {
   const inner = drawn(theme, 0, () => shown.svg());
   const [wide, high] = ["width", "height"].map((name) => Number(inner.getAttribute(name)));

@@ -3,7 +3,6 @@
 
 import { button, div, fill, h, setText, span, urlOf } from "../base/dom.js";
 import { OWN_CODE } from "../base/page_facts.js";
-import { eachLine } from "../base/lines.js";
 
 /** @typedef {{name: string, title: string, says: string, why_not: string}} Found a model of this machine */
 
@@ -29,6 +28,20 @@ async function answered(question, asked) {
   if (!answer) throw new Error(LOST);
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
+}
+
+/** An answer that comes line by line, each of them JSON.
+ * @param {Response} answer @param {(line: any) => void} take what each says
+ */
+async function eachLine(answer, take) {
+  if (!answer.ok || !answer.body) throw new Error(await answer.text());
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const lines = (rest + piece.value).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) take(JSON.parse(line));
+  }
 }
 
 /** 1_340_000 -> "1.3 MB" @param {number} bytes */

@@ -2,8 +2,7 @@
 // and which picture is projected.
 
 import { button, div, setAttribute } from "../base/dom.js";
-import { GroupChoice } from "../picture/groups.js";
-import { meanChoice } from "../picture/mean_choice.js";
+import { groupChoice, meanChoice } from "../picture/map_choice.js";
 import { choice, fillChoice, group, mapOrTable, named, numbers } from "../base/view_base.js";
 
 /** @typedef {import("./painter.js").Painter} Painter */
@@ -46,13 +45,10 @@ export class PainterBar {
     this.undo = button("undo", () => view.undo());
     this.clear = button("clear", () => view.clear());
     this.empty = button("empty a row", () => view.emptyRow(), { title: EMPTY });
-    this.groups = new GroupChoice(view);
+    this.groups = groupChoice(view);
     this.layers = group("Layer");
     this.heads = group("Head");
-    this.means = meanChoice(
-      () => view.look,
-      (change) => view.see(change),
-    );
+    this.means = meanChoice(view);
     this.tools = choice("Tool", TOOLS, (tool) => view.set(view.mask, { tool }));
     this.scopes = choice("Heads that are painted", SCOPES, (scope) => view.set(view.mask, { scope }));
     this.modes = mapOrTable("Weights as map or table", "", (asTable) => view.set(view, { asTable }));

@@ -70,11 +70,9 @@ function mark(list, now) {
  * @param {{choose: (name: string) => void, draw: (canvas: HTMLCanvasElement, name: string) => void}} way
  */
 function drawMasks(list, masks, now, { choose, draw }) {
-  const make = (/** @type {number} */ at) => {
-    const choice = button("", () => choose(masks[at].name), { role: "radio", class: "with-picture" });
-    choice.append(h("canvas", { "aria-hidden": "true" }), span("name"), span("line"));
-    return choice;
-  };
+  const props = { role: "radio", class: "with-picture" };
+  const parts = () => [h("canvas", { "aria-hidden": "true" }), span("name"), span("line")];
+  const make = (/** @type {number} */ at) => button("", () => choose(masks[at].name), props, ...parts());
   fill(list, masks, make, (choice, { name, line }) => {
     const [canvas, title, what] = choice.children;
     setText(title, name);
@@ -111,9 +109,7 @@ function drawPositions(list, offered, now, choose) {
   const make = (/** @type {number} */ at) => {
     const item = items[at];
     if (!item) return makeFold("other encodings");
-    const choice = button("", () => choose(item[0]), { role: "radio" });
-    choice.append(span("name"), span("line"));
-    return choice;
+    return button("", () => choose(item[0]), { role: "radio" }, span("name"), span("line"));
   };
   fill(list, items, make, (choice, item) => {
     if (!item) return others.some(([name]) => name === now) && setAttribute(choice, "aria-expanded", "true");
@@ -165,10 +161,8 @@ function makeLamps(layers, heads) {
 /** The slider of the softmax temperature. @param {string} name @param {(value: string) => void} set */
 function makeDegrees(name, set) {
   const [min, max] = TEMPERATURES.map(String);
-  const range = { type: "range", min, max, step: "0.1", "aria-label": name };
-  const input = /** @type {HTMLInputElement} */ (
-    h("input", { ...range, oninput: () => set(String(Number(input.value))) })
-  );
+  const oninput = () => set(String(Number(input.value)));
+  const input = h("input", { type: "range", min, max, step: "0.1", "aria-label": name, oninput });
   const value = h("output", {});
   const ends = div("ends label", h("span", {}, "sharper"), h("span", {}, "blurrier"));
   const element = div("degrees", h("div", {}, input, value), ends, h("p", { class: "label" }, DEGREES));

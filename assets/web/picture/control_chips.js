@@ -1,12 +1,22 @@
 // A line of chips, or of tiles, that say what is chosen in the model, each of which opens a small panel: mask, positions,
 // temperature, heads.
 
+import { button, h, setAttribute, setText, span, svg } from "../base/dom.js";
 import { Choices, KINDS } from "./choices.js";
 import { headName, inOrder } from "../link/look.js";
-import { icon } from "./icons.js";
-import { button, h, setAttribute, setText, span } from "../base/dom.js";
 
 export const NAMES = { mask: "Mask", pos: "Position encoding", t: "Softmax temperature", off: "Heads off" };
+const ICONS = {
+  mask: "M3 3h4v4H3zM3 10h4v4H3zM10 10h4v4h-4zM3 17h4v4H3zM10 17h4v4h-4zM17 17h4v4h-4z",
+  pos: "M2 12c2.5-9 5-9 7.5 0s5 9 7.5 0 3.500-7 5-5",
+  off: "M12 6a6 6 0 1 0 .01 0M4 20 20 4",
+  t: "M2 20c6 0 6-16 10-16s4 16 10 16",
+  lw: "M4 4v16M20 4v16M4 4h3M4 20h3M20 4h-3M20 20h-3M9 9h.01M15 9h.01M9 15h.01M15 15h.01",
+};
+
+/** The small drawing of what can be changed in a model. @param {keyof typeof ICONS} name */
+const icon = (name) =>
+  svg("svg", { viewBox: "0 0 24 24", class: `icon ${name}`, "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 
 /** @template {import("../wire/wire_view.js").WireView} V @extends {Choices<V>} */
 export class ControlChips extends Choices {
@@ -20,9 +30,8 @@ export class ControlChips extends Choices {
     this.names = names;
     this.openers = Object.keys(this.names).map((key) => {
       const toggle = () => this.show(this.open === key ? "" : key);
-      const opener = button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key });
-      opener.append(icon(/** @type {"mask"} */ (key)), span("name", this.names[key]), span("now"));
-      return opener;
+      const parts = [icon(/** @type {"mask"} */ (key)), span("name", this.names[key]), span("now")];
+      return button("", toggle, { class: "switch", "aria-expanded": "false", "data-key": key }, ...parts);
     });
     this.chips = h("div", { class: "switches", role: "group", "aria-label": label }, ...this.openers);
     this.title = h("h3");

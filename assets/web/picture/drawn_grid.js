@@ -1,10 +1,9 @@
 // A drawing whose places are rows and columns: pointed at, pressed, and walked by the arrows from one of them.
 
 import { areSame, contextOf, h, svg } from "../base/dom.js";
-import { drawings } from "./drawings.js";
 import { fade } from "./fade.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
-import { asXml } from "./map_svg.js";
+import { asXml, drawings } from "./map_svg.js";
 import { SvgPen } from "./svg_pen.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */

@@ -2,24 +2,20 @@
 
 import { button, div, fill, h, setText } from "../base/dom.js";
 
-export class Figures {
-  /** @param {() => void} ask has the value computed */
-  constructor(ask = () => {}) {
-    this.ask = ask;
-    this.element = div("figures");
-  }
-
+/** @param {() => void} ask has the value computed */
+export function makeFigures(ask = () => {}) {
+  const element = div("figures");
+  const make = () => div("panel figure", h("strong"), button("", ask), h("span"));
   /** @param {import("../base/messages.js").Figure[]} figures @param {boolean} waits the value that was asked for has not come */
-  draw(figures, waits = false) {
-    const make = () => div("panel figure", h("strong"), button("", this.ask, { class: "toggle" }), h("span"));
-    fill(this.element, figures, make, (card, { value, label, ask = "" }) => {
+  const draw = (figures, waits = false) =>
+    fill(element, figures, make, (card, { value, label, ask: question = "" }) => {
       const [strong, asks, span] = /** @type {[HTMLElement, HTMLButtonElement, HTMLElement]} */ ([...card.children]);
       setText(strong, value);
       setText(span, label);
       strong.hidden = !value;
-      asks.hidden = Boolean(value) || !ask;
+      asks.hidden = Boolean(value) || !question;
       asks.disabled = waits && !value;
-      setText(asks, asks.disabled ? "comparing …" : ask);
+      setText(asks, asks.disabled ? "comparing …" : question);
     });
-  }
+  return { element, draw };
 }

@@ -15,7 +15,7 @@ import { BLOCKED, number, OFF } from "../base/words.js";
 /**
  * @typedef {import("../link/look.js").Look & {
  *   layer: number, head: number, row: number, off: Set<string>, first: number, last: number,
- *   sortKey: number | null, theme: import("../base/colour.js").Theme, kinds: [string, number][][], kv: number,
+ *   theme: import("../base/colour.js").Theme, kinds: [string, number][][], kv: number,
  *   forbidden?: string[], across?: boolean, family?: string, fixed?: string,
  * }} ShownHeads forbidden: the cells that are hatched, as `forbids` takes them; across: of all heads a layer is a column;
  *   family: the only one in sight, "" for all; fixed: why no head can be switched off, "" where each can
@@ -112,13 +112,9 @@ export class HeadsGrid {
       this.act.lamp(...pair());
     };
     const lamp = button("", toggle, { class: "lamp", tabindex: "-1" });
-    const tile = h(
-      "div",
-      { class: "tile", role: "gridcell" },
-      div("square", span("note")),
-      div("tile-head", span("name"), span("kind"), lamp),
-    );
-    tile.onclick = () => this.act.focus(...pair());
+    const inside = [div("square", span("note")), div("tile-head", span("name"), span("kind"), lamp)];
+    const onclick = () => this.act.focus(...pair());
+    const tile = h("div", { class: "tile", role: "gridcell", onclick }, ...inside);
     return tile;
   }
 
@@ -195,24 +191,18 @@ export class HeadsGrid {
   draw(inks) {
     if (!this.rects.length) this.measure();
     const { off, layer, head, row, first, last, forbidden = [] } = this.state;
+    const { n, keys } = this.maps;
     const context = contextOf(this.canvas, this.width, this.height);
-    const size = this.maps.n - first - last;
+    const size = n - first - last;
     context.imageSmoothingEnabled = false;
     this.shown.forEach((pair, index) => {
       if (this.isAway(pair) || !this.maps.isHere(pair[0])) return;
-      const { x, y, width, height } = this.rects[index];
+      const rect = this.rects[index];
+      const { x, y, width, height } = rect;
       context.globalAlpha = this.isFaded(pair) ? 0.12 : off.has(pair.join(".")) ? 0.3 : 1;
       context.drawImage(this.image(pair), x, y, width, height);
       context.globalAlpha = 1;
-      const hatch = hatched(
-        forbidden,
-        pair[1],
-        this.maps.n,
-        this.maps.keys.length,
-        [first, last],
-        this.rects[index],
-        inks.line,
-      );
+      const hatch = hatched(forbidden, pair[1], n, keys.length, [first, last], rect, inks.line);
       if (hatch) context.drawImage(hatch, x, y, width, height);
       if (pair[0] === layer && pair[1] === head && row >= first && row - first < size)
         frame(context, x, y + ((row - first) * height) / size, width, height / size, inks.query);

@@ -4,9 +4,8 @@ import { inkOn, isPlain, mostOf, picture } from "../base/colour.js";
 import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute } from "../base/dom.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 import { Bubble } from "./bubble.js";
-import { drawings } from "./drawings.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
-import { mapSvg, whyNoSvg } from "./map_svg.js";
+import { drawings, mapSvg, whyNoSvg } from "./map_svg.js";
 import { pooled, toBytes, trimmed } from "../wire/packets.js";
 import { BLOCKED, number, ranked, short } from "../base/words.js";
 
@@ -45,18 +44,8 @@ const HATCH = [0.25, 0.6, 0.95, 1.3, 1.65]; // where the lines of a forbidden ce
  * @param {Partial<MapPicture> & Pick<MapPicture, "name" | "row" | "theme">} more @returns {MapPicture}
  */
 export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: toBytes(weights) }, ...more }) => ({
-  ...{
-    tokens,
-    keys: tokens,
-    weights,
-    map,
-    whole: true,
-    key: null,
-    scale: "root",
-    first: 0,
-    last: 0,
-    forbids: () => false,
-  },
+  ...{ whole: true, key: null, scale: "root", first: 0, last: 0, forbids: () => false },
+  ...{ tokens, keys: tokens, weights, map },
   ...more,
 });
 

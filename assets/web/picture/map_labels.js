@@ -1,7 +1,6 @@
 // The tokens at both sides of an enlarged map: as many as there is room for, and always those that are pointed at.
 
 /** @typedef {import("./map.js").BigMap} BigMap */
-/** @typedef {import("../base/grid_keys.js").Place} Place */
 
 export const LEAN = Math.PI / 3; // of the column labels
 const LONGEST = 12; // characters
@@ -69,7 +68,7 @@ export function drawLabels(context, map) {
 }
 
 /** Writes the row and the column that are pointed at over what stands there.
- * @param {CanvasRenderingContext2D} context @param {BigMap} map @param {Place} at
+ * @param {CanvasRenderingContext2D} context @param {BigMap} map @param {import("../base/grid_keys.js").Place} at
  */
 export function drawPointedLabels(context, map, [i, j]) {
   const { panel, text } = map.inks;

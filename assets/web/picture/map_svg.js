@@ -1,4 +1,5 @@
-// A map as a drawing for papers: a shape a colour, the numbers in its cells, and the tokens at both sides.
+// Drawings for papers: which there are, and a map as one: a shape a colour, the numbers in its cells, and the tokens at both
+// sides.
 
 import { isPlain, mostOf } from "../base/colour.js";
 import { svg } from "../base/dom.js";
@@ -6,6 +7,15 @@ import { LEAN, clip } from "./map_labels.js";
 import { trimmed } from "../wire/packets.js";
 
 /** @typedef {import("./map.js").BigMap} BigMap */
+/** @typedef {object} Drawing
+ * @property {string} [name] where nothing else on the page names it
+ * @property {boolean} isThere all of it is drawn
+ * @property {string} whyNoSvg why it cannot be had as shapes, in a sentence; empty where it can
+ * @property {() => SVGElement} svg it, as it was drawn last
+ */
+
+/** What stands on the page and can be had as shapes and texts, by its element. @type {WeakMap<Element, Drawing>} */
+export const drawings = new WeakMap();
 
 const NOT_XML = /[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu; // but for the white space among it, what XML cannot hold
 

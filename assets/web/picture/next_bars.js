@@ -56,9 +56,8 @@ const said = ({ label, chance, before }, where) =>
 
 /** The field for a word, and the sentence on it. @param {(word: string) => void} typed */
 export function makeWord(typed) {
-  const field = /** @type {HTMLInputElement} */ (
-    h("input", { type: "text", maxlength: LONGEST, placeholder: "a word", "aria-label": "How likely is this word?" })
-  );
+  const named = { placeholder: "a word", "aria-label": "How likely is this word?" };
+  const field = h("input", { type: "text", maxlength: LONGEST, ...named });
   field.addEventListener("input", () => typed(field.value));
   field.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
   const text = h("span", { class: "word-said", role: "status" });

@@ -52,8 +52,7 @@ export class ProjectorBar {
     this.mask = this.makeList("mask", "m", (mask) => choices.set({ mask }));
     this.order = this.makeList("order", "t", (pos) => choices.set({ pos }));
     this.mask.element.hidden = gallery !== null;
-    this.back = button("undo", () => undo?.act(), { "aria-keyshortcuts": "u", hidden: !undo });
-    this.back.append(hint("u"));
+    this.back = button("undo", () => undo?.act(), { "aria-keyshortcuts": "u", hidden: !undo }, hint("u"));
     const side = choices.ending ? span("label", choices.ending.slice(2)) : null;
     room.classList.add("projector-bar");
     room.prepend(div("live", ...this.places.map(({ element }) => element)));
@@ -83,10 +82,8 @@ export class ProjectorBar {
   makePlace(axis) {
     const [before, after] = axis === "layer" ? "{}" : "[]";
     const way = (/** @type {string} */ text, /** @type {string} */ key, /** @type {number} */ by) => {
-      const one = button(text, () => this.step(axis, by), { "aria-label": `${axis} ${by < 0 ? "before" : "after"}` });
-      setAttribute(one, "aria-keyshortcuts", key);
-      one.append(hint(key));
-      return one;
+      const props = { "aria-label": `${axis} ${by < 0 ? "before" : "after"}`, "aria-keyshortcuts": key };
+      return button(text, () => this.step(axis, by), props, hint(key));
     };
     const now = span("now");
     const element = h("div", { class: "place", role: "group", "aria-label": axis });
@@ -97,7 +94,7 @@ export class ProjectorBar {
   /** @param {string} name @param {string} key @param {(value: string) => void} choose */
   makeList(name, key, choose) {
     const props = { "aria-label": `${name}${this.choices.ending}`, "aria-keyshortcuts": key };
-    const list = /** @type {HTMLSelectElement} */ (h("select", { ...props, onchange: () => choose(list.value) }));
+    const list = h("select", { ...props, onchange: () => choose(list.value) });
     const element = div("chooser", list, hint(key));
     /** @param {string[]} names @param {string} now which need not be among them */
     const draw = (names, now, whyNot = "") => {
@@ -200,11 +197,8 @@ export class ProjectorBar {
     const whyNot = (/** @type {string} */ key) => (choices instanceof ControlChips ? choices.whyNot(key) : "");
     const masks = choices.kinds.filter(({ key }) => !key).map(({ name }) => name);
     this.mask.draw(masks, choices.value("mask"), whyNot("mask"));
-    this.order.draw(
-      positions.map(([name]) => name),
-      choices.value("pos"),
-      whyNot("pos"),
-    );
+    const orders = positions.map(([name]) => name);
+    this.order.draw(orders, choices.value("pos"), whyNot("pos"));
     setAttribute(this.back, "disabled", undo?.isIdle());
   }
 }

@@ -3,23 +3,20 @@
 
 import { div, h } from "../base/dom.js";
 
-/** @typedef {import("../wire/wire_view.js").WireView} WireView */
-
 // how it shows a line break, which a model may write; the selector of its plain form tells it from one
 // that is typed
 const BREAK = "⏎\ufe0e";
 const LONGEST = 200000; // characters that are passed on; far more than can be used, so that the server says what it cuts
 
 export class SentenceBox {
-  /** @param {WireView} view whose address says the text when it is done
+  /** @param {import("../wire/wire_view.js").WireView} view whose address says the text when it is done
    * @param {(text: string) => void} typed every key
    */
   constructor(view, typed, label = "Sentence", placeholder = "Type a sentence") {
     const done = () => view.writeAddress();
     this.composing = false;
-    this.input = /** @type {HTMLTextAreaElement} */ (
-      h("textarea", { rows: "1", "aria-label": label, placeholder, autocomplete: "off", spellcheck: "false" })
-    );
+    const plain = { autocomplete: "off", spellcheck: "false" };
+    this.input = h("textarea", { rows: "1", "aria-label": label, placeholder, ...plain });
     this.element = div("sentence", this.input);
     // what an input method has not finished is no text yet
     this.input.addEventListener("compositionstart", () => {

@@ -66,13 +66,10 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
 /** Tinted as the map is, unless it is a difference. @param {MapPicture} shown @param {Float32Array} weights
  * @param {(i: number, j: number) => string} written
  */
-function wholeTable(
-  { tokens, keys, row, key, others = [], first, last, map, scale, theme, ...more },
-  weights,
-  written,
-) {
+function wholeTable(shown, weights, written) {
+  const { tokens, keys, row, key, others = [], first, last, map, scale, theme } = shown;
   const n = keys.length;
-  const tinted = map.size === tokens.length && !("sides" in more);
+  const tinted = map.size === tokens.length && !("sides" in shown);
   const most = mostOf(map.bytes, scale);
   const tinge = (/** @type {HTMLElement} */ own, /** @type {number} */ byte) => {
     if (tinted)

@@ -7,7 +7,7 @@ import { find, load } from "../lessons/course.js";
 import { Hands } from "../lessons/hands.js";
 import { LessonPanel } from "../lessons/lesson_panel.js";
 import { say } from "../link/link.js";
-import { setDots } from "../picture/map_dots.js";
+import { setDots } from "../picture/map_panel.js";
 import { sayMeasure } from "./measure.js";
 import { Points } from "./points.js";
 import { answerTo, askStep, linkOfStep, secondOf } from "./question.js";

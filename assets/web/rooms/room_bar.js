@@ -10,7 +10,7 @@ import { addressOf, askedFor, find, nameOf } from "../lessons/course.js";
 import { beside } from "../lessons/lesson.js";
 import { read } from "../link/link.js";
 import { go } from "../link/way.js";
-import { setDots } from "../picture/map_dots.js";
+import { setDots } from "../picture/map_panel.js";
 import { AskCard, VotesCard } from "./ask_card.js";
 import { measureNext, sayMeasure } from "./measure.js";
 import { Points } from "./points.js";

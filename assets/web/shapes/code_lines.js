@@ -1,6 +1,7 @@
 // The lines of a function that ran: those that made a step are marked, those that only record are folded to a dot, and
 // behind a line stands the shape of what it made.
 
+import { Aside } from "../wire/aside.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
@@ -102,4 +103,28 @@ export class CodeLines {
     const middle = (top.offsetTop + end.offsetTop + end.offsetHeight - this.room.clientHeight) / 2;
     this.room.scrollTop = Math.min(top.offsetTop - 4, Math.max(0, middle));
   }
+}
+
+/** The whole classes of the implementations that are shown, folded; asked for when the fold is opened.
+ * @param {import("./steps.js").StepView} view
+ */
+export function wholeClasses(view) {
+  const summary = h("summary");
+  const room = div("classes");
+  const make = () => h("pre", { tabindex: "0" }, h("code"));
+  const show = () =>
+    fill(room, sources.answer ?? [sources.refusal], make, (pre, source) => setText(pre.firstElementChild, source));
+  const sources = /** @type {Aside<string[]>} */ (new Aside(view, "classes", show));
+  let names = /** @type {string[]} */ ([]); // of the implementations
+  const ask = () => {
+    const [impl, vs = "none"] = names;
+    if (element.open) sources.ask(new URLSearchParams({ impl, vs }));
+  };
+  const element = h("details", { ontoggle: ask }, summary, room);
+  const draw = (/** @type {string[]} */ shown) => {
+    names = shown;
+    setText(summary, `The class, and every function that it calls: ${names.join(" and ")}`);
+    ask();
+  };
+  return { element, draw };
 }

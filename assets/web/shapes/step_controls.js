@@ -12,8 +12,7 @@ const OWN = "the model’s"; // weights
 
 /** A list to choose one of. @param {string} label @param {(value: string) => void} choose */
 function makeList(label, choose) {
-  const select = /** @type {HTMLSelectElement} */ (h("select", { "aria-label": label }));
-  select.onchange = () => choose(select.value);
+  const select = h("select", { "aria-label": label, onchange: () => choose(select.value) });
   const draw = (/** @type {string[]} */ names, /** @type {string} */ now) => {
     fill(select, names, "option", setText);
     select.value = now;
@@ -25,7 +24,7 @@ function makeList(label, choose) {
  * @param {(value: string) => void} set
  */
 function makeNumber(label, props, set) {
-  const input = /** @type {HTMLInputElement} */ (h("input", { ...props, "aria-label": label }));
+  const input = h("input", { ...props, "aria-label": label });
   input.oninput = () => input.value && input.checkValidity() && set(String(Number(input.value)));
   const value = h("output");
   const say = (/** @type {string} */ now) => {
@@ -42,14 +41,8 @@ export class StepControls extends ControlChips {
     super(view, "What is changed in the layer", { names: { ...NAMES, lw: "Weights of this layer" } });
     this.first = makeList("Implementation", (impl) => this.set({ impl }));
     this.second = makeList("Beside it", (vs) => this.set({ vs }));
-    this.whose = choice(
-      "Weights of this layer",
-      [
-        [OWN, OWN],
-        ["random", "random"],
-      ],
-      (lw) => this.set({ lw }),
-    );
+    const whose = /** @type {[string, string][]} */ ([OWN, "random"].map((own) => [own, own]));
+    this.whose = choice("Weights of this layer", whose, (lw) => this.set({ lw }));
     this.biases = group("Biases");
     const slide = { type: "range", min: "0", max: "0.5", step: "0.05" };
     this.drop = makeNumber("Dropout of the weights", slide, (drop) => this.set({ drop }, true));

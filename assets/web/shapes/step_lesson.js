@@ -7,13 +7,12 @@ import { put } from "../link/link.js";
 import { Wire } from "../wire/wire.js";
 
 /** @typedef {import("./step_panel.js").Side} Side */
-/** @typedef {import("./steps.js").StepView} StepView */
 
 const BAR = 60; // pixels of the bar on top
 const NOT_OF_IT = ["step", "f", "vs"]; // keys that change no lesson
 
 export class StepLesson {
-  /** @param {StepView} view */
+  /** @param {import("./steps.js").StepView} view */
   constructor(view) {
     this.view = view;
     this.told = /** @type {import("../base/messages.js").ReshapeLesson | null} */ (null);

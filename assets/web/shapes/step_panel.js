@@ -11,7 +11,6 @@ import { Strides } from "./strides.js";
 import { panel } from "../base/view_base.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
-/** @typedef {import("./tensor.js").Trace} Trace */
 /** @typedef {import("./pictures.js").Area} Area */
 /** @typedef {Parameters<drawMemory>[2] & {scale: number, room: number}} Painting */
 
@@ -20,12 +19,10 @@ const MEMORY = 7.6; // rem of what stands below the matrices in a projected pict
 const ROOMY = 400; // pixels; above, a step stands beside what it was made from
 
 export class Side {
-  /** @param {{pick: (row: number, column: number) => void, chooseHead: (head: number) => void,
-   *   learn: (lesson: string, side: Side) => void}} choices
-   */
-  constructor({ pick, chooseHead, learn }) {
-    this.chooseHead = chooseHead;
-    this.plane = new Plane(pick);
+  /** @param {import("./steps.js").StepView} view */
+  constructor(view) {
+    this.view = view;
+    this.plane = new Plane((row, column) => view.pick(row, column));
     this.code = new CodeLines();
     this.strides = new Strides(() => this.lightMemory());
     this.lesson = /** @type {string | null} */ (null); // what happens without this step
@@ -41,7 +38,7 @@ export class Side {
       axes: span("axes"),
       texts: h("dl", { class: "texts", "aria-label": "the same step in other texts" }),
       why: h("span"),
-      learn: button("", () => this.lesson && learn(this.lesson, this), { class: "learn", "aria-expanded": "false" }),
+      learn: button("", () => this.learn(), { class: "learn", "aria-expanded": "false" }),
       facts: h("dl", { class: "facts" }),
       said: h("p", { class: "said" }),
       before: div("pictures"),
@@ -71,10 +68,14 @@ export class Side {
     const inside = (/** @type {Area} */ { x, y, width, height }) =>
       offsetX >= x && offsetX <= x + width && offsetY >= y && offsetY <= y + height;
     const area = this.areas.get(target ?? this.element)?.find((own) => own.head !== null && inside(own));
-    if (area && area.head !== null) this.chooseHead(area.head);
+    if (area && area.head !== null) this.view.go({ head: area.head });
   }
 
-  /** @param {Trace} trace @param {number} at the step
+  learn() {
+    if (this.lesson) this.view.lesson.turn(this, this.lesson);
+  }
+
+  /** @param {import("./tensor.js").Trace} trace @param {number} at the step
    * @param {{head: number, row: number, key: number | null, feature: number}} place what is looked at in it
    * @param {{theme: import("../base/colour.js").Theme, colours: import("../base/colour.js").Inks, scale: number,
    *   projected: boolean, floor: number}} ink scale: of the letters in pictures; floor: pixel of the window where they end if projected
@@ -86,7 +87,7 @@ export class Side {
     setText(p.title, titleOf(step, trace));
     setText(p.label, trace.label);
     setText(p.name, `${trace.implementation} · ${step.name}${step.expression ? ` = ${step.expression}` : ""}`);
-    drawTexts(p.texts, step.texts);
+    fillTerms(p.texts, step.texts); // what it is called in the texts that write it this way
     drawAxes(p.axes, step);
     setText(p.why, whyOf(step, trace));
     this.lesson = lessonOf(step.name, trace.implementation);
@@ -137,11 +138,7 @@ export class Side {
       ["memory", step.view ? "view" : "own"],
       ["bytes", step.bytes.toLocaleString("en")],
     ];
-    const make = () => h("div", {}, h("dt"), h("dd"));
-    fill(this.parts.facts, facts, make, (element, [name, value]) => {
-      setText(element.children[0], name);
-      setText(element.children[1], value);
-    });
+    fillTerms(this.parts.facts, facts);
   }
 
   /** @param {Element} parent @param {Tensor[]} tensors @param {string} word @param {Painting} state */
@@ -164,13 +161,13 @@ export class Side {
   }
 }
 
-/** What a step is called in the texts that write it this way. @param {HTMLElement} parent @param {[string, string][]} texts */
-function drawTexts(parent, texts) {
-  parent.hidden = !texts.length;
+/** Terms, each with what is said of it. @param {HTMLElement} parent @param {string[][]} terms */
+function fillTerms(parent, terms) {
+  parent.hidden = !terms.length;
   const make = () => h("div", {}, h("dt"), h("dd"));
-  fill(parent, texts, make, (line, [text, words]) => {
-    setText(line.children[0], text);
-    setText(line.children[1], words);
+  fill(parent, terms, make, (line, [term, said]) => {
+    setText(line.children[0], term);
+    setText(line.children[1], said);
   });
 }
 

@@ -8,7 +8,7 @@ import { writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { unpack } from "../wire/packets.js";
 import { SentenceBox } from "../picture/sentence.js";
-import { StepClasses } from "./step_classes.js";
+import { wholeClasses } from "./code_lines.js";
 import { StepControls } from "./step_controls.js";
 import { StepLesson } from "./step_lesson.js";
 import { Side } from "./step_panel.js";
@@ -57,11 +57,6 @@ export class StepView extends PlaceView {
     this.playing = 0;
     this.asking = false; // the long questions stand in the place of the steps
     this.box = new SentenceBox(this, (text) => this.type(text));
-    const choices = {
-      pick: (row, column) => this.pick(row, column),
-      chooseHead: (head) => this.go({ head }),
-      learn: (lesson, side) => this.lesson.turn(side, lesson),
-    };
     this.tabs = choice("What is shown", TABS, (asking) => {
       this.asking = asking;
       this.redraw();
@@ -69,9 +64,9 @@ export class StepView extends PlaceView {
     this.controls = new StepControls(this);
     this.foot = new ProjectorBar(this, this.box.element, this.controls);
     this.lesson = new StepLesson(this);
-    this.classes = new StepClasses(this);
+    this.classes = wholeClasses(this);
     this.list = new StepList((by) => this.walk(by));
-    this.sides = [new Side(choices), new Side(choices)];
+    this.sides = [new Side(this), new Side(this)];
     const p = {
       notices: notices(),
       back: button("◀ back", () => this.walk(-1)),

@@ -56,27 +56,30 @@ function project({ step, one, trace, at }) {
   return `A learned ${from} × ${wide} matrix makes each token’s ${word} from its ${from} channels.`;
 }
 
-/** @type {WeakMap<Float32Array, number>} the sum of a memory */
-const sumOf = new WeakMap();
+/** What is found in the memory of a step, looked for once. @template Found @param {(step: Tensor, one: Tensor) => Found} find */
+function once(find) {
+  const known = /** @type {WeakMap<Float32Array, Found>} */ (new WeakMap());
+  return (/** @type {Tensor} */ step, one = step) => {
+    const found = known.get(step.memory) ?? find(step, one);
+    known.set(step.memory, found);
+    return found;
+  };
+}
+
+const sumOf = once(({ memory }) => memory.reduce((all, value) => all + value, 0));
+const hiddenIn = once(({ memory }) => memory.filter((value) => value === -Infinity).length);
 
 /** What softmax runs over. @param {Scene} scene */
 function weights({ step, at }) {
-  const sum = sumOf.get(step.memory) ?? step.memory.reduce((all, value) => all + value, 0);
-  sumOf.set(step.memory, sum);
-  const full = !step.here || Math.abs(sum - step.count / at("j")) < 0.5;
+  const full = !step.here || Math.abs(sumOf(step) - step.count / at("j")) < 0.5;
   const keys = step.axis("j");
   const last = keys === step.sizes.length - 1 ? ", the last one" : "";
   return `softmax runs over the keys, axis ${keys}${last}: each query has ${at("j")} weights that sum to 1${full ? "" : ", or to 0 where none is allowed"}. Over any other axis they would not.`;
 }
 
-/** @type {WeakMap<Float32Array, number>} how many scores of a memory are −∞ */
-const hiddenIn = new WeakMap();
-
 /** @param {Scene} scene */
 function masked({ step }) {
-  const hidden = hiddenIn.get(step.memory) ?? step.memory.filter((value) => value === -Infinity).length;
-  hiddenIn.set(step.memory, hidden);
-  return `${whole(hidden)} of ${whole(step.count)} scores are −∞ now: softmax makes a weight of 0 of each, so nothing is taken in from there.`;
+  return `${whole(hiddenIn(step))} of ${whole(step.count)} scores are −∞ now: softmax makes a weight of 0 of each, so nothing is taken in from there.`;
 }
 
 /** What a mask leaves out. @param {Scene} scene */
@@ -85,36 +88,28 @@ function allowed({ step }) {
   return `True where a query may look: ${whole(closed)} of ${whole(step.count)} places are closed. Its last axis is 1, so it stretches over all heads: none has a mask of its own.`;
 }
 
-/** @type {WeakMap<Float32Array, string>} what dropout did to a memory of weights */
-const dropoutOf = new WeakMap();
-
-/** How many weights dropout took, and what the rows sum to since. @param {Scene} scene */
-function dropout({ step, one }) {
-  if (step.onlyHead === null && one.onlyHead !== null) return "What dropout left of each head’s weights, side by side.";
-  if (!step.here || !one.here) return "";
+/** How many weights dropout took, and what the rows sum to since. */
+const dropped = once((step, one) => {
   const sums = /** @type {Map<number, number>} */ (new Map());
   const keys = step.axis("j");
   let [taken, there] = [0, 0];
-  const count = () =>
-    step.each((place, index) => {
-      const own = index.with(keys, 0);
-      const row = step.place(own);
-      sums.set(row, (sums.get(row) ?? 0) + step.memory[place]);
-      if (!one.value(index)) return;
-      there += 1;
-      if (!step.memory[place]) taken += 1;
-    });
-  const words = () => {
-    count();
-    const all = [...sums.values()];
-    const ends = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))].map((sum) =>
-      sum.toFixed(2),
-    );
-    return `${whole(taken)} of the ${whole(there)} weights above 0 are 0 now, drawn by chance, and the others grew by one factor: a row sums to 1 on average only, here to anything from ${ends[0]} to ${ends[1]}. In use, after training, nothing is dropped.`;
-  };
-  const said = dropoutOf.get(step.memory) ?? words();
-  dropoutOf.set(step.memory, said);
-  return said;
+  step.each((place, index) => {
+    const row = step.place(index.with(keys, 0));
+    sums.set(row, (sums.get(row) ?? 0) + step.memory[place]);
+    if (!one.value(index)) return;
+    there += 1;
+    if (!step.memory[place]) taken += 1;
+  });
+  const all = [...sums.values()];
+  const ends = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
+  const [low, high] = ends.map((sum) => sum.toFixed(2));
+  return `${whole(taken)} of the ${whole(there)} weights above 0 are 0 now, drawn by chance, and the others grew by one factor: a row sums to 1 on average only, here to anything from ${low} to ${high}. In use, after training, nothing is dropped.`;
+});
+
+/** @param {Scene} scene */
+function dropout({ step, one }) {
+  if (step.onlyHead === null && one.onlyHead !== null) return "What dropout left of each head’s weights, side by side.";
+  return step.here && one.here ? dropped(step, one) : "";
 }
 
 /** @param {Scene} scene */

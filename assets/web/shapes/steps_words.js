@@ -46,25 +46,25 @@ export const axisName = ({ text, letter }) =>
 
 const OF = { q: "queries", k: "keys", v: "values", qkv: "queries, keys and values", x: "input", mixed: "mixed values" };
 const TITLES = {
-  x: () => "Input",
-  "x.transpose": () => "Time first",
-  q: () => "Queries",
-  k: () => "Keys",
-  v: () => "Values",
-  "scores.product": () => "Every query times every key",
-  scores: () => "Scores, scaled",
-  "masked.allow": () => "The mask, one for all heads",
-  masked: () => "Scores, masked",
-  "weights.exp": () => "Powers of the scores",
-  weights: () => "Softmax over the keys",
-  "weights.dropout": () => "Weights after dropout",
-  "weights.values_off": () => "Weights, 0 where the value is off",
-  mixed: () => "Values, mixed by the weights",
-  "mixed.transpose": () => "Tokens before heads again",
-  "mixed.contiguous": () => "Written in reading order",
-  joined: () => "Heads joined",
-  "out.project": () => "Output projection, time first",
-  out: () => "Output",
+  x: "Input",
+  "x.transpose": "Time first",
+  q: "Queries",
+  k: "Keys",
+  v: "Values",
+  "scores.product": "Every query times every key",
+  scores: "Scores, scaled",
+  "masked.allow": "The mask, one for all heads",
+  masked: "Scores, masked",
+  "weights.exp": "Powers of the scores",
+  weights: "Softmax over the keys",
+  "weights.dropout": "Weights after dropout",
+  "weights.values_off": "Weights, 0 where the value is off",
+  mixed: "Values, mixed by the weights",
+  "mixed.transpose": "Tokens before heads again",
+  "mixed.contiguous": "Written in reading order",
+  joined: "Heads joined",
+  "out.project": "Output projection, time first",
+  out: "Output",
 };
 const ENDINGS = {
   project: (of) => `Project to ${of}`,
@@ -76,11 +76,11 @@ const ENDINGS = {
 };
 
 export function titleOf(step, trace) {
-  if (TITLES[step.name]) return TITLES[step.name]();
+  if (TITLES[step.name]) return TITLES[step.name];
   const [base, ending] = step.name.split(".");
   if (step.onlyHead !== null) {
     const own = TITLES[step.name.replace(/\.head\d+$/, "")] ?? TITLES[base];
-    return `${own().split(",")[0]} of head ${step.onlyHead}`;
+    return `${own.split(",")[0]} of head ${step.onlyHead}`;
   }
   return ENDINGS[ending](OF[base] ?? base, trace, step);
 }

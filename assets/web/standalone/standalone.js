@@ -143,7 +143,7 @@ class Standalone extends View {
     const line = getComputedStyle(this.element).getPropertyValue("--hatch").trim();
     const colours = { ...inks(this.element), line };
     this.drawBar(all);
-    const look = { ...parseLook(""), all, off, first: 0, last: 0, sortKey: null, theme, kinds: [], kv: 0 };
+    const look = { ...parseLook(""), all, off, first: 0, last: 0, theme, kinds: [], kv: 0 };
     const shown = { ...look, ...at, forbidden, across: isAcross(maps) };
     this.heads.update(shown, maps, order({ maps, at, look: { sort: false } }, all), columns(maps, all, false));
     this.heads.draw(colours);

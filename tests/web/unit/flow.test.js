@@ -3,30 +3,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { barOf, layOutBars, orderOf, placeAt, runningSums } from "../../../assets/web/explore/channel_bars.js";
-import {
-  boxOfNode,
-  drawFlow,
-  layOutFlow,
-  levelName,
-  nodeAt,
-  spotOf,
-  widthOf,
-} from "../../../assets/web/explore/flow_map.js";
-
+import { barOf, layOutBars, orderOf, placeAt, runningSums } from "../../../assets/web/explore/channels_view.js";
+import * as flows from "../../../assets/web/explore/flow_view.js";
 import { everyOf, labelled } from "../../../assets/web/picture/map_labels.js";
+
+const { layOutFlow, nodeAt, spotOf } = flows;
 
 /** @param {number} count */
 const words = (count) => Array.from({ length: count }, (_, at) => `w${at}`);
 
 /** A canvas that counts what is drawn. */
 function counting() {
-  const counts = { stroke: 0, arc: 0, fillRect: 0, fillText: 0 };
-  const context = { measureText: () => ({ width: 20 }), counts };
-  const idle = "save restore translate rotate beginPath moveTo lineTo bezierCurveTo fill";
-  for (const name of idle.split(" ")) context[name] = () => {};
-  for (const name of Object.keys(counts)) context[name] = () => (counts[name] += 1);
-  return context;
+  const counts = { stroke: 0, arc: 0, fillText: 0 };
+  const draw = (/** @type {string} */ name) => () => {
+    if (name in counts) counts[name] += 1;
+    return { width: 20 }; // of a text that is measured
+  };
+  const context = /** @type {any} */ (new Proxy({}, { get: (_, name) => draw(String(name)), set: () => true }));
+  return { context, counts };
 }
 
 test("every node of a flow is found where it is drawn", () => {
@@ -45,7 +39,7 @@ test("every node of a flow is found where it is drawn", () => {
         assert.deepEqual(nodeAt(layout, x, y), [level, token]);
         assert.ok(x > layout.left && x < layout.width && y > 0 && y < layout.height);
         seen.add(`${x} ${y}`);
-        const { left, top, width: wide, height } = boxOfNode(layout, [level, token]);
+        const { left, top, width: wide, height } = flows.boxOfNode(layout, [level, token]);
         assert.ok(left < x && x < left + wide && top < y && y < top + height);
       }
     assert.equal(seen.size, count * (layers + 1));
@@ -57,9 +51,9 @@ test("every node of a flow is found where it is drawn", () => {
 test("the output stands above the input, and a wider line carries more", () => {
   const layout = layOutFlow({ tokens: words(4), layers: 3 }, { width: 600, height: 300 });
   assert.ok(spotOf(layout, 3, 0)[1] < spotOf(layout, 0, 0)[1]);
-  assert.deepEqual([levelName(0), levelName(3)], ["input", "layer 2"]);
-  assert.equal(widthOf(1), 2 * widthOf(0.5));
-  assert.ok(widthOf(1e-9) > 0);
+  assert.deepEqual([0, 3].map(flows.levelName), ["input", "layer 2"]);
+  assert.equal(flows.widthOf(1), 2 * flows.widthOf(0.5));
+  assert.ok(flows.widthOf(1e-9) > 0);
 });
 
 test("names of tokens do not stand on each other, and those that matter are there", () => {
@@ -80,11 +74,11 @@ test("a long text costs no more lines than are sent, and no dot where nothing pa
   for (let level = 0; level <= layers; level += 1) masses[level * count + 300] = 1;
   const flow = { tokens: words(count), layers, row: 300, lines, path: Array(layers + 1).fill(300), masses };
   const layout = layOutFlow(flow, { width: 900, height: 460 });
-  const context = counting();
-  drawFlow(context, layout, flow, {}, 5);
-  assert.equal(context.counts.stroke, 240 + 2 * layers, "the way is drawn twice: its ground, and itself");
-  assert.equal(context.counts.arc, layers + 1);
-  assert.ok(context.counts.fillText <= layers + 1 + labelled(count, everyOf(12, layout.step), [300]).length + 1);
+  const { context, counts } = counting();
+  flows.drawFlow(context, layout, flow, /** @type {any} */ ({}), 5);
+  assert.equal(counts.stroke, 240 + 2 * layers, "the way is drawn twice: its ground, and itself");
+  assert.equal(counts.arc, layers + 1);
+  assert.ok(counts.fillText <= layers + 1 + labelled(count, everyOf(12, layout.step), [300]).length + 1);
 });
 
 test("channels in order and sorted, and the sum so far", () => {
@@ -110,9 +104,7 @@ test("what is above 0 stands above the middle, what is below under it, within it
   assert.ok(last && last.top + last.height <= 300 + 1e-9);
   for (const place of [0, 1, 2]) assert.equal(placeAt(layout, layout.left + (place + 0.5) * layout.wide), place);
   assert.deepEqual([placeAt(layout, layout.left - 1), placeAt(layout, layout.width + 1)], [null, null]);
-  const none = layOutBars({ q: new Float32Array(2), k: new Float32Array(2), products: new Float32Array(2) }, [0, 1], {
-    width: 100,
-    height: 300,
-  });
+  const still = new Float32Array(2);
+  const none = layOutBars({ q: still, k: still, products: still }, [0, 1], { width: 100, height: 300 });
   assert.deepEqual(barOf(none.strips[2], 0)[1], 0, "nothing is divided by 0");
 });

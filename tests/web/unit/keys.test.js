@@ -15,19 +15,9 @@ const pressed = (/** @type {string} */ key, more = {}) =>
   /** @type {any} */ ({ key, composedPath: () => [null], getModifierState: () => false, ...more });
 
 test("the bar of the projector", () => {
-  const asked = Object.fromEntries([..."{}[]omtueO"].map((key) => [key, ofBar(key)]));
-  assert.deepEqual(asked, {
-    "{": ["layer", -1],
-    "}": ["layer", 1],
-    "[": ["head", -1],
-    "]": ["head", 1],
-    o: ["lamp"],
-    m: ["mask"],
-    t: ["order"],
-    u: ["undo"],
-    e: ["sentence"],
-    O: ["lamp"],
-  });
+  const asked = [..."{}[]omtueO"].map((key) => ofBar(key)?.join(" "));
+  const places = ["layer -1", "layer 1", "head -1", "head 1"];
+  assert.deepEqual(asked, [...places, "lamp", "mask", "order", "undo", "sentence", "lamp"]);
   for (const key of ["p", "Escape", "Enter", "n", "b", "1", "ArrowRight", "toString"]) assert.equal(ofBar(key), null);
   assert.deepEqual([stepped(0, -1, 6), stepped(5, 1, 6), stepped(2, 1, 6)], [5, 0, 3]);
 });
@@ -57,7 +47,7 @@ test("single letters and signs are keys until they are switched off", () => {
 
 const TIRED = "[CLS] the animal didn ' t cross the street because it was too tired [SEP]".split(" ");
 
-/** The place that keys lead to, one after another, as TypedWord reads them. @param {string} keys @param {number} at */
+/** The place that keys lead to, one after another, as `hearWords` reads them. @param {string} keys @param {number} at */
 function typedAt(keys, at) {
   let typed = "";
   for (const key of keys) {
@@ -69,23 +59,8 @@ function typedAt(keys, at) {
 
 test("every word is two keys away, so its strongest key four: Tab, Tab, and these", () => {
   const it = TIRED.indexOf("it");
-  const reached = {
-    a: 2,
-    ti: 13,
-    th: 1,
-    tt: 13,
-    ttt: 1,
-    T: 12,
-    "[": 14,
-    "[c": 0,
-    s: 8,
-    z: it,
-    ax: 2,
-    7: 7,
-    12: 12,
-    19: 9,
-    99: 9,
-  };
+  const letters = { a: 2, ti: 13, th: 1, tt: 13, ttt: 1, T: 12, s: 8, z: it, ax: 2 };
+  const reached = { ...letters, "[": 14, "[c": 0, 7: 7, 12: 12, 19: 9, 99: 9 };
   for (const [keys, at] of Object.entries(reached)) assert.equal(typedAt(keys, it), at, keys);
   for (let from = 0; from < TIRED.length; from += 1)
     for (let to = 0; to < TIRED.length; to += 1) assert.equal(typedAt(String(to), from), to);
@@ -117,9 +92,8 @@ test("arrows go along a curve and to the next one", () => {
 
 test("arrows walk a grid, with the shift key ten cells at a time, and never out of it", () => {
   const to = (/** @type {string} */ key, shiftKey = false) => walked({ key, shiftKey }, [5, 20], [0, 30], [0, 40]);
-  assert.deepEqual(to("ArrowRight"), [5, 21]);
+  const reached = { ArrowRight: [5, 21], ArrowUp: [4, 20], Home: [5, 0], End: [5, 40], a: null };
+  for (const [key, at] of Object.entries(reached)) assert.deepEqual(to(key), at, key);
   assert.deepEqual(to("ArrowRight", true), [5, 30]);
-  assert.deepEqual(to("ArrowUp"), [4, 20]);
   assert.deepEqual(to("ArrowUp", true), [0, 20]);
-  assert.deepEqual([to("Home"), to("End"), to("a")], [[5, 0], [5, 40], null]);
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { UnderWay } from "../../../assets/web/explore/under_way.js";
-import { bars } from "../../../assets/web/explore/sound_board.js";
+import { bars } from "../../../assets/web/explore/given.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/take_along.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";
@@ -14,17 +14,10 @@ import { nextMoved } from "../../../assets/web/picture/next_bars.js";
 import { mapSvg, whyNoSvg } from "../../../assets/web/picture/map_svg.js";
 import { SvgPen } from "../../../assets/web/picture/svg_pen.js";
 import { told } from "../../../assets/web/sheets/patches.js";
-import {
-  distancesOf,
-  parts,
-  pooled,
-  specials,
-  toBytes,
-  trimmed,
-  unpackFloats,
-  unpackMaps,
-} from "../../../assets/web/wire/packets.js";
+import * as packets from "../../../assets/web/wire/packets.js";
 import { gave, percent, quoted, ranked, short, shortSigned, story } from "../../../assets/web/base/words.js";
+
+const { parts, pooled, specials, trimmed, unpackFloats, unpackMaps } = packets;
 
 /** A message as the server packs it. @param {object} header @param {...Uint8Array} bodies */
 function packed(header, ...bodies) {
@@ -32,9 +25,7 @@ function packed(header, ...bodies) {
   text += " ".repeat((4 - (text.length % 4)) % 4);
   const length = new Uint8Array(new Uint32Array([text.length]).buffer);
   const all = [length, new TextEncoder().encode(text), ...bodies];
-  const bytes = new Uint8Array(all.reduce((sum, one) => sum + one.length, 0));
-  all.reduce((at, one) => (bytes.set(one, at), at + one.length), 0);
-  return bytes;
+  return Uint8Array.from(all.flatMap((one) => [...one]));
 }
 
 const TOKENS = ["[CLS]", "a", "b"];
@@ -43,11 +34,7 @@ const CELLS = Uint8Array.of(9, 1, 2, 3, 9, 1, 2, 3, 9, 0, 0, 0, 7, 0, 0, 1, 8, 5
 
 test("messages in a message", () => {
   const [one, two] = [packed({ a: 1 }, Uint8Array.of(1, 2, 3, 4)), packed({ b: 2 })];
-  const both = parts(packed({ parts: [one.length, two.length] }, one, two));
-  assert.deepEqual(
-    both.map((part) => [...part]),
-    [[...one], [...two]],
-  );
+  assert.deepEqual(parts(packed({ parts: [one.length, two.length] }, one, two)), [one, two]);
 });
 
 test("the layers of a long text one after another", () => {
@@ -80,7 +67,7 @@ test("floats", () => {
   const values = Float32Array.of(0.25, 1, 0);
   const { header, floats } = unpackFloats(packed({ n: 3 }, new Uint8Array(values.buffer)));
   assert.deepEqual([header.n, ...floats], [3, 0.25, 1, 0]);
-  assert.deepEqual([...toBytes(values)], [64, 255, 0]);
+  assert.deepEqual([...packets.toBytes(values)], [64, 255, 0]);
 });
 
 test("maps", () => {
@@ -97,6 +84,12 @@ test("maps", () => {
   assert.ok(pooled({ size: 8, bytes: new Uint8Array(64).fill(3) }, 4).bytes.every((byte) => byte === 3));
 });
 
+/** The key that the heads of a layer are sorted by, and their order. @param {any} maps @param {number} row */
+function sorted(maps, row, key = null) {
+  const view = { maps, at: { layer: 0, head: 0, row, key }, look: { sort: true } };
+  return [sortKey(view), order(view, false).join(" ")];
+}
+
 test("maps of tokens that look at others", () => {
   const header = { ...MAPS, columns: ["x", "y"] };
   const cells = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
@@ -108,12 +101,7 @@ test("maps of tokens that look at others", () => {
   assert.deepEqual(specials(maps, hidden), [0, 0], "the model’s own tokens stand at one side alone");
   const wide = pooled({ size: 3, bytes: Uint8Array.from({ length: 12 }, (_, at) => at) }, 2);
   assert.deepEqual([wide.size, ...wide.bytes], [2, 5, 7, 9, 11]);
-  const view = { maps, at: { layer: 0, head: 0, row: 2, key: null }, look: { sort: true } };
-  assert.equal(sortKey(view), 1);
-  assert.deepEqual(
-    order(view, false).map(([, head]) => head),
-    [1, 0],
-  );
+  assert.deepEqual(sorted(maps, 2), [1, "0,1 0,0"]);
 });
 
 test("small maps of tokens that look at others", () => {
@@ -125,21 +113,9 @@ test("small maps of tokens that look at others", () => {
 
 test("heads in the order of what the row in focus gives a key", () => {
   const maps = unpackMaps(packed(MAPS, CELLS));
-  const view = { maps, at: { layer: 0, head: 0, row: 1, key: null }, look: { sort: true } };
-  assert.equal(sortKey(view), 1);
-  assert.deepEqual(order(view, false), [
-    [0, 0],
-    [0, 1],
-  ]);
-  view.at.key = 0;
-  assert.deepEqual(order({ ...view, at: { ...view.at, row: 0, key: 2 } }, false), [
-    [0, 0],
-    [0, 1],
-  ]);
-  assert.deepEqual(order({ ...view, at: { ...view.at, row: 2, key: 1 } }, false), [
-    [0, 1],
-    [0, 0],
-  ]);
+  assert.deepEqual(sorted(maps, 1), [1, "0,0 0,1"]);
+  assert.deepEqual(sorted(maps, 0, 2), [2, "0,0 0,1"]);
+  assert.deepEqual(sorted(maps, 2, 1), [1, "0,1 0,0"]);
   assert.equal(columns({ layers: 6, heads: 12 }, false, false), 3);
 });
 
@@ -151,36 +127,11 @@ function fullMap(n, wide = n) {
   const tokens = Array(n).fill("a");
   const keys = Array(wide).fill("b");
   const weights = new Float32Array(n * wide).fill(0.5);
-  const shown = {
-    map,
-    weights,
-    tokens,
-    keys,
-    first: 0,
-    last: 0,
-    row: 0,
-    name: "Layer 0 head 0",
-    scale: "root",
-    forbids: () => true,
-  };
-  return {
-    shown,
-    visible: tokens,
-    seen: keys,
-    left: 9,
-    top: 9,
-    right: 9,
-    side: 9 * n,
-    step: 9,
-    across: 9 * wide,
-    wide: 9,
-    font: 9,
-    inks: {},
-    element: { dataset: { number: "9" } },
-    image: () => cells,
-    inCell: () => "0.5",
-    inkOn: () => "#000",
-  };
+  const of = { name: "Layer 0 head 0", scale: "root", forbids: () => true };
+  const shown = { map, weights, tokens, keys, first: 0, last: 0, row: 0, ...of };
+  const pixels = { left: 9, top: 9, right: 9, side: 9 * n, step: 9, across: 9 * wide, wide: 9, font: 9 };
+  const drawn = { image: () => cells, inCell: () => "0.5", inkOn: () => "#000", inks: {} };
+  return { shown, visible: tokens, seen: keys, ...pixels, ...drawn, element: { dataset: { number: "9" } } };
 }
 
 /** Instead of an element: its kind, what it says, and what is in it. @param {string} _ @param {string} tag */
@@ -207,12 +158,8 @@ test("a drawing has so many cells, and beyond them is a sentence", () => {
   const drawn = elements(mapSvg(fullMap(most)));
   assert.ok(drawn >= 2 * most ** 2, "each cell has its number and its stroke");
   assert.ok(drawn <= 2 * most ** 2 + 2 * most + 256 + 3, "and nothing else grows with them");
-  const cross = elements(mapSvg(fullMap(3, 7)));
-  assert.equal(
-    cross,
-    2 * 21 + 3 + 7 + 21 + 3,
-    "numbers, strokes, names of rows and of columns, colours, and the frame",
-  );
+  const what = "numbers, strokes, names of rows and of columns, colours, and the frame";
+  assert.equal(elements(mapSvg(fullMap(3, 7))), 2 * 21 + 3 + 7 + 21 + 3, what);
   assert.match(whyNoSvg(fullMap(201)), /^An SVG may have 40,000 cells, this map has 40,401: [^.]+\.$/);
 });
 
@@ -249,14 +196,10 @@ test("what is drawn on a canvas is drawn as shapes and texts", () => {
 test("spellings", () => {
   assert.equal(quoted("it"), "“it”");
   const [, key, value] = story(["it"], 0, Float32Array.of(0.25, 0.75), ["it", "no word"]);
-  assert.deepEqual(
-    [key, value],
-    ["what each word offers: no word fits it well.", "what is passed on: the words’ values, 25 % in all."],
-  );
-  assert.deepEqual(
-    ranked(Float32Array.of(0.1, 0.7, 0.2)).map(([at]) => at),
-    [1, 2, 0],
-  );
+  assert.equal(key, "what each word offers: no word fits it well.");
+  assert.equal(value, "what is passed on: the words’ values, 25 % in all.");
+  const largest = ranked(Float32Array.of(0.1, 0.7, 0.2)).map(([at]) => at);
+  assert.deepEqual(largest, [1, 2, 0]);
   assert.equal(percent(0.637), "64 %");
   assert.equal(short(0.004), "");
   assert.deepEqual([-0.6, 0.6, -1, 0.004].map(shortSigned), ["−.60", "+.60", "−1", ""]);
@@ -280,12 +223,7 @@ test("a change in words", () => {
 test("two nouns of a sentence swapped, and nothing else", () => {
   const swappedOf = (text) => {
     const tokens = text.toLowerCase().match(/\p{L}+|[^\p{L}\s]/gu) ?? [];
-    return swapped(
-      text,
-      tokens,
-      0,
-      tokens.map((_, at) => at / 100),
-    )?.text;
+    return swapped(text, tokens, 0, Float32Array.from(tokens.keys()))?.text;
   };
   assert.equal(swappedOf("The dog bit the man"), "The man bit the dog");
   assert.equal(swappedOf("my grandmother baked her cake"), "my cake baked her grandmother");
@@ -294,10 +232,8 @@ test("two nouns of a sentence swapped, and nothing else", () => {
 });
 
 test("kinds of heads in families", () => {
-  assert.deepEqual(
-    ["word before", "[CLS]", "first word", "copies", "itself"].map((name) => familyOf([name, 1])),
-    ["back", "ends", "ends", "links", ""],
-  );
+  const families = { "word before": "back", "[CLS]": "ends", "first word": "ends", copies: "links", itself: "" };
+  for (const [name, family] of Object.entries(families)) assert.equal(familyOf([name, 1]), family, name);
   assert.equal(familyOf(undefined), "");
 });
 
@@ -321,7 +257,7 @@ test("the row of a patch in words", () => {
 });
 
 test("a row put elsewhere half of what its cells changed", () => {
-  assert.deepEqual(distancesOf(Float32Array.of(0.5, -0.5, 0, 0, 0.25, -0.25), 3), [0.5, 0.25]);
+  assert.deepEqual(packets.distancesOf(Float32Array.of(0.5, -0.5, 0, 0, 0.25, -0.25), 3), [0.5, 0.25]);
 });
 
 test("a sound is as high as its loudest sample, and its silence a line", () => {
@@ -360,17 +296,8 @@ test("with strong contrast whatever is more than 0 stands out from the ground by
 });
 
 test("how far up the ramp a weight lies: by its root, by itself, or by the largest of its map", () => {
-  assert.deepEqual(
-    [0, 51, 255].map((byte) => level(byte, "root", 100)),
-    [0, Math.sqrt(0.2), 1],
-  );
-  assert.deepEqual(
-    [0, 51, 255].map((byte) => level(byte, "linear", 100)),
-    [0, 0.2, 1],
-  );
-  assert.deepEqual(
-    [0, 51, 102].map((byte) => level(byte, "own", 102)),
-    [0, 0.5, 1],
-  );
+  const laws = { root: [0, Math.sqrt(0.2), Math.sqrt(0.4), 1], linear: [0, 0.2, 0.4, 1], own: [0, 0.5, 1, 2.5] };
+  for (const [law, wanted] of Object.entries(laws))
+    [0, 51, 102, 255].forEach((byte, at) => assert.equal(level(byte, law, 102), wanted[at], `${law} ${byte}`));
   assert.equal(level(0, "own", 0), 0, "a map of nothing");
 });

@@ -1,0 +1,59 @@
+// Which map of a model is shown: of which kind of its attention, and of one head or the mean over several.
+
+import { baseOf } from "../link/model_name.js";
+import { choice, fillChoice, group, named } from "../base/view_base.js";
+import { choosesMean, meanOf } from "../link/look.js";
+import { span } from "../base/dom.js";
+
+/** What each looks from and at. @type {Record<string, string>} */
+const TITLES = {
+  encoder: "the text that is read, at itself",
+  decoder: "the text that is written, at itself",
+  cross: "from the text that is written at the text that is read",
+};
+
+/** The kind of attention: its encoder's, its decoder's, or from the one to the other.
+ * @param {import("../wire/wire_view.js").WireView} view
+ */
+export function groupChoice(view) {
+  const kinds = group("Kind of attention");
+  const element = named("attention", kinds);
+  element.append(span("label"));
+  const choose = (/** @type {number} */ at) => {
+    const { groups, model } = view.picture;
+    view.chooseGroup(`${baseOf(model)}~${groups[at]}`);
+  };
+  const draw = () => {
+    const { groups, groupNames, group: now } = view.picture;
+    element.hidden = groups.length < 2;
+    fillChoice(kinds, groupNames, groups.indexOf(now), choose);
+    [...kinds.children].forEach((press, at) => press.setAttribute("title", TITLES[groups[at]] ?? ""));
+  };
+  return { element, draw };
+}
+
+/** @typedef {import("../link/look.js").Look} Look */
+/** @typedef {import("../link/look.js").Mean} Mean */
+
+/** @type {[Mean | "", string, string][]} */
+const OF = [
+  ["", "one head", "the head in focus"],
+  ["mean", "mean of heads", "of this layer: the map that nn.MultiheadAttention returns by default"],
+  ["meanall", "of all layers", "the mean over every head of the model"],
+];
+const IN_SIGHT = /** @type {[Mean, string, string]} */ ([
+  "meanseen",
+  "of those in sight",
+  "the mean over the heads that are not removed from view",
+]);
+
+/** One head, or the mean over several in its place.
+ * @param {{look: Look, see: (change: Partial<Look>) => void}} view @param {boolean} [hides] heads can be hidden here
+ */
+export function meanChoice(view, hides = false) {
+  const options = hides ? [...OF, IN_SIGHT] : OF;
+  const { element, buttons, press } = choice("One head or a mean", options, (mean) =>
+    view.see(choosesMean(view.look, mean)),
+  );
+  return { element, buttons, draw: () => press(meanOf(view.look)) };
+}

@@ -1,0 +1,39 @@
+// A question beside that of a view's picture, answered in JSON: what came of the newest one.
+
+import { Wire } from "./wire.js";
+
+/** @template [Answer=any] */
+export class Aside {
+  asked = /** @type {string | null} */ (null); // the query that is on its way
+  of = /** @type {string | null} */ (null); // the one that was answered, or refused
+  answer = /** @type {Answer | null} */ (null);
+  refusal = ""; // why there is no answer
+
+  /** @param {import("./wire_view.js").WireView} view @param {string} route @param {() => void} come told of both */
+  constructor(view, route, come = () => view.redraw()) {
+    this.view = view;
+    this.route = route;
+    const tell = (/** @type {string | null} */ of, /** @type {Answer | null} */ answer, refusal = "") => {
+      if (this.asked === of) this.asked = null; // else a newer one is on its way
+      Object.assign(this, { of, answer, refusal });
+      come();
+    };
+    const hears = {
+      take: (bytes, question) => tell(question.slice(route.length + 1), JSON.parse(new TextDecoder().decode(bytes))),
+      refuse: (sentence) => tell(this.asked, null, sentence),
+    };
+    this.wire = new Wire(hears, view.here.signal);
+  }
+
+  /** @param {URLSearchParams} query */
+  ask(query) {
+    this.asked = String(query);
+    this.wire.ask(this.route, query, this.view.visit);
+  }
+
+  /** Nobody waits any more, so the server breaks it off; the same may be asked again. */
+  stop() {
+    this.wire.stop();
+    this.asked = null;
+  }
+}
