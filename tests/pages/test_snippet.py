@@ -91,6 +91,12 @@ def test_the_code_and_the_notebook_give_the_pages_numbers(
     check_equal(ran_notebook(notebook({"run": settings}, at)), settings)
 
 
+@pytest.mark.parametrize("group", ["", "~encoder", "~decoder", "~cross"])
+def test_the_code_of_a_translation_gives_the_maps_of_its_group(group: str) -> None:
+    settings = Settings("the 3rd of march, 2021", temperature=2.0, model=f"dates-sinusoidal-1{group}")
+    check_equal(ran(snippet({"run": settings}, At(0, 0))), settings)
+
+
 def test_a_change_of_any_switch_changes_the_code() -> None:
     plain = snippet({"run": Settings(SHORT)}, At(3, 1))
     for changed in (

@@ -99,20 +99,20 @@ def _load(settings: Settings, model: Model) -> CodeCell:
     if isinstance(model, RecordedModel):
         code = 'from mha_core.pretrained.recording_file import read\n\nrecording = read("recording.safetensors")'
         return CodeCell(f"The recording “{model.recording.title}”: give the path of its file.", code)
-    name, said = settings.model, "The model. Its weights come with an installed package; nothing is downloaded."
-    history, behind, revision = model.history, "", ""
+    name, group = foreign.split(settings.model)
+    said = "The model. Its weights come with an installed package; nothing is downloaded."
+    history, revision = model.history, ""
     if name in models.shipped():
         name, said = f"assets/trained/{name}", "The model, a folder of Headlight: run this where `assets` is."
     elif foreign.is_foreign(name):
-        name, group = foreign.split(name)
         name, history, revision = foreign.title(name), None, foreign.revision_of(name).get("revision", "")
         said = "The model, out of this machine’s cache." if revision else "The model: give the path of its folder."
-        behind = f".of({_literal(group)})" if group else ""
     elif name not in models.pretrained():
         name, said = OWN_RUN, f"The model: unpack “The trained model, zip” of Train into the folder {OWN_RUN}."
+    behind = f".of({_literal(group)})" if group else ""
     # the pages write a layer of ours in the one form that can do everything; the weights stay the same
     if history and IMPLEMENTATIONS[history.recipe.implementation].can != EVERYTHING:
-        behind = f".as_implementation({_literal(model.sizes.implementation)})"
+        behind = f".as_implementation({_literal(model.sizes.implementation)}){behind}"
     device = "" if settings.device == "auto" else settings.device
     more = [f", {key}={_literal(value)}" for key, value in (("revision", revision), ("device", device)) if value]
     loaded = f"model = load_model({_literal(name)}{''.join(more)}){behind}"
