@@ -12,7 +12,7 @@ from ..attention.key_value import KVCache
 from ..attention.switches import Ablation
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
 from ..positions import Position
-from .inputs import Mask, read
+from .inputs import Mask, Switches, read
 from .model import Model
 from .stack import Stack
 
@@ -74,7 +74,13 @@ class Generation:
         self.model = model
         tokens, ids = model.tokenize(text)
         self.tokens, self.ids = list(tokens), list(ids)
-        self._switches = mask, position, tuple(heads_off), temperature, tuple(values_off)
+        self._switches: Switches = {
+            "mask": mask,
+            "position": position,
+            "heads_off": tuple(heads_off),
+            "temperature": temperature,
+            "values_off": tuple(values_off),
+        }
         self._caches: tuple[Stack, list[KVCache]] | None = None
         self._kept: Any = None  # of a model that keeps keys and values itself
         self.logits = self._pass()[2]
@@ -125,7 +131,7 @@ class Generation:
         if grown is not None:
             self._kept = grown.kept
             return grown.weights, grown.hidden, grown.logits
-        switches = self.model.switches(len(self.ids), None, *self._switches)
+        switches = self.model.switches(len(self.ids), None, **self._switches)
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:
             if self._caches is None or self._caches[0] is not stack:  # the CPU took over: it knows no earlier token

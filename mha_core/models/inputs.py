@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import torch
 from torch import Tensor
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Mask = str | masks.Rule | Tensor
+
+
+class Switches(TypedDict, total=False):
+    """What one run changes in a model; what each means stands at `Model.run`."""
+
+    mask: Mask
+    position: str | Position
+    heads_off: Iterable[tuple[int, int]]
+    temperature: float
+    values_off: Iterable[int]
 
 
 def padded(texts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:

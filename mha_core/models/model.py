@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ from ..errors import HeadlightError, SizeError, TooLong, Unsupported
 from ..positions import Position
 from ..trace import Trace, no_trace
 from .fall_back import FallBack
-from .inputs import Mask, heads_on, joint_mask, padded, tokens_of_ids, values_on
+from .inputs import Mask, Switches, heads_on, joint_mask, padded, tokens_of_ids, values_on
 from .run import Run, last_rows, stacked
 from .stack import Stack
 from .switches import RunSwitches
@@ -219,7 +220,7 @@ class Model:
         text: str,
         *,
         on_progress: Callable[[float], object] = lambda done: None,
-        **switches: Any,
+        **switches: Unpack[Switches],
     ) -> Tensor:
         """The sentence vector with one head more off, for each head alone: (layers, h, d_model), each of length 1.
 
@@ -236,17 +237,28 @@ class Model:
         means, _ = self.compute(compute)
         return torch.nn.functional.normalize(means, dim=-1)
 
+    def _ablate_by_runs(
+        self, text: str, on_progress: Callable[[float], object], heads_off: Iterable[tuple[int, int]] = (), **how: Any
+    ) -> Tensor:
+        """As `ablate_each_head`, by a run for each, of a model that has no faster way."""
+        layers, heads, off = self.sizes.n_layers, self.sizes.n_heads, tuple(heads_off)
+        found = []
+        for pair in product(range(layers), range(heads)):
+            found.append(self.run(text, heads_off=(*off, pair), **how).sentence)
+            on_progress(len(found) / (layers * heads))
+        return torch.stack(found).view(layers, heads, -1)
+
     def compute(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
         """The result of `call` on the stack, without gradients, and what must be said of it (see `FallBack`)."""
         return self._fall_back.compute(call, self.device)
 
-    def grow(self, ids: Sequence[int], kept: Any, asked: tuple[Any, ...]) -> Grown | None:
+    def grow(self, ids: Sequence[int], kept: Any, asked: Switches) -> Grown | None:
         """The last token of a growing text, by a model that keeps keys and values itself; None = its stack can do it.
 
         Args:
             ids: of the whole text.
             kept: what the text without its last token gave; None = nothing yet.
-            asked: switches, as in `run`: mask, position, heads_off, temperature, values_off.
+            asked: switches, as in `run`.
         """
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import torch
 from torch import Tensor
@@ -14,7 +14,7 @@ from ..attention import as_implementation
 from ..errors import TooLong, Unsupported
 from ..trace import Trace
 from .encoder_decoder import Decoded, EncoderDecoder, nothing_switched
-from .inputs import position_for
+from .inputs import Switches, position_for
 from .model import EVERYTHING, Model
 from .run import Run
 from .stack import Stack, of_layer
@@ -75,31 +75,31 @@ class Translator(Model):
         trace_layer: int | None = None,
         implementation: str | None = None,
         all_logits: bool = False,
-        **how: Any,
+        **switches: Unpack[Switches],
     ) -> Run:
         """As `Model.run`, of this model's group: its layers, rows and columns are what the arguments speak of.
 
         Args:
             target: what the decoder reads, character by character; None = the answer that it gives by itself as it was
                 trained, so that the rows stay the same whatever is switched.
-            how: the switches of `Model.run`.
+            switches: as in `Model.run`.
 
         Raises:
             Unsupported: as in `reasons`.
         """
         if self.group == ENCODER:
             traced: dict[str, Any] = {"trace_layer": trace_layer, "implementation": implementation}
-            return super().run(text, all_logits=all_logits, **traced, **how)
+            return super().run(text, all_logits=all_logits, **traced, **switches)
         self._check_traced(trace_layer, implementation)
-        if how.get("position", "trained") != "trained" and "positions" not in self.can:
+        if switches.get("position", "trained") != "trained" and "positions" not in self.can:
             raise Unsupported(self.reasons["positions"])
         columns, ids = self.tokenize(text)
         tokens, written = self._written(ids) if target is None else self._read(target)
-        switches = self.switches(len(written), None, **how, columns=len(ids) if self.group == CROSS else None)
+        asked = self.switches(len(written), None, columns=len(ids) if self.group == CROSS else None, **switches)
 
         def compute(stack: Stack) -> tuple[Decoded, Trace, Tensor]:
             trace, own = Trace(), cast(EncoderDecoder, stack)
-            decoded = self._decode(own, ids, written, switches, trace, trace_layer, implementation)
+            decoded = self._decode(own, ids, written, asked, trace, trace_layer, implementation)
             return decoded, trace, own.answer(decoded.hidden[-1] if all_logits else decoded.hidden[-1][:, -1:])
 
         (decoded, trace, logits), notices = self.compute(compute)
@@ -117,27 +117,21 @@ class Translator(Model):
             logits=logits[0],
             kv_heads=self.encoder.block(0).attention.n_kv_heads,
             ends=(1, 0),
-            changes=switches.changes(tokens, columns=columns if self.group == CROSS else None),
+            changes=asked.changes(tokens, columns=columns if self.group == CROSS else None),
             columns=columns if self.group == CROSS else None,
         )
 
-    def run_batch(self, texts: Sequence[str], **how: Any) -> list[Run]:
+    def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Unpack[Switches]) -> list[Run]:
         if self.group != ENCODER:
             raise Unsupported(_ONE_BY_ONE)
-        return super().run_batch(texts, **how)
+        return super().run_batch(texts, mask_padding=mask_padding, **switches)
 
     def ablate_each_head(
-        self, text: str, *, on_progress: Callable[[float], object] = lambda done: None, **switches: Any
+        self, text: str, *, on_progress: Callable[[float], object] = lambda done: None, **switches: Unpack[Switches]
     ) -> Tensor:
         if self.group == ENCODER:
             return super().ablate_each_head(text, on_progress=on_progress, **switches)
-        sizes, off = self.sizes, tuple(switches.pop("heads_off", ()))
-        pairs = [(layer, head) for layer in range(sizes.n_layers) for head in range(sizes.n_heads)]
-        found = []
-        for number, pair in enumerate(pairs, 1):
-            found.append(self.run(text, heads_off=(*off, pair), **switches).sentence)
-            on_progress(number / len(pairs))
-        return torch.stack(found).view(sizes.n_layers, sizes.n_heads, -1)
+        return self._ablate_by_runs(text, on_progress, **switches)
 
     def _decode(
         self,

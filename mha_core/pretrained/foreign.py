@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ from ..attention.functional import check_temperature
 from ..errors import PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from ..models.block import BlockSizes
 from ..models.fall_back import FallBack
-from ..models.inputs import Mask, no_mask, padded
+from ..models.inputs import Mask, Switches, no_mask, padded
 from ..models.model import Grown, Model, ends_of
 from ..models.run import Run
 from ..models.stack import Stack
@@ -140,16 +140,9 @@ class ForeignModel(Model):
         raise Unsupported(f"{self.name} is computed by transformers; it has no other implementation here")
 
     def ablate_each_head(
-        self, text: str, *, on_progress: Callable[[float], object] = lambda done: None, **switches: Any
+        self, text: str, *, on_progress: Callable[[float], object] = lambda done: None, **switches: Unpack[Switches]
     ) -> Tensor:
-        asked = {**switches}
-        before = tuple(asked.pop("heads_off", ()))
-        means = []
-        pairs = [(layer, head) for layer in range(self.sizes.n_layers) for head in range(self.sizes.n_heads)]
-        for pair in pairs:
-            means.append(self.run(text, heads_off=(*before, pair), **asked).sentence)
-            on_progress(len(means) / len(pairs))
-        return torch.stack(means).view(self.sizes.n_layers, self.sizes.n_heads, -1)
+        return self._ablate_by_runs(text, on_progress, **switches)
 
     def run(
         self,
@@ -159,14 +152,14 @@ class ForeignModel(Model):
         implementation: str | None = None,
         all_logits: bool = False,
         target: str | Sequence[int] | None = None,
-        **switches: Any,
+        **switches: Unpack[Switches],
     ) -> Run:
         """Computes every map of this group, and hidden state, of one text; see `Model.run`.
 
         Args:
             target: what the decoder of an encoder-decoder reads, or its ids; None = its own greedy answer, with
                 nothing changed, of at most 64 tokens.
-            switches: mask, position, heads_off, temperature and values_off, as in `Model.run`.
+            switches: as in `Model.run`.
 
         Raises:
             Unsupported: something that is not in `can`, with its reason.
@@ -182,7 +175,7 @@ class ForeignModel(Model):
         return matrix(self.wrapped.module.get_submodule(name))
 
     def call_of_layer(
-        self, text: str, layer: int, record: Iterable[str], **switches: Any
+        self, text: str, layer: int, record: Iterable[str], **switches: Unpack[Switches]
     ) -> tuple[Call, list[str], list[str]]:
         """What passed the seam in a layer of this group, and the tokens that look and those that are looked at.
 
@@ -202,7 +195,7 @@ class ForeignModel(Model):
         return call, rows[0], asked.columns or rows[0]
 
     def _asked(
-        self, text: str | Sequence[int], target: str | Sequence[int] | None, **switches: Any
+        self, text: str | Sequence[int], target: str | Sequence[int] | None, **switches: Unpack[Switches]
     ) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
         """The tokens of the rows and their ids, what the model reads (1, i), and the pass over it."""
         tokens, ids = self.tokenize(text)
@@ -215,7 +208,7 @@ class ForeignModel(Model):
         read: Tensor,
         ends: tuple[int, int],
         target: str | Sequence[int] | None,
-        **switches: Any,
+        **switches: Unpack[Switches],
     ) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
         """As `_asked`, of what the model reads (1, …) and its tokens."""
         tokens, columns = rows[0], None
@@ -228,7 +221,7 @@ class ForeignModel(Model):
         asked = Pass(self.switches(len(rows[1]), None, columns=len_k, **switches), ends, given, None, columns)
         return rows, read, asked
 
-    def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Any) -> list[Run]:
+    def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Unpack[Switches]) -> list[Run]:
         if not texts:
             return []
         if "batch" not in self.can:
@@ -270,7 +263,7 @@ class ForeignModel(Model):
         check_temperature(temperature)
         return super().switches(length, keep, mask, position, off, temperature, values, columns)
 
-    def grow(self, ids: Sequence[int], kept: Any, asked: tuple[Any, ...]) -> Grown:
+    def grow(self, ids: Sequence[int], kept: Any, asked: Switches) -> Grown:
         return grow(self, ids, kept, asked)
 
     def cannot(self, name: str) -> Unsupported:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..errors import Unsupported
-from ..models.inputs import no_mask
+from ..models.inputs import Switches, no_mask
 from ..models.model import Grown
 from ..models.run import Heard, Patches, Run
 from ..models.switches import RunSwitches
@@ -158,15 +158,13 @@ class GrownCache:
     length: int = 0
 
 
-def grow(model: ForeignModel, ids: Sequence[int], kept: Any, asked: tuple[Any, ...]) -> Grown:
+def grow(model: ForeignModel, ids: Sequence[int], kept: Any, asked: Switches) -> Grown:
     """The last row of every map, hidden state and logit; the earlier tokens are computed only when they are not kept.
 
     A model with other layers than attention, or whose maps do not pass the seam, is computed whole each time.
     """
     if not keeps(model):
-        run = model.run(
-            list(ids), **dict(zip(("mask", "position", "heads_off", "temperature", "values_off"), asked, strict=True))
-        )
+        run = model.run(list(ids), **asked)
         if run.logits is None:
             raise Unsupported(f"model {model.name!r} predicts no next token; choose a model that writes")
         return Grown(run.weights[:, :, -1], run.hidden[:, -1], run.logits[0], None)
@@ -174,7 +172,7 @@ def grow(model: ForeignModel, ids: Sequence[int], kept: Any, asked: tuple[Any, .
         from transformers import DynamicCache
 
         kept = GrownCache(DynamicCache())
-    request = _request(model, model.switches(len(ids), None, *asked), known=kept.length)
+    request = _request(model, model.switches(len(ids), None, **asked), known=kept.length)
     more = torch.tensor([list(ids[kept.length :])], device=model.device)
     found = model.wrapped.answer(more, request, past=kept.cache)
     kept.length = len(ids)
