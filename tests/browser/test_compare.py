@@ -316,8 +316,10 @@ def both_sides_are_taken_along(compare: Compare) -> None:
     sides = Settings("can you can that"), Settings("can you see that", position="none")
     compare.box.fill(sides[0].text)
     compare.other_box.fill(sides[1].text)
-    compare.button("layer 2").click()
+    compare.shows(*sides)
+    compare.clicked("layer 2")
     compare.clicked("head 5", *sides)
+    expect(compare.view).to_have_attribute("data-numbers", "2.5")
     with np.load(io.BytesIO(compare.take("npz")), allow_pickle=False) as arrays:
         for side, run in zip(("left", "right"), map(run_of, sides), strict=True):
             assert np.allclose(arrays[side], run.weights[2, 5].numpy(), rtol=0, atol=1e-5), side  # other threads

@@ -170,7 +170,7 @@ def test_motion_any_size_and_the_projector(explore: Explore) -> None:
         explore.page.set_viewport_size({"width": width, "height": height})
         explore.until(lambda: large.evaluate(FITS), "the map is as narrow as its window")
         assert scrolls_sideways(explore.page) == 0
-        assert explore.hover(10, 2) == "it → animal 0.64"
+        explore.until(lambda: explore.hover(10, 2) == "it → animal 0.64", "the cell lies under the pointer")
 
     explore.page.set_viewport_size({"width": 1280, "height": 720})
     explore.keys("p")
