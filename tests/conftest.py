@@ -1,8 +1,9 @@
-"""Rules for the whole suite: nothing is skipped, and tests marked ``gpu`` run only when asked for.
+"""Rules for the whole suite: nothing is skipped, and two marks say which run a test belongs to.
 
 A test that is skipped, or expected to fail, tests nothing while the run stays green; here either is a failure. Tests
-that need a CUDA device are left out of the selection, and so out of the counts, unless ``-m`` names ``gpu``. What
-hypothesis makes up is little in each run, and much where HEADLIGHT_LONG is set (``make test-long``).
+marked ``gpu`` need a CUDA device: they are deselected unless ``-m`` names ``gpu``. Tests marked ``thorough`` belong to
+``make test-all`` alone, and each mark gives its reason in a sentence. Hypothesis makes up few examples for
+``make test`` and many for ``make test-all``, which sets HEADLIGHT_THOROUGH.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-EXAMPLES, LONG = 25, 500  # of hypothesis, for a test
+EXAMPLES, THOROUGH_EXAMPLES = 10, 100  # of Hypothesis, for each test
+
+announced = False  # the number of cases
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Several processes share the machine: a thread each, for the servers that they start too. Said before torch comes.
@@ -55,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.pluginmanager.hasplugin("hypothesispytest"):
         from hypothesis import settings
 
-        examples = LONG if os.environ.get("HEADLIGHT_LONG") else EXAMPLES
+        examples = THOROUGH_EXAMPLES if os.environ.get("HEADLIGHT_THOROUGH") else EXAMPLES
         settings.register_profile("headlight", max_examples=examples, deadline=None)  # no test is timed
         settings.load_profile("headlight")
 
@@ -97,8 +101,28 @@ def hands(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     return [item for at in range(workers) for item in (*share(browser, at), *share(quick, at))]
 
 
+def check_reason(item: pytest.Item) -> None:
+    """Require a sentence of reason in every ``thorough`` mark of a test."""
+    for mark in item.iter_markers("thorough"):
+        if len(mark.args) != 1 or not isinstance(mark.args[0], str) or len(mark.args[0].split()) < 4:
+            raise pytest.UsageError(f"{item.nodeid}: thorough needs its reason in one sentence, not {mark.args}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    """Say at the start how many cases there are and about how long they take."""
+    global announced
+    if not announced:
+        announced = True
+        duration = os.environ.get("HEADLIGHT_DURATION")
+        reporter = node.config.pluginmanager.getplugin("terminalreporter")
+        reporter.write_line(f"\nheadlight: {len(ids)} cases" + (f", {duration}" if duration else ""))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        check_reason(item)
     if "gpu" not in config.getoption("markexpr"):
         for_gpu = [item for item in items if item.get_closest_marker("gpu")]
         if for_gpu:
