@@ -2,7 +2,7 @@
 
     run           start the app in the browser
     test          the whole product once: every public function, every page in a browser, every bad input
-    test-all      test, and what repeats it: cross products, other kernels, long walks, killed servers, the installed command
+    test-all      test, and cross products, other kernels, long walks, killed servers, installed commands
     test-quick    test without a browser               test-browser  all browser tests
     test-web      the browser's modules in Node        test-numeric  what compares floats, with other kernels
     test-gpu      the tests that need a CUDA device    lint          ruff, mypy, Biome, TypeScript, known faults
@@ -45,13 +45,17 @@ CUDA_ONLY = ("cuda-bindings", "cuda-toolkit", "nvidia-cudnn-cu13", "nvidia-cuspa
              "nvidia-nvshmem-cu13", "triton")  # fmt: skip
 LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not edit. torch is pinned in make.py.\n"
 
-# The tests that each command selects: those marked `thorough` belong to test-all, and to check, which is lint beside it.
-TESTS = {"test": ("-m", "not thorough"), "test-all": (), "check": (), "test-quick": ("-m", "not browser and not thorough"),
-         "test-browser": ("-m", "browser"), "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric"),
-         "faults": ("-m", "faults")}  # fmt: skip
+# The tests that each command selects; those marked `thorough` belong to test-all and check alone.
+TESTS = {"test": ("-m", "not thorough"), "test-all": (), "check": (),
+         "test-quick": ("-m", "not browser and not thorough"), "test-browser": ("-m", "browser"),
+         "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric"), "faults": ("-m", "faults")}  # fmt: skip
 IN_BROWSER = ("test", "test-all", "check", "test-browser")
 # Commands that run beside the tests when no choice of tests is given.
-BESIDE = {"test": ("test-web",), "test-all": ("test-web", "test-numeric"), "check": ("lint", "test-web", "test-numeric")}
+BESIDE = {
+    "test": ("test-web",),
+    "test-all": ("test-web", "test-numeric"),
+    "check": ("lint", "test-web", "test-numeric"),
+}
 # How long they take, as docs/measurements.md has it.
 DURATIONS = {"test": "about 4 minutes on two cores", "test-all": "about 11 minutes on two cores"}
 # What each of these commands runs: with arguments the first alone, else also what a visitor and a server's memory feel.
@@ -168,7 +172,7 @@ def beside(commands: tuple[str, ...], longest: Callable[[], int]) -> int:
 
 
 def check_machine() -> None:
-    """Exit with one sentence if the machine lacks what the tests need: disk space, a port, a folder for temporary files."""
+    """Exit with one sentence if the machine lacks disk space or a port, which the tests need."""
     ready = (VENV / f".{DEV.name}.done").exists()
     needed = MIN_FREE_GB["tests" if ready else "set-up"]
     for folder in (ROOT, Path(tempfile.gettempdir())):

@@ -62,6 +62,6 @@ def within_rounding(actual: Tensor, expected: Tensor, bound: float) -> None:
 
 
 def quoted(actual: float, text: str) -> None:
-    """Assert that a number is the one that is written ("0.773", "12 %" without its sign): to one unit of its last digit."""
+    """Assert that a number is the one that is written, as "0.773": to one unit of its last digit."""
     digits = len(text.partition(".")[2])
     assert abs(float(actual) - float(text)) <= 10.0**-digits, f"{float(actual)} is not {text}"

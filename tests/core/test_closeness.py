@@ -1,4 +1,4 @@
-"""The bound of `same_function` sees what it is for: small faults of an attention layer are a thousand times beyond it."""
+"""Small faults of an attention layer are a thousand times beyond the bound of `same_function`."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ def test_what_each_comparison_refuses() -> None:
         with pytest.raises(AssertionError, match="differ"):
             same_function(torch.where(one > 0, strange, one), one)
     same_function(one * math.inf, one * math.inf)
-    with pytest.raises(AssertionError, match="is not 0.77"):
+    with pytest.raises(AssertionError, match=r"is not 0\.77"):
         quoted(0.781, "0.77")
     quoted(0.7731, "0.773")

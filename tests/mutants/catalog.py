@@ -1,8 +1,8 @@
-"""Small faults of the product, drawn with a fixed seed: ``python -m tests.mutants.catalog COVERAGE`` writes mutants.json.
+"""Small faults of the product, drawn with a fixed seed: ``python -m tests.mutants.catalog COVERAGE`` lists them.
 
 Each mutant changes one operator, constant, condition or statement inside a function, in a line that some test of the
-suite reaches: COVERAGE is what ``pytest --cov --cov-context=test`` recorded. A mutant names the text of its line, so that
-it is found again where lines around it have moved.
+suite reaches: COVERAGE is the file that ``pytest --cov --cov-context=test`` recorded. A mutant names the text of its
+line, so that it is found again where lines around it have moved.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ JAVASCRIPT = {"assets/web": 12}
 COMPARISONS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
                ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is"}  # fmt: skip
 ARITHMETIC = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"),
-              ast.FloorDiv: ("//", "*"), ast.Mod: ("%", "*"), ast.BitAnd: ("&", "|"), ast.BitOr: ("|", "&")}  # fmt: skip
+              ast.FloorDiv: ("//", "*"), ast.Mod: ("%", "*"), ast.BitAnd: ("&", "|"),
+              ast.BitOr: ("|", "&")}  # fmt: skip
 SCRIPT = [(r"===", "!=="), (r"!==", "==="), (r"&&", "||"), (r"\|\|", "&&"), (r"(?<=\w) < (?=\w)", " <= "),
           (r"(?<=\w) > (?=\w)", " >= "), (r" \+ 1\b", " - 1"), (r" - 1\b", " + 1"), (r"\btrue\b", "false"),
-          (r"\bfalse\b", "true"), (r"(?<=\w) \* (?=\w)", " / "), (r"if \((?=[^)]*\) (?:return|\{))", "if (!")]  # fmt: skip
+          (r"\bfalse\b", "true"), (r"(?<=\w) \* (?=\w)", " / "),
+          (r"if \((?=[^)]*\) (?:return|\{))", "if (!")]  # fmt: skip
 NO_CODE = re.compile(r"^\s*(//|\*|/\*|import|export \*)|[\"'`]")  # lines of comments, imports and texts
 
 
@@ -63,8 +65,9 @@ def changes_of(node: ast.AST, lines: list[str]) -> Iterator[tuple[str, int, int,
     def between(left: ast.expr, right: ast.expr, sign: str) -> tuple[int, int, int] | None:
         if left.end_lineno != right.lineno:
             return None
-        at = lines[right.lineno - 1].encode()[left.end_col_offset : right.col_offset].decode().find(sign)
-        return None if at < 0 else (right.lineno, left.end_col_offset + at, left.end_col_offset + at + len(sign))
+        end = left.end_col_offset or 0
+        at = lines[right.lineno - 1].encode()[end : right.col_offset].decode().find(sign)
+        return None if at < 0 else (right.lineno, end + at, end + at + len(sign))
 
     signs = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.In: "in",
              ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}  # fmt: skip
@@ -104,7 +107,9 @@ def python_mutants(file: str, reach: Reach) -> Iterator[Mutant]:
                     seen.add((line, first, last))
                     text = lines[line - 1].encode()
                     mutated = (text[:first] + new.encode() + text[last:]).decode()
-                    yield Mutant(file, line, lines[: line - 1].count(lines[line - 1]), lines[line - 1], mutated, operator)
+                    yield Mutant(
+                        file, line, lines[: line - 1].count(lines[line - 1]), lines[line - 1], mutated, operator
+                    )
 
 
 def script_mutants(file: str) -> Iterator[Mutant]:
@@ -127,7 +132,9 @@ def draw(reach: Reach) -> list[Mutant]:
         script = folder in JAVASCRIPT
         files = sorted((ROOT / folder).rglob("*.js" if script else "*.py"))
         names = [file.relative_to(ROOT).as_posix() for file in files if file.name != "facts.js"]
-        choices = [mutant for name in names for mutant in (script_mutants(name) if script else python_mutants(name, reach))]
+        choices = [
+            mutant for name in names for mutant in (script_mutants(name) if script else python_mutants(name, reach))
+        ]
         random_numbers.shuffle(choices)
         once = {(mutant.file, mutant.line): mutant for mutant in reversed(choices)}
         drawn += [mutant for mutant in choices if once[mutant.file, mutant.line] is mutant][:number]
@@ -135,4 +142,5 @@ def draw(reach: Reach) -> list[Mutant]:
 
 
 if __name__ == "__main__":
-    CATALOG.write_text(json.dumps([asdict(mutant) for mutant in draw(Reach(Path(sys.argv[1])))], indent=1) + "\n", "utf-8")
+    rows = [asdict(mutant) for mutant in draw(Reach(Path(sys.argv[1])))]
+    CATALOG.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")

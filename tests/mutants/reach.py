@@ -12,7 +12,7 @@ def bits(numbers: bytes) -> set[int]:
 
 
 class Reach:
-    """The data file of ``pytest --cov --cov-context=test``: coverage's own reader wants the very folder that was measured."""
+    """The data file of ``pytest --cov --cov-context=test``, read for any folder and not the measured one alone."""
 
     def __init__(self, data: Path) -> None:
         database = sqlite3.connect(data)

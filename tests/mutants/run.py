@@ -20,7 +20,7 @@ from pathlib import Path
 from .catalog import CATALOG, Mutant
 from .reach import Reach
 
-MAX_SECONDS = 1200  # for one mutant: a suite that hangs has seen it
+MAX_SECONDS = 3600  # for one mutant: a suite that hangs has seen it
 
 
 def durations(report: Path | None) -> dict[str, float]:
@@ -37,9 +37,10 @@ def first_red(tree: Path, tests: list[str], selection: str) -> str | None:
     names = tree / ".mutant-tests"
     names.write_text("\n".join(tests), "utf-8")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--timeout=60", "-p", "no:cacheprovider", "--no-header"]
+    command += ["-m", selection] if selection else []
+    command.append(f"@{names.name}")
     try:
-        done = subprocess.run([*command, "-m", selection, f"@{names.name}"] if selection else [*command, f"@{names.name}"],
-                              cwd=tree, capture_output=True, text=True, timeout=MAX_SECONDS)  # fmt: skip
+        done = subprocess.run(command, cwd=tree, capture_output=True, text=True, timeout=MAX_SECONDS)
     except subprocess.TimeoutExpired:
         return "a test that never ends"
     finally:
@@ -51,7 +52,7 @@ def first_red(tree: Path, tests: list[str], selection: str) -> str | None:
 
 
 def known_tests(tree: Path) -> set[str]:
-    """Collect the tests of a tree: an id with strange characters is not found again under the name that was recorded."""
+    """Collect the ids of a tree's tests: some with strange characters were recorded under another name."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
     return set(subprocess.run(command, cwd=tree, capture_output=True, text=True).stdout.splitlines())
 
@@ -64,9 +65,14 @@ def red_in_node(tree: Path) -> str | None:
 
 
 def candidates(tree: Path, mutant: Mutant, reach: Reach) -> list[str]:
-    """The tests of a tree that may see a mutant: those that reach its line; of a browser module all browser tests."""
+    """The tests of a tree that may see a mutant: those that reach its line.
+
+    Of a browser module all browser tests, those first that speak most of its folder.
+    """
     if mutant.file.endswith(".js"):
-        return [str(file.relative_to(tree)) for file in sorted((tree / "tests/browser").glob("test_*.py"))]
+        word, files = Path(mutant.file).parent.name.rstrip("s"), sorted((tree / "tests/browser").glob("test_*.py"))
+        files.sort(key=lambda file: -file.read_text("utf-8").lower().count(word))
+        return [str(file.relative_to(tree)) for file in files]
     lines = (tree / mutant.file).read_text("utf-8").split("\n")
     (line, *_) = [at for at, text in enumerate(lines, 1) if text == mutant.text][mutant.nth :]
     return reach.tests(mutant.file, line)
@@ -90,8 +96,9 @@ def main() -> None:
             continue
         path, start = given.tree / mutant.file, time.monotonic()
         before = path.read_text("utf-8")
-        tests = sorted(candidates(given.tree, mutant, reach), key=lambda test: took.get(test, 1.0))
-        tests = [test for test in tests if test in known or "::" not in test]
+        tests = candidates(given.tree, mutant, reach)
+        if not mutant.file.endswith(".js"):
+            tests = sorted(known.intersection(tests), key=lambda test: (took.get(test, 1.0), test))
         try:
             mutant.apply(given.tree)
             script = mutant.file.endswith(".js")
