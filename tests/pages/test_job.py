@@ -3,39 +3,44 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
 from mha_core.errors import HeadlightError
 from pages.kit.jobs import job
 from pages.kit.jobs.job import SILENCE, Job
-from pages.kit.server.queue import POLL_SECONDS, Work
+from pages.kit.server.queue import Work
 from pages.kit.server.visits import Visitor
 
 from .waiting import PATIENCE, Clock, of_jobs, wait
 
-LOOKED = 1.5 * POLL_SECONDS  # it has looked whether its visitor is there
-
 
 class Idler(Job):
-    """Works until it is let go, or fails at once."""
+    """Works until it is released, or fails at once."""
 
-    def __init__(self, address: str = "", error: Exception | None = None) -> None:
-        self.connected = False
+    def __init__(self, address: str = "", error: Exception | None = None, connected: bool = False) -> None:
+        self.connected, self.failure, self.progress, self.looks = connected, error, 0.0, 0
+        self.released = threading.Event()
         super().__init__(Work.TRAINING, 60, Visitor(address, address), lambda: self.connected)
-        self.failure = error
-        self.let_go = threading.Event()
-        self.progress = 0.0
+
+    def must_end(self) -> bool:
+        self.looks += 1
+        return super().must_end()
+
+    def check_goes_on(self) -> None:
+        """Wait until it has looked whether it must end, and did not."""
+        before = self.looks
+        wait(lambda: self.looks >= before + 2)
+        assert not self.over
 
     def _work(self) -> None:
         if self.failure is not None:
             raise self.failure
-        while not self.let_go.is_set() and not self.must_end():
-            time.sleep(0.002)
+        while not self.must_end() and not self.released.wait(0.002):
+            pass
 
     def _is_complete(self) -> bool:
-        return self.let_go.is_set()
+        return self.released.is_set()
 
     def _progress(self) -> float:
         return self.progress
@@ -51,62 +56,52 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_it_works_when_its_turn_comes(clock: Clock) -> None:
+def test_jobs_work_one_after_another_and_one_that_waits_can_leave(clock: Clock) -> None:
     first, second, third = (Idler().start() for _ in range(3))
     assert [each.place for each in (first, second, third)] == [0, 1, 2]
     assert [each.begins_within for each in (first, second, third)] == [0, 60, 120]
     clock.now += 5
     assert [each.elapsed for each in (first, second, third)] == [5, 0, 0]
-    second.stop()  # one that waits can leave too
+    second.stop()
     second.join(PATIENCE)
     assert (second.over, second.stopped, second.elapsed, third.place) == (True, True, 0, 1)
-    first.let_go.set()
+    first.released.set()
     first.join(PATIENCE)
     clock.now += 2
     assert (first.over, first.stopped, first.elapsed, first.error) == (True, False, 5, "")
     assert (third.place, third.elapsed) == (0, 2)
-
-
-def test_its_progress_never_goes_back(clock: Clock) -> None:
-    idler = Idler()
     shares = []
-    for progress in (0.0, 0.5, 0.25, 1.5):
-        idler.progress = progress
-        shares.append(idler.share)
-    assert shares == [0, 0.5, 0.5, 1]
+    for third.progress in (0.0, 0.5, 0.25, 1.5):
+        shares.append(third.share)
+    assert shares == [0, 0.5, 0.5, 1], "it never goes back"
 
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_visitor_who_is_gone_frees_the_place(clock: Clock, waits: bool) -> None:
-    before = Idler()
-    before.connected = True
+    before, idler = Idler(connected=True), Idler(connected=True)
     if waits:
         before.start()
-    idler = Idler()
-    idler.connected = True
     idler.start()
     clock.now += 100
-    time.sleep(LOOKED)
-    assert not idler.over  # it is connected
+    idler.check_goes_on()  # it is connected
     idler.connected = False
     idler.heard()
     clock.now += SILENCE
-    time.sleep(LOOKED)
-    assert not idler.over  # it was heard of just now
+    idler.check_goes_on()  # the visitor was heard of just now
     clock.now += 1
     idler.join(PATIENCE)
     assert idler.stopped
     assert not before.over
 
 
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [(HeadlightError("this is wrong"), "this is wrong"), (RuntimeError("a secret path"), "it broke (RuntimeError)")],
-)
-def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock, error: Exception, sentence: str) -> None:
-    failed = Idler(error=error).start()
-    failed.join(PATIENCE)
-    assert (failed.over, failed.error, failed.stopped) == (True, sentence, False)
+def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock) -> None:
+    for error, sentence in (
+        (HeadlightError("this is wrong"), "this is wrong"),
+        (RuntimeError("a secret path"), "it broke (RuntimeError)"),
+    ):
+        failed = Idler(error=error).start()
+        failed.join(PATIENCE)
+        assert (failed.over, failed.error, failed.stopped) == (True, sentence, False)
     after = Idler().start()
     wait(lambda: after.place == 0)
     assert not after.over
@@ -114,16 +109,11 @@ def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock, error: 
 
 def test_a_visitor_who_is_back_just_when_his_job_gave_up_gets_no_place_that_is_not_free(clock: Clock) -> None:
     class Back(Idler):
-        looked = 0
-
         def must_end(self) -> bool:
-            self.looked += 1
-            return self.looked == 1
+            self.looks += 1
+            return self.looks == 1
 
-    before, back = Idler(), Back()
-    before.connected = True
-    before.start()
-    back.start()
+    before, back = Idler(connected=True).start(), Back().start()
     back.join(PATIENCE)
     assert (back.over, back.stopped, back.elapsed, before.over) == (True, True, 0, False)
 

@@ -14,7 +14,8 @@ import pytest
 from mha_core.training import priority
 from pages.kit.jobs import process
 
-PATIENCE = 60.0
+from .waiting import PATIENCE
+
 NO_ORDER = b'{"error": "this is no order for a training (KeyError)"}\n'
 
 
@@ -24,17 +25,12 @@ def pipes(own: process.Process) -> tuple[IO[bytes], IO[bytes]]:
     return own.stdin, own.stdout
 
 
-def said(own: process.Process) -> bytes:
+def answer(own: process.Process) -> bytes:
     """What it answers to an order that is none."""
     stdin, stdout = pipes(own)
     process.tell(stdin, "{}")
     with stdin, stdout:
         return stdout.read()
-
-
-def close(own: process.Process) -> None:
-    for pipe in pipes(own):
-        pipe.close()
 
 
 def facts(pid: int) -> list[str]:
@@ -47,31 +43,25 @@ def parent(pid: int) -> int:
     return int(facts(pid)[1])
 
 
-def test_it_waits_for_its_order_and_says_how_it_ended() -> None:
-    own = process.start()
-    with pytest.raises(subprocess.TimeoutExpired):
-        own.wait(0.05)
-    assert said(own) == NO_ORDER
-    assert own.wait(PATIENCE) == 0
-    assert own.wait() == 0
-    own.kill()  # of one that has ended nothing
-
-
-def test_several_do_not_hear_each_other() -> None:
+def test_processes_wait_for_their_orders_do_not_hear_each_other_and_say_how_they_ended() -> None:
     one, other, third, left = (process.start() for _ in range(4))
     assert len({one.pid, other.pid, third.pid, left.pid}) == 4
+    with pytest.raises(subprocess.TimeoutExpired):
+        one.wait(0)
     stdin, stdout = pipes(left)
     stdin.close()
     with stdout:
         assert stdout.read() == NO_ORDER.replace(b"KeyError", b"JSONDecodeError"), "whoever started it is gone"
     assert left.wait(PATIENCE) == 0
+    os.kill(third.pid, signal.SIGTERM)  # which it leaves to its parent
     third.kill()
     assert process.ending(third.wait(PATIENCE)) == "SIGKILL"
-    assert said(other) == NO_ORDER, "the end of the input of the first is not open in the second"
-    assert other.wait(PATIENCE) == 0
-    assert said(one) == NO_ORDER
-    assert one.wait(PATIENCE) == 0
-    close(third)
+    for pipe in pipes(third):
+        pipe.close()
+    for own in (other, one):  # the end of the input of the first is not open in the second
+        assert answer(own) == NO_ORDER
+        assert own.wait(PATIENCE) == own.wait() == 0
+        own.kill()  # of one that has ended nothing
 
 
 if sys.platform == "linux":  # elsewhere each process is started anew, and none is forked
@@ -82,26 +72,15 @@ if sys.platform == "linux":  # elsewhere each process is started anew, and none 
         wanted, nursery = max(priority.NICENESS, os.getpriority(os.PRIO_PROCESS, 0)), parent(parent(own.pid))
         assert nursery != os.getpid()
         assert os.getpriority(os.PRIO_PROCESS, nursery) == wanted
-        assert said(own) == NO_ORDER
+        assert answer(own) == NO_ORDER
         assert own.wait(PATIENCE) == 0
         # the file alone, without torch
-        code = f"""
-import os, runpy
-step_back = runpy.run_path({priority.__file__!r})["step_back"]
-step_back()
-step_back()
-print(os.nice(0))
-"""
-        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert int(told.stdout) == wanted
+        step_back = f"step_back = runpy.run_path({priority.__file__!r})['step_back']"
+        code = f"import os, runpy; {step_back}; step_back(); step_back(); print(os.nice(0))"
+        printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert int(printed.stdout) == wanted
 
-    def test_one_that_is_killed_from_outside_is_told() -> None:
-        own = process.start()
-        for number in (signal.SIGTERM, signal.SIGKILL):  # the first it leaves to its parent
-            os.kill(own.pid, number)
-        assert process.ending(own.wait(PATIENCE)) == "SIGKILL"
-        close(own)
-
+    @pytest.mark.thorough("A process that is started anew reads torch in, which takes seconds.")
     def test_without_a_nursery_each_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         def gone(nursery: object) -> process.Process:
             raise OSError("the nursery forks nobody")
@@ -109,5 +88,5 @@ print(os.nice(0))
         monkeypatch.setattr(process, "Forked", gone)
         own = process.start()
         assert isinstance(own, subprocess.Popen)
-        assert said(own) == NO_ORDER
+        assert answer(own) == NO_ORDER
         assert own.wait(PATIENCE) == 0

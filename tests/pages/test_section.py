@@ -28,13 +28,21 @@ from pages.kit.server.visits import Visitor
 from pages.train import recipe_controls
 from pages.train.page import OWN_RUNS
 
-from .test_train import ENDLESS
-from .test_training_data import NEWS
-from .train_app import TINY, Train, plan_of, upload
+from .train_app import NEWS, TINY, Train, plan_of, upload
 from .waiting import Clock, of_jobs, wait
+from .workers import learns, stand_in
+
+ONE = {**TINY, "pe": ["none"]}
 
 
-def test_waiting_is_told_and_polled_slowly(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def learning(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training has looked at its test rows at once, and ends when it is stopped or its time is up."""
+    stand_in(monkeypatch, learns())
+
+
+@pytest.mark.usefixtures("learning")
+def test_waiting_is_reported_and_polled_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     queue, other = of_jobs(monkeypatch, Work.TRAINING), Turn(Visitor("", "other"), Work.TRAINING, 150)
     queue.ask(other)
     fragment, polls = st.fragment, []
@@ -44,7 +52,7 @@ def test_waiting_is_told_and_polled_slowly(shipped: Path, monkeypatch: pytest.Mo
         return fragment(of, **how)
 
     monkeypatch.setattr(st, "fragment", noted)
-    page = Train(**ENDLESS)
+    page = Train(**ONE)
     assert polls == [None, None]  # the bar, and the curves
     job = page.start()
     assert page.progress() == "Waiting: 1 training comes first, at most 3 min"
@@ -59,8 +67,9 @@ def test_waiting_is_told_and_polled_slowly(shipped: Path, monkeypatch: pytest.Mo
     assert polls[-2:] == [None, None]
 
 
-def test_the_bar_alone_copies_no_history(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Train(**ENDLESS)
+@pytest.mark.usefixtures("learning")
+def test_the_bar_alone_copies_no_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Train(**ONE)
     job = page.start()
     wait(lambda: job.record.looked)
 
@@ -88,10 +97,11 @@ def test_the_page_asks_nothing_twice(shipped: Path, monkeypatch: pytest.MonkeyPa
     assert not page.app.exception
 
 
-def test_a_training_that_had_its_share_is_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("learning")
+def test_a_training_that_had_its_share_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     queue = of_jobs(monkeypatch, Work.TRAINING, clock)
-    page = Train(**{**ENDLESS, "budget": "600"})
+    page = Train(**{**ONE, "budget": "600"})
     job = page.start()
     wait(lambda: job.record.step)
     queue.ask(Turn(Visitor("", "other"), Work.TRAINING, 150))
@@ -100,34 +110,33 @@ def test_a_training_that_had_its_share_is_told(shipped: Path, monkeypatch: pytes
     (said,) = page.notices()
     assert said == "Ended after 181 s because others were waiting; what was learnt so far is kept."
     assert page.table("accuracy")["rows"]
-    assert page.open("Report").table("precision")["rows"]  # its model was saved
 
 
-def test_threads_beyond_those_of_a_training_are_told(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_threads_are_reported(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     page = Train(thr="2")
     assert page.notices()[0].startswith("The link says thr=2, which cannot be used here; ")
     assert not page.off("train_start")
 
 
-@pytest.mark.parametrize("when", ["first", "later"])
-def test_a_folder_that_cannot_be_written_is_told(shipped: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(shipped: Path) -> None:
     def read_only(*_: Any, **__: Any) -> str:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    page = Train(**TINY)
-    if when == "first":
-        monkeypatch.setattr(tempfile, "mkdtemp", read_only)
-    else:  # the visit has its folder, and can put nothing into it
-        upload(page, "run_file", saved.pack(shipped / "who-none-1"), "application/zip")
-        monkeypatch.setattr(Path, "mkdir", read_only)
     why = "nothing can be kept on this server, because its temporary folder cannot be written (Read-only file system)."
-    page.app.button(key="train_start").click().run()
-    assert f"This cannot be trained now: {why}" in page.notices()
-    upload(page, "run_file", saved.pack(shipped / "who-rotary-1"), "application/zip")
-    assert f"This run cannot be opened: {why} What was trained before is still there." in page.notices()
-    assert page.table("accuracy")["rows"]
-    monkeypatch.undo()
+    for has_a_folder in (False, True):
+        page = Train(**TINY)
+        with pytest.MonkeyPatch.context() as patched:
+            if has_a_folder:
+                upload(page, "run_file", saved.pack(shipped / "who-none-1"), "application/zip")
+                patched.setattr(Path, "mkdir", read_only)
+            else:
+                patched.setattr(tempfile, "mkdtemp", read_only)
+            page.app.button(key="train_start").click().run()
+            assert f"This cannot be trained now: {why}" in page.notices()
+            upload(page, "run_file", saved.pack(shipped / "who-rotary-1"), "application/zip")
+            assert f"This run cannot be opened: {why} What was trained before is still there." in page.notices()
+            assert page.table("accuracy")["rows"]
 
 
 def test_data_that_stayed_are_read_once(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,9 +158,10 @@ def test_data_that_stayed_are_read_once(shipped: Path, monkeypatch: pytest.Monke
     assert read == [True]
 
 
-def test_a_look_between_page_and_bar_draws_the_page_once_more(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("learning")
+def test_a_look_between_page_and_bar_draws_the_page_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first look at the test rows may come at any moment; the page never stays without its curves."""
-    page = Train(**ENDLESS)
+    page = Train(**ONE)
     calls: list[bool] = []
     histories = Record.histories.fget  # type: ignore[attr-defined]
 
@@ -168,17 +178,13 @@ def test_a_look_between_page_and_bar_draws_the_page_once_more(shipped: Path, mon
     assert page.table("accuracy")["rows"]
 
 
-def test_an_own_run_is_not_in_the_link_which_share_says(shipped: Path) -> None:
-    page = Train(**ENDLESS)
-    assert OWN_RUNS not in page.texts()
-    page.looked()
-    assert OWN_RUNS in page.texts()
-
-
-def test_the_earlier_curves_can_be_hidden_and_stay_so(shipped: Path) -> None:
-    page = Train(**ENDLESS)
+@pytest.mark.usefixtures("learning")
+def test_an_own_run_is_said_to_be_missing_in_the_link_and_the_earlier_curves_stay_hidden() -> None:
+    page = Train(**ONE)
     assert not [toggle for toggle in page.app.toggle if toggle.key == "hides_ghosts"]
+    assert OWN_RUNS not in page.texts()
     job = page.looked()
+    assert OWN_RUNS in page.texts()
     toggle = page.app.toggle(key="hides_ghosts")
     assert toggle.label == "Hide the grey curves from before: none, rotary (trained in advance)"
     assert '"before"' in page.app.get("plotly_chart")[0].proto.spec
@@ -191,11 +197,10 @@ def test_the_earlier_curves_can_be_hidden_and_stay_so(shipped: Path) -> None:
     assert page.app.toggle(key="hides_ghosts").value
 
 
-def test_a_training_whose_time_is_up_says_so_at_its_bar(shipped: Path) -> None:
-    page = Train(**{**ENDLESS, "seeds": "9", "budget": "5"}).trained()
-    assert re.fullmatch(r"(\d+ runs )?stopped after \d+ s: its time was up; step [\d,]+ of [\d,]+", page.progress()), (
-        page.progress()
-    )
+def test_a_training_whose_time_is_up_says_so_at_its_bar(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch, learns(time_is_up=True))
+    page = Train(**ONE).trained()
+    assert re.fullmatch(r"stopped after \d+ s: its time was up; step 1 of 8", page.progress()), page.progress()
 
 
 # ---- where the GPU is full, and the CPU takes over
@@ -204,17 +209,18 @@ def test_a_training_whose_time_is_up_says_so_at_its_bar(shipped: Path) -> None:
 SAID = "cuda:0 is out of memory; this was computed on the CPU."
 
 
-@pytest.mark.parametrize(("present", "device"), [("cuda", "auto"), ("cpu", "cpu")])
 def test_auto_stays_auto_where_it_can_fall_back(
-    shipped: Path, planned: list[TrainingPlan], monkeypatch: pytest.MonkeyPatch, present: str, device: str
+    shipped: Path, planned: list[TrainingPlan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recipe_controls, "devices", SimpleNamespace(pick=lambda _: torch.device(present)))
-    plan = plan_of(Train(**TINY, pe=["none"]), planned)
-    assert {recipe.device for recipe in plan.recipes} == {device}
+    for present, device in (("cuda", "auto"), ("cpu", "cpu")):
+        monkeypatch.setattr(recipe_controls, "devices", SimpleNamespace(pick=lambda _, at=present: torch.device(at)))
+        plan = plan_of(Train(**ONE), planned)
+        assert {recipe.device for recipe in plan.recipes} == {device}
 
 
-def test_what_a_training_tells_is_said(shipped: Path) -> None:
-    page = Train(**ENDLESS)
+@pytest.mark.usefixtures("learning")
+def test_a_warning_of_a_training_stands_on_the_page() -> None:
+    page = Train(**ONE)
     job = page.start()
     wait(lambda: job.record.step)
     job.record.take({"told": SAID})
@@ -244,21 +250,16 @@ def test_a_plan_that_is_measured_says_so_too(shipped: Path, monkeypatch: pytest.
     assert not page.off("train_start")
 
 
-@pytest.mark.parametrize("task", ["who did what", "repeated random words"])
-def test_answers_say_so_once_and_again_when_they_are_kept(
-    shipped: Path, monkeypatch: pytest.MonkeyPatch, task: str
+def test_answers_and_predictions_say_so_once_and_again_when_they_are_kept(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sharing.forget()
     monkeypatch.setattr(Model, "compute", lambda self, call: (call(self.encoder), (SAID,)))
-    page = Train(task=task, tab="Ask")
-    assert page.notices() == [SAID]
-    page.app.run()
-    assert page.notices() == [SAID]
-    assert Train(task=task).notices() == []  # nothing is asked in the other tabs
-
-
-def test_every_prediction_says_so(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for task in ("who did what", "repeated random words"):
+        sharing.forget()
+        page = Train(task=task, tab="Ask")
+        for _ in range(2):
+            assert page.notices() == [SAID], task
+            page.app.run()
+        assert Train(task=task).notices() == []  # nothing is asked in the other tabs
     sharing.forget()
-    monkeypatch.setattr(Model, "compute", lambda self, call: (call(self.encoder), (SAID,)))
-    page = Train(tab="Report", only="typed sentences")
-    assert page.texts().count(SAID) == 1
+    assert Train(tab="Report", only="typed sentences").texts().count(SAID) == 1

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
-from typing import Any
 
 import pytest
 import uvicorn
@@ -20,7 +18,11 @@ from websockets.sync.client import ClientConnection, connect
 
 from pages.kit.server import sockets
 from pages.kit.server.sockets import (
+    FLOOD,
+    HASTY,
+    MESSAGES,
     MOST_CONTROLS,
+    UNREAD_SECONDS,
     Bucket,
     NoDelay,
     SocketGate,
@@ -29,92 +31,13 @@ from pages.kit.server.sockets import (
     transport_of,
 )
 
-from .looped import through
+from .looped import through, without_waiting
 from .waiting import wait
 
-MANY, LARGE = 6, 8 * 2**20  # bytes: more than the buffers between two sockets of one machine hold
+MANY, LARGE = 6, 2**23  # bytes: more than the buffers between two sockets of one machine hold
 
 
-async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """An app that answers a message with its own bytes, b"many" with `MANY` times `LARGE` bytes, b"" not at all.
-
-    As in Streamlit, it goes on listening while its answers wait to be sent.
-    """
-    assert (await receive())["type"] == "websocket.connect"
-    await send({"type": "websocket.accept"})
-    answers: asyncio.Queue[bytes] = asyncio.Queue()
-
-    async def speak() -> None:
-        while True:
-            await send({"type": "websocket.send", "bytes": await answers.get()})
-
-    speaking = asyncio.create_task(speak())
-    while (message := await receive())["type"] == "websocket.receive":
-        text = message["bytes"]
-        for answer in [bytes(LARGE)] * MANY if text == b"many" else [text][: len(text)]:
-            answers.put_nowait(answer)
-    speaking.cancel()
-    with suppress(asyncio.CancelledError, OSError):
-        await speaking
-
-
-class Serving:
-    """An app behind the gates, on a free port: as Streamlit's, on a socket that was opened without naming its protocol.
-
-    A plain question it answers with what the socket does. heard: what the app was given by connections.
-    """
-
-    def __init__(self) -> None:
-        self.heard: list[Message] = []
-
-        async def listening(scope: Scope, receive: Receive, send: Send) -> None:
-            async def noted() -> Message:
-                message = await receive()
-                self.heard.append(message)
-                return message
-
-            if scope["type"] == "http":
-                connection = transport_of(receive).get_extra_info("socket")
-                delays = not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-                await PlainTextResponse("delays" if delays else "leaves at once")(scope, receive, send)
-            else:
-                await echo(scope, noted, send)
-
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        options = uvicorn.Config(
-            NoDelay(SocketGate(listening)), ws="websockets-sansio", log_level="critical", lifespan="off"
-        )
-        self._server = uvicorn.Server(options)
-        self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
-        self._thread.start()
-        self.port = self._socket.getsockname()[1]
-
-    def open(self) -> ClientConnection:
-        return connect(f"ws://127.0.0.1:{self.port}", max_size=None)
-
-    def stop(self) -> None:
-        self._server.should_exit = self._server.force_exit = True
-        self._thread.join()
-        self._socket.close()
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Serving]]:
-    """Serves behind a gate of these bounds."""
-    started: list[Serving] = []
-
-    def start(**bounds: Any) -> Serving:
-        for name, bound in bounds.items():
-            monkeypatch.setattr(sockets, name.upper(), bound)
-        started.append(Serving())
-        return started[-1]
-
-    yield start
-    for serving in started:
-        serving.stop()
-
-
-def test_a_bucket_gives_so_much_at_once_and_then_in_time() -> None:
+def test_a_bucket_holds_so_many_and_fills_in_time() -> None:
     now = [0.0]
     bucket = Bucket(2.0, 3, lambda: now[0])
     assert [bucket.take() for _ in range(5)] == [0, 0, 0, 0.5, 1.0]
@@ -122,29 +45,18 @@ def test_a_bucket_gives_so_much_at_once_and_then_in_time() -> None:
     assert bucket.take() == 0.5
     now[0] = 100.0
     assert [bucket.take() for _ in range(4)] == [0, 0, 0, 0.5]
-
-
-def test_who_is_refused_does_not_keep_others_out() -> None:
-    now = [0.0]
     bucket = Bucket(2.0, 3, lambda: now[0])
     assert [bucket.allows() for _ in range(1_000)] == [True] * 3 + [False] * 997
-    now[0] = 0.5
+    now[0] += 0.5  # a refusal takes nothing
     assert [bucket.allows() for _ in range(2)] == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("address", "whose"),
-    [
-        ("10.0.0.1", "10.0.0.1"),
-        ("::ffff:10.0.0.1", "10.0.0.1"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
-        ("", ""),
-        ("testclient", "testclient"),
-    ],
-)
-def test_a_household_is_counted_once(address: str, whose: str) -> None:
-    assert client_network(address) == whose
+def test_an_ipv6_network_is_one_address() -> None:
+    for address, network in {
+        "10.0.0.1": "10.0.0.1", "::ffff:10.0.0.1": "10.0.0.1", "": "", "testclient": "testclient",
+        "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::9": "2001:db8:1:2::/64",
+    }.items():  # fmt: skip
+        assert client_network(address) == network, address
 
 
 def test_this_process_may_have_many_connections() -> None:
@@ -154,105 +66,69 @@ def test_this_process_may_have_many_connections() -> None:
         each.close()
 
 
-def test_what_is_said_goes_through(serve: Callable[..., Serving]) -> None:
-    with serve().open() as visitor:
-        for text in (b"one", b"two"):
-            visitor.send(text)
-            assert visitor.recv(10) == text
+# ---- without a network and in no time
 
 
-def test_connections_have_a_number(serve: Callable[..., Serving]) -> None:
-    serving = serve(most_of_one=2)
-    with serving.open() as first, serving.open():
-        with pytest.raises(InvalidStatus), serving.open():
-            pass
-        first.send(b"still here")
-        assert first.recv(10) == b"still here"
-    for _ in range(50):  # a place is free again, moments after the connection has ended
-        with suppress(InvalidStatus), serving.open():
-            break
-        time.sleep(0.01)
-    else:
-        pytest.fail("no place came free")
+class Line:
+    """A connection to an app behind a gate that sends each message back; what the app received and when.
+
+    Attributes:
+        reads: whether the client takes what is sent to it; `unread` is the size of what it has not taken.
+    """
+
+    def __init__(self, gate: SocketGate | None = None, address: str = "10.0.0.1") -> None:
+        self.received = list[tuple[float, bytes]]()
+        self.sent, self._inbox = list[Message](), asyncio.Queue[Message]()
+        self.reads, self.unread, self.aborted, self.transport = asyncio.Event(), 0, False, self
+        self.reads.set()
+        scope = {"type": "websocket", "client": (address, 1), "headers": [], "line": self}
+        self.task = asyncio.create_task((gate or SocketGate(self.echo))(scope, self.receive, self.send))
+
+    async def echo(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sending() -> None:
+            while True:
+                await send({"type": "websocket.send", "bytes": await answers.get()})
+
+        answers = asyncio.Queue[bytes]()
+        speaking = asyncio.create_task(sending())
+        while (message := await receive())["type"] == "websocket.receive":
+            self.received.append((asyncio.get_running_loop().time(), message["bytes"]))
+            answers.put_nowait(message["bytes"])
+        speaking.cancel()
+        with suppress(asyncio.CancelledError, OSError):
+            await speaking
+
+    def say(self, *texts: bytes) -> None:
+        for text in texts:
+            self._inbox.put_nowait({"type": "websocket.receive", "bytes": text})
+
+    async def receive(self) -> Message:
+        return await self._inbox.get()
+
+    async def send(self, message: Message) -> None:
+        self.sent.append(message)
+        await self.reads.wait()
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
+
+    def abort(self) -> None:
+        self.aborted = True
+        self._inbox.put_nowait({"type": "websocket.disconnect"})
 
 
-def test_connections_have_a_number_in_all(serve: Callable[..., Serving]) -> None:
-    serving = serve(most_sockets=1)
-    with serving.open(), pytest.raises(InvalidStatus), serving.open():
-        pass
+@pytest.fixture
+def loop_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the gate is that of the loop."""
+
+    def now() -> float:
+        return asyncio.get_running_loop().time()
+
+    monkeypatch.setattr(sockets.time, "monotonic", now)
+    monkeypatch.setattr(Bucket.__init__, "__defaults__", (now,))
 
 
-def test_an_address_comes_so_often(serve: Callable[..., Serving]) -> None:
-    serving = serve(connects=(0.001, 2))
-    for _ in range(2):
-        with serving.open():
-            pass
-    with pytest.raises(InvalidStatus), serving.open():
-        pass
-
-
-def test_a_flood_waits_and_is_then_hung_up_on(serve: Callable[..., Serving]) -> None:
-    serving = serve(messages=(0.0, 1), hasty=(2_000.0, 1), flood=(20.0, 100))
-    with serving.open() as flood:
-        try:
-            for _ in range(100_000):
-                flood.send(b"")
-        except ConnectionClosed:
-            pass
-        else:
-            pytest.fail("nobody hung up")
-    received = [message for message in serving.heard if message["type"] == "websocket.receive"]
-    assert len(received) < 200
-
-
-def test_who_is_hasty_shares_one_pace_with_all_who_are_and_keeps_nobody_else_waiting(
-    serve: Callable[..., Serving],
-) -> None:
-    serving = serve(messages=(1_000.0, 5), hasty=(0.001, 1))
-    hasty = [Deaf(serving) for _ in range(4)]
-    with serving.open() as calm:
-        for flood in hasty:
-            for _ in range(50):
-                flood.say(b"x")
-        for number in range(20):  # far more than five, each after the answer to the one before
-            time.sleep(0.02)
-            calm.send(b"%d" % number)
-            assert calm.recv(10) == b"%d" % number
-        heard = [message.get("bytes") for message in serving.heard]
-        assert 4 * 5 <= heard.count(b"x") < 4 * 10, "what each may say at once, and of all together one or two more"
-    for flood in hasty:
-        flood.close()
-
-
-class Deaf:
-    """A visitor who reads his answers only when told to."""
-
-    def __init__(self, serving: Serving) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", serving.port), 20)
-        self._socket.sendall(
-            b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-        )
-        answer = b""
-        while not answer.endswith(b"\r\n\r\n"):
-            answer += self._socket.recv(1)
-
-    def say(self, text: bytes) -> None:
-        """Sends a message, in one frame whose mask changes nothing."""
-        self._socket.sendall(bytes([0x82, 0x80 | len(text), 0, 0, 0, 0]) + text)
-
-    def read(self, count: int) -> None:
-        """Takes so many bytes."""
-        while count:
-            taken = len(self._socket.recv(min(count, 2**20)))
-            assert taken, "the connection has ended"
-            count -= taken
-
-    def close(self) -> None:
-        self._socket.close()
-
-
-def naming(controls: int, text: str = "") -> bytes:
+def named(controls: int, text: str = "") -> bytes:
     """A message that names so many controls."""
     message = BackMsg()
     for number in range(controls):
@@ -260,69 +136,200 @@ def naming(controls: int, text: str = "") -> bytes:
     return bytes(message.SerializeToString())
 
 
-def test_a_message_names_no_more_controls_than_a_page_has(serve: Callable[..., Serving]) -> None:
-    serving = serve()
-    with serving.open() as visitor:
-        for known in (naming(MOST_CONTROLS), naming(1, "x" * 100_000), b"\xff" * 10_000):
-            visitor.send(known)
-            assert visitor.recv(10) == known
-        visitor.send(naming(MOST_CONTROLS + 1))
-        with pytest.raises(ConnectionClosed):
-            visitor.recv(10)
+@pytest.mark.usefixtures("loop_time")
+@without_waiting
+async def test_a_flood_is_slowed_down_and_then_hung_up_on() -> None:
+    line = Line()
+    line.say(*[b"x"] * (FLOOD[1] + 1))
+    await line.task
+    assert line.aborted
+    times = [at for at, _ in line.received]
+    assert len(times) == FLOOD[1]
+    assert times[MESSAGES[1]] == 0 < times[MESSAGES[1] + 1]
+    assert round(times[-1], 6) == (FLOOD[1] - MESSAGES[1] - HASTY[1]) / HASTY[0]
 
 
-def test_a_large_message_counts_as_several(serve: Callable[..., Serving]) -> None:
-    serving = serve(flood=(0.001, 10))
-    with serving.open() as visitor:
-        visitor.send(bytes(500_000))
-        assert len(visitor.recv(10)) == 500_000
-        visitor.send(bytes(500_000))
-        with pytest.raises(ConnectionClosed):
-            visitor.recv(10)
-        assert len([message for message in serving.heard if message["type"] == "websocket.receive"]) == 1
+@pytest.mark.usefixtures("loop_time")
+@without_waiting
+async def test_all_hasty_connections_share_one_pace_and_a_calm_one_is_answered_at_once() -> None:
+    async def to_its_line(scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["line"].echo(scope, receive, send)
+
+    gate = SocketGate(to_its_line)
+    hasty, calm = [Line(gate) for _ in range(4)], Line(gate, "10.0.0.2")
+    for line in hasty:
+        line.say(*[b"x"] * 50)
+    for number in range(20):
+        await asyncio.sleep(0.1)
+        calm.say(b"%d" % number)
+        await asyncio.sleep(0.0025)
+        assert calm.sent[-1]["bytes"] == b"%d" % number
+    assert sum(len(line.received) for line in hasty) == 4 * MESSAGES[1] + HASTY[1] + 10  # in a little more than 2 s
+    for line in (*hasty, calm):
+        line.task.cancel()
 
 
-def test_who_does_not_read_is_not_heard(serve: Callable[..., Serving]) -> None:
-    serving = serve(unread_seconds=60)
-    with closing(Deaf(serving)) as reader:
-        reader.say(b"many")
-        time.sleep(0.2)
-        for number in range(10):
-            reader.say(b"%d" % number)
-        time.sleep(0.5)
-        assert [message.get("bytes") for message in serving.heard[1:]] == [b"many"]
-        reader.read(MANY * LARGE)
-        wait(lambda: len(serving.heard) == 12)
+@pytest.mark.usefixtures("loop_time")
+@without_waiting
+async def test_a_large_message_counts_as_several_and_one_that_names_too_many_controls_is_refused() -> None:
+    for sent, received in (
+        ([named(MOST_CONTROLS), named(1, "x" * 100_000), b"\xff" * 10_000, named(MOST_CONTROLS + 1)], 3),
+        ([bytes(2**16 * 300), bytes(2**16 * 298 - 1), b"", b""], 3),
+        ([bytes(2**16 * 300), bytes(2**16 * 300)], 1),
+    ):
+        line = Line()
+        line.say(*sent)
+        await line.task
+        assert line.aborted
+        assert [text for _, text in line.received] == sent[:received]
+
+
+@pytest.mark.usefixtures("loop_time")
+@without_waiting
+async def test_a_client_that_does_not_read_is_not_listened_to_and_is_hung_up_on_unless_it_reads_slowly() -> None:
+    line = Line()
+    line.reads.clear()
+    line.unread = 1000
+    line.say(b"first")
+    await asyncio.sleep(0)
+    for _ in range(10):  # a little is taken every time
+        await asyncio.sleep(0.9 * UNREAD_SECONDS)
+        line.say(b"more")
+        line.unread -= 10
+        assert len(line.received) == 1
+    line.reads.set()
+    await asyncio.sleep(1)
+    assert len(line.received) == 11
+    line.reads.clear()
+    line.say(b"last")
+    before = asyncio.get_running_loop().time()
+    await line.task
+    assert line.aborted
+    assert UNREAD_SECONDS <= asyncio.get_running_loop().time() - before < UNREAD_SECONDS + 1
+
+
+@without_waiting
+async def test_connections_are_bounded_by_address_in_all_and_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stays(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.Event().wait()
+
+    async def opened(gate: SocketGate, address: str) -> asyncio.Task[None] | None:
+        """The connection; None where it is refused."""
+        sent = list[Message]()
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        scope = {"type": "websocket", "client": (address, 1), "headers": []}
+        task = asyncio.create_task(gate(scope, asyncio.Queue[Message]().get, send))
+        await asyncio.sleep(0.01)
+        assert sent in ([], [{"type": "websocket.close", "code": 1013}])
+        return None if sent else task
+
+    for bounds, addresses, admitted in (
+        ({"MOST_OF_ONE": 2}, "aabab", [True, True, True, False, True]),
+        ({"MOST_SOCKETS": 2}, "aabc", [True, True, False, False]),
+        ({"CONNECTS": (0.001, 2)}, "aaab", [True, True, False, True]),
+    ):
+        with monkeypatch.context() as patched:
+            for name, bound in bounds.items():
+                patched.setattr(sockets, name, bound)
+            gate = SocketGate(stays)
+            tasks = [await opened(gate, address) for address in addresses]
+            assert [task is not None for task in tasks] == admitted, bounds
+            assert tasks[0]
+            tasks[0].cancel()
+            await asyncio.wait([tasks[0]])
+            freed = await opened(gate, "a")
+            assert (freed is not None) is ("CONNECTS" not in bounds), bounds
+            for task in (*tasks, freed):
+                if task:
+                    task.cancel()
+    monkeypatch.setattr(sockets, "MOST_SOCKETS", 0)
+    assert [message.get("status") for message in await through(SocketGate)] == [200, None]  # no websocket
+
+
+# ---- on a real connection
+
+
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    """A message is sent back, b"much" as `MANY` messages; a request is answered with what its socket does."""
+    if scope["type"] == "http":
+        connection = transport_of(receive).get_extra_info("socket")
+        delays = not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        await PlainTextResponse("delays" if delays else "leaves at once")(scope, receive, send)
+        return
+    assert (await receive())["type"] == "websocket.connect"
+    await send({"type": "websocket.accept"})
+    with suppress(OSError):
+        while (message := await receive())["type"] == "websocket.receive":
+            for answer in [bytes(LARGE)] * MANY if message["bytes"] == b"much" else [message["bytes"]]:
+                await send({"type": "websocket.send", "bytes": answer})
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Of the app behind the gates: as Streamlit's, on a socket that was opened without naming its protocol."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    options = uvicorn.Config(NoDelay(SocketGate(app)), ws="websockets-sansio", log_level="critical", lifespan="off")
+    server = uvicorn.Server(options)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    yield listening.getsockname()[1]
+    server.should_exit = server.force_exit = True
+    thread.join()
+    listening.close()
+
+
+def opened(port: int) -> ClientConnection:
+    return connect(f"ws://127.0.0.1:{port}", max_size=None)
+
+
+def test_a_connection_counts_until_it_is_closed_and_messages_pass_as_they_are(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "MOST_OF_ONE", 1)
+    with opened(port) as first:
+        for text in (b"one", b"two"):
+            first.send(text)
+            assert first.recv(60) == text
+        with pytest.raises(InvalidStatus):
+            opened(port)
+
+    def is_free() -> bool:
+        with suppress(InvalidStatus), opened(port):
+            return True
+        return False
+
+    wait(is_free)
+    with socket.create_connection(("127.0.0.1", port)) as visitor:
+        visitor.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert b"".join(iter(lambda: visitor.recv(2**16), b"")).endswith(b"leaves at once")
 
 
 @pytest.mark.faults
-def test_who_reads_nothing_is_hung_up_on(serve: Callable[..., Serving]) -> None:
-    serving = serve(unread_seconds=0.1, most_of_one=1)
-    with closing(Deaf(serving)) as reader:
-        reader.say(b"many")
-        wait(lambda: serving.heard[-1]["type"] == "websocket.disconnect")
-        with serving.open() as other:  # his place is free, though he is still there
-            other.send(b"here")
-            assert other.recv(10) == b"here"
+def test_a_client_that_reads_nothing_frees_its_place_though_it_is_still_there(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "UNREAD_SECONDS", 0.1)
+    monkeypatch.setattr(sockets, "MOST_OF_ONE", 1)
+    with closing(socket.create_connection(("127.0.0.1", port), 60)) as deaf:
+        deaf.sendall(
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        while deaf.recv(1) != b"\n" or deaf.recv(2) != b"\r\n":
+            pass
+        deaf.sendall(bytes([0x82, 0x84, 0, 0, 0, 0]) + b"much")  # one frame, whose mask changes nothing
+
+        def is_answered() -> bool:
+            with suppress(InvalidStatus, ConnectionClosed), opened(port) as other:
+                other.send(b"here")
+                return other.recv(60) == b"here"
+            return False
+
+        wait(is_answered)
 
 
-def test_who_reads_slowly_is_not(serve: Callable[..., Serving]) -> None:
-    serving = serve(unread_seconds=0.6)
-    with closing(Deaf(serving)) as reader:
-        reader.say(b"many")
-        for _ in range(20):
-            time.sleep(0.1)
-            reader.read(MANY * LARGE // 20)
-
-
-async def test_what_is_no_websocket_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sockets, "MOST_SOCKETS", 0)
-    assert [message.get("status") for message in await through(SocketGate)] == [200, None]
-
-
-async def test_no_answer_waits_to_be_acknowledged(serve: Callable[..., Serving]) -> None:
+async def test_without_a_connection_no_delay_is_switched_off() -> None:
     assert (await through(NoDelay))[0]["status"] == 200
-    serving = serve()
-    with socket.create_connection(("127.0.0.1", serving.port)) as visitor:
-        visitor.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        assert b"".join(iter(lambda: visitor.recv(2**16), b"")).endswith(b"leaves at once")

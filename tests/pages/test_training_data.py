@@ -19,9 +19,7 @@ from pages.kit.server.public import NO_FILES, VARIABLE
 from pages.train import ask_section, task_words, uploads
 from pages.train.runs import POST_CHOICES, Runs
 
-from .train_app import TINY, Train, plan_of, upload
-
-NEWS = "\n".join(["text,label", *(f"{word} {other},{word}" for word in ("sport", "tech") for other in "abcdefgh")])
+from .train_app import NEWS, TINY, Train, plan_of, upload
 
 
 def test_a_table_of_the_visitors(shipped: Path) -> None:
@@ -54,7 +52,7 @@ def test_of_a_table_in_english_the_posts_sentences_are_asked_first() -> None:
     assert len(asked.texts) > 3
 
 
-def test_a_bad_table_is_told(shipped: Path) -> None:
+def test_a_bad_table_is_reported_and_columns_of_other_names_are_guessed(shipped: Path) -> None:
     page = Train(task="your own CSV")
     for content, sentence in (
         (b"", "This data cannot be used: "),
@@ -67,6 +65,11 @@ def test_a_bad_table_is_told(shipped: Path) -> None:
     upload(page, "csv_file", NEWS.encode())
     assert page.notices() == []
     assert not page.off("train_start")
+    upload(page, "csv_file", NEWS.replace("text,label", "Meldung;Rubrik", 1).replace(",", ";").encode())
+    assert "Texts were found in the column “Meldung”, labels in “Rubrik”" in page.texts()
+    assert not page.off("train_start")
+    page.app.text_input(key="lc").set_value("Thema").run()
+    assert any("no column 'Thema'; its columns are 'Meldung', 'Rubrik'" in notice for notice in page.notices())
 
 
 def test_a_text_is_there_until_the_visitor_brings_one(shipped: Path, planned: list[TrainingPlan]) -> None:
@@ -82,42 +85,25 @@ def test_a_text_is_there_until_the_visitor_brings_one(shipped: Path, planned: li
     assert plan_of(page, planned).data == TrainingData("text", own.encode())
     page.app.text_area(key="pasted").set_value("").run()
     assert plan_of(page, planned).data == TrainingData("text", uploads.shakespeare())
-
-
-def test_a_context_out_of_bounds_is_told(shipped: Path) -> None:
     page = Train(task="your own text", seeds="1", cut="512", pe=["rotary"])
     assert "This data cannot be used: a context of 512 characters; choose 16 to 256." in page.notices()
     assert page.off("train_start")
 
 
-def test_columns_of_other_names_are_guessed_and_told(shipped: Path, planned: list[TrainingPlan]) -> None:
-    page = Train(**TINY, task="your own CSV", pe=["none"])
-    upload(page, "csv_file", NEWS.replace("text,label", "Meldung;Rubrik", 1).replace(",", ";").encode())
-    assert "Texts were found in the column “Meldung”, labels in “Rubrik”" in page.texts()
-    assert not page.off("train_start")
-    page.app.text_input(key="lc").set_value("Thema").run()
-    assert any("no column 'Thema'; its columns are 'Meldung', 'Rubrik'" in said for said in page.notices())
-
-
-@pytest.mark.parametrize("choice", POST_CHOICES[1:])
-def test_the_long_posts_experiment(shipped: Path, planned: list[TrainingPlan], choice: str) -> None:
-    page = Train(task="your own CSV", post=choice, seeds="1")
-    upload(page, "csv_file", (NEWS + "\nsport a,sport").encode())
-    plan = plan_of(page, planned)
-    as_posted = choice == POST_CHOICES[1]
-    assert plan.data
-    assert plan.data.keep_duplicates is as_posted
-    kinds = [(recipe.implementation, recipe.position, recipe.amplitude) for recipe in plan.recipes]
-    assert kinds[:4] == [
-        ("torch", "none", 1),
-        ("naive", "none", 1),
-        ("efficient", "none", 1),
-        ("efficient", "sinusoidal", 1),
-    ]
-    assert {recipe.mask_padding for recipe in plan.recipes} == {not as_posted}
-    assert {recipe.start for recipe in plan.recipes} == {"own" if as_posted else "shared"}
-    assert {recipe.vocabulary_of for recipe in plan.recipes} == {"all texts" if as_posted else "training rows"}
-    assert {recipe.max_len for recipe in plan.recipes} == {512}
+def test_the_experiment_of_the_long_post(shipped: Path, planned: list[TrainingPlan]) -> None:
+    for choice in POST_CHOICES[1:]:
+        page = Train(task="your own CSV", post=choice, seeds="1")
+        upload(page, "csv_file", (NEWS + "\nsport a,sport").encode())
+        plan, as_posted = plan_of(page, planned), choice == POST_CHOICES[1]
+        assert plan.data
+        assert plan.data.keep_duplicates is as_posted
+        kinds = [(recipe.implementation, recipe.position, recipe.amplitude) for recipe in plan.recipes]
+        none = [(name, "none", 1) for name in ("torch", "naive", "efficient")]
+        assert kinds[:4] == [*none, ("efficient", "sinusoidal", 1)]
+        assert {recipe.mask_padding for recipe in plan.recipes} == {not as_posted}
+        assert {recipe.start for recipe in plan.recipes} == {"own" if as_posted else "shared"}
+        assert {recipe.vocabulary_of for recipe in plan.recipes} == {"all texts" if as_posted else "training rows"}
+        assert {recipe.max_len for recipe in plan.recipes} == {512}
 
 
 def test_the_hub_is_asked_only_when_a_button_says_so(
@@ -145,24 +131,22 @@ def test_the_hub_is_asked_only_when_a_button_says_so(
     assert asked == [True]
 
 
-def test_a_server_for_others_does_not_ask_the_hub(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_for_others_does_not_ask_the_hub_and_a_public_one_takes_no_files(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     option = st.get_option
     monkeypatch.setattr(tasks, "can_ask_hub", lambda: True)
-    monkeypatch.setattr(st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else option(name))
-    page = Train(task="BBC news", seeds="1", pe=["none"])
-    assert page.app.button(key="hub").disabled
-
-
-def test_a_public_server_takes_no_files_and_asks_nobody(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else option(name))
+        assert Train(task="BBC news", seeds="1", pe=["none"]).app.button(key="hub").disabled
     monkeypatch.setenv(VARIABLE, "1")
-    monkeypatch.setattr(tasks, "can_ask_hub", lambda: True)
     page = Train(task="BBC news", seeds="1", pe=["none"])
     assert page.app.button(key="hub").disabled
     assert not page.app.file_uploader
     assert [caption.value for caption in page.app.caption].count(NO_FILES) == 2  # a table, a saved run
 
 
-def test_a_saved_run_is_opened_and_a_bad_one_is_told(shipped: Path) -> None:
+def test_a_saved_run_is_opened_and_a_bad_one_is_reported(shipped: Path) -> None:
     page = Train()
     upload(page, "run_file", b"PK no zip", "application/zip")
     assert page.notices()[-1].startswith("This run cannot be opened: ")
@@ -182,7 +166,7 @@ def test_a_saved_run_is_opened_and_a_bad_one_is_told(shipped: Path) -> None:
     assert recordings.says(f"{recordings.PREFIX}{name}") == "1 × 2 heads, 2 steps"
 
 
-def test_a_saved_run_of_an_unknown_task_is_told(shipped: Path, tmp_path: Path) -> None:
+def test_a_saved_run_of_an_unknown_task_is_refused(shipped: Path, tmp_path: Path) -> None:
     foreign = tmp_path / "run"
     shutil.copytree(shipped / "food-learned-1", foreign)
     record = (foreign / saved.RUN).read_text()
@@ -194,33 +178,32 @@ def test_a_saved_run_of_an_unknown_task_is_told(shipped: Path, tmp_path: Path) -
     assert visitor.own_runs() == {}
 
 
-@pytest.mark.parametrize(
-    ("task", "content"), [("your own CSV", NEWS), ("your own text", "the cat sat on the mat. " * 40)]
-)
-def test_a_run_is_asked_without_the_data_that_it_was_trained_on(shipped: Path, task: str, content: str) -> None:
-    first = Train(**TINY, task=task, pe=["rotary"], nl=["1"])
-    if task == "your own text":
-        first.app.text_area(key="pasted").set_value("too short").run()
-        assert first.notices()[0].startswith("This data cannot be used: ")
-        first.app.text_area(key="pasted").set_value(content).run()
-    else:
-        upload(first, "csv_file", content.encode())
-    folder = first.trained().job.record.saved[0]
-    assert folder
-    assert first.table("accuracy")["rows"]
-    page = Train()
-    upload(page, "run_file", saved.pack(folder), "application/zip")
-    assert page.app.selectbox(key="task").value == task
-    assert [row[0] for row in page.table("accuracy")["rows"]] == ["rotary"]
-    page.open("Ask")
-    if task == "your own text":
-        (continued,) = page.panel("rotary")["blocks"]
-        assert continued["given"]
-        assert continued["tokens"]
-    else:
-        assert page.table("rotary")["rows"]
-    usual = ("Opened", "vocabulary", *(["on other data"] if task == "your own text" else []))  # Shakespeare is there
-    assert not [said for said in page.notices() if not any(word in said for word in usual)]
+@pytest.mark.thorough("Two models are trained, which takes seconds.")
+def test_a_run_is_asked_without_the_data_that_it_was_trained_on(shipped: Path) -> None:
+    for task, content in (("your own CSV", NEWS), ("your own text", "the cat sat on the mat. " * 40)):
+        first, is_text = Train(**TINY, task=task, pe=["rotary"], nl=["1"]), task == "your own text"
+        if is_text:
+            first.app.text_area(key="pasted").set_value("too short").run()
+            assert first.notices()[0].startswith("This data cannot be used: ")
+            first.app.text_area(key="pasted").set_value(content).run()
+        else:
+            upload(first, "csv_file", content.encode())
+        folder = first.trained().job.record.saved[0]
+        assert folder
+        assert first.table("accuracy")["rows"]
+        page = Train()
+        upload(page, "run_file", saved.pack(folder), "application/zip")
+        assert page.app.selectbox(key="task").value == task
+        assert [row[0] for row in page.table("accuracy")["rows"]] == ["rotary"]
+        page.open("Ask")
+        if is_text:
+            (continued,) = page.panel("rotary")["blocks"]
+            assert continued["given"]
+            assert continued["tokens"]
+        else:
+            assert page.table("rotary")["rows"]
+        usual = ("Opened", "vocabulary", *(["on other data"] if is_text else []))  # Shakespeare is there
+        assert not [notice for notice in page.notices() if not any(word in notice for word in usual)]
 
 
 def test_a_plan_says_how_long_it_takes_and_offers_what_fits(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:

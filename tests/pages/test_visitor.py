@@ -21,8 +21,6 @@ from streamlit.testing.v1 import AppTest
 from mha_core import load_model
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
-from mha_core.training.recipe import Recipe
-from pages.kit.jobs import process
 from pages.kit.jobs import visit as visits
 from pages.kit.jobs import visitor as visit
 from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
@@ -30,9 +28,8 @@ from pages.kit.server.readiness import STATE
 
 from .test_process import facts
 from .waiting import PATIENCE, wait
+from .workers import OBEYS, TINY, stand_in
 
-TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
-ENDLESS = replace(TINY, steps=100_000, evaluations=1000, seconds=1e6)
 ROOT = Path(__file__).parents[2]
 
 
@@ -74,6 +71,7 @@ def test_nothing_is_made_for_a_visitor_who_does_not_train(tmp_path: Path, monkey
     assert len(list(tmp_path.glob(f"{visits.PREFIX}*"))) == 1, "it would be seen"
 
 
+@pytest.mark.thorough("It trains two models, and Torch is read in for the first one.")
 def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
     visitor, other = Visitor(), Visitor()
     training = visitor.asks(lambda: visit.start(TrainingPlan((TINY, replace(TINY, seed=2)))))
@@ -91,9 +89,10 @@ def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
     assert stat.S_IMODE(mode) == 0o700
 
 
-def test_everything_goes_with_the_visit() -> None:
+def test_everything_goes_with_the_visit(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch, OBEYS)
     visitor = Visitor()
-    training = visitor.asks(lambda: visit.start(TrainingPlan((ENDLESS,))))
+    training = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     wait(lambda: training.record.step)
     folder = training.folder.parent
     assert folder.is_dir()
@@ -102,18 +101,25 @@ def test_everything_goes_with_the_visit() -> None:
     training.join(PATIENCE)
     assert training.over
     assert not folder.exists()
+    others = [Visitor(), Visitor()]
+    folders = [other.asks(visit.new_folder) for other in others]
+    visits.end_all()  # with the server
+    assert not any(folder.parent.exists() for folder in folders)
 
 
-def test_a_visit_whose_browser_knows_its_name_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its training goes on meanwhile, for a while."""
+    workers = stand_in(monkeypatch, OBEYS)
     visitor, later, other = Visitor(), Visitor(), Visitor()
     assert visitor.asks(visit.name) == ""  # there is nothing to come back to
     training = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     name = visitor.asks(visit.name)
     assert len(name) == 22  # 128 bits
     assert visitor.asks(visit.name) == name
-    training.join(PATIENCE)
-    (run,) = visitor.asks(visit.own_runs)
+    run = visitor.asks(lambda: add(trained)).id
+    wait(lambda: training.record.step)
     visitor.leaves()
+    workers[0].check_goes_on()
     assert later.asks(lambda: visit.come_back(name))
     assert later.asks(visit.job) is training
     assert list(later.asks(visit.own_runs)) == [run]
@@ -123,45 +129,25 @@ def test_a_visit_whose_browser_knows_its_name_is_found_again(monkeypatch: pytest
     visits.sweep()  # a tab is still there: its runs are old, the visit is not left
     assert folder.is_dir()
     later.leaves()
+    monkeypatch.setattr(TrainingJob, "silence", -1.0)  # nobody came back
+    training.join(PATIENCE)
+    assert training.stopped
     visits.sweep()
     assert not folder.exists()
     assert not other.asks(lambda: visit.come_back(name))
 
 
-@pytest.mark.parametrize(
-    "told", ["", None, 3, [], "x" * 22, "x" * 10_000, "../../../etc/passwd", "\ud800" * 22, "-" * 22]
-)
-def test_what_is_no_name_finds_nothing(told: object) -> None:
-    visitor, other = Visitor(), Visitor()
-    visitor.asks(visit.new_folder)
-    visitor.asks(visit.name)
-    assert not other.asks(lambda: visit.come_back(told))
-    assert other.asks(visit.own_runs) == {}
-
-
-def test_a_session_with_a_visit_of_its_own_keeps_it() -> None:
+def test_what_is_no_name_finds_nothing_and_a_session_keeps_its_own_visit() -> None:
     visitor, other = Visitor(), Visitor()
     for one in (visitor, other):
         one.asks(visit.new_folder)
     names = [one.asks(visit.name) for one in (visitor, other)]
     assert visitor.asks(lambda: visit.come_back(names[1]))
     assert visitor.asks(visit.name) == names[0]
-
-
-def test_a_training_goes_on_while_its_tab_is_loaded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    visitor, later = Visitor(), Visitor()
-    training = visitor.asks(lambda: visit.start(TrainingPlan((ENDLESS,))))
-    name = visitor.asks(visit.name)
-    wait(lambda: training.record.step)
-    visitor.leaves()
-    step = training.record.step
-    wait(lambda: training.record.step > step)
-    later.asks(lambda: visit.come_back(name))
-    assert later.asks(visit.job) is training
-    later.leaves()
-    monkeypatch.setattr(TrainingJob, "silence", -1.0)  # nobody came back
-    training.join(PATIENCE)
-    assert training.stopped
+    stranger = Visitor()
+    for name in ("", None, 3, [], "x" * 22, "x" * 10_000, "../../../etc/passwd", "\ud800" * 22, "-" * 22):
+        assert not stranger.asks(lambda name=name: visit.come_back(name)), name  # type: ignore[misc]
+        assert stranger.asks(visit.own_runs) == {}
 
 
 def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,17 +167,8 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert [one.folder.is_dir() for one in left] == [False, False, False, True, True, True]
 
 
-def test_every_visit_ends_with_the_server() -> None:
-    visitors = [Visitor(), Visitor()]
-    folders = [visitor.asks(visit.new_folder) for visitor in visitors]
-    visits.end_all()
-    assert not any(folder.parent.exists() for folder in folders)
-
-
 def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = """import sys; sys.stdin.readline(); sys.stdin.readline(); print('{"done": "stopped"}')"""
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    monkeypatch.setattr(process, "start", lambda: subprocess.Popen([sys.executable, "-S", "-c", script], **pipes))
+    stand_in(monkeypatch, OBEYS)
     visitor = Visitor()
     first = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     second = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
@@ -277,12 +254,14 @@ def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.
     assert (elsewhere / "file").exists()
 
 
+@pytest.mark.thorough("A server that trains is started and ends; the guard of its processes runs only there.")
 def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
     """Neither the folder nor the process that trains, nor on Linux its guard and the nursery, which forked them."""
     script = (
         "import sys, time; from pages.kit.jobs import process, visitor\n"
         "from tests.pages.test_process import facts, parent\n"
-        "from tests.pages.test_visitor import ENDLESS, TrainingPlan\n"
+        "from pages.kit.jobs.training import TrainingPlan\n"
+        "from tests.pages.workers import ENDLESS\n"
         "process.PATIENCE = 1e9  # busy cores: who waits no longer starts it anew, and has no nursery\n"
         "training = visitor.start(TrainingPlan((ENDLESS,)))\n"
         "while not training.record.step: time.sleep(.01)\n"
