@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
 from mha_core.training.events import End, History, Start
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Row
@@ -43,20 +41,20 @@ def test_report() -> None:
     assert rows[5][4] == "6"
 
 
-@pytest.mark.parametrize("seed", [None, 2])
-def test_the_report_of_all_seeds_is_that_of_all_their_answers(seed: int | None) -> None:
+def test_the_report_of_all_seeds_is_that_of_all_their_answers() -> None:
     """Counted here from the pairs themselves, without a matrix."""
-    of = outcome(SAID, AGAIN).of(seed)
-    pairs = [*zip(TRUE, SAID, strict=True)] * (seed is None) + [*zip(TRUE, AGAIN, strict=True)]
-    right = Counter(label for label, said in pairs if label == said)
-    true, said = (Counter(part) for part in zip(*pairs, strict=True))
-    f1 = [2 * right[number] / (true[number] + said[number]) for number in range(3)]
-    rows = confusion.report(of)["rows"]
-    assert [row[3] for row in rows[:3]] == [fixed(value) for value in f1]
-    assert [int(row[4]) for row in rows] == [true[0], true[1], true[2], *[len(pairs)] * 3]
-    assert rows[3][3] == fixed(right.total() / len(pairs)) == rows[5][2]
-    assert rows[4][3] == fixed(sum(f1) / 3)
-    assert of.seeds == ("seed 2" if seed else "seeds 1, 2 together")
+    for seed in (None, 2):
+        of = outcome(SAID, AGAIN).of(seed)
+        pairs = [*zip(TRUE, SAID, strict=True)] * (seed is None) + [*zip(TRUE, AGAIN, strict=True)]
+        right = Counter(label for label, said in pairs if label == said)
+        true, said = (Counter(part) for part in zip(*pairs, strict=True))
+        f1 = [2 * right[number] / (true[number] + said[number]) for number in range(3)]
+        rows = confusion.report(of)["rows"]
+        assert [row[3] for row in rows[:3]] == [fixed(value) for value in f1]
+        assert [int(row[4]) for row in rows] == [true[0], true[1], true[2], *[len(pairs)] * 3]
+        assert rows[3][3] == fixed(right.total() / len(pairs)) == rows[5][2]
+        assert rows[4][3] == fixed(sum(f1) / 3)
+        assert of.seeds == ("seed 2" if seed else "seeds 1, 2 together")
 
 
 def test_the_matrix_and_its_cells() -> None:
@@ -66,16 +64,10 @@ def test_the_matrix_and_its_cells() -> None:
     assert block["edit"].startswith(confusion.CELL)
     assert confusion.listed(outcome(SAID), (0, 1))["rows"] == [["0", "text 2 =1+1"]]
     assert confusion.listed(outcome(SAID), (2, 2))["rows"] == []
-
-
-def test_a_sentence_says_how_many_seeds_answered_so() -> None:
-    block = confusion.listed(outcome(SAID, AGAIN), (0, 1))
+    block = confusion.listed(outcome(SAID, AGAIN), (0, 1))  # how many seeds answered so
     assert block["rows"] == [["2", "text 2 =1+1"], ["1", "text 1 =1+1"]]
     assert block["caption"].startswith("3 test rows of a, taken for =b(): 2 texts")
-
-
-def test_all_sentences_of_a_large_cell_are_not_sent() -> None:
-    texts = tuple(map(str, range(500)))
+    texts = tuple(map(str, range(500)))  # not all of a large cell are sent
     block = confusion.listed(UnseenRows("mine", ("a", "b"), (0,) * 500, texts, {1: (0,) * 500}), (0, 0))
     assert len(block["rows"]) == 200
     assert block["caption"].startswith("500 test rows")

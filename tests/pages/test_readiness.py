@@ -39,7 +39,8 @@ from starlette.middleware import Middleware
 import app
 from pages.kit.jobs import training as trainings, visitor
 from pages.kit.server import readiness
-from tests.pages.test_visitor import ENDLESS, TrainingPlan
+from pages.kit.jobs.training import TrainingPlan
+from tests.pages.workers import ENDLESS
 training = visitor.start(TrainingPlan((ENDLESS,)))
 while not training.record.step: time.sleep(0.01)
 print(visitor.name(), training.pid, training.folder.parent, flush=True)
@@ -119,7 +120,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
     return TestClient(Starlette(routes=routes, middleware=[Middleware(ReadinessGate)]))
 
 
-def test_it_is_ready_when_it_is_warm_and_until_it_ends(client: TestClient) -> None:
+def test_it_is_ready_from_when_it_is_warm_until_it_ends_and_then_answers_only_who_is_here(client: TestClient) -> None:
     assert (client.get(LIVE).status_code, client.get(READY).status_code) == (200, 503)
     assert client.get(READY).text == "warming up\n"
     STATE.is_warm = True
@@ -128,10 +129,6 @@ def test_it_is_ready_when_it_is_warm_and_until_it_ends(client: TestClient) -> No
     STATE.is_ending = True
     assert (client.get(LIVE).status_code, client.get(READY).text) == (200, "ending\n")
     assert client.get(READY).headers["cache-control"] == "no-store"
-
-
-def test_at_the_end_nobody_new_comes_in_and_who_is_here_is_answered(client: TestClient) -> None:
-    STATE.is_warm = STATE.is_ending = True
     refused = client.get("/masks?s=hi", headers=DOCUMENT)
     assert refused.status_code == 503
     assert TOLD in refused.text
@@ -143,6 +140,7 @@ def test_at_the_end_nobody_new_comes_in_and_who_is_here_is_answered(client: Test
 
 
 @pytest.mark.faults
+@pytest.mark.thorough("A server of the whole app trains and is ended.")
 def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,16 +167,14 @@ def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
 
 
 @pytest.mark.faults
-def test_a_second_signal_ends_it_at_once(start: Start) -> None:
+@pytest.mark.thorough("Servers are started and ended; the gate itself is tested without one.")
+def test_a_server_ends_at_a_second_signal_or_without_who_does_not_read_or_a_store_that_hangs(start: Start) -> None:
     process, port = start(WAITS, takes=PATIENCE, patience=PATIENCE, ends=0)
     process.send_signal(signal.SIGTERM)
     wait(lambda: status(port, READY) == 503)
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE / 2) == -signal.SIGTERM
 
-
-@pytest.mark.faults
-def test_who_does_not_read_is_left_behind(start: Start) -> None:
     process, port = start(WAITS, takes=0, patience=PATIENCE, ends=0)
     with socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(b"GET /endless HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -188,9 +184,6 @@ def test_who_does_not_read_is_left_behind(start: Start) -> None:
     assert process.stdout
     assert process.stdout.read() == "left\n"
 
-
-@pytest.mark.faults
-def test_a_store_that_hangs_is_left_behind(start: Start) -> None:
     process, _ = start(WAITS, takes=10 * PATIENCE, patience=0, ends=10 * PATIENCE)
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE) == -signal.SIGTERM

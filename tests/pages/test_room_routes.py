@@ -6,19 +6,22 @@ import asyncio
 import itertools
 import json
 import logging
+import re
 import time
-from typing import Any
 
 import pytest
+from starlette.requests import Request
 
-from pages.kit.rooms import bounds, refusals, rooms, routes
+from pages.kit.draw.web import FILES
+from pages.kit.rooms import bounds, page, refusals, rooms, routes
 from pages.kit.rooms.memory import Memory
 from pages.kit.rooms.messages import ALPHABET, RoomState
 from pages.kit.rooms.refusals import AWAY, GUESSED, MOST_PHONES, NO_ROOM
 from pages.kit.rooms.routes import RoomRoutes
-from pages.kit.rooms.store import Away
+from pages.kit.rooms.store import KEPT_SECONDS, Away
 from pages.kit.server import readiness
 
+from .looped import without_waiting
 from .room_client import CELL_QUESTION, Client, Host, Phone
 
 
@@ -32,6 +35,7 @@ async def joined(store: Memory | None = None) -> tuple[Host, Phone]:
     return host, await host.phone()
 
 
+@without_waiting
 async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
     host = await opened()
     phones = [await host.phone() for _ in range(3)]
@@ -143,17 +147,7 @@ async def test_nobody_reads_who_wrote_a_sentence_or_one_that_is_not_shown() -> N
     assert not any(phone.listen in json.dumps([seen, state]) for phone in phones)
 
 
-@pytest.mark.parametrize("text", ["x" * 10_000, "nul\0", "\x1b[31m", "\ud800", 7, None, ["a"]])
-async def test_a_sentence_that_cannot_be_shown_is_refused_with_one_of_ours(text: Any) -> None:
-    host, phone = await joined()
-    await host.act("write", state="asked")
-    status, told = await phone.write(text)
-    assert status == 422
-    assert str(told).endswith(".")
-    assert len(str(told)) < 100
-
-
-async def test_a_phone_is_refused_in_its_language() -> None:
+async def test_a_phone_is_refused_in_its_language_with_a_sentence_of_ours() -> None:
     host, phone = await joined()
     body = {"code": host.code, "token": phone.token}
     for language, at in (("de", "german"), ("en", "english"), ("xx", "english")):
@@ -166,9 +160,11 @@ async def test_a_phone_is_refused_in_its_language() -> None:
     await host.act("write", state="asked")
     long = await phone.post("sentence?lang=de", {**body, "text": "x" * 1234})
     assert long == (422, "Das ist zu lang: 1.234 Zeichen, erlaubt sind 200.")
-
-
-def test_whatever_a_phone_may_hear_is_there_in_both_languages() -> None:
+    for text in ("x" * 10_000, "nul\0", "\x1b[31m", "\ud800", 7, None, ["a"]):
+        status, refusal = await phone.write(text)
+        assert status == 422, text
+        assert str(refusal).endswith(".")
+        assert len(str(refusal)) < 100
     told = [one for one in vars(refusals).values() if isinstance(one, refusals.Bilingual)]
     assert len(told) == 15
     for one in told:
@@ -244,26 +240,25 @@ async def test_a_phone_that_comes_again_is_the_same_voter() -> None:
         assert (await told.next())[0] == "gone"
 
 
-async def test_however_many_vote_a_stream_is_told_five_times_a_second() -> None:
+@without_waiting
+async def test_however_many_vote_a_stream_has_few_messages_and_a_beat_in_silence() -> None:
     host = await opened()
     phones = [await host.phone() for _ in range(60)]
     question = await host.ask()
     async with phones[0].events(host.code, phones[0].listen) as told:
         await told.until(phase="open")
-        begun = asyncio.get_running_loop().time()
-        await asyncio.gather(*(phone.vote(question, number % 3) for number, phone in enumerate(phones)))
-        heard = 0
-        while True:
-            _, state = await told.next()
-            heard += 1
-            if state["voted"] == 60:
-                break
-        took = asyncio.get_running_loop().time() - begun
-        assert heard <= 1 + took / routes.PAUSE_SECONDS
+        for number, phone in enumerate(phones):
+            await phone.vote(question, number % 3)
+            await asyncio.sleep(1 / 60)
+        await asyncio.sleep(routes.PAUSE_SECONDS)
+        assert told.waiting() <= 1 + 1 / routes.PAUSE_SECONDS
+        await told.until(voted=60)
+        await asyncio.sleep(3 * routes.BEAT_SECONDS)
+        assert 2 <= told.waiting() <= 3, "beats"
 
 
+@without_waiting
 async def test_a_server_that_ends_sends_its_phones_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "LOOK_SECONDS", 0.01)
     host = await opened()
     async with host.events(host.code, host.listen) as told:
         assert (await told.next())[0] == "room"
@@ -271,14 +266,22 @@ async def test_a_server_that_ends_sends_its_phones_elsewhere(monkeypatch: pytest
         assert await told.next() == ("", None), "the browser connects anew by itself"
 
 
+@without_waiting
 async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
-    host, phone = await joined(Memory(kept_seconds=0.05))
+    host, phone = await joined()
     async with phone.events(host.code, phone.listen) as told:
+        assert (await told.next())[0] == "room"
+        await asyncio.sleep(KEPT_SECONDS - 60)
+        await host.act("let_go")  # from now on as long again
+        await asyncio.sleep(KEPT_SECONDS - 60)
+        assert (await host.post("join", {"code": host.code}))[0] == 200
+        await asyncio.sleep(KEPT_SECONDS + 1)
         while (await told.next())[0] == "room":
             pass
     assert (await host.post("join", {"code": host.code}))[0] == 404
 
 
+@without_waiting
 async def test_a_clock_that_is_set_moves_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     hours = itertools.cycle([0.0, 4e9])
     monkeypatch.setattr(time, "time", lambda: next(hours))
@@ -309,6 +312,7 @@ class Leaving(Memory):
         return done
 
 
+@without_waiting
 async def test_what_is_sent_again_after_the_store_was_away_counts_once() -> None:
     store = Leaving()
     host, phone = await joined(store)
@@ -326,10 +330,8 @@ async def test_what_is_sent_again_after_the_store_was_away_counts_once() -> None
         assert (await told.until(phase="closed"))["voted"] == 1
 
 
-async def test_a_stream_goes_on_after_one_read_alone_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(rooms, "AGAIN_SECONDS", 0.01)
-    monkeypatch.setattr(rooms, "REREAD_SECONDS", float("inf"))
+@without_waiting
+async def test_a_stream_goes_on_after_one_read_alone_has_failed() -> None:
     store = Leaving()
     host, phone = await joined(store)
     store.is_away = True  # for who reads: what tells of changes does not notice
@@ -359,7 +361,41 @@ async def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -
     assert "198.51.100" not in caplog.text
 
 
-def test_the_alphabet_has_no_letters_that_look_alike() -> None:
+def test_a_code_cannot_be_guessed_and_a_refusal_is_there_in_both_languages() -> None:
     assert len(set(ALPHABET)) == 32
-    assert not set("O0I1") & set(ALPHABET)
-    assert bounds.GUESSES[0] * 3600 * 90 / 60 / len(ALPHABET) ** 6 * 100 < 1e-3, "a guess in a room's life"
+    assert not set("O0I1") & set(ALPHABET), "they look alike"
+    guesses = bounds.GUESSES[0] * 3600 * 90 / 60  # in the life of a room
+    assert guesses * 100 * 1000 < len(ALPHABET) ** 6, "of one of a hundred rooms"
+    told = [one for one in vars(refusals).values() if isinstance(one, refusals.Bilingual)]
+    assert len(told) == 15
+    for one in told:
+        assert one.german != one.english
+        assert one.german.count("{}") == one.english.count("{}")
+        assert one.german.endswith(".")
+
+
+# ---- the page of a room, and what it says of what is kept
+
+
+async def test_neither_page_sets_a_cookie_or_loads_anything_from_elsewhere() -> None:
+    request = Request({
+        "type": "http", "method": "GET", "path": "/room", "query_string": b"", "scheme": "http",
+        "server": ("school", 80), "headers": [(b"host", b"school")],
+    })  # fmt: skip
+    for answer in (page.page, page.privacy):
+        told = await answer(request)
+        assert told.status_code == 200
+        assert "set-cookie" not in told.headers
+        links = re.findall(r'(?:src|href)="([^"]*)"', bytes(told.body).decode())
+        assert links
+        assert all(re.match(r"/(?!/)", link) for link in links)
+
+
+def test_what_is_kept_is_said_in_both_languages_with_the_time_that_holds() -> None:
+    privacy = FILES["rooms/privacy.html"].decode()
+    english, german = re.findall(r'<section lang="(?:en|de)">(.*?)</section>', privacy, re.DOTALL)
+    assert english.count("<p>") == german.count("<p>") > 0
+    words = FILES["rooms/room_words.js"].decode()
+    for section, unit in ((english, "minutes"), (german, "Minuten")):
+        for text in (section, words, str(refusals.NO_ROOM)):
+            assert set(re.findall(rf"(\d+) {unit}", text)) == {f"{KEPT_SECONDS / 60:.0f}"}

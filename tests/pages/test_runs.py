@@ -7,8 +7,6 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from mha_core import IMPLEMENTATIONS, positions
 from mha_core.training import saved
 from mha_core.training.events import History
@@ -38,13 +36,13 @@ def test_every_combination_once() -> None:
     }
 
 
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_what_an_implementation_cannot_compute_is_told_once(name: str) -> None:
-    able = [p for p in positions.NAMES if positions.acts(p) - {"add"} <= IMPLEMENTATIONS[name].can]
-    made, left_out = combined(BASE, positions.NAMES, [name], [1, 2], [True])
-    assert [recipe.position for recipe in made] == [p for p in able for _ in range(2)]
-    unable = [p for p in positions.NAMES if p not in able]
-    assert left_out == [f"{name} cannot compute {p} positions: this pair is left out." for p in unable]
+def test_what_an_implementation_cannot_compute_is_left_out_and_reported_once() -> None:
+    for name, implementation in IMPLEMENTATIONS.items():
+        able = [p for p in positions.NAMES if positions.acts(p) - {"add"} <= implementation.can]
+        made, left_out = combined(BASE, positions.NAMES, [name], [1, 2], [True])
+        assert [recipe.position for recipe in made] == [p for p in able for _ in range(2)]
+        unable = [p for p in positions.NAMES if p not in able]
+        assert left_out == [f"{name} cannot compute {p} positions: this pair is left out." for p in unable]
 
 
 def test_positions_that_the_sizes_do_not_have_are_left_out() -> None:
@@ -68,27 +66,21 @@ def test_runs_are_grouped_into_their_candidates() -> None:
     assert [[backwards[place].seed for place in own] for *_, own in grouped(backwards)] == [[1, 2, 3]] * 3
 
 
-@pytest.mark.parametrize(
-    ("kinds", "names"),
-    [
-        ([BASE], ["sinusoidal"]),
-        ([BASE, replace(BASE, position="none")], ["sinusoidal", "none"]),
-        ([BASE, replace(BASE, implementation="torch")], ["fused", "torch"]),
-        ([BASE, replace(BASE, amplitude=0.1)], ["sinusoidal", "× 0.1"]),
-        ([BASE, replace(BASE, n_layers=2)], ["1 layer", "2 layers"]),
-        ([BASE, replace(BASE, mask_padding=False)], ["mask on", "mask off"]),
-        ([BASE, replace(BASE, position="none", n_layers=2)], ["sinusoidal 1 layer", "none 2 layers"]),
-    ],
-)
-def test_a_name_says_what_differs(kinds: list[Recipe], names: list[str]) -> None:
-    assert named(kinds) == names
-
-
-@pytest.mark.parametrize("choice", POST)
-def test_the_rows_of_the_post_have_names_of_their_own(choice: str) -> None:
-    rows = [replace(BASE, implementation=name, position=p, amplitude=a) for name, p, a in POST[choice]]
-    assert len(set(named(rows))) == len(rows)
-    assert len({colour for _, colour, _ in grouped(rows)}) == len(rows)
+def test_a_name_says_what_differs() -> None:
+    for others, names in (
+        ([], ["sinusoidal"]),
+        ([{"position": "none"}], ["sinusoidal", "none"]),
+        ([{"implementation": "torch"}], ["fused", "torch"]),
+        ([{"amplitude": 0.1}], ["sinusoidal", "× 0.1"]),
+        ([{"n_layers": 2}], ["1 layer", "2 layers"]),
+        ([{"mask_padding": False}], ["mask on", "mask off"]),
+        ([{"position": "none", "n_layers": 2}], ["sinusoidal 1 layer", "none 2 layers"]),
+    ):
+        assert named([BASE, *(replace(BASE, **other) for other in others)]) == names
+    for choice in POST.values():
+        rows = [replace(BASE, implementation=name, position=p, amplitude=a) for name, p, a in choice]
+        assert len(set(named(rows))) == len(rows)
+        assert len({colour for _, colour, _ in grouped(rows)}) == len(rows)
 
 
 # ---- the settings of a picture
@@ -105,7 +97,7 @@ def test_the_settings_of_the_picture() -> None:
     assert picture_settings.trained_with(Runs()) == ""
 
 
-def test_what_is_chosen_and_not_in_the_picture() -> None:
+def test_choices_that_are_not_in_the_picture_are_listed() -> None:
     picture = shown(NONE, ROTARY)
     assert picture_settings.beyond(picture, [NONE, ROTARY]) == []
     assert picture_settings.beyond(picture, [NONE]) == [], "less than the picture is nothing new"
@@ -121,16 +113,10 @@ def test_what_is_chosen_and_not_in_the_picture() -> None:
     assert picture_settings.beyond(picture, [replace(NONE, bias=False, out_bias=True)]) == [
         "Now chosen: biases in the attention output alone. Press Train to see what that changes."
     ]
-
-
-def test_the_places_of_choices_that_are_not_in_the_picture() -> None:
-    names = ["none", "sinusoidal", "rotary", "alibi"]
+    names = ["none", "sinusoidal", "rotary", "alibi"]  # their places
     assert picture_settings.untrained(shown(NONE, ROTARY), "position", names) == [1, 3]
     assert picture_settings.untrained(shown(NONE), "n_layers", range(1, 5)) == [1, 2, 3]
     assert picture_settings.untrained(Runs(), "position", names) == [], "there is no picture yet"
-
-
-def test_other_seeds_than_those_of_the_picture_are_told() -> None:
     picture = shown(*(replace(NONE, seed=seed) for seed in range(5)))
     three = [replace(ROTARY, seed=seed) for seed in range(3)]
     assert picture_settings.other_seeds(picture, three) == ["Train would use 3 seeds each, not 5."]
@@ -142,7 +128,7 @@ def test_other_seeds_than_those_of_the_picture_are_told() -> None:
 # ---- those that are shown
 
 
-def test_shipped_runs_stand_in_the_order_of_the_controls(shipped: Path) -> None:
+def test_shipped_runs_stand_in_the_order_of_the_controls_and_files_get_names_of_their_own(shipped: Path) -> None:
     found = runs.of_shipped("who")
     assert [each.name for each in found.candidates] == ["none", "rotary"]
     assert found.models == ("who-none-1", "who-rotary-1")
@@ -150,9 +136,6 @@ def test_shipped_runs_stand_in_the_order_of_the_controls(shipped: Path) -> None:
     assert found.beforehand
     assert found.first("rotary").recipe.position == "rotary"
     assert runs.of_shipped("csv").candidates == ()
-
-
-def test_runs_of_files_get_names_of_their_own(shipped: Path) -> None:
     history = saved.read(shipped / "who-rotary-1")
     both = runs.of_shipped("who") + runs.of_histories([history], ["own"])
     assert [each.name for each in both.candidates] == ["none", "rotary", "rotary (file)"]

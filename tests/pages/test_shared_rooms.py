@@ -29,6 +29,7 @@ def valkey(tmp_path: Path) -> Iterator[Valkey | None]:
     server.stop()
 
 
+@pytest.mark.thorough("It stops a Valkey and waits until it is taken for away and for there again.")
 async def test_two_servers_hold_one_room_and_go_on_after_the_store_was_away(valkey: Valkey | None) -> None:
     if valkey is None:
         return
@@ -108,8 +109,8 @@ async def test_a_shared_store_holds_so_many_rooms_for_so_long(valkey: Valkey | N
     await nowhere.close()
 
 
-@pytest.mark.parametrize("named", ["nowhere", "http://rooms:6379", "valkey://rooms:99999/0"])
-def test_an_address_that_can_be_none_is_refused_at_the_start(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(place.VARIABLE, named)
-    with pytest.raises(ValueError, match=r"HEADLIGHT_ROOMS: .* as valkey://HOST:6379/0"):
-        place.of_environment()
+def test_an_address_that_can_be_none_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    for address in ("nowhere", "http://rooms:6379", "valkey://rooms:99999/0"):
+        monkeypatch.setenv(place.VARIABLE, address)
+        with pytest.raises(ValueError, match=r"HEADLIGHT_ROOMS: .* as valkey://HOST:6379/0"):
+            place.of_environment()

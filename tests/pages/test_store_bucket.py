@@ -34,7 +34,7 @@ def server(place: Path, clock: Callable[[], float] = lambda: 0.0) -> Bucket:
     return Bucket(ADDRESS, Folder(place), changes=".visit", clock=clock)
 
 
-def test_what_one_server_keeps_another_finds(tmp_path: Path) -> None:
+def test_what_one_server_keeps_another_finds(tmp_path: Path, files: MemoryFileSystem) -> None:
     one, other = server(tmp_path / "one"), server(tmp_path / "other")
     one.write("a.model", b"weights")
     one.write("v.visit", b"first")
@@ -43,17 +43,11 @@ def test_what_one_server_keeps_another_finds(tmp_path: Path) -> None:
     assert (other.read("a.model"), other.read("v.visit"), other.read("b.model")) == (b"weights", b"first", None)
     one.write("v.visit", b"second")
     assert other.read("v.visit") == b"second"
+    files.rm_file("/class/headlight/a.model")  # what never changes is read once
+    assert other.read("a.model") == one.read("a.model") == b"weights"
     other.forget("a.model")
     other.forget("a.model")
     assert not server(tmp_path / "third").has("a.model")
-
-
-def test_what_never_changes_is_asked_for_once(tmp_path: Path, files: MemoryFileSystem) -> None:
-    one, other = server(tmp_path / "one"), server(tmp_path / "other")
-    one.write("a.model", b"weights")
-    assert other.read("a.model") == b"weights"
-    files.store.clear()
-    assert other.read("a.model") == one.read("a.model") == b"weights"
 
 
 @pytest.mark.parametrize("how", ["refuses", "slow"])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from mha_core.training.events import End, Evaluation, Event, History, Start
 from mha_core.training.recipe import Recipe
 from pages.train import summary
@@ -77,15 +75,18 @@ def test_a_single_seed_has_no_spread_and_a_run_under_way_is_not_judged() -> None
     assert summary.table([candidate("empty", History(Recipe()))])["rows"] == []
 
 
-@pytest.mark.parametrize(("reason", "said"), [("steps", "never"), ("stopped", "not reached"), ("time", "not reached")])
-def test_a_run_that_was_cut_short_never_had_its_chance(reason: str, said: str) -> None:
-    cut = run(0.5, 0.0, end=False)
-    cut.take(End(reason, 30, 0.5))
-    assert column(summary.table([candidate("none", cut)]), "seconds to 0.99") == [said]
-    assert ("as the training ended early" in summary.mirrors([candidate("none", cut)])) is (reason != "steps")
+def test_a_run_that_was_cut_short_never_had_its_chance() -> None:
+    for reason, said in (("steps", "never"), ("stopped", "not reached"), ("time", "not reached")):
+        cut = run(0.5, 0.0, end=False)
+        cut.take(End(reason, 30, 0.5))
+        assert column(summary.table([candidate("none", cut)]), "seconds to 0.99") == [said]
+        assert ("as the training ended early" in summary.mirrors([candidate("none", cut)])) is (reason != "steps")
 
 
-def test_too_few_test_rows_are_told() -> None:
+def test_the_data_and_too_few_test_rows_are_reported() -> None:
+    about = summary.about_data(run(0.5))
+    assert about == "Title: 30 training rows, 200 test rows, fingerprint abc. A row was left out."
+    assert summary.about_data(History(Recipe())) == ""
     few = run(0.5)
     assert few.start
     assert summary.few_rows([candidate("none", few)]) == []
@@ -105,54 +106,40 @@ def test_language_models_have_no_interval_and_another_level() -> None:
     induction, previous = summary.heads([model])
     assert induction["cells"] == previous["cells"] == [["0.10", "0.20", "0.70", "0.30"]]
     assert summary.heads([candidate("a", run(0.5))]) == []
-
-
-@pytest.mark.parametrize(
-    ("pairs", "said", "unsaid"),
-    [
-        (
-            {"none": 0.0, "rotary": 1.0},
-            ["never right on both sentences of a pair: “none”.", "in every pair: “rotary”."],
-            ["without positions"],
-        ),
-        ({"none": 0.25}, ["both right: “none” in 25.0 %."], ["never"]),
-        ({"none": None}, [], ["mirror"]),
-    ],
-)
-def test_what_the_mirrors_say(pairs: dict[str, float | None], said: list[str], unsaid: list[str]) -> None:
-    words = summary.mirrors([candidate(name, run(0.5, pair)) for name, pair in pairs.items()]).lower()
-    assert all(each in words for each in said)
-    assert not any(each in words for each in unsaid)
-
-
-def test_why_is_told_of_a_model_without_positions() -> None:
-    blind = run(0.5, 0.0)
-    blind.recipe = replace(blind.recipe, position="none")
-    told = summary.mirrors([candidate("mask on", blind), candidate("rotary", run(1.0, 1.0))])
-    assert "“mask on”. Without positions both get the same answer" in told
-
-
-def test_a_first_seed_that_never_looked_is_passed_over() -> None:
-    heads = [[0.1, 0.2, 0.7, 0.3]]
+    # a first seed that never looked is passed over
     model = candidate("2 layers", History(Recipe()), run(0.93, classes=(), heads=heads, seed=2))
     assert column(summary.table([model]), "accuracy") == ["0.930"]
     assert len(summary.heads([model])) == 2
 
 
-def test_the_data_are_told() -> None:
-    told = summary.about_data(run(0.5))
-    assert told == "Title: 30 training rows, 200 test rows, fingerprint abc. A row was left out."
-    assert summary.about_data(History(Recipe())) == ""
-
-
-@pytest.mark.parametrize(("steps", "what"), [(17, "an epoch of 17 steps"), (0, "a step:")])
-def test_the_time_of_an_epoch(steps: int, what: str) -> None:
-    names = {name: {"median": at, "low": 0.5, "high": 1.5, "calls": 9} for name, at in (("fused", 0.8), ("torch", 1.0))}
-    timing = {"names": names, "seconds": {"fused": 0.1, "torch": 0.125}, "steps_per_epoch": steps}
-    (block,) = summary.epochs(timing)
-    assert block["rows"] == [
-        ["fused", "0.80", "0.50 to 1.50", "0.100", "9"],
-        ["torch", "1.00", "0.50 to 1.50", "0.125", "9"],
+def test_what_the_mirrors_say() -> None:
+    rows: list[tuple[dict[str, float | None], list[str], str]] = [
+        (
+            {"none": 0.0, "rotary": 1.0},
+            ["never right on both sentences of a pair: “none”.", "in every pair: “rotary”."],
+            "without positions",
+        ),
+        ({"none": 0.25}, ["both right: “none” in 25.0 %."], "never"),
+        ({"none": None}, [], "mirror"),
     ]
-    assert what in block["caption"]
+    for pairs, said, unsaid in rows:
+        words = summary.mirrors([candidate(name, run(0.5, pair)) for name, pair in pairs.items()]).lower()
+        assert all(each in words for each in said), words
+        assert unsaid not in words
+    blind = run(0.5, 0.0)
+    blind.recipe = replace(blind.recipe, position="none")
+    why = summary.mirrors([candidate("mask on", blind), candidate("rotary", run(1.0, 1.0))])
+    assert "“mask on”. Without positions both get the same answer" in why
+
+
+def test_the_time_of_an_epoch() -> None:
+    names = {name: {"median": at, "low": 0.5, "high": 1.5, "calls": 9} for name, at in (("fused", 0.8), ("torch", 1.0))}
+    for steps, what in ((17, "an epoch of 17 steps"), (0, "a step:")):
+        seconds = {"fused": 0.1, "torch": 0.125}
+        (block,) = summary.epochs({"names": names, "seconds": seconds, "steps_per_epoch": steps})
+        assert block["rows"] == [
+            ["fused", "0.80", "0.50 to 1.50", "0.100", "9"],
+            ["torch", "1.00", "0.50 to 1.50", "0.125", "9"],
+        ]
+        assert what in block["caption"]
     assert summary.epochs(None) == []

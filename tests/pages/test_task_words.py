@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mha_core.training import tasks
 from mha_core.training.tasks import Labelled, Row, Task
 from pages.train import task_words
@@ -18,31 +16,26 @@ def pairs(task: Task) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("name", ["who", "food", "brackets"])
-def test_two_rows_of_the_test_data_with_their_classes(name: str) -> None:
-    task = tasks.build(name)
-    assert isinstance(task, Labelled)
-    shown = pairs(task)
-    assert len(shown) == 2
-    assert set(shown) <= {(row.text, task.classes[row.label]) for row in task.test}
-    assert sorted(shown[0][0].split()) == sorted(shown[1][0].split()), "a mirror pair"
-
-
-def test_who_did_what_is_told_as_the_page_promises() -> None:
-    assert pairs(tasks.build("who")) == [("the fox visited the queen", "fox"), ("the queen visited the fox", "queen")]
-    assert task_words.question("who", tasks.build("who")) == (
+def test_two_mirrored_rows_of_the_test_data_with_their_classes() -> None:
+    for name in ("who", "food", "brackets"):
+        task = tasks.build(name)
+        assert isinstance(task, Labelled)
+        shown = pairs(task)
+        assert len(shown) == 2
+        assert set(shown) <= {(row.text, task.classes[row.label]) for row in task.test}
+        assert sorted(shown[0][0].split()) == sorted(shown[1][0].split()), "a mirror pair"
+    task = tasks.build("who")  # as the page promises
+    assert pairs(task) == [("the fox visited the queen", "fox"), ("the queen visited the fox", "queen")]
+    assert task_words.question("who", task) == (
         "Who acts in the sentence? One of “dog”, “cat”, “fox”, “horse” and 6 more."
     )
 
 
-@pytest.mark.parametrize("name", ["words", "names"])
-def test_of_a_language_task_the_word_that_comes_next(name: str) -> None:
-    task = tasks.build(name)
-    for (text, answer), probe in zip(pairs(task), task.probes, strict=False):
-        assert f"{probe} ".startswith(f"{text} {answer} ")
-
-
-def test_of_a_text_the_character_that_comes_next() -> None:
+def test_of_a_language_task_the_word_or_character_that_comes_next() -> None:
+    for name in ("words", "names"):
+        task = tasks.build(name)
+        for (text, answer), probe in zip(pairs(task), task.probes, strict=False):
+            assert f"{probe} ".startswith(f"{text} {answer} ")
     task = tasks.from_text("to be or not to be, that is it. " * 40)
     for (text, answer), probe in zip(pairs(task), task.probes, strict=True):
         assert text + answer.strip("“”") == probe

@@ -123,7 +123,8 @@ def test_errors_become_a_sentence_and_sizes_that_take_too_long_are_refused(monke
             TimingJob(replace(SMALL, **size))
 
 
-def test_the_posts_size_is_taken_where_the_memory_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_the_post_is_taken_where_the_memory_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    post = replace(SMALL, b=32, lengths=(512,), d_model=64, n_heads=8, names=("fused",))
     monkeypatch.setattr(memory, "available", lambda: 3 * 10**9)
     post.check()
     replace(post, task="training step without maps").check()
@@ -145,7 +146,7 @@ def test_a_large_call_has_few_rounds_and_the_time_ends_it(monkeypatch: pytest.Mo
     monkeypatch.setitem(timing.TASKS, SMALL.task, (call, True))
     monkeypatch.setattr(timing, "peak_memory", lambda *_: None)
     monkeypatch.setattr(timing, "MOST_SCORES", 100)
-    plan = replace(SMALL, names=("fused",), seconds=0.0)
+    plan = replace(SMALL, names=("fused",), seconds=2**-30)
     assert [plan.is_large(length) for length in plan.lengths] == [False, True]
     done = TimingJob(plan).start()
     done.join(PATIENCE)
