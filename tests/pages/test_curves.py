@@ -21,29 +21,22 @@ from tests.closeness import same_function
 
 
 def learned(
-    accuracies: list[float],
-    seed: int = 1,
-    *,
-    losses: list[float] | None = None,
-    end: str = "",
-    scores: list[list[list[float]]] | None = None,
-    every: int = 10,
-    steps: int = 40,
+    accuracies: list[float], seed: int = 1, *, end: str = "", losses: Any = None, scores: Any = None
 ) -> History:
-    """A run with these accuracies on the test rows, one every `every` steps."""
-    recipe = Recipe(seed=seed, steps=steps)
+    """A run with these accuracies on the test rows, one every 10 steps."""
+    recipe = Recipe(seed=seed, steps=40)
     if scores:
         recipe = replace(recipe, n_layers=len(scores[0]), n_heads=len(scores[0][0]))
     events: list[Event] = [Start(recipe, "t", [] if scores else ["a"], 8, 4, "f", [], 30, 100, 5, [], {}, "cpu")]
     for place, accuracy in enumerate(accuracies):
-        step = place * every
+        step = place * 10
         if step:
             events.append(Step(step, 1.0, 0.01 * step))
         loss = losses[place] if losses else 2 - accuracy
         own = scores[place] if scores else []
         events.append(Evaluation(step, 0.01 * step, loss + 0.5, accuracy / 2, loss, accuracy, None, own, own))
     if end:
-        events.append(End(end, (len(accuracies) - 1) * every, 0.4))
+        events.append(End(end, (len(accuracies) - 1) * 10, 0.4))
     return History.of(events)
 
 
@@ -93,7 +86,7 @@ def test_a_curve_is_the_mean_and_its_band_the_lowest_to_the_highest() -> None:
     assert named(loss.figure, "none")["line"]["dash"] == "solid"
 
 
-def test_the_axis_is_as_long_as_the_plan_and_has_whole_ticks() -> None:
+def test_the_axis_is_as_long_as_the_plan_and_a_candidate_keeps_its_look() -> None:
     axis = charts([SEEDS], "dark")[0].figure["layout"]["xaxis"]
     assert axis["tickvals"] == [0, 5, 10, 15, 20, 25, 30, 35, 40]
     assert axis["range"][0] < 0
@@ -101,9 +94,7 @@ def test_the_axis_is_as_long_as_the_plan_and_has_whole_ticks() -> None:
     low, high = charts([SEEDS], "dark")[0].figure["layout"]["yaxis"]["range"]
     assert (round(low, 1), round(high, 1)) == (0, 1), "all of an accuracy's range is in sight"
     assert max(named(charts([SEEDS], "dark")[0].figure, "none")["x"]) == 20, "a curve goes as far as its run"
-
-
-def test_a_candidate_keeps_its_look_and_differs_without_colour() -> None:
+    # a candidate keeps its look, and differs without colour
     alone, both = charts([OTHER], "light")[0].figure, charts([SEEDS, OTHER], "light")[0].figure
     name = figures.escaped("a <b>")
     assert named(alone, name)["marker"] == named(both, name)["marker"]
@@ -147,9 +138,6 @@ def test_the_numbers_of_the_curves_are_a_table() -> None:
     assert accuracy["rows"][4] == ["40", "–", "–", "1.0000", "0.5000"], "two seeds have come so far"
     assert (len(accuracy["rows"]), accuracy["caption"].split(":")[0]) == (5, "Accuracy on unseen sentences")
     assert loss["rows"][0][1] == "1.8000"
-
-
-def test_nothing_is_drawn_before_the_first_look() -> None:
     waiting = Candidate("w", 0, (History(Recipe()), learned([])))
     assert charts([waiting], "dark") == []
     assert sentences([waiting]) == ["w: not begun"]
@@ -186,9 +174,7 @@ def test_of_a_language_model_the_best_head_of_each_layer_is_followed() -> None:
         "rotary: 0.900 after 10 of 40 steps (seed 1), induction 0.900 (layer 1 head 1), "
         "previous token 0.900 (layer 1 head 1)"
     ]
-
-
-def test_over_seeds_each_has_its_own_best_head() -> None:
+    # over seeds each has its own best head
     swapped = [[layer[::-1] for layer in look] for look in SCORES]
     own = Candidate("r", 3, (learned([0.1, 0.9], scores=SCORES), learned([0.1, 0.9], 2, scores=swapped)))
     induction = charts([own], "dark")[2].figure
@@ -248,9 +234,7 @@ def test_the_axes_stand_before_the_first_look_with_the_earlier_curves_in_grey() 
     short = Candidate("rotary", 3, (History(Recipe(steps=10)),))
     (ghost,) = charts([short], "dark", waiting=True, ghosts=[SEEDS])[0].figure["data"]
     assert ghost["x"] == [0, 10]
-
-
-def test_on_a_projector_a_chart_is_larger() -> None:
+    # on a projector it is larger
     small, large = (charts([SEEDS], "dark", large=large)[0].figure for large in (False, True))
     go.Figure(large)
     assert large["layout"]["height"] > small["layout"]["height"]

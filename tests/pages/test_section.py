@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -33,6 +32,7 @@ from .waiting import Clock, of_jobs, wait
 from .workers import learns, stand_in
 
 ONE = {**TINY, "pe": ["none"]}
+WARNING = "cuda:0 is out of memory; this was computed on the CPU."
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def learning(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("learning")
-def test_waiting_is_reported_and_polled_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_follows_a_training_from_the_queue_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     queue, other = of_jobs(monkeypatch, Work.TRAINING), Turn(Visitor("", "other"), Work.TRAINING, 150)
     queue.ask(other)
     fragment, polls = st.fragment, []
@@ -54,41 +54,50 @@ def test_waiting_is_reported_and_polled_slowly(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(st, "fragment", noted)
     page = Train(**ONE)
     assert polls == [None, None]  # the bar, and the curves
+    assert not [toggle for toggle in page.app.toggle if toggle.key == "hides_ghosts"]
+    assert OWN_RUNS not in page.texts()
+    # it waits, and is polled slowly
     job = page.start()
     assert page.progress() == "Waiting: 1 training comes first, at most 3 min"
     assert polls[-2:] == [2, None]  # the axes stand there already
+    # it has looked at the test rows, and has a warning
     queue.leave(other)
     wait(lambda: job.record.looked)
+    job.record.take({"told": WARNING})
     page.app.run()
     assert page.progress().startswith("step ")
     assert polls[-2:] == [0.5, None]
+    assert page.notices() == [WARNING]
+    assert OWN_RUNS in page.texts()
+    # the earlier curves are hidden
+    toggle = page.app.toggle(key="hides_ghosts")
+    assert toggle.label == "Hide the grey curves from before: none, rotary (trained in advance)"
+    assert '"before"' in page.app.get("plotly_chart")[0].proto.spec
+    toggle.set_value(True).run()
+    assert '"before"' not in page.app.get("plotly_chart")[0].proto.spec
+    # beside another task its bar alone copies no history
+    with monkeypatch.context() as patched:
+        patched.setattr(Record, "history", never)
+        page.app.selectbox(key="task").set_value("food review").run()
+        assert page.progress().startswith("step ")
+        assert page.table("accuracy")["rows"]
+    page.app.selectbox(key="task").set_value("who did what").run()
+    # it is stopped; of the next one the earlier curves are hidden too
     job.stop()
     page.over()
     assert polls[-2:] == [None, None]
+    assert page.progress().startswith("stopped after ")
+    page.looked()
+    assert page.app.toggle(key="hides_ghosts").value
 
 
-@pytest.mark.usefixtures("learning")
-def test_the_bar_alone_copies_no_history(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Train(**ONE)
-    job = page.start()
-    wait(lambda: job.record.looked)
-
-    def never(_record: Record, _number: int) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr(Record, "history", never)
-    page.app.selectbox(key="task").set_value("food review").run()
-    assert page.progress().startswith("step ")
-    assert page.table("accuracy")["rows"]
+def never(*_: Any, **__: Any) -> None:
+    raise AssertionError
 
 
 def test_the_page_asks_nothing_twice(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = Train(tab="Ask")
     told = page.blocks()
-
-    def never(*_: Any, **__: Any) -> None:
-        raise AssertionError
-
     monkeypatch.setattr(inference, "logits", never)
     monkeypatch.setattr(Model, "run", never)
     page.app.run()
@@ -110,13 +119,6 @@ def test_a_training_that_had_its_share_is_reported(monkeypatch: pytest.MonkeyPat
     (said,) = page.notices()
     assert said == "Ended after 181 s because others were waiting; what was learnt so far is kept."
     assert page.table("accuracy")["rows"]
-
-
-def test_too_many_threads_are_reported(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    page = Train(thr="2")
-    assert page.notices()[0].startswith("The link says thr=2, which cannot be used here; ")
-    assert not page.off("train_start")
 
 
 def test_a_folder_that_cannot_be_written_is_reported(shipped: Path) -> None:
@@ -178,25 +180,6 @@ def test_a_look_between_page_and_bar_draws_the_page_once_more(monkeypatch: pytes
     assert page.table("accuracy")["rows"]
 
 
-@pytest.mark.usefixtures("learning")
-def test_an_own_run_is_said_to_be_missing_in_the_link_and_the_earlier_curves_stay_hidden() -> None:
-    page = Train(**ONE)
-    assert not [toggle for toggle in page.app.toggle if toggle.key == "hides_ghosts"]
-    assert OWN_RUNS not in page.texts()
-    job = page.looked()
-    assert OWN_RUNS in page.texts()
-    toggle = page.app.toggle(key="hides_ghosts")
-    assert toggle.label == "Hide the grey curves from before: none, rotary (trained in advance)"
-    assert '"before"' in page.app.get("plotly_chart")[0].proto.spec
-    toggle.set_value(True).run()
-    assert '"before"' not in page.app.get("plotly_chart")[0].proto.spec
-    job.stop()
-    page.over()
-    assert page.progress().startswith("stopped after ")
-    page.looked()
-    assert page.app.toggle(key="hides_ghosts").value
-
-
 def test_a_training_whose_time_is_up_says_so_at_its_bar(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, learns(time_is_up=True))
     page = Train(**ONE).trained()
@@ -204,9 +187,6 @@ def test_a_training_whose_time_is_up_says_so_at_its_bar(shipped: Path, monkeypat
 
 
 # ---- where the GPU is full, and the CPU takes over
-
-
-SAID = "cuda:0 is out of memory; this was computed on the CPU."
 
 
 def test_auto_stays_auto_where_it_can_fall_back(
@@ -218,21 +198,9 @@ def test_auto_stays_auto_where_it_can_fall_back(
         assert {recipe.device for recipe in plan.recipes} == {device}
 
 
-@pytest.mark.usefixtures("learning")
-def test_a_warning_of_a_training_stands_on_the_page() -> None:
-    page = Train(**ONE)
-    job = page.start()
-    wait(lambda: job.record.step)
-    job.record.take({"told": SAID})
-    page.app.run()
-    assert page.notices() == [SAID]
-    job.stop()
-    page.over()
-
-
 def test_a_plan_that_is_measured_says_so_too(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def on_the_cpu(_recipe: Any, _task: Any, told: Callable[[str], object]) -> float:
-        told(SAID)
+        told(WARNING)
         return 10.0
 
     def nowhere(*_: Any) -> float:
@@ -241,7 +209,7 @@ def test_a_plan_that_is_measured_says_so_too(shipped: Path, monkeypatch: pytest.
     monkeypatch.setattr(plan_time, "run_seconds", on_the_cpu)
     page = Train(**{**TINY, "seeds": "2"}, task="your own CSV", pe=["none"])
     upload(page, "csv_file", NEWS.encode())
-    assert page.notices() == [SAID]
+    assert page.notices() == [WARNING]
     assert "about 20 s here" in page.progress()
     monkeypatch.setattr(plan_time, "run_seconds", nowhere)
     page.app.run()
@@ -253,13 +221,13 @@ def test_a_plan_that_is_measured_says_so_too(shipped: Path, monkeypatch: pytest.
 def test_answers_and_predictions_say_so_once_and_again_when_they_are_kept(
     shipped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Model, "compute", lambda self, call: (call(self.encoder), (SAID,)))
+    monkeypatch.setattr(Model, "compute", lambda self, call: (call(self.encoder), (WARNING,)))
     for task in ("who did what", "repeated random words"):
         sharing.forget()
         page = Train(task=task, tab="Ask")
         for _ in range(2):
-            assert page.notices() == [SAID], task
+            assert page.notices() == [WARNING], task
             page.app.run()
         assert Train(task=task).notices() == []  # nothing is asked in the other tabs
     sharing.forget()
-    assert Train(tab="Report", only="typed sentences").texts().count(SAID) == 1
+    assert Train(tab="Report", only="typed sentences").texts().count(WARNING) == 1

@@ -34,8 +34,23 @@ def test_runs_made_beforehand_fill_the_page(shipped: Path) -> None:
     assert "Trained in advance with positions none, rotary · fused · 1 layer of 4 heads" in page.texts()
     assert "Not trained yet: sinusoidal. Now chosen: steps 400, rows in a batch 64. Press Train" in page.texts()
     assert len(page.app.get("plotly_chart")) == 2
+    # who acts cannot be told from the words alone: every sentence has a mirror with another answer
+    assert "bag of words" not in page.app.get("plotly_chart")[0].proto.spec
+    page.app.toggle(key="bag").set_value(True).run()
+    accuracy, loss = (chart.proto.spec for chart in page.app.get("plotly_chart"))
+    assert "bag of words 0.500" in accuracy
+    assert "bag of words" not in loss
     assert [row[0] for row in page.open("Ask").table("none")["rows"]][:2] == list(tasks.build("who").questions[:2])
     assert not page.app.get("plotly_chart")
+    # a cell of the confusion matrix lists its sentences
+    matrix = next(block for block in page.open("Report").blocks() if block.get("name") == "Confusion matrix")
+    assert matrix["marks"] == []
+    row, col = next((i, j) for i in range(10) for j in range(10) if i != j and matrix["cells"][i][j] != "0")
+    page.app.session_state["judged_cell"] = (row, col)
+    page.app.run()
+    listed = next(block for block in page.blocks() if block["kind"] == "table" and ", taken for" in block["caption"])
+    assert listed["caption"].startswith(f"{matrix['cells'][row][col]} test rows of {matrix['rows'][row]}, taken for")
+    assert len(listed["rows"]) == int(matrix["cells"][row][col])
     assert not page.off("train_start")
     assert page.off("train_stop")
 
@@ -103,11 +118,12 @@ def test_a_link_gives_the_plan(shipped: Path, planned: list[TrainingPlan], monke
     assert (plan.seconds, plan.timing) == (33.0, False)
 
 
-def test_garbage_in_a_link_is_reported_and_ignored(shipped: Path) -> None:
+def test_garbage_in_a_link_is_reported_and_ignored(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     garbage = {
         "pe": "sideways", "by": "flash", "nl": "9", "keep": "perhaps", "seeds": "11", "ampl": "x", "dm": "1e9",
         "res": "maybe", "steps": "0", "lr": "-1", "budget": "99999", "apart": "perhaps", "cand": "nobody",
-        "head": "layer 9 head 9",
+        "head": "layer 9 head 9", "thr": "2",
     }  # fmt: skip
     for link, task in (
         (garbage, "who did what"), ({"task": "sleep"}, "sleep"), ({"temp": "-3"}, "repeated random words"),
@@ -215,28 +231,6 @@ def test_pictures_are_named_and_looked_at_patch_by_patch() -> None:
     page.open("Report")
     assert page.table("precision")["rows"]
     assert "No shape in" in Train(task="shapes", ask="a house").open("Ask").notices()[0]
-
-
-def test_a_bag_of_words_stands_across_the_curves(shipped: Path) -> None:
-    """Who acts cannot be told from the words alone: every sentence has a mirror with another answer."""
-    page = Train(bag="true")
-    accuracy, loss = (chart.proto.spec for chart in page.app.get("plotly_chart"))
-    assert "bag of words 0.500" in accuracy
-    assert "bag of words" not in loss
-    page.app.toggle(key="bag").set_value(False).run()
-    assert "bag of words" not in page.app.get("plotly_chart")[0].proto.spec
-
-
-def test_a_cell_of_the_confusion_matrix_lists_its_sentences(shipped: Path) -> None:
-    page = Train(cand="rotary", tab="Report")
-    matrix = next(block for block in page.blocks() if block.get("name") == "Confusion matrix")
-    assert matrix["marks"] == []
-    row, col = next((i, j) for i in range(10) for j in range(10) if i != j and matrix["cells"][i][j] != "0")
-    page.app.session_state["judged_cell"] = (row, col)
-    page.app.run()
-    listed = next(block for block in page.blocks() if block["kind"] == "table" and ", taken for" in block["caption"])
-    assert listed["caption"].startswith(f"{matrix['cells'][row][col]} test rows of {matrix['rows'][row]}, taken for")
-    assert len(listed["rows"]) == int(matrix["cells"][row][col])
 
 
 def test_a_training_is_stopped_or_killed_while_another_task_is_chosen(

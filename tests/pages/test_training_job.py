@@ -156,29 +156,29 @@ def test_a_real_run_that_had_its_share_is_kept(new_job: NewJob, clock: Clock) ->
 
 
 @pytest.mark.faults
-def test_a_folder_that_cannot_be_written_is_told(new_job: NewJob, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_and_bad_data_are_reported(new_job: NewJob) -> None:
     def full(_path: Path, _content: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
-    failed = new_job(replace(TINY, task="text"), data=TrainingData("text", b"to be or not to be. " * 40))
-    failed.join(PATIENCE)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        failed = new_job(replace(TINY, task="text"), data=TrainingData("text", b"to be or not to be. " * 40))
+        failed.join(PATIENCE)
     assert failed.error == (
         "nothing can be kept on this server, because its temporary folder cannot be written (No space left on device)"
     )
-
-
-def test_the_error_of_a_worker_is_that_of_its_job(new_job: NewJob) -> None:
     failed = new_job(replace(TINY, task="csv"), data=TrainingData("csv", b"a,b\n1,2\n"))
     failed.join(PATIENCE)
     assert "no column 'label'" in failed.error
-    assert not failed.stopped
-    assert failed.record.saved == (None,)
+    assert (failed.stopped, failed.record.saved) == (False, (None,))
 
 
-@pytest.mark.parametrize(
-    ("script", "error"),
-    [
+@pytest.mark.faults
+def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
+    new_job: NewJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "MOST_HEARD", 4000)
+    for script, error in (
         ("raise SystemExit(3)", "the training process ended unexpectedly (code 3)"),
         (LISTENS + "import os; os.abort()", "the training process ended unexpectedly (SIGABRT)"),
         (LISTENS + """print('{"do', end="")""", "the training process ended unexpectedly (code 0)"),
@@ -186,21 +186,20 @@ def test_the_error_of_a_worker_is_that_of_its_job(new_job: NewJob) -> None:
         (LISTENS + "print('x' * 5000)", "the runs tell more than is kept here"),
         (LISTENS + """print('{"error": "this is wrong"}')""", "this is wrong"),
         (LISTENS + """print('{"run": 7, "line": "{}"}')""", "this is no event of a training run"),
-    ],
-)
-def test_a_worker_that_ends_or_says_something_unexpected(
-    new_job: NewJob,
-    monkeypatch: pytest.MonkeyPatch,
-    script: str,
-    error: str,
-) -> None:
-    monkeypatch.setattr(record, "MOST_HEARD", 4000)
-    stand_in(monkeypatch, script)
+    ):
+        stand_in(monkeypatch, script)
+        failed = new_job()
+        failed.join(PATIENCE)
+        assert failed.error.startswith(error)
+        assert (failed.stopped, failed.record.saved) == (False, (None,))
+
+    def fail() -> subprocess.Popen[bytes]:
+        raise PermissionError("a secret path")
+
+    monkeypatch.setattr(process, "start", fail)
     failed = new_job()
     failed.join(PATIENCE)
-    assert failed.error.startswith(error)
-    assert not failed.stopped
-    assert failed.record.saved == (None,)
+    assert failed.error == "the training process cannot be reached (PermissionError)"
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -220,17 +219,6 @@ def test_a_worker_that_does_not_listen_is_killed(
     deaf.join(PATIENCE)
     assert deaf.error == ("the training did not end within its 120 s" if late else "")
     assert deaf.stopped is not late
-
-
-@pytest.mark.faults
-def test_a_process_that_cannot_be_started(new_job: NewJob, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> subprocess.Popen[bytes]:
-        raise PermissionError("a secret path")
-
-    monkeypatch.setattr(process, "start", fail)
-    failed = new_job()
-    failed.join(PATIENCE)
-    assert failed.error == "the training process cannot be reached (PermissionError)"
 
 
 def test_a_plan_that_cannot_be_trained_is_refused() -> None:

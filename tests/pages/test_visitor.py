@@ -167,7 +167,7 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert [one.folder.is_dir() for one in left] == [False, False, False, True, True, True]
 
 
-def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_training_stops_the_one_before_unless_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, OBEYS)
     visitor = Visitor()
     first = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
@@ -179,12 +179,7 @@ def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) ->
     assert visitor.asks(lambda: refused(lambda: visit.start(TrainingPlan(())))).startswith("0 runs")
     assert visitor.asks(visit.job) is second
     assert not second.over
-
-
-def test_a_training_that_is_refused_leaves_the_data_of_the_one_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    # nor does it take the data of the one before
     visitor = Visitor()
     visitor.asks(visit.new_folder)
     begun = visits.find(visitor.asks(visit.name))
@@ -195,12 +190,11 @@ def test_a_training_that_is_refused_leaves_the_data_of_the_one_before(
     plan = TrainingPlan((TINY,), TrainingData("csv", b"after"))
     assert visitor.asks(lambda: refused(lambda: visit.start(plan))).startswith("this server is about to end")
     assert visitor.asks(visit.brought) == {"csv": b"before"}
-    assert len(list(tmp_path.rglob("*.data"))) == 1
+    assert len(list(begun.folder.rglob("*.data"))) == 1
     begun.end()
 
 
 def refused(question: Callable[[], object]) -> str:
-    """The sentence that answers it."""
     with pytest.raises(HeadlightError) as error:
         question()
     return str(error.value)
@@ -213,18 +207,15 @@ def add(run: Path) -> visits.OwnRun:
     return visit.add_run(folder)
 
 
-def test_a_saved_run_becomes_a_model(trained: Path) -> None:
+def test_a_saved_run_becomes_a_model(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = Visitor()
     run = visitor.asks(lambda: add(trained))
     assert visitor.asks(visit.own_runs) == {run.id: run}
     assert run.history.recipe == saved.read(trained).recipe
     assert "run.json" in visitor.asks(lambda: refused(lambda: visit.add_run(visit.new_folder())))
     assert visitor.asks(visit.own_runs) == {run.id: run}  # what was there is still there
-
-
-def test_old_runs_go_and_so_do_the_oldest_of_many(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    visitor = Visitor()
-    first, second, third = (visitor.asks(lambda: add(trained)) for _ in range(3))
+    # old runs go, and so do the oldest of many
+    first, second, third = (run, *(visitor.asks(lambda: add(trained)) for _ in range(2)))
     monkeypatch.setattr(visits, "MOST_OWN", 2)
     assert list(visitor.asks(visit.own_runs)) == [second.id, third.id]
     assert not first.folder.exists()
