@@ -61,16 +61,6 @@ def trained(trained_folder: Path) -> Path:
     return trained_folder / "who-none-1"
 
 
-def test_nothing_is_made_for_a_visitor_who_does_not_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    visitor = Visitor()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where no other test makes anything
-    assert visitor.asks(visit.own_runs) == {}
-    assert visitor.asks(visit.job) is None
-    assert not list(tmp_path.glob(f"{visits.PREFIX}*"))
-    visitor.asks(visit.new_folder)
-    assert len(list(tmp_path.glob(f"{visits.PREFIX}*"))) == 1, "it would be seen"
-
-
 @pytest.mark.thorough("It trains two models, and Torch is read in for the first one.")
 def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
     visitor, other = Visitor(), Visitor()
@@ -85,17 +75,21 @@ def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
     assert all(load_model(str(run.folder)).run("the dog").tokens for run in runs.values())
     assert visitor.asks(visit.own_runs) == runs  # the same names, every time
     assert other.asks(visit.own_runs) == {}
-    mode = runs[next(iter(runs))].folder.parents[1].stat().st_mode
-    assert stat.S_IMODE(mode) == 0o700
 
 
-def test_everything_goes_with_the_visit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_comes_with_a_training_and_goes_with_the_visit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stand_in(monkeypatch, OBEYS)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where no other test makes anything
     visitor = Visitor()
+    assert visitor.asks(visit.own_runs) == {}
+    assert visitor.asks(visit.job) is None
+    assert not list(tmp_path.iterdir()), "nothing is made for a visitor who does not train"
     training = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     wait(lambda: training.record.step)
-    folder = training.folder.parent
-    assert folder.is_dir()
+    (folder,) = tmp_path.glob(f"{visits.PREFIX}*")
+    assert folder == training.folder.parent
     visitor.leaves()
     assert not folder.exists()
     training.join(PATIENCE)
@@ -167,7 +161,9 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert [one.folder.is_dir() for one in left] == [False, False, False, True, True, True]
 
 
-def test_a_new_training_stops_the_one_before_unless_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_training_stops_the_one_before_unless_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stand_in(monkeypatch, OBEYS)
     visitor = Visitor()
     first = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
@@ -180,6 +176,7 @@ def test_a_new_training_stops_the_one_before_unless_it_is_refused(monkeypatch: p
     assert visitor.asks(visit.job) is second
     assert not second.over
     # nor does it take the data of the one before
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     visitor = Visitor()
     visitor.asks(visit.new_folder)
     begun = visits.find(visitor.asks(visit.name))
@@ -190,7 +187,7 @@ def test_a_new_training_stops_the_one_before_unless_it_is_refused(monkeypatch: p
     plan = TrainingPlan((TINY,), TrainingData("csv", b"after"))
     assert visitor.asks(lambda: refused(lambda: visit.start(plan))).startswith("this server is about to end")
     assert visitor.asks(visit.brought) == {"csv": b"before"}
-    assert len(list(begun.folder.rglob("*.data"))) == 1
+    assert len(list(tmp_path.rglob("*.data"))) == 1
     begun.end()
 
 
@@ -211,7 +208,10 @@ def test_a_saved_run_becomes_a_model(trained: Path, monkeypatch: pytest.MonkeyPa
     visitor = Visitor()
     run = visitor.asks(lambda: add(trained))
     assert visitor.asks(visit.own_runs) == {run.id: run}
+    assert Visitor().asks(visit.own_runs) == {}
     assert run.history.recipe == saved.read(trained).recipe
+    assert (run.label, len(run.id)) == ("Who did what: none, fused, seed 1", 22)
+    assert stat.S_IMODE(run.folder.parent.stat().st_mode) == 0o700
     assert "run.json" in visitor.asks(lambda: refused(lambda: visit.add_run(visit.new_folder())))
     assert visitor.asks(visit.own_runs) == {run.id: run}  # what was there is still there
     # old runs go, and so do the oldest of many
