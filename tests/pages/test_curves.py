@@ -271,7 +271,11 @@ def test_the_data_and_too_few_test_rows_are_reported() -> None:
 
 
 def test_language_models_have_no_interval_and_another_level() -> None:
-    written = {"classes": [], "heads": [[0.1, 0.2, 0.7, 0.3]], "rows_train": 0}  # every batch is made anew
+    written: dict[str, Any] = {
+        "classes": [],
+        "heads": [[0.1, 0.2, 0.7, 0.3]],
+        "rows_train": 0,
+    }  # every batch is made anew
     for model in (
         candidate("2 layers", run(0.93, **written)),
         candidate("2 layers", History(Recipe()), run(0.93, seed=2, **written)),  # the first never looked

@@ -38,9 +38,11 @@ from pages.scaled_dot.case import CASES, checked
 from pages.shapes import random_layer
 from pages.shapes.reshape_lessons import LESSONS
 from pages.side_by_side import beside
+from tests.closeness import identical
 
 from .conftest import unpacked
 from .played_gpu import CUDA, Gpu, played
+from .waiting import PATIENCE
 
 TWICE = "the dog bit the man"
 TEXT = Settings(TWICE)
@@ -243,7 +245,7 @@ def test_a_race_is_run_on_one_device(gpu: Callable[[int | None], Gpu]) -> None:
     with_room, full, by_name = (PlayedRace(one) for one in (plan, plan, replace(plan, device="cuda")))
     full.full_at = by_name.full_at = 12  # the first length has its times of the GPU
     for job in (with_room, full, by_name):
-        job.start().join(60)
+        job.start().join(PATIENCE)
     assert (with_room.machine.split(",")[0], with_room.notices, len(with_room.results)) == ("cuda", (), 2)
     assert (full.machine.split(",")[0], full.error) == ("cpu", "")
     assert [one.length for one in full.results] == [8, 12]
@@ -267,9 +269,9 @@ def test_a_run_goes_to_the_cpu_as_it_is(gpu: Callable[[int | None], Gpu]) -> Non
     run = pictures.model_on("auto").run(TWICE, trace_layer=1)
     here = run.cpu()
     assert (run.weights.device, here.weights.device, here.device) == (CUDA, torch.device("cpu"), CUDA)
-    assert torch.equal(run.weights.cpu(), here.weights)
+    identical(run.weights.cpu(), here.weights)
     for ours, theirs in zip(here.steps, run.steps, strict=True):
-        assert torch.equal(ours.value, theirs.value.cpu())
+        identical(ours.value, theirs.value.cpu())
         assert (ours.value.stride(), ours.is_view) == (theirs.value.stride(), theirs.is_view)
     assert [step.of for step in here.steps] == [step.of for step in run.steps]
 

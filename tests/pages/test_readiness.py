@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 # The app's own start and end, around a training that has learnt something; nobody is connected.
 TRAINS = """
-import time, uvicorn
+import socket, time, uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 import app
@@ -46,11 +46,11 @@ while not training.record.step: time.sleep(0.01)
 print(visitor.name(), training.pid, training.folder.parent, flush=True)
 readiness.WIND_UP_SECONDS = trainings.WIND_UP_SECONDS = {patience}  # the tests beside this one take their time
 served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessGate)])
-uvicorn.run(served, port={port}, log_level="critical")
+uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
 """
 # A server with much to wind up, or with an answer that has no end.
 WAITS = """
-import asyncio, time, uvicorn
+import asyncio, socket, time, uvicorn
 from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -69,7 +69,7 @@ async def endless():
         await asyncio.sleep(0.01)
 routes = [Route("/endless", lambda request: StreamingResponse(endless()))]
 served = Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(readiness.ReadinessGate)])
-uvicorn.run(served, port={port}, log_level="critical")
+uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
 """
 Start = Callable[..., tuple[subprocess.Popen[str], int]]
 
@@ -80,12 +80,11 @@ def start(tmp_path: Path) -> Iterator[Start]:
     begun: list[subprocess.Popen[str]] = []
 
     def started(script: str, **values: object) -> tuple[subprocess.Popen[str], int]:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = int(free.getsockname()[1])
-        command = [sys.executable, "-c", script.format(port=port, **values)]
-        environment = {**os.environ, VARIABLE: str(tmp_path)}
-        begun.append(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True))
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            port, fd = int(listening.getsockname()[1]), listening.fileno()
+            command, environment = [sys.executable, "-c", script.format(fd=fd, **values)], dict(os.environ)
+            environment[VARIABLE], pipe = str(tmp_path), subprocess.PIPE
+            begun.append(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, text=True, pass_fds=[fd]))
         wait(lambda: begun[-1].poll() is not None or status(port, LIVE) == 200)
         return begun[-1], port
 

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from types import SimpleNamespace
 
 import pytest
 import uvicorn
@@ -124,7 +125,7 @@ def loop_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def now() -> float:
         return asyncio.get_running_loop().time()
 
-    monkeypatch.setattr(sockets.time, "monotonic", now)
+    monkeypatch.setattr(sockets, "time", SimpleNamespace(monotonic=now))
     monkeypatch.setattr(Bucket.__init__, "__defaults__", (now,))
 
 

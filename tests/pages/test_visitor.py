@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,7 +39,7 @@ class Visitor:
 
     def __init__(self) -> None:
         self.app: AppTest | None = AppTest.from_string(
-            "import streamlit as st\nst.session_state['answer'] = st.session_state['ask']()", default_timeout=60
+            "import streamlit as st\nst.session_state['answer'] = st.session_state['ask']()", default_timeout=PATIENCE
         )
 
     def asks(self, question: Callable[[], Any]) -> Any:
@@ -139,7 +140,8 @@ def test_what_is_no_name_finds_nothing_and_a_session_keeps_its_own_visit() -> No
     assert visitor.asks(lambda: visit.come_back(names[1]))
     assert visitor.asks(visit.name) == names[0]
     stranger = Visitor()
-    for name in ("", None, 3, [], "x" * 22, "x" * 10_000, "../../../etc/passwd", "\ud800" * 22, "-" * 22):
+    none: tuple[Any, ...] = ("", None, 3, [], "x" * 22, "x" * 10_000, "../../../etc/passwd", "\ud800" * 22, "-" * 22)
+    for name in none:
         assert not stranger.asks(lambda name=name: visit.come_back(name)), name  # type: ignore[misc]
         assert stranger.asks(visit.own_runs) == {}
 
@@ -149,7 +151,7 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     visits.end_all()  # those of other tests
     monkeypatch.setattr(visits, "MOST_LEFT", 4)
     clock = iter(range(1000, 2000))
-    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(visits, "time", SimpleNamespace(monotonic=lambda: float(next(clock)), time=time.time))
     left = [visits.Visit(address) for address in ("a", "b", "b", "b", "b", "a")]
     for one in left:
         one.tell()
