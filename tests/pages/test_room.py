@@ -118,7 +118,7 @@ class Class(RuleBasedStateMachine):
 
 
 TestClass = Class.TestCase
-TestClass.settings = settings(stateful_step_count=25)
+TestClass.settings = settings(stateful_step_count=50)
 
 
 def test_a_question_a_link_or_a_measure_that_does_not_fit_is_refused() -> None:
