@@ -181,10 +181,11 @@ ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is cop
 
 
 @pytest.mark.thorough("A GPU that is full after one pass is met by the same messages.")
-def test_no_message_has_a_warning_on_a_gpu(gpu: Callable[[int | None], Gpu]) -> None:
-    for name, message in MESSAGES.items():
+@pytest.mark.parametrize("part", range(4))
+def test_no_message_has_a_warning_on_a_gpu(gpu: Callable[[int | None], Gpu], part: int) -> None:
+    for name in [*MESSAGES][part::4]:
         gpu(None)
-        assert list(message()) == [], name
+        assert list(MESSAGES[name]()) == [], name
 
 
 @pytest.mark.gpu
@@ -199,13 +200,19 @@ def test_messages_and_verdicts_on_a_real_gpu() -> None:
             assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right, lesson
 
 
-def test_every_message_on_a_gpu_that_is_full_after_one_pass_says_so_once(gpu: Callable[[int | None], Gpu]) -> None:
-    for name, message in MESSAGES.items():
+@pytest.mark.parametrize("part", range(4))
+def test_a_message_on_a_gpu_that_is_full_after_one_pass_says_so_once(
+    gpu: Callable[[int | None], Gpu], part: int
+) -> None:
+    for name in [*MESSAGES][part::4]:
         device = gpu(1)
         device.full = name in ONCE
-        assert list(message()) == ([] if name in ONE_PASS else [NOTICE]), name
+        assert list(MESSAGES[name]()) == ([] if name in ONE_PASS else [NOTICE]), name
         assert device.full, name
-    for name in ("a writer", "parity on a sentence"):  # full from the start
+
+
+def test_a_message_on_a_gpu_that_is_full_from_the_start_says_so_once(gpu: Callable[[int | None], Gpu]) -> None:
+    for name in ("a writer", "parity on a sentence"):
         gpu(0)
         assert list(MESSAGES[name]()) == [NOTICE], name
     gpu(1)
@@ -213,6 +220,7 @@ def test_every_message_on_a_gpu_that_is_full_after_one_pass_says_so_once(gpu: Ca
     assert routes.answer("shapes.npz", urlencode({"s": TWICE, "impl": "torch"}).encode())
 
 
+@pytest.mark.thorough("Seven verdicts of two runs each; the messages above compare such runs too.")
 def test_verdicts_that_compare_a_run_on_the_gpu_with_one_on_the_cpu(gpu: Callable[[int | None], Gpu]) -> None:
     for lesson, number in STEPS:
         step = COURSE[lesson].steps[number - 1]

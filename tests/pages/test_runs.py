@@ -86,7 +86,7 @@ def test_a_name_says_what_differs() -> None:
 # ---- the settings of a picture
 
 
-def test_the_settings_of_the_picture() -> None:
+def test_choices_that_are_not_in_the_picture_are_listed() -> None:
     both = replace(shown(NONE, replace(NONE, seed=2), ROTARY, replace(ROTARY, seed=2)), beforehand=True)
     assert picture_settings.trained_with(both) == (
         "Trained in advance with positions none, rotary · fused · 1 layer of 4 heads, d_model 64 · 2 seeds · 400 steps."
@@ -95,14 +95,9 @@ def test_the_settings_of_the_picture() -> None:
     assert "1 to 2 seeds each" in picture_settings.trained_with(uneven)
     assert picture_settings.trained_with(uneven, goes_on=True).startswith("In training with")
     assert picture_settings.trained_with(Runs()) == ""
-
-
-def test_choices_that_are_not_in_the_picture_are_listed() -> None:
     picture = shown(NONE, ROTARY)
-    assert picture_settings.beyond(picture, [NONE, ROTARY]) == []
-    assert picture_settings.beyond(picture, [NONE]) == [], "less than the picture is nothing new"
-    assert picture_settings.beyond(picture, []) == []
-    assert picture_settings.beyond(Runs(), [NONE]) == []
+    for old, chosen in ((picture, [NONE, ROTARY]), (picture, [NONE]), (picture, []), (Runs(), [NONE])):
+        assert picture_settings.beyond(old, chosen) == [], "less than the picture is nothing new"
     other = replace(NONE, position="learned", n_layers=2, implementation="torch", mask_padding=False)
     assert picture_settings.beyond(picture, [NONE, other]) == [
         "Not trained yet: learned, torch, 2 layers, padding not masked."
@@ -120,9 +115,9 @@ def test_choices_that_are_not_in_the_picture_are_listed() -> None:
     picture = shown(*(replace(NONE, seed=seed) for seed in range(5)))
     three = [replace(ROTARY, seed=seed) for seed in range(3)]
     assert picture_settings.other_seeds(picture, three) == ["Train would use 3 seeds each, not 5."]
-    assert picture_settings.other_seeds(picture, []) == []
-    assert picture_settings.other_seeds(Runs(), three) == []
-    assert picture_settings.other_seeds(picture, [replace(ROTARY, seed=seed) for seed in range(5)]) == []
+    five = [replace(ROTARY, seed=seed) for seed in range(5)]
+    for old, chosen in ((picture, []), (Runs(), three), (picture, five)):
+        assert picture_settings.other_seeds(old, chosen) == []
 
 
 # ---- those that are shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,29 +26,6 @@ from .waiting import PATIENCE, Clock, of_jobs
 SMALL = TimingPlan("forward with maps", tuple(IMPLEMENTATIONS), 1, (4, 8), 12, 3, seconds=0.01, device="cpu")
 
 
-class Gate:
-    """Stands in for a call: lets through only when told to, and says when it was reached."""
-
-    def __init__(self) -> None:
-        self.reached = threading.Event()
-        self.opened = threading.Event()
-        self.calls = 0
-
-    def __call__(self, *_: object, maps: bool) -> None:
-        self.calls += 1
-        self.reached.set()
-        assert self.opened.wait(PATIENCE)
-
-
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    """A gate in place of the task "forward with maps"; opened in the end."""
-    gate = Gate()
-    monkeypatch.setitem(timing.TASKS, "forward with maps", (gate, True))
-    yield gate
-    gate.opened.set()
-
-
 def test_it_has_all_its_results() -> None:
     for task in timing.TASKS:
         names = tuple(IMPLEMENTATIONS) if task == "forward with maps" else ("einsum",)
@@ -68,15 +44,23 @@ def test_it_has_all_its_results() -> None:
         assert "torch" in done.machine
 
 
-def test_one_at_a_time_and_stopped_between_two_calls(gate: Gate) -> None:
+def test_one_at_a_time_and_stopped_between_two_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    reached, released, calls = threading.Event(), threading.Event(), list[bool]()
+
+    def call(*_: object, maps: bool) -> None:
+        calls.append(maps)
+        reached.set()
+        assert released.wait(PATIENCE)
+
+    monkeypatch.setitem(timing.TASKS, SMALL.task, (call, True))
     first, second = TimingJob(SMALL).start(), TimingJob(SMALL).start()
-    assert gate.reached.wait(PATIENCE)
+    assert reached.wait(PATIENCE)
     assert (first.place, second.place, second.elapsed) == (0, 1, 0)
     first.stop()
     second.stop()
-    gate.opened.set()
+    released.set()
     first.join(PATIENCE)
-    assert gate.calls == 1
+    assert calls == [True]
     assert (first.stopped, first.results, first.error) == (True, (), "")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mha_core import load_model
 from mha_core.training import saved, tasks
 from mha_core.training.recipe import defaults
 from pages.kit.jobs import job
@@ -172,7 +173,9 @@ def test_a_training_from_start_to_its_answers(shipped: Path) -> None:
     assert page.off("train_stop")
     own = page.app.session_state["training_visit"].runs.values()
     assert len(own) == 4
-    assert [len(saved.pack(run.folder)) > 1000 for run in own] == [True] * 4
+    assert [run.label.partition(",")[0] for run in own] == ["Who did what: none"] * 2 + ["Who did what: rotary"] * 2
+    assert [run.folder for run in own] == list(page.job.record.saved)
+    assert all(len(saved.pack(run.folder)) > 1000 and load_model(str(run.folder)).run("the dog").tokens for run in own)
     # another page and back: everything is still there
     go_to(page.app, "explore").run()
     assert not page.app.exception

@@ -77,6 +77,7 @@ def test_a_job_has_all_its_results(new_job: NewJob) -> None:
 
 
 @pytest.mark.faults
+@pytest.mark.thorough("Two real trainings must come to their first step; stand-ins end in the same ways.")
 def test_stopping_keeps_what_was_learnt_and_a_killed_process_frees_its_place(new_job: NewJob) -> None:
     """Two at once and a third that waits: one is stopped, one is killed, the third begins."""
     first, second, third = (new_job(ENDLESS) for _ in range(3))

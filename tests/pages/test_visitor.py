@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +18,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mha_core import load_model
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
 from pages.kit.jobs import visit as visits
@@ -60,22 +58,6 @@ class Visitor:
 def trained(trained_folder: Path) -> Path:
     """A run that was trained elsewhere."""
     return trained_folder / "who-none-1"
-
-
-@pytest.mark.thorough("It trains two models, and Torch is read in for the first one.")
-def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
-    visitor, other = Visitor(), Visitor()
-    training = visitor.asks(lambda: visit.start(TrainingPlan((TINY, replace(TINY, seed=2)))))
-    assert visitor.asks(visit.job) is training
-    assert other.asks(visit.job) is None
-    training.join(PATIENCE)
-    runs = visitor.asks(visit.own_runs)
-    assert [run.label for run in runs.values()] == [f"Who did what: sinusoidal, fused, seed {n}" for n in (1, 2)]
-    assert all(len(name) >= 20 and name == run.id for name, run in runs.items())
-    assert [run.folder for run in runs.values()] == list(training.record.saved)
-    assert all(load_model(str(run.folder)).run("the dog").tokens for run in runs.values())
-    assert visitor.asks(visit.own_runs) == runs  # the same names, every time
-    assert other.asks(visit.own_runs) == {}
 
 
 def test_everything_comes_with_a_training_and_goes_with_the_visit(
