@@ -25,9 +25,8 @@ from pages.kit.jobs import visitor as visit
 from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
 from pages.kit.server.readiness import STATE
 
-from .test_process import facts
 from .waiting import PATIENCE, wait
-from .workers import OBEYS, TINY, stand_in
+from .workers import OBEYS, TINY, facts, stand_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -234,9 +233,8 @@ def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
     """Neither the folder nor the process that trains, nor on Linux its guard and the nursery, which forked them."""
     script = (
         "import sys, time; from pages.kit.jobs import process, visitor\n"
-        "from tests.pages.test_process import facts, parent\n"
         "from pages.kit.jobs.training import TrainingPlan\n"
-        "from tests.pages.workers import ENDLESS\n"
+        "from tests.pages.workers import ENDLESS, facts, parent\n"
         "process.PATIENCE = 1e9  # busy cores: who waits no longer starts it anew, and has no nursery\n"
         "training = visitor.start(TrainingPlan((ENDLESS,)))\n"
         "while not training.record.step: time.sleep(.01)\n"

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +69,13 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, script: str) -> list[Watched]:
 
     monkeypatch.setattr(process, "start", start)
     return started
+
+
+def facts(pid: int) -> list[str]:
+    """What Linux says of a process behind its name: state, parent, …; the 20th is when it began."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def parent(pid: int) -> int:
+    """The process that has started it."""
+    return int(facts(pid)[1])

@@ -1,4 +1,4 @@
-"""The rooms as a server answers them: a class by its pages, and what a client made by hand gets instead."""
+"""Rooms: their rules, the routes of a server, and a Valkey that two servers share."""
 
 from __future__ import annotations
 
@@ -7,23 +7,229 @@ import itertools
 import json
 import logging
 import re
+import signal
 import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as some
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from starlette.requests import Request
 
 from pages.kit.draw.web import FILES
-from pages.kit.rooms import bounds, page, refusals, routes
+from pages.kit.rooms import bounds, page, place, refusals, routes
+from pages.kit.rooms import room as rules
 from pages.kit.rooms.memory import Memory
 from pages.kit.rooms.messages import ALPHABET, RoomState
-from pages.kit.rooms.refusals import AWAY, GUESSED, MOST_PHONES, NO_ROOM
+from pages.kit.rooms.refusals import AWAY, GUESSED, MOST_PHONES, NO_ROOM, Refusal
+from pages.kit.rooms.room import Room, listen_name, unpacked
 from pages.kit.rooms.routes import RoomRoutes
-from pages.kit.rooms.store import KEPT_SECONDS, Away
+from pages.kit.rooms.shared import Shared
+from pages.kit.rooms.store import KEPT_SECONDS, Away, Full
 from pages.kit.server import readiness
 
 from .looped import without_waiting
-from .room_client import CELL_QUESTION, Client, Host, Phone
+from .room_client import CELL_QUESTION, OWN_QUESTION, Client, Host, Phone
+from .valkey_server import VALKEY, Valkey
+
+HOST = listen_name("key")
+PHASES = ("idle", "open", "closed", "discuss", "again", "closed_again", "tallies", "answer")
+ACTS = ("close", "discuss", "again", "tallies", "answer", "idle", "let_go", "gather")
+NAMES = some.sampled_from(["a", "b", "c", "d"])
+
+
+def new_room() -> Room:
+    return Room("ABCDEF", HOST)
+
+
+def act(room: Room, name: str, **more: Any) -> bool:
+    return rules.act(room, HOST, {"act": name, **more})
+
+
+def ask(room: Room, question: dict[str, Any] = OWN_QUESTION, name: str = "q1") -> None:
+    act(room, "ask", question=question | {"id": name})
+
+
+class Class(RuleBasedStateMachine):
+    """A host and four phones that say whatever they like; beside them who counts by hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.room = new_room()
+        self.counted: list[dict[str, object]] = [{}, {}]
+        self.asked = 0
+
+    @rule(name=NAMES)
+    def join(self, name: str) -> None:
+        rules.join(self.room, name)
+
+    @rule(is_cell=some.booleans(), is_new=some.booleans())
+    def ask(self, is_cell: bool, is_new: bool) -> None:
+        before = self.room.question
+        self.asked += is_new or before is None
+        ask(self.room, CELL_QUESTION if is_cell else OWN_QUESTION, f"q{self.asked}")
+        if before is None or before["id"] != f"q{self.asked}":
+            self.counted = [{}, {}]
+
+    @rule(name=some.sampled_from(ACTS))
+    def act(self, name: str) -> None:
+        before = self.room.packed()
+        try:
+            act(self.room, name, answer={"right": [], "text": "so it is"})
+        except Refusal:
+            assert self.room.packed() == before
+        if name == "idle":
+            self.counted = [{}, {}]
+
+    @rule(name=NAMES, option=some.integers(-1, 3), is_cell=some.booleans(), late=some.booleans())
+    def vote(self, name: str, option: int, is_cell: bool, late: bool) -> None:
+        room, before = self.room, self.room.packed()
+        choice: object = [option, option] if is_cell else option
+        question = room.question["id"] if room.question else "q0"
+        is_fine = (
+            name in room.phones
+            and room.phase in ("open", "again")
+            and not late
+            and room.question is not None
+            and 0 <= option < 3
+            and is_cell == (room.question["kind"] == "cell")
+        )
+        said = {"question": "q0" if late else question, "round": room.round, "choice": choice}
+        try:
+            rules.vote(room, name, said)
+        except Refusal:
+            assert not is_fine
+            assert room.packed() == before
+            return
+        assert is_fine
+        self.counted[room.round][name] = (option, option) if is_cell else option
+
+    @invariant()
+    def every_vote_counts_once(self) -> None:
+        assert self.room.ballots == self.counted
+        now = self.counted[self.room.round]
+        assert rules.state(self.room)["voted"] == len(now)
+        assert all(rules.mine(self.room, name)["choice"] == now.get(name) for name in self.room.phones)
+
+    @invariant()
+    def no_tally_and_no_answer_is_seen_early(self) -> None:
+        phase = self.room.phase
+        assert phase in PHASES
+        told = [rules.state_of(self.room, name) for name in self.room.phones]
+        assert all(bool(state["tallies"]) == (phase in ("tallies", "answer")) for state in told)
+        assert all((state["answer"] is not None) == (phase == "answer") for state in told)
+        host = rules.state_of(self.room, HOST)
+        assert bool(host["tallies"]) == (phase not in ("idle", "open", "again"))
+        for number, tally in enumerate(host["tallies"]):
+            chosen = Counter(self.counted[number].values())
+            assert tally["voted"] == sum(tally["counts"]) + sum(count for *_, count in tally["dots"]) == chosen.total()
+            assert all(chosen[option] == count for option, count in enumerate(tally["counts"]))
+            assert all(chosen[(row, column)] == count for row, column, count in tally["dots"])
+
+    @invariant()
+    def it_is_held_as_it_is(self) -> None:
+        assert unpacked(self.room.packed()) == self.room
+
+
+TestClass = Class.TestCase
+TestClass.settings = settings(stateful_step_count=50)
+
+
+def test_a_question_a_link_or_a_measure_that_does_not_fit_is_refused() -> None:
+    room = new_room()
+    before = room.packed()
+    broken: list[Any] = [
+        None, [], {"kind": "quiz"}, OWN_QUESTION | {"id": "a b"}, OWN_QUESTION | {"options": ["one"]},
+        OWN_QUESTION | {"options": ["x"] * 7}, OWN_QUESTION | {"options": [1, 2]}, OWN_QUESTION | {"text": "x" * 2001},
+        OWN_QUESTION | {"text": "nul\0"}, OWN_QUESTION | {"link": "//evil.example"}, CELL_QUESTION | {"size": [0, 4]},
+        CELL_QUESTION | {"size": [True, 4]}, CELL_QUESTION | {"link": "https://evil.example"},
+    ]  # fmt: skip
+    links: list[Any] = ["", "x", "//x", "/\\x", "/a b", "/a\n", "/" + "a" * 6000, None, 1]  # off this server
+    measures: list[Any] = [
+        None, {}, [[1]], [[1, "x"]], [[1, float("nan")]], [[1, 10**400]], [[1, True]], [["1", 1]], [[1, 2, 3]],
+    ]  # fmt: skip
+    acts: list[tuple[str, dict[str, Any]]] = [
+        *(("ask", {"question": {"id": "q1"} | one if isinstance(one, dict) else one}) for one in broken),
+        *(("show", {"link": link}) for link in links),
+        *(("measure", {"values": values}) for values in measures),
+    ]
+    for name, more in acts:
+        with pytest.raises(Refusal):
+            act(room, name, **more)
+        assert room.packed() == before, more
+
+
+@given(text=some.text(max_size=250))
+@example("<b>bold</b>")
+@example("\u202eevil")
+@example("nul\0")
+@example("שלום")
+@example("\ud800")
+@example("x" * 10_000)
+def test_a_sentence_is_kept_as_it_can_be_shown_or_refused(text: str) -> None:
+    room = new_room()
+    rules.join(room, "a")
+    act(room, "write", state="asked")
+    try:
+        rules.write(room, "a", text, 5)
+    except Refusal:
+        assert not room.sentences
+        return
+    kept = [one.text for one in room.sentences.values()]
+    assert all(0 < len(one) <= 200 and not set(one) & set("\0\n\r\u202e\u2066") for one in kept)
+    assert json.loads(room.packed().decode())
+
+
+def test_sentences_are_seen_without_their_owners_and_not_before_the_host_shows_them() -> None:
+    room = new_room()
+    for name in "abcd":
+        rules.join(room, name)
+    with pytest.raises(Refusal, match="not asked"):
+        rules.write(room, "a", "too early", 1)
+    act(room, "write", state="asked")
+    for name, number in zip("abc", (7, 7, 3), strict=True):
+        rules.write(room, name, f"by {name}", number)
+    assert rules.sentences(room, "a") == []
+    act(room, "measure", values=[[7, 0.5], [8, 0.25], [99, 1]])
+    assert rules.state_of(room, "a")["points"] == []
+    assert rules.state_of(room, HOST)["points"] == [(7, 0.5), (8, 0.25)]
+    act(room, "write", state="shown")
+    act(room, "hide", number=8, on=True)
+    assert [one["text"] for one in rules.sentences(room, "d")] == ["by c", "by a"]
+    assert [one["text"] for one in rules.sentences(room, HOST)] == ["by c", "by a", "by b"]
+    states: list[RoomState] = [rules.state_of(room, name) for name in "abcd"]
+    assert all(state["points"] == [(7, 0.5)] for state in states)
+    assert [state["mine"]["sentence"] for state in states] == ["by a", "by b", "by c", ""]
+    act(room, "write", state="asked")
+    assert rules.state_of(room, HOST)["points"] == [], "another measure, perhaps"
+    act(room, "measure", values=[[7, 0.75]])
+    rules.write(room, "a", "by a, anew", 9)
+    act(room, "measure", values=[[7, 0.5]])  # of what it was before
+    assert rules.state_of(room, HOST)["points"] == []
+    rules.write(room, "b", "hidden ones stay so", 4)
+    assert [one["hidden"] for one in rules.sentences(room, HOST)] == [False, True, False]
+    rules.write(room, "b", " ", 4)
+    assert len(room.sentences) == 2
+
+
+def test_a_room_is_full_and_may_be_locked() -> None:
+    room = new_room()
+    for number in range(MOST_PHONES):
+        assert rules.join(room, str(number))
+    with pytest.raises(Refusal, match="full"):
+        rules.join(room, "one more")
+    assert not rules.join(room, "7"), "who is in comes back"
+    room.phones.pop("8")
+    act(room, "lock", on=True)
+    with pytest.raises(Refusal, match="nobody new"):
+        rules.join(room, "8")
+
+
+# ---- as a server answers them
 
 
 async def opened(store: Memory | None = None) -> Host:
@@ -242,13 +448,13 @@ async def test_however_many_vote_a_stream_has_few_messages_then_beats_and_an_end
 
 @without_waiting
 async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
-    host, phone = await joined()
+    host, phone = await joined(Memory(kept_seconds=300.0))
     async with phone.events(host.code, phone.listen) as told:
-        await asyncio.sleep(KEPT_SECONDS - 60)
+        await asyncio.sleep(240)
         await host.act("let_go")  # from now on as long again
-        await asyncio.sleep(KEPT_SECONDS - 60)
+        await asyncio.sleep(240)
         assert (await host.post("join", {"code": host.code}))[0] == 200
-        await asyncio.sleep(KEPT_SECONDS + 1)
+        await asyncio.sleep(301)
         while (await told.next())[0] == "room":
             pass
     assert (await host.post("join", {"code": host.code}))[0] == 404
@@ -342,3 +548,103 @@ def test_what_is_kept_is_said_in_both_languages_with_the_time_that_holds() -> No
     for section, unit in ((english, "minutes"), (german, "Minuten")):
         for text in (section, words, str(refusals.NO_ROOM)):
             assert set(re.findall(rf"(\d+) {unit}", text)) == {f"{KEPT_SECONDS / 60:.0f}"}
+
+
+# ---- in a Valkey that two servers share
+
+
+@pytest.fixture
+def valkey(tmp_path: Path) -> Iterator[Valkey | None]:
+    if VALKEY is None:  # then the store in memory stands for it: what is around it is the same
+        yield None
+        return
+    server = Valkey(tmp_path)
+    yield server
+    server.stop()
+
+
+@pytest.mark.thorough("It stops a Valkey and waits until it is taken for away and for there again.")
+async def test_two_servers_hold_one_room_and_go_on_after_the_store_was_away(valkey: Valkey | None) -> None:
+    if valkey is None:
+        return
+    stores = [Shared(valkey.address) for _ in range(2)]
+    here, there = (RoomRoutes(store) for store in stores)
+    host = await Host(here, "198.51.100.1").open()
+    phones = [await host.phone() for _ in range(8)]
+    for phone in phones[4:]:
+        phone.app = there
+    async with (
+        phones[0].events(host.code, phones[0].listen) as told,
+        phones[7].events(host.code, phones[7].listen) as elsewhere,
+    ):
+        question = await host.ask()
+        await elsewhere.until(phase="open")
+        said = [phone.vote(question, turn % 3) for turn in range(4) for phone in phones]
+        assert {status for status, _ in await asyncio.gather(*said)} == {200}, "each phone, four times, at once"
+        for stream in (told, elsewhere):
+            assert (await stream.until(voted=8))["tallies"] == []
+        twin = Phone(there, phones[0].address)  # on another server a phone is the same voter
+        again = await twin.done("join", {"code": host.code, "token": phones[0].token})
+        assert again == {"token": phones[0].token, "listen": phones[0].listen}
+        twin.code, twin.token, twin.listen = host.code, again["token"], again["listen"]
+        status, counted = await twin.vote(question, 1)
+        assert status == 200
+        assert (await elsewhere.until(version=counted["version"]))["voted"] == 8
+
+        valkey.process.send_signal(signal.SIGSTOP)
+        assert await phones[1].vote(question, 2) == (503, AWAY.english)
+        assert (await elsewhere.next())[0] == "wait"
+        valkey.process.send_signal(signal.SIGCONT)
+        while (await phones[1].vote(question, 2))[0] != 200:
+            await asyncio.sleep(0.05)
+        await host.act("close")
+        await host.act("tallies")
+        for stream in (told, elsewhere):
+            (tally,) = (await stream.until(phase="tallies"))["tallies"]
+            assert tally["voted"] == sum(tally["counts"]) == 8
+
+        valkey.stop()
+        valkey.start()  # an empty one: all that it held is gone, and that is said
+        for stream in (told, elsewhere):
+            kind = ""
+            while kind != "gone":
+                kind, _ = await stream.next()
+    for store in stores:
+        await store.close()
+
+
+async def test_a_shared_store_holds_so_many_rooms_for_so_long(valkey: Valkey | None) -> None:
+    if valkey is None:
+        return
+    store = Shared(valkey.address, most=1, kept_seconds=1)
+    assert await store.create("AAAAAA", b"one")
+    assert not await store.create("AAAAAA", b"another")
+    with pytest.raises(Full):
+        await store.create("BBBBBB", b"two")
+    assert not await store.swap("AAAAAA", 7, b"of a version that is not")
+    assert await store.swap("AAAAAA", 1, b"two")
+    assert not await store.swap("BBBBBB", 1, b"of a room that is not")
+    assert await store.read("AAAAAA") == b"two"
+    while await store.read("AAAAAA"):
+        await asyncio.sleep(0.05)
+    while True:
+        try:
+            assert await store.create("BBBBBB", b"two")
+            break
+        except Full:  # within the same second
+            await asyncio.sleep(0.05)
+    await store.delete("BBBBBB")
+    assert await store.read("BBBBBB") is None
+    assert await store.create("CCCCCC", b"three"), "a deleted one makes room"
+    await store.close()
+    nowhere = Shared("valkey://127.0.0.1:1/0")
+    with pytest.raises(Away):
+        await nowhere.read("AAAAAA")
+    await nowhere.close()
+
+
+def test_an_address_that_can_be_none_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    for address in ("nowhere", "http://rooms:6379", "valkey://rooms:99999/0"):
+        monkeypatch.setenv(place.VARIABLE, address)
+        with pytest.raises(ValueError, match=r"HEADLIGHT_ROOMS: .* as valkey://HOST:6379/0"):
+            place.of_environment()
