@@ -258,13 +258,13 @@ class Line:
     async def echo(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def sending() -> None:
             while True:
-                await send({"type": "websocket.send", "bytes": await answers.get()})
+                await send({"type": "websocket.send", "bytes": await outbox.get()})
 
-        answers = asyncio.Queue[bytes]()
+        outbox = asyncio.Queue[bytes]()
         speaking = asyncio.create_task(sending())
         while (message := await receive())["type"] == "websocket.receive":
             self.received.append((asyncio.get_running_loop().time(), message["bytes"]))
-            answers.put_nowait(message["bytes"])
+            outbox.put_nowait(message["bytes"])
         speaking.cancel()
         with suppress(asyncio.CancelledError, OSError):
             await speaking
