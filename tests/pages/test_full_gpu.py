@@ -181,9 +181,8 @@ ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is cop
 
 
 @pytest.mark.thorough("A GPU that is full after one pass is met by the same messages.")
-@pytest.mark.parametrize("part", range(4))
-def test_no_message_has_a_warning_on_a_gpu(gpu: Callable[[int | None], Gpu], part: int) -> None:
-    for name in [*MESSAGES][part::4]:
+def test_no_message_has_a_warning_on_a_gpu(gpu: Callable[[int | None], Gpu]) -> None:
+    for name in [*MESSAGES][::4]:
         gpu(None)
         assert list(MESSAGES[name]()) == [], name
 
@@ -200,7 +199,10 @@ def test_messages_and_verdicts_on_a_real_gpu() -> None:
             assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right, lesson
 
 
-@pytest.mark.parametrize("part", range(4))
+OTHER_HALF = pytest.mark.thorough("Half of the messages show in the quick tier that runs of both devices do not meet.")
+
+
+@pytest.mark.parametrize("part", [0, 1, *(pytest.param(part, marks=OTHER_HALF) for part in (2, 3))])
 def test_a_message_on_a_gpu_that_is_full_after_one_pass_says_so_once(
     gpu: Callable[[int | None], Gpu], part: int
 ) -> None:

@@ -487,9 +487,7 @@ def test_a_plan_that_is_measured_says_so_too(shipped: Path, monkeypatch: pytest.
     assert not page.off("train_start")
 
 
-def test_answers_and_predictions_say_so_once_and_again_when_they_are_kept(
-    shipped: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_say_so_once_and_again_when_they_are_kept(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Model, "compute", lambda self, call: (call(self.encoder), (WARNING,)))
     for task in ("who did what", "repeated random words"):
         sharing.forget()
@@ -498,6 +496,11 @@ def test_answers_and_predictions_say_so_once_and_again_when_they_are_kept(
             assert page.notices() == [WARNING], task
             page.app.run()
         assert Train(task=task).notices() == []  # nothing is asked in the other tabs
+
+
+@pytest.mark.thorough("Every test row is asked; answers say the same of a few texts.")
+def test_every_prediction_says_so(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Model, "compute", lambda self, call: (call(self.encoder), (WARNING,)))
     sharing.forget()
     assert Train(tab="Report", only="typed sentences").texts().count(WARNING) == 1
 
