@@ -87,6 +87,10 @@ class Events:
     def __init__(self, told: asyncio.Queue[Message]) -> None:
         self._told = told
 
+    def waiting(self) -> int:
+        """The number of messages that were sent and not read yet."""
+        return self._told.qsize()
+
     async def next(self) -> tuple[str, Any]:
         """The kind and the content of the next event; "" at the end."""
         while True:

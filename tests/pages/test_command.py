@@ -75,9 +75,10 @@ def refused(capsys: pytest.CaptureFixture[str], port: int) -> Refused:
     return sentence
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
+def test_wrong_arguments_ports_addresses_and_folders_are_refused_in_one_sentence(
+    refused: Refused, port: int, tmp_path: Path
+) -> None:
+    for arguments, says in (
         (["--port", "0"], "“0” is no port"),
         (["--port", "65536"], "“65536” is no port"),
         (["--port", "٣٠٠٠"], "is no port"),
@@ -85,26 +86,18 @@ def refused(capsys: pytest.CaptureFixture[str], port: int) -> Refused:
         (["--device", "tpu"], "invalid choice: 'tpu'"),
         (["--prot", "8600"], "unrecognized arguments: --prot"),
         (["a.safetensors", "lessons"], "unrecognized arguments: lessons"),
-    ],
-)
-def test_wrong_arguments(refused: Refused, arguments: list[str], says: str) -> None:
-    assert says in refused(*arguments, code=2)
-
-
-def test_a_port_in_use_and_an_address_of_nobody(refused: Refused, port: int) -> None:
+    ):
+        assert says in refused(*arguments, code=2), arguments
     with socket.create_server(("127.0.0.1", port)):
         assert f"port {port} is in use" in refused()
     assert "no address of this machine" in refused("--host", "no such host")
     assert "cannot be served" in refused("--host", "203.0.113.1")
-
-
-def test_lessons_that_cannot_be_read(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "file.toml").touch()
     for folder in (tmp_path / "none", tmp_path / "file.toml"):
         assert f"the folder “{folder}” cannot be read" in refused("--lessons", folder)
 
 
-def test_rooms_that_are_nowhere(
+def test_rooms_at_an_address_that_is_none_off_or_without_their_package(
     served: list[Run], refused: Refused, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for address in ("redis://here", "valkey://", "valkey://here:0", "valkey://here:x", "here:6379", "memory"):
@@ -134,12 +127,18 @@ def test_a_store_that_cannot_be_written(refused: Refused, tmp_path: Path, monkey
         assert told in refused("--store", bucket)
 
 
-def test_a_recording_that_is_none(served: list[Run], refused: Refused, tmp_path: Path) -> None:
+def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refused: Refused, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.safetensors"
     wrong.write_bytes(b"PK")
     assert "there is no file “none.safetensors”" in refused("none.safetensors")
     assert "“wrong.safetensors” cannot be opened: this is not a recording" in refused(wrong)
     assert "a recording or --model" in refused(wrong, "--model", "minilm")
+    absent = next(kind for kind in ("mps", "cuda") if kind not in device.available())
+    assert f"device={absent} is not on this machine" in refused("--device", absent)
+    assert "the model bert is not in this machine’s cache" in refused("--model", "bert")
+    assert "config.json" in refused("--model", ROOT)
+    own = "no id of the Hugging Face hub, as org/name; Headlight’s own are minilm, smollm2"
+    assert own in refused("--model", "no such/model/at all")
     assert served == []
 
 
@@ -157,17 +156,9 @@ def test_a_recording_is_opened(
     assert len(served) == 1
 
 
-def test_what_is_not_on_this_machine(served: list[Run], refused: Refused) -> None:
-    absent = next(kind for kind in ("mps", "cuda") if kind not in device.available())
-    assert f"device={absent} is not on this machine" in refused("--device", absent)
-    assert "the model bert is not in this machine’s cache" in refused("--model", "bert")
-    assert "config.json" in refused("--model", ROOT)
-    own = "no id of the Hugging Face hub, as org/name; Headlight’s own are minilm, smollm2"
-    assert own in refused("--model", "no such/model/at all")
-    assert served == []
-
-
-def test_what_the_app_is_told(served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path) -> None:
+def test_options_reach_the_app(
+    served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path
+) -> None:
     os.chdir(tmp_path.parent)
     arguments = ["--lessons", tmp_path.name, "--model", "smollm2", "--public", "--no-open", "--name", "example.org"]
     arguments += ["--store", f"{tmp_path.name}/store"]
@@ -183,11 +174,7 @@ def test_what_the_app_is_told(served: list[Run], capsys: pytest.CaptureFixture[s
 
 
 def test_a_first_start_says_what_takes_so_long(
-    served: list[Run],
-    capsys: pytest.CaptureFixture[str],
-    port: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
     for warm in (False, True):
@@ -200,17 +187,13 @@ def test_a_first_start_says_what_takes_so_long(
     assert len(served) == 2
 
 
-def test_where_the_models_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert command.missing_models() == ""
-    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["models"]
-    monkeypatch.setattr(command, "MODELS", {"no_such_package": "none==1", **command.MODELS})
-    assert command.missing_models().endswith("install --no-deps none==1")
-    assert list(command.MODELS.values())[1:] == known
-
-
-def test_the_version_is_the_projects(capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions_are_those_of_the_project(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     with pytest.raises(SystemExit) as ended:
         command.main(["--version"])
     assert not ended.value.code
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
-    assert capsys.readouterr().out == f"headlight {version}\n"
+    assert capsys.readouterr().out == f"headlight {project['version']}\n"
+    assert command.missing_models() == ""
+    monkeypatch.setattr(command, "MODELS", {"no_such_package": "none==1", **command.MODELS})
+    assert command.missing_models().endswith("install --no-deps none==1")
+    assert list(command.MODELS.values())[1:] == project["optional-dependencies"]["models"]

@@ -38,16 +38,18 @@ from pages.scaled_dot.case import CASES, checked
 from pages.shapes import random_layer
 from pages.shapes.reshape_lessons import LESSONS
 from pages.side_by_side import beside
+from tests.closeness import identical
 
 from .conftest import unpacked
 from .played_gpu import CUDA, Gpu, played
+from .waiting import PATIENCE
 
 TWICE = "the dog bit the man"
 TEXT = Settings(TWICE)
 CAUSAL = Settings(TWICE, "causal")
 NOTICE = "cuda:0 is out of memory; this was computed on the CPU."
 COURSE = course.of_folders((course.SHIPPED,)).lessons
-STEPS = ("same-word.1", "reach.3", "silent.2", "silent.3")
+STEPS = (("same-word", 1), ("reach", 3), ("silent", 2), ("silent", 3))
 CLAIMED = {"overlap": "depends", "same-word": "holds", "key-bias": "depends"}
 _on_gpu: dict[Any, Any] = {}  # pretrained models that say cuda:0, kept for all tests
 
@@ -55,17 +57,11 @@ _on_gpu: dict[Any, Any] = {}  # pretrained models that say cuda:0, kept for all 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int | None], Gpu]]:
     """Has "auto" choose the played device, which is full after so many computations of models; None = never."""
-    for name, value in {
-        "is_available": lambda: True,
-        "device_count": lambda: 1,
-        "get_rng_state": lambda device: torch.get_rng_state(),
-        "set_rng_state": lambda state, device: None,
-        "synchronize": lambda device: None,
-        "memory_allocated": lambda device: 0,
-        "max_memory_allocated": lambda device: 0,
-        "reset_peak_memory_stats": lambda device: None,
-    }.items():
-        monkeypatch.setattr(torch.cuda, name, value)
+    for name in ("set_rng_state", "synchronize", "memory_allocated", "max_memory_allocated", "reset_peak_memory_stats"):
+        monkeypatch.setattr(torch.cuda, name, lambda *_: 0)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: torch.get_rng_state())
     monkeypatch.setattr(torch.accelerator, "synchronize", lambda device: None)
     compute = FallBack.compute
 
@@ -77,13 +73,14 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int | None], Gpu]
     monkeypatch.setattr(FallBack, "compute", counted)
     kept: Any = pictures.pretrained_on
     models = dict(kept.cache)
-    sharing.forget()
-    encodings.trained_table.cache_clear()
     kept.cache.clear()
     kept.cache.update(_on_gpu)
     with played() as device:
 
         def filled(passes: int | None) -> Gpu:
+            sharing.forget()
+            encodings.trained_table.cache_clear()
+            device.passes, device.full = None, False
             for name in ("minilm", "words-2layers-1", "who-rotary-1"):
                 pictures.model_on("auto", name)  # its weights are there before the device is full
             device.passes, device.full = passes, passes == 0
@@ -183,61 +180,58 @@ ONCE = {"parity on random numbers", "scaled dot product"}  # that run no model
 ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is copied to the CPU
 
 
-@pytest.mark.parametrize("message", MESSAGES)
-def test_on_a_gpu(gpu: Callable[[int | None], Gpu], message: str) -> None:
-    gpu(None)
-    assert list(MESSAGES[message]()) == []
+@pytest.mark.thorough("A GPU that is full after one pass is met by the same messages.")
+def test_no_message_has_a_warning_on_a_gpu(gpu: Callable[[int | None], Gpu]) -> None:
+    for name in [*MESSAGES][::4]:
+        gpu(None)
+        assert list(MESSAGES[name]()) == [], name
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("message", MESSAGES)
-def test_on_a_real_gpu(message: str) -> None:
-    sharing.forget()
-    assert pictures.picture(TEXT).run.device.type == "cuda"
-    assert list(MESSAGES[message]()) == []
+def test_messages_and_verdicts_on_a_real_gpu() -> None:
+    for name, message in MESSAGES.items():
+        sharing.forget()
+        assert pictures.picture(TEXT).run.device.type == "cuda"
+        assert list(message()) == [], name
+    for lesson, found in COURSE.items():
+        sharing.forget()
+        for step in found.steps:
+            assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right, lesson
 
 
-@pytest.mark.gpu
-@pytest.mark.parametrize("lesson", COURSE)
-def test_verdicts_on_a_real_gpu(lesson: str) -> None:
-    sharing.forget()
-    for step in COURSE[lesson].steps:
-        assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right
+OTHER_HALF = pytest.mark.thorough("Half of the messages show in the quick tier that runs of both devices do not meet.")
 
 
-@pytest.mark.parametrize("message", MESSAGES)
-def test_on_a_gpu_that_is_full_after_one_pass(gpu: Callable[[int | None], Gpu], message: str) -> None:
-    device = gpu(1)
-    device.full = message in ONCE
-    assert list(MESSAGES[message]()) == ([] if message in ONE_PASS else [NOTICE])
-    assert device.full
+@pytest.mark.parametrize("part", [0, 1, *(pytest.param(part, marks=OTHER_HALF) for part in (2, 3))])
+def test_a_message_on_a_gpu_that_is_full_after_one_pass_says_so_once(
+    gpu: Callable[[int | None], Gpu], part: int
+) -> None:
+    for name in [*MESSAGES][part::4]:
+        device = gpu(1)
+        device.full = name in ONCE
+        assert list(MESSAGES[name]()) == ([] if name in ONE_PASS else [NOTICE]), name
+        assert device.full, name
 
 
-@pytest.mark.parametrize("message", ["a writer", "parity on a sentence"])
-def test_on_a_gpu_that_is_full_from_the_start(gpu: Callable[[int | None], Gpu], message: str) -> None:
-    gpu(0)
-    assert list(MESSAGES[message]()) == [NOTICE]
-
-
-def test_the_steps_of_two_implementations(gpu: Callable[[int | None], Gpu]) -> None:
+def test_a_message_on_a_gpu_that_is_full_from_the_start_says_so_once(gpu: Callable[[int | None], Gpu]) -> None:
+    for name in ("a writer", "parity on a sentence"):
+        gpu(0)
+        assert list(MESSAGES[name]()) == [NOTICE], name
     gpu(1)
     assert said("steps", s=TWICE, impl="torch", vs="fused", layer="1")() == [NOTICE]
     assert routes.answer("shapes.npz", urlencode({"s": TWICE, "impl": "torch"}).encode())
 
 
-@pytest.mark.parametrize("name", STEPS)
-def test_verdicts_of_steps_that_meet_two_runs(gpu: Callable[[int | None], Gpu], name: str) -> None:
-    lesson, _, number = name.partition(".")
-    step = COURSE[lesson].steps[int(number) - 1]
-    gpu(1)
-    assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right
-
-
-@pytest.mark.parametrize("claim", CLAIMED)
-def test_verdicts_of_claims_that_meet_two_runs(gpu: Callable[[int | None], Gpu], claim: str) -> None:
-    gpu(1)
-    step, _ = by_name(course.claims())[claim]
-    assert verdict(step, Query(step.query.encode("ascii"))).result == CLAIMED[claim]
+@pytest.mark.thorough("Seven verdicts of two runs each; the messages above compare such runs too.")
+def test_verdicts_that_compare_a_run_on_the_gpu_with_one_on_the_cpu(gpu: Callable[[int | None], Gpu]) -> None:
+    for lesson, number in STEPS:
+        step = COURSE[lesson].steps[number - 1]
+        gpu(1)
+        assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right, (lesson, number)
+    for claim, result in CLAIMED.items():
+        gpu(1)
+        step, _ = by_name(course.claims())[claim]
+        assert verdict(step, Query(step.query.encode("ascii"))).result == result, claim
 
 
 class PlayedRace(TimingJob):
@@ -261,7 +255,7 @@ def test_a_race_is_run_on_one_device(gpu: Callable[[int | None], Gpu]) -> None:
     with_room, full, by_name = (PlayedRace(one) for one in (plan, plan, replace(plan, device="cuda")))
     full.full_at = by_name.full_at = 12  # the first length has its times of the GPU
     for job in (with_room, full, by_name):
-        job.start().join(60)
+        job.start().join(PATIENCE)
     assert (with_room.machine.split(",")[0], with_room.notices, len(with_room.results)) == ("cuda", (), 2)
     assert (full.machine.split(",")[0], full.error) == ("cpu", "")
     assert [one.length for one in full.results] == [8, 12]
@@ -285,31 +279,31 @@ def test_a_run_goes_to_the_cpu_as_it_is(gpu: Callable[[int | None], Gpu]) -> Non
     run = pictures.model_on("auto").run(TWICE, trace_layer=1)
     here = run.cpu()
     assert (run.weights.device, here.weights.device, here.device) == (CUDA, torch.device("cpu"), CUDA)
-    assert torch.equal(run.weights.cpu(), here.weights)
+    identical(run.weights.cpu(), here.weights)
     for ours, theirs in zip(here.steps, run.steps, strict=True):
-        assert torch.equal(ours.value, theirs.value.cpu())
+        identical(ours.value, theirs.value.cpu())
         assert (ours.value.stride(), ours.is_view) == (theirs.value.stride(), theirs.is_view)
     assert [step.of for step in here.steps] == [step.of for step in run.steps]
 
 
-FAULTS: dict[str, Callable[[Tensor], object]] = {
-    "a sum": lambda here: here + torch.ones(3),
-    "a comparison": lambda here: torch.equal(here, torch.ones(3)),
-    "a stack": lambda here: torch.stack([torch.ones(3), here]),
-    "an index": lambda here: torch.ones(3)[here.long()],
-    "a layer": lambda here: torch.nn.Linear(3, 3)(here),
-    "numpy": lambda here: here.numpy(),
-    "a generator": lambda here: torch.randn(3, generator=torch.Generator(), device=here.device),
-}
+FAULTS: tuple[Callable[[Tensor], object], ...] = (
+    lambda here: here + torch.ones(3),
+    lambda here: torch.equal(here, torch.ones(3)),
+    lambda here: torch.stack([torch.ones(3), here]),
+    lambda here: torch.ones(3)[here.long()],
+    lambda here: torch.nn.Linear(3, 3)(here),
+    lambda here: here.numpy(),
+    lambda here: torch.randn(3, generator=torch.Generator(), device=here.device),
+)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_the_played_device_refuses_what_a_gpu_refuses(gpu: Callable[[int | None], Gpu], fault: str) -> None:
+def test_the_played_device_refuses_what_a_gpu_refuses(gpu: Callable[[int | None], Gpu]) -> None:
     device = gpu(None)
     here = torch.ones(3).to("cuda")
     assert (here[1:] * 2 + torch.tensor(1.0)).device == CUDA  # a single number of the CPU may meet it
-    with pytest.raises((RuntimeError, TypeError)):
-        FAULTS[fault](here)
+    for fault in FAULTS:
+        with pytest.raises((RuntimeError, TypeError)):
+            fault(here)
     device.full = True
     assert here[1:].cpu().tolist() == [1, 1]  # no new memory
     with pytest.raises(torch.OutOfMemoryError):

@@ -1,16 +1,31 @@
-"""The gates: names, closed routes, files. What they let through is untouched."""
+"""What every request and connection passes: the gates of the server, headers, and its own files."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from types import SimpleNamespace
 
 import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount
+from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
 
-from pages.kit.server import gates
+from pages.kit.draw import web
+from pages.kit.server import gates, sockets
 from pages.kit.server.gates import (
     MOST_ARRIVING,
     MOST_FILES,
@@ -22,183 +37,546 @@ from pages.kit.server.gates import (
     RouteGate,
     UploadGate,
 )
+from pages.kit.server.headers import HEADERS, SecurityHeaders
+from pages.kit.server.network import accepts_gzip
+from pages.kit.server.own_files import KEPT, TYPES, OwnFiles
 from pages.kit.server.public import VARIABLE
+from pages.kit.server.sockets import (
+    FLOOD,
+    HASTY,
+    MESSAGES,
+    MOST_CONTROLS,
+    UNREAD_SECONDS,
+    Bucket,
+    NoDelay,
+    SocketGate,
+    allow_open_files,
+    client_network,
+    transport_of,
+)
 
-from .looped import run, through
-
-Put = Callable[..., list[int]]
+from .looped import through, without_waiting
+from .waiting import wait
 
 
 @pytest.fixture
-def left_here(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
-    """What visitors have left here; those of the sessions "mine" and "yours" have a page open."""
+def stored(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
+    """Uploaded files; the visitors of the sessions "mine" and "yours" have a page open."""
     manager = MemoryUploadedFileManager(UPLOADS)
     monkeypatch.setattr(gates, "left_here", lambda: manager)
     monkeypatch.setattr(gates, "is_connected", {"mine", "yours"}.__contains__)
     return manager
 
 
-def leave(manager: MemoryUploadedFileManager, session: str, name: str, size: int = 1) -> None:
+def store(manager: MemoryUploadedFileManager, session: str, name: str, size: int = 1) -> None:
     manager.add_file(session, UploadedFileRec(name, name, "text/plain", bytes(size)))
 
 
-@pytest.fixture
-def statuses(left_here: MemoryUploadedFileManager) -> Put:
-    async def answered(requests: list[tuple[str, str]], addresses: int) -> list[int]:
-        found, all_came = dict[int, int](), asyncio.Event()
+async def answers(*requests: tuple[str, str], addresses: int = 100, seconds: float = 1) -> list[int]:
+    """What the gate answers to each (method, path); those let in are under way until so many seconds are over.
 
-        async def app(scope: Scope, receive: Receive, send: Send) -> None:
-            await all_came.wait()
-            *_, session, file = scope["path"].split("/")
-            if scope["method"] == "PUT" and file != "refused":
-                leave(left_here, session, file)
-            await send({"type": "http.response.start", "status": 413 if file == "refused" else 204, "headers": []})
+    Args:
+        addresses: the requests come from so many in turn.
+    """
+    found, all_came = dict[int, int](), asyncio.Event()
 
-        gate = UploadGate(app)
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await all_came.wait()
+        *_, session, file = scope["path"].split("/")
+        if scope["method"] == "PUT" and file != "refused":
+            store(gates.left_here(), session, file)
+        await send({"type": "http.response.start", "status": 413 if file == "refused" else 204, "headers": []})
 
-        async def one(number: int, method: str, path: str) -> None:
-            async def send(message: Message) -> None:
-                if message["type"] == "http.response.start":
-                    found[number] = message["status"]
+    gate = UploadGate(app)
 
-            async def receive() -> Message:
-                return {"type": "http.request"}
+    async def one(number: int, method: str, path: str) -> None:
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                found[number] = message["status"]
 
-            client = (f"10.0.0.{number % addresses}", 1)
-            await gate({"type": "http", "method": method, "path": path, "client": client}, receive, send)
+        async def receive() -> Message:
+            return {"type": "http.request"}
 
-        under_way = [asyncio.ensure_future(one(n, *request)) for n, request in enumerate(requests)]
-        await asyncio.sleep(0.01 if gates.ARRIVAL_SECONDS > 1 else 2 * gates.ARRIVAL_SECONDS)
-        all_came.set()
-        await asyncio.gather(*under_way)
-        return [found[number] for number in range(len(requests))]
+        client = (f"10.0.0.{number % addresses}", 1)
+        await gate({"type": "http", "method": method, "path": path, "client": client}, receive, send)
 
-    def put(*requests: tuple[str, str], addresses: int = 100) -> list[int]:
-        """What the gate answers to each (method, path); those let in are under way until all others have been answered.
-
-        Args:
-            addresses: the requests come from so many in turn.
-        """
-        return run(answered(list(requests), addresses))
-
-    return put
+    under_way = [asyncio.ensure_future(one(n, *request)) for n, request in enumerate(requests)]
+    await asyncio.sleep(seconds)
+    all_came.set()
+    await asyncio.gather(*under_way)
+    return [found[number] for number in range(len(requests))]
 
 
-def test_a_visitor_leaves_a_file_and_takes_it_away(statuses: Put) -> None:
-    assert statuses(("PUT", f"{UPLOADS}/mine/1"), ("DELETE", f"{UPLOADS}/mine/1")) == [204, 204]
-    assert statuses(("PUT", f"/behind/a/proxy{UPLOADS}/mine/1"), ("GET", "/elsewhere")) == [204, 204]
+def put(*names: str) -> list[tuple[str, str]]:
+    return [("PUT", f"{UPLOADS}/{name}") for name in names]
 
 
-def test_a_public_server_takes_none(statuses: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "1")
-    assert statuses(("PUT", f"{UPLOADS}/mine/1"), ("PUT", f"{UPLOADS}/stranger/1")) == [403, 404]
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("PUT", "/stranger/1"), ("DELETE", "/stranger/1"), ("POST", "/mine/1"), ("GET", "/mine/1"),
-        ("OPTIONS", "/mine/1"), ("PUT", ""), ("PUT", "/mine"), ("PUT", "/mine/1/2"),
-    ],
-)  # fmt: skip
-def test_strangers_and_nothing_else_get_in(statuses: Put, method: str, path: str) -> None:
-    assert statuses((method, f"{UPLOADS}{path}")) == [404]
-
-
-def test_a_visitor_has_few_files_at_a_time(statuses: Put) -> None:
-    many = [("PUT", f"{UPLOADS}/mine/{number}") for number in range(MOST_FILES + 1)]
-    assert statuses(*many, ("PUT", f"{UPLOADS}/yours/1")) == [204] * MOST_FILES + [429, 204]
-
-
-def test_the_oldest_file_makes_room_and_one_that_is_refused_costs_no_other(
-    statuses: Put, left_here: MemoryUploadedFileManager
+@without_waiting
+async def test_a_visitor_uploads_a_file_and_deletes_it_and_nobody_else_gets_in(
+    stored: MemoryUploadedFileManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(MOST_FILES):
-        leave(left_here, "mine", str(number))
-    assert statuses(("PUT", f"{UPLOADS}/mine/refused")) == [413]
-    assert len(left_here.file_storage["mine"]) == MOST_FILES
-    assert statuses(*(("PUT", f"{UPLOADS}/mine/{name}") for name in ("new", "newer"))) == [204] * 2
-    assert [*left_here.file_storage["mine"]] == [*map(str, range(2, MOST_FILES)), "new", "newer"]
+    mine = f"{UPLOADS}/mine/1"
+    for method, path, status in (
+        ("PUT", mine, 204), ("DELETE", mine, 204), ("PUT", f"/behind/a/proxy{mine}", 204), ("GET", "/elsewhere", 204),
+        ("PUT", f"{UPLOADS}/stranger/1", 404), ("DELETE", f"{UPLOADS}/stranger/1", 404), ("POST", mine, 404),
+        ("GET", mine, 404), ("OPTIONS", mine, 404), ("PUT", UPLOADS, 404), ("PUT", f"{UPLOADS}/mine", 404),
+        ("PUT", f"{mine}/2", 404),
+    ):  # fmt: skip
+        assert await answers((method, path)) == [status], (method, path)
+    monkeypatch.setenv(VARIABLE, "1")
+    assert await answers(*put("mine/1", "stranger/1")) == [403, 404]
 
 
-def test_few_files_arrive_at_a_time_and_one_address_does_not_take_all_places(
-    statuses: Put, monkeypatch: pytest.MonkeyPatch
+@without_waiting
+async def test_a_visitor_has_few_files_and_the_oldest_makes_room(stored: MemoryUploadedFileManager) -> None:
+    many = [f"mine/{number}" for number in range(MOST_FILES + 1)]
+    assert await answers(*put(*many, "yours/1")) == [204] * MOST_FILES + [429, 204]
+    assert await answers(*put("mine/refused")) == [413]
+    assert len(stored.file_storage["mine"]) == MOST_FILES, "one that is refused costs no other"
+    assert await answers(*put("mine/new", "mine/newer")) == [204] * 2
+    assert [*stored.file_storage["mine"]] == [*map(str, range(2, MOST_FILES)), "new", "newer"]
+
+
+@without_waiting
+async def test_few_files_arrive_at_a_time_and_in_time(
+    stored: MemoryUploadedFileManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gates, "MOST_FILES", 100)
-    many = [("PUT", f"{UPLOADS}/mine/{number}") for number in range(MOST_ARRIVING)]
-    assert statuses(*many, ("PUT", f"{UPLOADS}/yours/1")) == [204] * MOST_ARRIVING + [429]
-    assert statuses(*many[: MOST_OF_ADDRESS + 1], addresses=1) == [204] * MOST_OF_ADDRESS + [429]
+    many = [f"mine/{number}" for number in range(MOST_ARRIVING)]
+    assert await answers(*put(*many, "yours/1")) == [204] * MOST_ARRIVING + [429]
+    many = many[: MOST_OF_ADDRESS + 1]
+    assert await answers(*put(*many), addresses=1) == [204] * MOST_OF_ADDRESS + [429]
+    assert await answers(*put("mine/1"), seconds=gates.ARRIVAL_SECONDS + 1) == [408]
+    assert await answers(*put("mine/1"), seconds=gates.ARRIVAL_SECONDS - 1) == [204]
 
 
-def test_no_file_comes_in_while_the_memory_is_full(statuses: Put, left_here: MemoryUploadedFileManager) -> None:
-    leave(left_here, "theirs", "large", MOST_HELD)
-    assert statuses(("PUT", f"{UPLOADS}/mine/1")) == [429]
-    leave(left_here, "theirs", "large", MOST_HELD - 1)
-    assert statuses(("PUT", f"{UPLOADS}/mine/1")) == [204]
-
-
-def test_one_address_does_not_fill_the_memory(statuses: Put, left_here: MemoryUploadedFileManager) -> None:
-    leave(left_here, "mine", "large", MOST_HELD_OF_ADDRESS)
-    again = [("PUT", f"{UPLOADS}/mine/{number}") for number in range(2)]
-    assert sorted(statuses(*again, addresses=1)) == [204, 429]
-    assert statuses(("PUT", f"{UPLOADS}/yours/1")) == [204]
-
-
-def test_a_file_that_does_not_come_to_an_end_frees_its_place(statuses: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gates, "ARRIVAL_SECONDS", 0.02)
-    assert statuses(("PUT", f"{UPLOADS}/mine/1")) == [408]
+@without_waiting
+async def test_no_file_is_taken_while_the_memory_is_full_nor_from_an_address_that_fills_it(
+    stored: MemoryUploadedFileManager,
+) -> None:
+    store(stored, "theirs", "large", MOST_HELD)
+    assert await answers(*put("mine/1")) == [429]
+    store(stored, "theirs", "large", MOST_HELD - 1)
+    assert await answers(*put("mine/1")) == [204]
+    stored.file_storage.clear()
+    store(stored, "mine", "large", MOST_HELD_OF_ADDRESS)
+    assert sorted(await answers(*put("mine/0", "mine/1"), addresses=1)) == [204, 429]
+    assert await answers(*put("yours/1")) == [204]
 
 
 @pytest.fixture
 def named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that a configuration gives this server."""
-    told = {"browser.serverAddress": "Class.example.org", "server.allowedHosts": ["*.School.example"]}
-    monkeypatch.setattr("streamlit.get_option", told.get)
+    options = {"browser.serverAddress": "Class.example.org", "server.allowedHosts": ["*.School.example"]}
+    monkeypatch.setattr("streamlit.get_option", options.get)
 
 
-@pytest.mark.parametrize(
-    ("host", "own"),
-    [
-        ("localhost:8501", True),
-        ("LOCALHOST", True),
-        ("localhost.:8501", True),
-        ("127.0.0.1:8501", True),
-        ("192.168.1.20", True),
-        ("[::1]:8501", True),
-        ("class.example.org", True),
-        ("a.school.example", True),
-        ("evil.example", False),
-        ("evil.example:8501", False),
-        ("localhost.evil.example", False),
-        ("school.example", False),
-        ("127.0.0.1.evil.example", False),
-        ("localhost@evil.example", False),
-        ("[::1", False),
-        ("", False),
-    ],
-)
-async def test_only_an_own_name_is_answered(named: None, host: str, own: bool) -> None:
-    headers = [(b"host", host.encode())]
-    assert (await through(HostGate, headers=headers))[0].get("status") == (200 if own else 421)
-    socket = await through(HostGate, type="websocket", headers=headers)
-    assert socket[0]["type"] == ("websocket.accept" if own else "websocket.close")
+@pytest.mark.usefixtures("named")
+async def test_a_request_names_one_host_that_is_this_server() -> None:
+    own = (
+        "localhost:8501", "LOCALHOST", "localhost.:8501", "127.0.0.1:8501", "192.168.1.20", "[::1]:8501",
+        "class.example.org", "a.school.example",
+    )  # fmt: skip
+    foreign = (
+        "evil.example", "evil.example:8501", "localhost.evil.example", "school.example", "127.0.0.1.evil.example",
+        "localhost@evil.example", "[::1", "",
+    )  # fmt: skip
+    for host in (*own, *foreign):
+        headers = [(b"host", host.encode())]
+        status = (await through(HostGate, headers=headers))[0].get("status")
+        assert status == (200 if host in own else 421), host
+        socket = await through(HostGate, type="websocket", headers=headers)
+        assert socket[0]["type"] == ("websocket.accept" if host in own else "websocket.close"), host
+    for headers in ([], [(b"host", b"localhost"), (b"host", b"evil.example")]):
+        assert (await through(HostGate, headers=headers))[0]["status"] == 421
 
 
-@pytest.mark.parametrize("headers", [[], [(b"host", b"localhost"), (b"host", b"evil.example")]])
-async def test_one_host_is_named(headers: list[tuple[bytes, bytes]]) -> None:
-    assert (await through(HostGate, headers=headers))[0]["status"] == 421
-
-
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        *((path, 404) for path in (
-            "/_stcore/metrics", "/train/_stcore/metrics", "/_stcore/agent/openapi.json", "/_stcore/agent",
-            "/_stcore/script-health-check", "/auth/login", "/oauth2callback")),
-        *((path, 200) for path in (
-            "/", "/train", "/_stcore/health", "/_stcore/host-config", "/_stcore/metricsx")),
-    ],
-)  # fmt: skip
-async def test_what_nobody_needs_is_closed_whatever_a_header_says(path: str, status: int) -> None:
+async def test_routes_that_nobody_needs_are_closed_whatever_a_header_says() -> None:
     headers = [(b"host", b"localhost/_stcore/metrics?"), (b"x-forwarded-path", b"/_stcore/metrics")]
-    assert (await through(RouteGate, path=path, headers=headers))[0]["status"] == status
+    closed = (
+        "/_stcore/metrics", "/train/_stcore/metrics", "/_stcore/agent/openapi.json", "/_stcore/agent",
+        "/_stcore/script-health-check", "/auth/login", "/oauth2callback",
+    )  # fmt: skip
+    for path in (*closed, "/", "/train", "/_stcore/health", "/_stcore/host-config", "/_stcore/metricsx"):
+        status = (await through(RouteGate, path=path, headers=headers))[0]["status"]
+        assert status == (404 if path in closed else 200), path
+
+
+# ---- connections
+
+
+MANY, LARGE = 6, 2**23  # bytes: more than the buffers between two sockets of one machine hold
+
+
+def test_a_bucket_holds_so_many_and_fills_in_time() -> None:
+    now = [0.0]
+    bucket = Bucket(2.0, 3, lambda: now[0])
+    assert [bucket.take() for _ in range(5)] == [0, 0, 0, 0.5, 1.0]
+    now[0] = 1.0  # two have come
+    assert bucket.take() == 0.5
+    now[0] = 100.0
+    assert [bucket.take() for _ in range(4)] == [0, 0, 0, 0.5]
+    bucket = Bucket(2.0, 3, lambda: now[0])
+    assert [bucket.allows() for _ in range(1_000)] == [True] * 3 + [False] * 997
+    now[0] += 0.5  # a refusal takes nothing
+    assert [bucket.allows() for _ in range(2)] == [True, False]
+
+
+def test_an_ipv6_network_is_one_address() -> None:
+    for address, network in {
+        "10.0.0.1": "10.0.0.1", "::ffff:10.0.0.1": "10.0.0.1", "": "", "testclient": "testclient",
+        "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::9": "2001:db8:1:2::/64",
+    }.items():  # fmt: skip
+        assert client_network(address) == network, address
+
+
+def test_this_process_may_have_many_connections() -> None:
+    allow_open_files()
+    held = [socket.socket() for _ in range(600)]
+    for each in held:
+        each.close()
+
+
+# ---- without a network and in no time
+
+
+class Line:
+    """A connection to an app behind a gate that sends each message back; what the app received and when.
+
+    Attributes:
+        reads: whether the client takes what is sent to it; `unread` is the size of what it has not taken.
+    """
+
+    def __init__(self, gate: SocketGate | None = None, address: str = "10.0.0.1") -> None:
+        self.received = list[tuple[float, bytes]]()
+        self.sent, self._inbox = list[Message](), asyncio.Queue[Message]()
+        self.reads, self.unread, self.aborted, self.transport = asyncio.Event(), 0, False, self
+        self.reads.set()
+        scope = {"type": "websocket", "client": (address, 1), "headers": [], "line": self}
+        self.task = asyncio.create_task((gate or SocketGate(self.echo))(scope, self.receive, self.send))
+
+    async def echo(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sending() -> None:
+            while True:
+                await send({"type": "websocket.send", "bytes": await outbox.get()})
+
+        outbox = asyncio.Queue[bytes]()
+        speaking = asyncio.create_task(sending())
+        while (message := await receive())["type"] == "websocket.receive":
+            self.received.append((asyncio.get_running_loop().time(), message["bytes"]))
+            outbox.put_nowait(message["bytes"])
+        speaking.cancel()
+        with suppress(asyncio.CancelledError, OSError):
+            await speaking
+
+    def say(self, *texts: bytes) -> None:
+        for text in texts:
+            self._inbox.put_nowait({"type": "websocket.receive", "bytes": text})
+
+    async def receive(self) -> Message:
+        return await self._inbox.get()
+
+    async def send(self, message: Message) -> None:
+        self.sent.append(message)
+        await self.reads.wait()
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
+
+    def abort(self) -> None:
+        self.aborted = True
+        self._inbox.put_nowait({"type": "websocket.disconnect"})
+
+
+@pytest.fixture
+def loop_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the gate is that of the loop."""
+
+    def now() -> float:
+        return asyncio.get_running_loop().time()
+
+    monkeypatch.setattr(sockets, "time", SimpleNamespace(monotonic=now))
+    monkeypatch.setattr(Bucket.__init__, "__defaults__", (now,))
+
+
+def naming(controls: int, text: str = "") -> bytes:
+    """A message that names so many controls."""
+    message = BackMsg()
+    for number in range(controls):
+        message.rerun_script.widget_states.widgets.add(id=f"control {number}", string_value=text)
+    return bytes(message.SerializeToString())
+
+
+@pytest.mark.usefixtures("loop_time")
+@without_waiting
+async def test_a_flood_is_slowed_down_and_then_hung_up_on() -> None:
+    line = Line()
+    line.say(*[b"x"] * (FLOOD[1] + 1))
+    await line.task
+    assert line.aborted
+    times = [at for at, _ in line.received]
+    assert len(times) == FLOOD[1]
+    assert times[MESSAGES[1]] == 0 < times[MESSAGES[1] + 1]
+    assert round(times[-1], 6) == (FLOOD[1] - MESSAGES[1] - HASTY[1]) / HASTY[0]
+
+
+@pytest.mark.usefixtures("loop_time")
+@without_waiting
+async def test_all_hasty_connections_share_one_pace_and_a_calm_one_is_answered_at_once() -> None:
+    async def to_its_line(scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["line"].echo(scope, receive, send)
+
+    gate = SocketGate(to_its_line)
+    hasty, calm = [Line(gate) for _ in range(4)], Line(gate, "10.0.0.2")
+    for line in hasty:
+        line.say(*[b"x"] * 50)
+    for number in range(20):
+        await asyncio.sleep(0.1)
+        calm.say(b"%d" % number)
+        await asyncio.sleep(0.0025)
+        assert calm.sent[-1]["bytes"] == b"%d" % number
+    assert sum(len(line.received) for line in hasty) == 4 * MESSAGES[1] + HASTY[1] + 10  # in a little more than 2 s
+    for line in (*hasty, calm):
+        line.task.cancel()
+
+
+@pytest.mark.usefixtures("loop_time")
+@without_waiting
+async def test_a_large_message_counts_as_several_and_one_that_names_too_many_controls_is_refused() -> None:
+    for sent, received in (
+        ([naming(MOST_CONTROLS), naming(1, "x" * 100_000), b"\xff" * 10_000, naming(MOST_CONTROLS + 1)], 3),
+        ([bytes(2**16 * 300), bytes(2**16 * 298 - 1), b"", b""], 3),
+        ([bytes(2**16 * 300), bytes(2**16 * 300)], 1),
+    ):
+        line = Line()
+        line.say(*sent)
+        await line.task
+        assert line.aborted
+        assert [text for _, text in line.received] == sent[:received]
+
+
+@pytest.mark.usefixtures("loop_time")
+@without_waiting
+async def test_a_client_that_does_not_read_is_not_listened_to_and_is_hung_up_on_unless_it_reads_slowly() -> None:
+    line = Line()
+    line.reads.clear()
+    line.unread = 1000
+    line.say(b"first")
+    await asyncio.sleep(0)
+    for _ in range(10):  # a little is taken every time
+        await asyncio.sleep(0.9 * UNREAD_SECONDS)
+        line.say(b"more")
+        line.unread -= 10
+        assert len(line.received) == 1
+    line.reads.set()
+    await asyncio.sleep(1)
+    assert len(line.received) == 11
+    line.reads.clear()
+    line.say(b"last")
+    before = asyncio.get_running_loop().time()
+    await line.task
+    assert line.aborted
+    assert UNREAD_SECONDS <= asyncio.get_running_loop().time() - before < UNREAD_SECONDS + 1
+
+
+@without_waiting
+async def test_connections_are_bounded_by_address_in_all_and_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stays(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.Event().wait()
+
+    async def opened(gate: SocketGate, address: str) -> asyncio.Task[None] | None:
+        """The connection; None where it is refused."""
+        sent = list[Message]()
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        scope = {"type": "websocket", "client": (address, 1), "headers": []}
+        task = asyncio.create_task(gate(scope, asyncio.Queue[Message]().get, send))
+        await asyncio.sleep(0.01)
+        assert sent in ([], [{"type": "websocket.close", "code": 1013}])
+        return None if sent else task
+
+    for bounds, addresses, admitted in (
+        ({"MOST_OF_ONE": 2}, "aabab", [True, True, True, False, True]),
+        ({"MOST_SOCKETS": 2}, "aabc", [True, True, False, False]),
+        ({"CONNECTS": (0.001, 2)}, "aaab", [True, True, False, True]),
+    ):
+        with monkeypatch.context() as patched:
+            for name, bound in bounds.items():
+                patched.setattr(sockets, name, bound)
+            gate = SocketGate(stays)
+            tasks = [await opened(gate, address) for address in addresses]
+            assert [task is not None for task in tasks] == admitted, bounds
+            assert tasks[0]
+            tasks[0].cancel()
+            await asyncio.wait([tasks[0]])
+            freed = await opened(gate, "a")
+            assert (freed is not None) is ("CONNECTS" not in bounds), bounds
+            for task in (*tasks, freed):
+                if task:
+                    task.cancel()
+    monkeypatch.setattr(sockets, "MOST_SOCKETS", 0)
+    assert [message.get("status") for message in await through(SocketGate)] == [200, None]  # no websocket
+
+
+# ---- on a real connection
+
+
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    """A message is sent back, b"much" as `MANY` messages; a request is answered with what its socket does."""
+    if scope["type"] == "http":
+        connection = transport_of(receive).get_extra_info("socket")
+        delays = not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        await PlainTextResponse("delays" if delays else "leaves at once")(scope, receive, send)
+        return
+    assert (await receive())["type"] == "websocket.connect"
+    await send({"type": "websocket.accept"})
+    with suppress(OSError):
+        while (message := await receive())["type"] == "websocket.receive":
+            for answer in [bytes(LARGE)] * MANY if message["bytes"] == b"much" else [message["bytes"]]:
+                await send({"type": "websocket.send", "bytes": answer})
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Of the app behind the gates: as Streamlit's, on a socket that was opened without naming its protocol."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    options = uvicorn.Config(NoDelay(SocketGate(app)), ws="websockets-sansio", log_level="critical", lifespan="off")
+    server = uvicorn.Server(options)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    yield listening.getsockname()[1]
+    server.should_exit = server.force_exit = True
+    thread.join()
+    listening.close()
+
+
+def opened(port: int) -> ClientConnection:
+    return connect(f"ws://127.0.0.1:{port}", max_size=None)
+
+
+def test_a_connection_counts_until_it_is_closed_and_messages_pass_as_they_are(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "MOST_OF_ONE", 1)
+    with opened(port) as first:
+        for text in (b"one", b"two"):
+            first.send(text)
+            assert first.recv(60) == text
+        with pytest.raises(InvalidStatus):
+            opened(port)
+
+    def is_free() -> bool:
+        with suppress(InvalidStatus), opened(port):
+            return True
+        return False
+
+    wait(is_free)
+    with socket.create_connection(("127.0.0.1", port)) as visitor:
+        visitor.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert b"".join(iter(lambda: visitor.recv(2**16), b"")).endswith(b"leaves at once")
+
+
+@pytest.mark.faults
+def test_a_client_that_reads_nothing_frees_its_place_though_it_is_still_there(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "UNREAD_SECONDS", 0.1)
+    monkeypatch.setattr(sockets, "MOST_OF_ONE", 1)
+    with closing(socket.create_connection(("127.0.0.1", port), 60)) as deaf:
+        deaf.sendall(
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        while deaf.recv(1) != b"\n" or deaf.recv(2) != b"\r\n":
+            pass
+        deaf.sendall(bytes([0x82, 0x84, 0, 0, 0, 0]) + b"much")  # one frame, whose mask changes nothing
+
+        def is_answered() -> bool:
+            with suppress(InvalidStatus, ConnectionClosed), opened(port) as other:
+                other.send(b"here")
+                return other.recv(60) == b"here"
+            return False
+
+        wait(is_answered)
+
+
+async def test_without_a_connection_no_delay_is_switched_off() -> None:
+    assert (await through(NoDelay))[0]["status"] == 200
+
+
+# ---- answers
+
+
+FILES = web.FILES | {web.SCRIPT: web.script()}
+GZIP = [
+    "gzip", "GZIP", "x-gzip", "deflate, gzip", "gzip;q=0.001", "br;q=1.0, gzip ; q = 0.5", "gzip;q=1.", "gzip;Q=1.000",
+    "*", "*;q=0.1", "*;q=0, gzip", "identity;q=0, gzip", "gzip, *;q=0",
+]  # fmt: skip
+NO_GZIP = [
+    "", "identity", "br, deflate", "gzip;q=0", "gzip;q=0.000", "gzip; q=0", "gzip;q=0, *", "*;q=0", "notgzip",
+    "gzipped", "gzip;q=abc", "gzip;q=-1", "gzip;q", "gzip;", "gzip;q=1e3", "gzip;q=0;q=1", ";q=1", "*;q=0, br",
+]  # fmt: skip
+
+
+async def test_every_security_header_is_set_once_and_a_websocket_is_left_alone() -> None:
+    start, body = await through(SecurityHeaders)
+    for name, value in HEADERS.items():
+        assert [text for key, text in start["headers"] if key.decode().lower() == name.lower()] == [value.encode()]
+    assert (start["status"], body["body"]) == (200, b"x")
+    (accepted,) = await through(SecurityHeaders, type="websocket")
+    assert accepted["headers"] == [(b"x-frame-options", b"ALLOW")]
+
+
+def test_scripts_come_from_here_or_are_named_by_their_hash() -> None:
+    policy = {part.split()[0]: part.split()[1:] for part in HEADERS["Content-Security-Policy"].split("; ")}
+    assert all(re.fullmatch(r"'self'|blob:|'sha256-[A-Za-z0-9+/=]{44}'", source) for source in policy["script-src"])
+    assert policy["default-src"] == ["'self'"]
+    for name in ("object-src", "frame-src", "frame-ancestors"):
+        assert policy[name] == ["'none'"], name
+
+
+def test_an_accept_encoding_is_read_as_rfc_9110_says() -> None:
+    for said, accepts in (*((said, True) for said in GZIP), *((said, False) for said in NO_GZIP)):
+        assert accepts_gzip(Headers({"Accept-Encoding": said})) is accepts, said
+    assert not accepts_gzip(Headers({}))
+    assert accepts_gzip(Headers(raw=[(b"accept-encoding", b"br"), (b"accept-encoding", b"gzip")]))
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    return TestClient(Starlette(routes=[Mount(web.PREFIX, OwnFiles(FILES))]))
+
+
+def test_every_own_file_is_served_packed_or_not_and_may_be_kept(client: TestClient) -> None:
+    for at, (name, content) in enumerate(FILES.items()):
+        accepted, encoding = (("gzip", "gzip"), ("identity", None), ("gzip;q=0", None))[at % 3]
+        answer = client.get(f"{web.PREFIX}/{name}", headers={"Accept-Encoding": accepted})
+        assert answer.content == content, name
+        assert answer.headers.get("content-encoding") == encoding, name
+        assert answer.headers["content-type"].startswith(TYPES.get(name.rpartition(".")[2], "text/plain")), name
+        assert answer.headers["cache-control"] == KEPT, name
+    assert {name.rpartition(".")[2] for name in web.FILES} == TYPES.keys()
+
+
+def test_an_own_file_that_changes_has_another_address() -> None:
+    assert re.fullmatch(r"/headlight/[0-9a-f]{12}", web.PREFIX)
+    assert web.PREFIX.endswith(f"/{web.version(web.FILES)}")
+    for name in list(web.FILES)[::10]:
+        assert web.version(web.FILES | {name: web.FILES[name] + b" "}) != web.version(web.FILES), name
+    for file in ("explore/explore.js", "frame/frame.js"):
+        code = web.one_line(file, "maps")
+        assert f"{web.PREFIX}/{web.SCRIPT}" in code
+        assert f"open('{file}').maps" in code
+        assert len(code) < 200
+
+
+def test_no_other_file_is_served_and_own_files_are_only_read(client: TestClient) -> None:
+    for path in (
+        "nothing.js", "", "../app.py", "%2e%2e/app.py", "wire/dom.js", "dom.js", "base/dom.js/", "base",
+    ):  # fmt: skip
+        assert client.get(f"{web.PREFIX}/{path}").status_code == 404, path
+    assert client.head(f"{web.PREFIX}/base/dom.js").status_code == 200
+    refused = client.post(f"{web.PREFIX}/base/dom.js")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")

@@ -13,6 +13,7 @@ from pages.by_hand.examples import EXAMPLES, IDS
 from pages.by_hand.in_print import PRINTED, PrintedRows, of
 from pages.by_hand.workbook import defaults
 from pages.kit.draw.sheet import Block
+from tests.closeness import identical, same_function
 
 from .conftest import app_at, blocks
 
@@ -25,20 +26,17 @@ def shown(example: str) -> list[Block]:
     return blocks(app_at("by_hand", ex=example).run(), "in_print")
 
 
-@pytest.mark.parametrize("example", [name for name in EXAMPLES if of(name)])
-def test_every_printed_number_is_on_the_page_beside_the_computed_one(example: str) -> None:
-    matrices = {block["name"]: block for block in shown(example) if "cells" in block}
-    for one in of(example):
-        wanted = [[f"{cell:.{one.decimals}f}" for cell in line] for line in one.values]
-        assert matrices[f"{one.name}, in print"]["cells"] == wanted
-        assert len(matrices[f"{one.name}, computed"]["cells"]) == len(wanted)
-
-
-def test_nothing_is_in_the_table_that_no_page_shows() -> None:
+def test_every_printed_number_is_on_the_page_beside_the_computed_one() -> None:
     assert {one.example for one in PRINTED} <= set(EXAMPLES)
     assert len({(one.example, one.name) for one in PRINTED}) == len(PRINTED)
     assert in_print.panel("two sentences") == []
     assert [line[0] for line in the("one head", "ids").values] == list(IDS)
+    for example in {one.example for one in PRINTED}:
+        matrices = {block["name"]: block for block in shown(example) if "cells" in block}
+        for one in of(example):
+            wanted = [[f"{cell:.{one.decimals}f}" for cell in line] for line in one.values]
+            assert matrices[f"{one.name}, in print"]["cells"] == wanted
+            assert len(matrices[f"{one.name}, computed"]["cells"]) == len(wanted)
 
 
 def test_what_is_computed_is_attention_of_the_inputs_as_given() -> None:
@@ -46,19 +44,19 @@ def test_what_is_computed_is_attention_of_the_inputs_as_given() -> None:
     # scores that are given are q kᵀ / √d for q = scores · √d and k = the identity
     one = in_print.computed("one head")
     mixed, weights = attention(made["s"] * math.sqrt(3), torch.eye(3, dtype=torch.float64), made["x"])
-    torch.testing.assert_close(one["weights"], weights)
-    torch.testing.assert_close(one["out"], mixed)
+    same_function(one["weights"], weights)
+    same_function(one["out"], mixed)
     two = in_print.computed("two heads")
     for head in range(2):
         own = made["x4"][:, 2 * head : 2 * head + 2]
         mixed, _ = attention(own * math.sqrt(2), own)
-        torch.testing.assert_close(two[f"mixed of head {head}"], mixed)
-        assert torch.equal(two[f"q, k, v of head {head}"], own)
+        same_function(two[f"mixed of head {head}"], mixed)
+        identical(two[f"q, k, v of head {head}"], own)
     stacked = in_print.computed("stacked weights")
-    torch.testing.assert_close(stacked["x Wᵀ"], torch.nn.functional.linear(made["x4"], stacked["W"]))
+    same_function(stacked["x Wᵀ"], torch.nn.functional.linear(made["x4"], stacked["W"]))
 
 
-def test_where_they_differ() -> None:
+def test_the_cells_that_differ_are_marked() -> None:
     cells = {(one.example, one.name): in_print.different(one) for one in PRINTED}
     differing = {key: found for key, found in cells.items() if found}
     assert differing.pop(("one head", "weights")) == [(0, 0), (1, 0)]
@@ -72,7 +70,7 @@ def test_where_they_differ() -> None:
     assert marked == {f"weights, {side}": [[0, 0], [1, 0]] for side in ("in print", "computed")}
 
 
-def test_the_reasons() -> None:
+def test_the_reasons_why_cells_differ() -> None:
     cut = in_print.reason(the("one head", "weights"))
     assert cut.startswith("2 of 9 cells differ: their further digits are cut off")
     assert "0.38833 stands as 0.38, 0.23612 stands as 0.23" in cut
@@ -87,17 +85,15 @@ def test_the_reasons() -> None:
         assert f"on “you” in every row: all become its value, {out}." in said
 
 
-def test_the_second_product_is_with_the_other_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reasons_are_computed_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     product = the("stacked weights", "x Wᵀ")
     assert in_print.reason(product).endswith("called QW₁ᵀ, heads counted from 1; the second is the product with W₂.")
     made = in_print.computed("stacked weights")
     turned = {**made, "W of head 0": made["W of head 1"], "W of head 1": made["W of head 0"]}
     monkeypatch.setattr(in_print, "computed", lambda _: turned)
     assert in_print.reason(product).endswith("the second is the product with W₁.")
-
-
-def test_another_table_is_spoken_of_otherwise() -> None:
-    """The reasons are computed from the table, not written for it."""
+    monkeypatch.undo()
+    # the reasons are computed from the table, not written for it
     rounded = PrintedRows("one head", "weights", ((0.39, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)
     assert in_print.different(rounded) == []
     wrong = PrintedRows("one head", "weights", ((0.50, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)

@@ -1,41 +1,62 @@
-"""A job of any kind: its place, its progress, and every way in which it ends. The clock is the test's."""
+"""Jobs: any kind, a training in a process of its own, and that process; every way in which they end."""
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+import subprocess
+import sys
 import threading
-import time
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
 
 import pytest
 
-from mha_core.errors import HeadlightError
-from pages.kit.jobs import job
+from mha_core.errors import HeadlightError, SizeError
+from mha_core.training import priority, saved
+from mha_core.training.events import End, Evaluation, to_line
+from mha_core.training.recipe import Recipe
+from pages.kit.jobs import job, process, record, training
 from pages.kit.jobs.job import SILENCE, Job
-from pages.kit.server.queue import POLL_SECONDS, Work
+from pages.kit.jobs.record import Record
+from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
+from pages.kit.server.queue import Work
 from pages.kit.server.visits import Visitor
 
 from .waiting import PATIENCE, Clock, of_jobs, wait
-
-LOOKED = 1.5 * POLL_SECONDS  # it has looked whether its visitor is there
+from .workers import ENDLESS, LISTENS, OBEYS, STEP, TINY, parent, prints, stand_in
 
 
 class Idler(Job):
-    """Works until it is let go, or fails at once."""
+    """Works until it is released, or fails at once."""
 
-    def __init__(self, address: str = "", error: Exception | None = None) -> None:
-        self.connected = False
+    def __init__(self, address: str = "", error: Exception | None = None, connected: bool = False) -> None:
+        self.connected, self.failure, self.progress, self.looks = connected, error, 0.0, 0
+        self.released = threading.Event()
         super().__init__(Work.TRAINING, 60, Visitor(address, address), lambda: self.connected)
-        self.failure = error
-        self.let_go = threading.Event()
-        self.progress = 0.0
+
+    def must_end(self) -> bool:
+        self.looks += 1
+        return super().must_end()
+
+    def check_goes_on(self) -> None:
+        """Wait until it has looked whether it must end, and did not."""
+        before = self.looks
+        wait(lambda: self.looks >= before + 2)
+        assert not self.over
 
     def _work(self) -> None:
         if self.failure is not None:
             raise self.failure
-        while not self.let_go.is_set() and not self.must_end():
-            time.sleep(0.002)
+        while not self.must_end() and not self.released.wait(0.002):
+            pass
 
     def _is_complete(self) -> bool:
-        return self.let_go.is_set()
+        return self.released.is_set()
 
     def _progress(self) -> float:
         return self.progress
@@ -51,62 +72,52 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_it_works_when_its_turn_comes(clock: Clock) -> None:
+def test_jobs_work_one_after_another_and_one_that_waits_can_leave(clock: Clock) -> None:
     first, second, third = (Idler().start() for _ in range(3))
     assert [each.place for each in (first, second, third)] == [0, 1, 2]
     assert [each.begins_within for each in (first, second, third)] == [0, 60, 120]
     clock.now += 5
     assert [each.elapsed for each in (first, second, third)] == [5, 0, 0]
-    second.stop()  # one that waits can leave too
+    second.stop()
     second.join(PATIENCE)
     assert (second.over, second.stopped, second.elapsed, third.place) == (True, True, 0, 1)
-    first.let_go.set()
+    first.released.set()
     first.join(PATIENCE)
     clock.now += 2
     assert (first.over, first.stopped, first.elapsed, first.error) == (True, False, 5, "")
     assert (third.place, third.elapsed) == (0, 2)
-
-
-def test_its_progress_never_goes_back(clock: Clock) -> None:
-    idler = Idler()
     shares = []
-    for progress in (0.0, 0.5, 0.25, 1.5):
-        idler.progress = progress
-        shares.append(idler.share)
-    assert shares == [0, 0.5, 0.5, 1]
+    for third.progress in (0.0, 0.5, 0.25, 1.5):
+        shares.append(third.share)
+    assert shares == [0, 0.5, 0.5, 1], "it never goes back"
 
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_visitor_who_is_gone_frees_the_place(clock: Clock, waits: bool) -> None:
-    before = Idler()
-    before.connected = True
+    before, idler = Idler(connected=True), Idler(connected=True)
     if waits:
         before.start()
-    idler = Idler()
-    idler.connected = True
     idler.start()
     clock.now += 100
-    time.sleep(LOOKED)
-    assert not idler.over  # it is connected
+    idler.check_goes_on()  # it is connected
     idler.connected = False
     idler.heard()
     clock.now += SILENCE
-    time.sleep(LOOKED)
-    assert not idler.over  # it was heard of just now
+    idler.check_goes_on()  # the visitor was heard of just now
     clock.now += 1
     idler.join(PATIENCE)
     assert idler.stopped
     assert not before.over
 
 
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [(HeadlightError("this is wrong"), "this is wrong"), (RuntimeError("a secret path"), "it broke (RuntimeError)")],
-)
-def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock, error: Exception, sentence: str) -> None:
-    failed = Idler(error=error).start()
-    failed.join(PATIENCE)
-    assert (failed.over, failed.error, failed.stopped) == (True, sentence, False)
+def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock) -> None:
+    for error, sentence in (
+        (HeadlightError("this is wrong"), "this is wrong"),
+        (RuntimeError("a secret path"), "it broke (RuntimeError)"),
+    ):
+        failed = Idler(error=error).start()
+        failed.join(PATIENCE)
+        assert (failed.over, failed.error, failed.stopped) == (True, sentence, False)
     after = Idler().start()
     wait(lambda: after.place == 0)
     assert not after.over
@@ -114,16 +125,11 @@ def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock, error: 
 
 def test_a_visitor_who_is_back_just_when_his_job_gave_up_gets_no_place_that_is_not_free(clock: Clock) -> None:
     class Back(Idler):
-        looked = 0
-
         def must_end(self) -> bool:
-            self.looked += 1
-            return self.looked == 1
+            self.looks += 1
+            return self.looks == 1
 
-    before, back = Idler(), Back()
-    before.connected = True
-    before.start()
-    back.start()
+    before, back = Idler(connected=True).start(), Back().start()
     back.join(PATIENCE)
     assert (back.over, back.stopped, back.elapsed, before.over) == (True, True, 0, False)
 
@@ -137,3 +143,281 @@ def test_a_long_queue_turns_the_next_one_away(clock: Clock, monkeypatch: pytest.
     Idler("home").start()  # who has nobody in the queue comes in
     school[2].join(PATIENCE)
     assert school[2].error == "its place in the queue went to somebody who had none; press Start again"
+
+
+# ---- a training
+
+
+NewJob = Callable[..., TrainingJob]
+
+
+@pytest.fixture
+def new_job(tmp_path: Path) -> NewJob:
+    """Starts jobs of tiny recipes."""
+
+    def start(
+        *recipes: Recipe, data: TrainingData | None = None, seconds: float = 120, session: str = ""
+    ) -> TrainingJob:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        return TrainingJob(TrainingPlan(recipes or (TINY,), data, seconds), folder, Visitor("", session)).start()
+
+    return start
+
+
+def test_a_job_has_all_its_results(new_job: NewJob) -> None:
+    """Data from outside are handed over, and not kept."""
+    text = replace(TINY, task="text", max_len=32)
+    done = new_job(
+        text, replace(text, position="none"), data=TrainingData("text", b"to be or not to be, that is it. " * 40)
+    )
+    shares = [done.share]
+    while not done.over:
+        done.heard()
+        done.join(0.005)
+        shares.append(done.share)
+    assert shares == sorted(shares)
+    assert (done.share, done.error, done.stopped, done.record.timing) == (1, "", False, None)
+    assert 0 < done.elapsed < PATIENCE
+    assert sorted(path.name for path in done.folder.iterdir()) == ["0", "1"]
+    assert done.record.saved == (done.folder / "0", done.folder / "1")
+    for recipe, history, folder in zip(done.plan.recipes, done.record.histories, done.record.saved, strict=True):
+        assert folder
+        assert history.recipe == recipe
+        assert history.start
+        assert "cpu" in history.start.machine
+        assert history.end
+        assert saved.read(folder).end == history.end
+
+
+@pytest.mark.faults
+@pytest.mark.thorough("Two real trainings must come to their first step; stand-ins end in the same ways.")
+def test_stopping_keeps_what_was_learnt_and_a_killed_process_frees_its_place(new_job: NewJob) -> None:
+    """Two at once and a third that waits: one is stopped, one is killed, the third begins."""
+    first, second, third = (new_job(ENDLESS) for _ in range(3))
+    assert [each.place for each in (first, second, third)] == [0, 0, 1]
+    wait(lambda: first.record.step and second.record.step)
+    assert not third.record.started
+
+    first.stop()
+    first.join(PATIENCE)
+    assert (first.stopped, first.error) == (True, "")
+    end = first.record.history(0).end
+    assert end
+    assert end.reason == "stopped"
+    assert first.record.saved[0]
+
+    assert second.pid
+    os.kill(second.pid, signal.SIGKILL)
+    second.join(PATIENCE)
+    assert second.error == "the training process ended unexpectedly (SIGKILL)"
+    assert not second.stopped
+    assert second.record.history(0).step
+    assert second.record.history(0).end is None
+    wait(lambda: third.record.started)
+
+
+def test_news_grow_with_everything_but_single_steps_and_histories_not_while_they_are_drawn() -> None:
+    runs = Record((TINY,), Path())
+    before = runs.histories
+    runs.take({"run": 0, "line": to_line(STEP)})
+    assert not before[0].steps
+    assert runs.histories[0].steps == [STEP]
+    assert (runs.news, runs.step, runs.seconds, runs.looked, runs.progress) == (0, 1, 0.1, False, 1 / 6)
+    runs.take({"run": 0, "line": to_line(Evaluation(1, 0.1, 2.0, 0.5, 2.0, 0.5))})
+    runs.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
+    assert runs.progress == 1
+    runs.take({"saved": 0})
+    runs.take({"timing": {}})
+    assert (runs.news, runs.looked) == (4, True)
+    for reason in ("stopped", "time"):  # one that was cut short is as far as it came
+        runs = Record((TINY, TINY), Path())
+        runs.take({"run": 0, "line": to_line(STEP)})
+        runs.take({"run": 0, "line": to_line(End(reason, 1, 0.1))})
+        assert runs.progress == 1 / 12
+
+
+def test_a_training_that_had_its_share_ends_while_others_wait(
+    new_job: NewJob, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    workers = stand_in(monkeypatch, OBEYS)
+    first, second = new_job(seconds=600, session="one"), new_job(session="one")
+    wait(lambda: first.record.step)
+    assert second.place == 1
+    clock.now += training.SHARED_SECONDS + 5
+    first.heard()
+    workers[0].check_goes_on()  # nobody else waits
+    third = new_job(session="other")
+    first.join(PATIENCE)
+    assert (first.shortened, first.error, first.stopped) == (185, "", False)
+    for waiting in (third, second):
+        waiting.stop()
+        waiting.join(PATIENCE)
+        assert (waiting.shortened, waiting.stopped) == (0, True)
+
+
+@pytest.mark.thorough("A real training must come to its first step; a stand-in has the same end.")
+def test_a_real_run_that_had_its_share_is_kept(new_job: NewJob, clock: Clock) -> None:
+    first = new_job(ENDLESS, seconds=600, session="one")
+    wait(lambda: first.record.step)
+    new_job(session="other")
+    clock.now += training.SHARED_SECONDS + 1
+    first.join(PATIENCE)
+    assert first.shortened == training.SHARED_SECONDS + 1
+    assert first.record.saved[0]
+    end = saved.read(first.record.saved[0]).end
+    assert end
+    assert end.reason == "time"
+
+
+@pytest.mark.faults
+def test_a_folder_that_cannot_be_written_and_bad_data_are_reported(new_job: NewJob) -> None:
+    def full(_path: Path, _content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        failed = new_job(replace(TINY, task="text"), data=TrainingData("text", b"to be or not to be. " * 40))
+        failed.join(PATIENCE)
+    assert failed.error == (
+        "nothing can be kept on this server, because its temporary folder cannot be written (No space left on device)"
+    )
+    failed = new_job(replace(TINY, task="csv"), data=TrainingData("csv", b"a,b\n1,2\n"))
+    failed.join(PATIENCE)
+    assert "no column 'label'" in failed.error
+    assert (failed.stopped, failed.record.saved) == (False, (None,))
+
+
+@pytest.mark.faults
+def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
+    new_job: NewJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "MOST_HEARD", 4000)
+    for script, error in (
+        ("raise SystemExit(3)", "the training process ended unexpectedly (code 3)"),
+        (LISTENS + "import os; os.abort()", "the training process ended unexpectedly (SIGABRT)"),
+        (LISTENS + """print('{"do', end="")""", "the training process ended unexpectedly (code 0)"),
+        (LISTENS + "print('hello')", "the training process says something else than was agreed (JSONDecodeError)"),
+        (LISTENS + "print('x' * 5000)", "the runs tell more than is kept here"),
+        (LISTENS + """print('{"error": "this is wrong"}')""", "this is wrong"),
+        (LISTENS + """print('{"run": 7, "line": "{}"}')""", "this is no event of a training run"),
+    ):
+        stand_in(monkeypatch, script)
+        failed = new_job()
+        failed.join(PATIENCE)
+        assert failed.error.startswith(error)
+        assert (failed.stopped, failed.record.saved) == (False, (None,))
+
+    def fail() -> subprocess.Popen[bytes]:
+        raise PermissionError("a secret path")
+
+    monkeypatch.setattr(process, "start", fail)
+    failed = new_job()
+    failed.join(PATIENCE)
+    assert failed.error == "the training process cannot be reached (PermissionError)"
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_worker_that_does_not_listen_is_killed(
+    new_job: NewJob, monkeypatch: pytest.MonkeyPatch, clock: Clock, late: bool
+) -> None:
+    """When it is told to stop, or when its time and all slack are over."""
+    workers = stand_in(monkeypatch, LISTENS + prints(STEP) + "sys.stdin.read()")
+    deaf = new_job()
+    wait(lambda: deaf.record.step)
+    if late:
+        clock.now += 120 + training.SLACK_SECONDS + 1
+    else:
+        deaf.stop()
+    workers[0].check_goes_on()
+    clock.now += training.STOP_SECONDS + 0.1
+    deaf.join(PATIENCE)
+    assert deaf.error == ("the training did not end within its 120 s" if late else "")
+    assert deaf.stopped is not late
+
+
+def test_a_plan_that_cannot_be_trained_is_refused() -> None:
+    for plan, match in (
+        (TrainingPlan(()), "0 runs; choose 1 to 40"),
+        (TrainingPlan((TINY,) * 41), "41 runs"),
+        (TrainingPlan((replace(TINY, n_heads=3),)), "cannot be split into 3"),
+        (TrainingPlan((replace(TINY, d_model=1024, vocabulary=50_000),)), "at most 20,000,000"),
+        (TrainingPlan((replace(TINY, threads=200),)), "threads=200: a training gets at most"),
+        (TrainingPlan((TINY,), seconds=1e9), "a time budget of 1e.09 s; choose up to 1,800 s"),
+        (TrainingPlan((TINY,), seconds=float("nan")), "a time budget of nan s"),
+        (TrainingPlan((TINY,), TrainingData("csv", bytes(5 * 2**20 + 1))), "5,242,881 bytes; at most 5,242,880"),
+    ):
+        with pytest.raises(SizeError, match=match):
+            TrainingJob(plan, Path())
+    assert not job.under_way()
+    config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert config["server"]["maxUploadSize"] * 2**20 == training.MOST_BYTES, "what an uploader takes"
+
+
+# ---- the process that trains
+
+
+NO_ORDER = b'{"error": "this is no order for a training (KeyError)"}\n'
+
+
+def pipes(own: process.Process) -> tuple[IO[bytes], IO[bytes]]:
+    assert own.stdin is not None
+    assert own.stdout is not None
+    return own.stdin, own.stdout
+
+
+def answer(own: process.Process) -> bytes:
+    """What it answers to an order that is none."""
+    stdin, stdout = pipes(own)
+    process.tell(stdin, "{}")
+    with stdin, stdout:
+        return stdout.read()
+
+
+def test_processes_wait_for_their_orders_do_not_hear_each_other_and_say_how_they_ended() -> None:
+    one, other, third, left = (process.start() for _ in range(4))
+    assert len({one.pid, other.pid, third.pid, left.pid}) == 4
+    with pytest.raises(subprocess.TimeoutExpired):
+        one.wait(0)
+    stdin, stdout = pipes(left)
+    stdin.close()
+    with stdout:
+        assert stdout.read() == NO_ORDER.replace(b"KeyError", b"JSONDecodeError"), "whoever started it is gone"
+    assert left.wait(PATIENCE) == 0
+    os.kill(third.pid, signal.SIGTERM)  # which it leaves to its parent
+    third.kill()
+    assert process.ending(third.wait(PATIENCE)) == "SIGKILL"
+    for pipe in pipes(third):
+        pipe.close()
+    for own in (other, one):  # the end of the input of the first is not open in the second
+        assert answer(own) == NO_ORDER
+        assert own.wait(PATIENCE) == own.wait() == 0
+        own.kill()  # of one that has ended nothing
+
+
+if sys.platform == "linux":  # elsewhere each process is started anew, and none is forked
+
+    def test_the_nursery_and_those_that_train_let_visitors_come_first() -> None:
+        """The one reads torch in while a browser draws the page; the others are not put back once more."""
+        own = process.start()
+        wanted, nursery = max(priority.NICENESS, os.getpriority(os.PRIO_PROCESS, 0)), parent(parent(own.pid))
+        assert nursery != os.getpid()
+        assert os.getpriority(os.PRIO_PROCESS, nursery) == wanted
+        assert answer(own) == NO_ORDER
+        assert own.wait(PATIENCE) == 0
+        # the file alone, without torch
+        step_back = f"step_back = runpy.run_path({priority.__file__!r})['step_back']"
+        code = f"import os, runpy; {step_back}; step_back(); step_back(); print(os.nice(0))"
+        printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert int(printed.stdout) == wanted
+
+    @pytest.mark.thorough("A process that is started anew reads torch in, which takes seconds.")
+    def test_without_a_nursery_each_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+        def gone(nursery: object) -> process.Process:
+            raise OSError("the nursery forks nobody")
+
+        monkeypatch.setattr(process, "Forked", gone)
+        own = process.start()
+        assert isinstance(own, subprocess.Popen)
+        assert answer(own) == NO_ORDER
+        assert own.wait(PATIENCE) == 0

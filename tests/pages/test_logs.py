@@ -24,7 +24,12 @@ def write(clock: list[float]) -> Iterator[Write]:
     """Logs as the server does and returns what that adds to the log."""
     before, out = logging.getLogRecordFactory(), io.StringIO()
     handler = logging.StreamHandler(out)
-    logging.setLogRecordFactory(OneLine(clock=lambda: clock[0]))  # not upon one that an earlier test left
+    make = OneLine(clock=lambda: clock[0])  # not upon one that an earlier test left
+
+    def record(name: str, level: int, path: str, line: int, message: str, *more: Any) -> logging.LogRecord:
+        return make(name, level, f"{path} of {message[:9]}", line, message, *more)  # a place of its own
+
+    logging.setLogRecordFactory(record)
     loggers = [logging.getLogger(name) for name in ("streamlit.test", "mha_core.test")]
     for logger in loggers:
         logger.addHandler(handler)
@@ -57,9 +62,8 @@ def test_an_exception_is_one_line_without_its_text(write: Write) -> None:
     assert "kestrel" not in line
 
 
-@pytest.mark.parametrize(
-    ("said", "line"),
-    [
+def test_a_line_holds_no_argument_quotation_or_session_and_has_a_length(write: Write) -> None:
+    said: list[tuple[tuple[Any, ...], str]] = [
         (("Ignoring %r of %s", "kestrel", "umbrella"), "Ignoring … of …"),
         (("Ignoring %(value)s", {"value": "kestrel"}), "Ignoring …"),
         (("%d of %d bytes", 3, 4), "3 of 4 bytes"),
@@ -67,41 +71,28 @@ def test_an_exception_is_one_line_without_its_text(write: Write) -> None:
         (("could not read 'kestrel' or \"umbrella\" at 3",), "could not read … or … at 3"),
         (("Task <Task exception=ValueError(\"no number: 'kestrel'\")>",), "Task <Task …"),
         (("Session 6f1c1a52-9f0c-4d26-8d4b-0c3f7d1e2a3b is gone",), "Session … is gone"),  # or it could be taken over
-    ],
-)
-def test_what_was_typed_or_is_quoted_or_names_a_session_is_no_part_of_it(
-    write: Write, said: tuple[Any, ...], line: str
-) -> None:
-    assert write(*said) == f"{line}\n"
-
-
-def test_an_own_message_keeps_its_reason_if_its_arguments_fit(write: Write) -> None:
+    ]
+    for arguments, line in said:
+        assert write(*arguments) == f"{line}\n", arguments
+    # an own message keeps its reason if its arguments fit
     assert write("Headlight starts without its model: %s", "no package", own=True).endswith("model: no package\n")
     assert write("%d things", "many", own=True) == "… things\n"
+    long = write("one\ntwo " + "x" * 10_000)
+    assert long.startswith("one two")
+    assert len(long) == LONGEST_LINE + 1
 
 
-def test_a_line_has_a_length_and_no_breaks(write: Write) -> None:
-    line = write("one\ntwo " + "x" * 10_000)
-    assert line.startswith("one two")
-    assert len(line) == LONGEST_LINE + 1
-
-
-def test_one_place_does_not_drown_another(write: Write) -> None:
-    lines = [write("again") for _ in range(MOST_LINES + 1_000)]
-    assert [line for line in lines if line] == ["again\n"] * MOST_LINES
-    record = OneLine()("streamlit.test", logging.WARNING, "another.py", 1, "elsewhere", (), None)
-    assert record.levelno == logging.WARNING
-
-
-def test_a_flood_says_how_much_there_was(write: Write, clock: list[float]) -> None:
+def test_one_place_does_not_flood_the_log_and_says_later_how_much_there_was(write: Write, clock: list[float]) -> None:
     found = []
     for number in range(1_200):
         clock[0] = 0.0 if number < 1_100 else PERIOD + 1
         found.append(write("flood"))
+    assert found[:1_100] == ["flood\n"] * MOST_LINES + [""] * (1_100 - MOST_LINES)
     assert found[1_100] == f"flood (and {1_100 - MOST_LINES:,} more of these before)\n"
     assert sum(map(bool, found)) == 2 * MOST_LINES
+    assert write("elsewhere") == "elsewhere\n"
 
 
-def test_what_is_no_warning_is_left_alone(write: Write) -> None:
+def test_a_record_below_a_warning_is_left_as_it_is(write: Write) -> None:
     record = OneLine()("streamlit.test", logging.INFO, "file.py", 1, "a %s", ("kestrel",), None)
     assert record.getMessage() == "a kestrel"

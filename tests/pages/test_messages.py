@@ -20,22 +20,17 @@ from pages.shapes.message import StepsPicture, TraceHeader
 from .conftest import answers, unpacked
 
 
-def test_the_browser_has_what_is_said_here() -> None:
+def test_the_declarations_of_the_browser_are_those_of_the_messages() -> None:
     written = declarations.FILE.read_text("utf-8")
     assert written == declarations.text(), "run python -m pages.kit.wire.declarations"
-
-
-def test_a_type_that_json_does_not_know_is_refused() -> None:
     assert declarations.written(list[tuple[int | None, str]]) == "[number | null, string][]"
     assert declarations.written(list[int | None]) == "(number | null)[]"
     with pytest.raises(TypeError, match="cannot have a field of set"):
         declarations.written(dict[str, set[str]])
 
 
-# What no checker knows: which route answers with which of them, and in which of its parts.
-@pytest.mark.parametrize(
-    ("route", "link", "parts"),
-    [
+def test_the_parts_of_an_answer_have_the_fields_of_their_types() -> None:
+    for route, link, parts in (
         ("maps", {"pin": "0.2.3~causal~none~0.5~1.1-0.0~how are you"}, [ExplorePicture, Maps]),
         ("overview", {}, [HeadsOverview]),
         ("flow", {"view": "flow"}, [FlowAnswer]),
@@ -43,8 +38,6 @@ def test_a_type_that_json_does_not_know_is_refused() -> None:
         ("masked", {"mask": "dilated"}, [Masks]),
         ("begun", {"mask": "causal"}, [ComparePicture]),
         ("steps", {}, [StepsPicture, TraceHeader]),
-    ],
-)
-def test_an_answer_has_the_fields_of_its_type(route: str, link: dict[str, str], parts: list[type]) -> None:
-    found = answers(route, urlencode({"s": "how are you", **link}))
-    assert [set(unpacked(part)[0]) for part in found] == [set(get_type_hints(part)) for part in parts]
+    ):
+        found = answers(route, urlencode({"s": "how are you", **link}))
+        assert [set(unpacked(part)[0]) for part in found] == [set(get_type_hints(part)) for part in parts], route

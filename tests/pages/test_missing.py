@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Iterator
+from importlib.abc import MetaPathFinder
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.kit.draw import canvas
 from pages.kit.draw.web import API
 from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
 from pages.kit.server.missing import missing_package
 from pages.kit.wire.routes import Wire
 
-from .conftest import app_at
+from .conftest import app_at, every, told_to
 from .test_wire import served
+from .train_app import NEWS, Train, upload
+from .waiting import PATIENCE
 
 
 def raised_by(code: str) -> ImportError:
@@ -23,14 +30,18 @@ def raised_by(code: str) -> ImportError:
     return raised.value
 
 
-def test_a_package_that_is_not_there() -> None:
-    assert missing_package(raised_by("import no_such_package")) == "no_such_package"
-    assert missing_package(raised_by("from no_such_package.part import x")) == "no_such_package"
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_the_package_that_an_import_lacks_is_named_and_no_fault_is_called_one() -> None:
+    lacking = "try:\n import no_such_package\nexcept ImportError as error:\n raise {} from {}"
+    for code in (
+        "import no_such_package",
+        "from no_such_package.part import x",
+        # as transformers says it: without a name, raised from what pandas' absence raised
+        lacking.format("ModuleNotFoundError('Could not import BertModel')", "error"),
+        lacking.format("ImportError('cannot import name x from y', name='pages.x')", "error"),
+        "try:\n import no_such_package\nexcept ImportError:\n import pages.nothing",
+    ):
+        assert missing_package(raised_by(code)) == "no_such_package", code
+    for code in (
         "from pages.kit.draw import nothing_of_this_name",
         "import pages.nothing_of_this_name",
         "import mha_core.nothing_of_this_name",
@@ -41,26 +52,11 @@ def test_a_package_that_is_not_there() -> None:
         "raise ModuleNotFoundError('not told which')",
         "raise ModuleNotFoundError(name='pages')",
         "raise ModuleNotFoundError(name='_sqlite3')",
-    ],
-)
-def test_what_is_no_missing_package(code: str) -> None:
-    assert missing_package(raised_by(code)) is None
-
-
-def test_a_package_that_another_one_lacks() -> None:
-    """As transformers says it: without a name, raised from what pandas' absence raised."""
-    lacking = "try:\n import no_such_package\nexcept ImportError as error:\n raise {} from {}"
-    assert missing_package(raised_by(lacking.format("ModuleNotFoundError('Could not import BertModel')", "error")))
-    named = raised_by(lacking.format("ImportError('cannot import name x from y', name='pages.x')", "error"))
-    assert missing_package(named) == "no_such_package"
-    during = raised_by("try:\n import no_such_package\nexcept ImportError:\n import pages.nothing")
-    assert missing_package(during) == "no_such_package"
-
-
-def test_an_error_that_caused_itself_ends() -> None:
+    ):
+        assert missing_package(raised_by(code)) is None, code
     first, second = ImportError("one"), ImportError("two")
     first.__cause__, second.__cause__ = second, first
-    assert missing_package(first) is None
+    assert missing_package(first) is None, "an error that caused itself"
 
 
 def test_the_comparison_with_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,25 +74,87 @@ def test_the_comparison_with_transformers(monkeypatch: pytest.MonkeyPatch) -> No
         assert client.get(f"{API}/maps?s=how+are+you").status_code == 200
 
 
-def opened_without(name: str, error: ImportError, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    """The glossary, whose page fails to be imported."""
-    whole = importlib.import_module
+def test_a_page_names_the_package_and_no_fault_is_called_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, error = importlib.import_module, ImportError()
 
-    def import_module(asked: str, package: str | None = None) -> object:
-        if asked == name:
+    def import_module(name: str, package: str | None = None) -> object:
+        if name == "pages.glossary.page":
             raise error
-        return whole(asked, package)
+        return whole(name, package)
 
     monkeypatch.setattr(importlib, "import_module", import_module)
-    return app_at("glossary").run()
-
-
-def test_a_page_names_the_package_and_no_fault_is_called_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = "pages.glossary.page"
-    app = opened_without(page, ModuleNotFoundError("no", name="plotly"), monkeypatch)
-    assert [alert.value for alert in app.error] == [
-        "The package plotly is missing. Set Headlight up again with `make run`, then reload this page."
-    ]
-    app = opened_without(page, ImportError("cannot import name 'x' from 'pages'"), monkeypatch)
+    error = ModuleNotFoundError("no", name="plotly")
+    check_named(app_at("glossary").run(), "plotly")
+    error = ImportError("cannot import name 'x' from 'pages'")
+    app = app_at("glossary").run()
     assert list(app.error) == []
     assert len(app.exception) == 1, "Streamlit logs it, and says that the app has a fault"
+
+
+# ---- without plotly or pandas: one sentence where something of theirs would stand, and the rest of the page
+
+
+def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """Has every import of a package fail, as if it was not installed."""
+
+    class Nowhere(MetaPathFinder):
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == package:
+                raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+    for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Nowhere(), *sys.meta_path])
+
+
+@pytest.fixture
+def no_plotly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    without(monkeypatch, "plotly")
+    canvas.charts.cache_clear()
+    yield
+    canvas.charts.cache_clear()
+
+
+def check_named(app: AppTest, package: str) -> None:
+    """The page names it, once, and nothing has failed."""
+    assert [error.value for error in app.exception] == []
+    sentence = f"The package {package} is missing. Set Headlight up again with `make run`, then reload this page."
+    assert [error.value for error in app.error] == [sentence]
+
+
+def columns(app: AppTest) -> list[str]:
+    """Those of every table on the page."""
+    sheets = [one.proto for one in app.get("bidi_component") if one.proto.component_name == "headlight_sheet"]
+    every_block = [block for one in sheets for block in every(told_to(one)["blocks"])]
+    return [column for block in every_block if block["kind"] == "table" for column in block["head"]]
+
+
+@pytest.mark.usefixtures("no_plotly")
+@pytest.mark.faults
+def test_train_and_a_race_without_plotly(shipped: Path) -> None:
+    page = Train()
+    for _ in range(2):
+        check_named(page.app, "plotly")
+        assert "accuracy" in columns(page.app)
+        assert not page.app.get("plotly_chart")
+        page.app.run()
+    page.open("Report")
+    assert not page.app.error
+    assert not page.app.exception
+    app = app_at("implementations", race=["fused"], secs="1", b="1", n="4", d="8", h="2").run()
+    app.button(key="start").click().run()
+    app.session_state["timing_job"].join(PATIENCE)
+    app.run()
+    check_named(app, "plotly")
+
+
+def test_predictions_and_an_upload_without_pandas(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "pandas")
+    page = Train(tab="Report", only="typed sentences")
+    check_named(page.app, "pandas")
+    assert "precision" in columns(page.app)
+    page = Train(task="your own CSV", pe=["none"])
+    upload(page, "csv_file", NEWS.encode())
+    assert not page.app.exception
+    assert not page.app.error
+    assert not page.off("train_start")

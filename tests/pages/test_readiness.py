@@ -33,23 +33,24 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 # The app's own start and end, around a training that has learnt something; nobody is connected.
 TRAINS = """
-import time, uvicorn
+import socket, time, uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 import app
 from pages.kit.jobs import training as trainings, visitor
 from pages.kit.server import readiness
-from tests.pages.test_visitor import ENDLESS, TrainingPlan
+from pages.kit.jobs.training import TrainingPlan
+from tests.pages.workers import ENDLESS
 training = visitor.start(TrainingPlan((ENDLESS,)))
 while not training.record.step: time.sleep(0.01)
 print(visitor.name(), training.pid, training.folder.parent, flush=True)
 readiness.WIND_UP_SECONDS = trainings.WIND_UP_SECONDS = {patience}  # the tests beside this one take their time
 served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessGate)])
-uvicorn.run(served, port={port}, log_level="critical")
+uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
 """
 # A server with much to wind up, or with an answer that has no end.
 WAITS = """
-import asyncio, time, uvicorn
+import asyncio, socket, time, uvicorn
 from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -68,7 +69,7 @@ async def endless():
         await asyncio.sleep(0.01)
 routes = [Route("/endless", lambda request: StreamingResponse(endless()))]
 served = Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(readiness.ReadinessGate)])
-uvicorn.run(served, port={port}, log_level="critical")
+uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
 """
 Start = Callable[..., tuple[subprocess.Popen[str], int]]
 
@@ -79,12 +80,11 @@ def start(tmp_path: Path) -> Iterator[Start]:
     begun: list[subprocess.Popen[str]] = []
 
     def started(script: str, **values: object) -> tuple[subprocess.Popen[str], int]:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = int(free.getsockname()[1])
-        command = [sys.executable, "-c", script.format(port=port, **values)]
-        environment = {**os.environ, VARIABLE: str(tmp_path)}
-        begun.append(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True))
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            port, fd = int(listening.getsockname()[1]), listening.fileno()
+            command, environment = [sys.executable, "-c", script.format(fd=fd, **values)], dict(os.environ)
+            environment[VARIABLE], pipe = str(tmp_path), subprocess.PIPE
+            begun.append(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, text=True, pass_fds=[fd]))
         wait(lambda: begun[-1].poll() is not None or status(port, LIVE) == 200)
         return begun[-1], port
 
@@ -119,7 +119,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
     return TestClient(Starlette(routes=routes, middleware=[Middleware(ReadinessGate)]))
 
 
-def test_it_is_ready_when_it_is_warm_and_until_it_ends(client: TestClient) -> None:
+def test_it_is_ready_from_when_it_is_warm_until_it_ends_and_then_answers_only_who_is_here(client: TestClient) -> None:
     assert (client.get(LIVE).status_code, client.get(READY).status_code) == (200, 503)
     assert client.get(READY).text == "warming up\n"
     STATE.is_warm = True
@@ -128,10 +128,6 @@ def test_it_is_ready_when_it_is_warm_and_until_it_ends(client: TestClient) -> No
     STATE.is_ending = True
     assert (client.get(LIVE).status_code, client.get(READY).text) == (200, "ending\n")
     assert client.get(READY).headers["cache-control"] == "no-store"
-
-
-def test_at_the_end_nobody_new_comes_in_and_who_is_here_is_answered(client: TestClient) -> None:
-    STATE.is_warm = STATE.is_ending = True
     refused = client.get("/masks?s=hi", headers=DOCUMENT)
     assert refused.status_code == 503
     assert TOLD in refused.text
@@ -143,6 +139,7 @@ def test_at_the_end_nobody_new_comes_in_and_who_is_here_is_answered(client: Test
 
 
 @pytest.mark.faults
+@pytest.mark.thorough("A server of the whole app trains and is ended.")
 def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,16 +166,14 @@ def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
 
 
 @pytest.mark.faults
-def test_a_second_signal_ends_it_at_once(start: Start) -> None:
+@pytest.mark.thorough("Servers are started and ended; the gate itself is tested without one.")
+def test_a_server_ends_at_a_second_signal_or_without_who_does_not_read_or_a_store_that_hangs(start: Start) -> None:
     process, port = start(WAITS, takes=PATIENCE, patience=PATIENCE, ends=0)
     process.send_signal(signal.SIGTERM)
     wait(lambda: status(port, READY) == 503)
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE / 2) == -signal.SIGTERM
 
-
-@pytest.mark.faults
-def test_who_does_not_read_is_left_behind(start: Start) -> None:
     process, port = start(WAITS, takes=0, patience=PATIENCE, ends=0)
     with socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(b"GET /endless HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -188,9 +183,6 @@ def test_who_does_not_read_is_left_behind(start: Start) -> None:
     assert process.stdout
     assert process.stdout.read() == "left\n"
 
-
-@pytest.mark.faults
-def test_a_store_that_hangs_is_left_behind(start: Start) -> None:
     process, _ = start(WAITS, takes=10 * PATIENCE, patience=0, ends=10 * PATIENCE)
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE) == -signal.SIGTERM

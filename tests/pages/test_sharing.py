@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -28,84 +28,64 @@ from pages.kit.server.visits import Visitor
 from .waiting import PATIENCE, wait
 
 
-def test_what_two_ask_for_at_once_is_computed_once() -> None:
-    calls: list[str] = []
-    second = threading.Event()
+class Sums:
+    """A function of a name that is computed once for all who ask at once; the calls wait for `go_on`."""
 
-    @shared(LRUCache(4))
-    def computed(name: str) -> str:
-        calls.append(name)
-        if len(calls) > 1:
-            second.set()
-        second.wait(0.5)  # a moment in which another one could begin
-        return name.upper()
+    def __init__(self, key: Callable[[str], str] = str) -> None:
+        self.calls, self.go_on, self.begun = list[str](), threading.Event(), threading.Event()
 
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(computed, ["a"] * 4)) == ["A"] * 4
-    assert calls == ["a"]
+        @shared(LRUCache(4), key)
+        def compute(name: str) -> str:
+            self.calls.append(name)
+            self.begun.set()
+            assert name == "quick" or self.go_on.wait(PATIENCE)
+            if name == "fails" and len(self.calls) == 1:
+                raise ValueError(name)
+            return name.upper()
+
+        self.compute = compute
 
 
-def test_nobody_waits_for_something_else() -> None:
-    begun, go_on = threading.Event(), threading.Event()
+def test_equal_questions_are_computed_once_and_others_do_not_wait_for_them() -> None:
+    asked = threading.Semaphore(0)
 
-    @shared(LRUCache(4))
-    def computed(name: str) -> str:
-        if name == "slow":
-            begun.set()
-            go_on.wait(PATIENCE)
-        return name.upper()
+    def key(name: str) -> str:
+        asked.release()
+        return name
 
-    with ThreadPoolExecutor(2) as pool:
-        slow = pool.submit(computed, "slow")
-        assert begun.wait(PATIENCE)
-        try:
-            assert pool.submit(computed, "quick").result(timeout=PATIENCE) == "QUICK"
-            assert not slow.done()
-        finally:
-            go_on.set()
-        assert slow.result() == "SLOW"
+    sums = Sums(key)
+    with ThreadPoolExecutor(5) as pool:
+        slow = [pool.submit(sums.compute, "slow") for _ in range(4)]
+        for _ in slow:
+            assert asked.acquire(timeout=PATIENCE)
+        assert sums.begun.wait(PATIENCE)
+        assert pool.submit(sums.compute, "quick").result(PATIENCE) == "QUICK"
+        assert not any(one.done() for one in slow)
+        sums.go_on.set()
+        assert [one.result(PATIENCE) for one in slow] == ["SLOW"] * 4
+    assert sums.calls == ["slow", "quick"]
 
 
 def test_an_error_is_not_kept_and_who_waited_tries_himself() -> None:
-    calls: list[str] = []
-    asked = threading.Barrier(2)
+    both = threading.Barrier(2)
 
     def key(name: str) -> str:
-        asked.wait(20)
+        both.wait(PATIENCE)
         return name
 
-    @shared(LRUCache(4), key)
-    def computed(name: str) -> str:
-        calls.append(name)
-        if len(calls) == 1:
-            raise ValueError(name)
-        return name.upper()
-
+    sums = Sums(key)
+    sums.go_on.set()
     with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(computed, "a") for _ in range(2)]
-    assert sorted(str(one.exception()) for one in both) == ["None", "a"]
-    assert calls == ["a", "a"]
+        found = [pool.submit(sums.compute, "fails") for _ in range(2)]
+    assert sorted(str(one.exception()) for one in found) == ["None", "fails"]
+    assert sums.calls == ["fails"] * 2
 
 
-def test_what_is_larger_than_the_cache_is_returned_and_the_oldest_goes_first() -> None:
+def test_a_cache_is_bounded_looked_up_and_forgotten_unless_it_is_for_good() -> None:
     calls: list[str] = []
     cache: LRUCache[object, str] = LRUCache(4, len)
 
     @shared(cache)
-    def computed(name: str) -> str:
-        calls.append(name)
-        return name
-
-    for name in ("ab", "cd", "efghi", "ab", "kl", "ab", "cd", "efghi"):
-        assert computed(name) == name
-        assert cache.currsize <= 4
-    assert calls == ["ab", "cd", "efghi", "kl", "cd", "efghi"]
-
-
-def test_what_is_known_is_looked_up_and_what_is_forgotten_computed_anew() -> None:
-    calls: list[str] = []
-
-    @shared(LRUCache(4))
     def computed(name: str) -> str:
         calls.append(name)
         return name.upper()
@@ -115,6 +95,12 @@ def test_what_is_known_is_looked_up_and_what_is_forgotten_computed_anew() -> Non
         calls.append(name)
         return name.upper()
 
+    for name in ("ab", "cd", "efghi", "ab", "kl", "ab", "cd", "efghi"):  # one is larger than the cache
+        assert computed(name) == name.upper()
+        assert cache.currsize <= 4
+    assert calls == ["ab", "cd", "efghi", "kl", "cd", "efghi"]
+    calls.clear()
+    forget()
     assert (known(computed, "a"), known(kept, "b"), calls) == (None, None, [])
     assert (computed("a"), kept("b")) == (known(computed, "a"), known(kept, "b")) == ("A", "B")
     forget()
@@ -136,23 +122,23 @@ def test_a_short_pass_and_heavy_work_get_one_thread_and_a_long_pass_all() -> Non
 
 
 def test_large_passes_come_one_at_a_time() -> None:
-    inside, most = [0], [0]
-    lock = threading.Lock()
+    entered, leave = list[int](), threading.Semaphore(0)
 
-    def large() -> None:
+    def large(number: int) -> None:
         with turn(LARGE_TOKENS + 1):
-            with lock:
-                inside[0] += 1
-                most[0] = max(most[0], inside[0])
-            time.sleep(0.02)
-            with lock:
-                inside[0] -= 1
+            entered.append(number)
+            assert leave.acquire(timeout=PATIENCE)
 
     with ThreadPoolExecutor(4) as pool:
-        for done in [pool.submit(large) for _ in range(6)]:
-            done.result(20)
+        running = [pool.submit(large, number) for number in range(4)]
+        for number in range(1, 5):
+            wait(lambda number=number: len(entered) == number)  # type: ignore[misc]
+            wait(lambda: QUEUE.others_wait(Turn(Visitor("probe"), Work.LARGE_PASS)) or len(entered) > 3)
+            assert len(entered) == number
+            leave.release()
+        for done in running:
+            done.result(PATIENCE)
     torch.set_num_threads(THREADS)
-    assert most == [1]
 
 
 def test_who_does_heavy_work_never_waits_for_one_who_waits_to_do_the_same(

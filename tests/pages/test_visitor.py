@@ -11,28 +11,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mha_core import load_model
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
-from mha_core.training.recipe import Recipe
-from pages.kit.jobs import process
 from pages.kit.jobs import visit as visits
 from pages.kit.jobs import visitor as visit
 from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
 from pages.kit.server.readiness import STATE
 
-from .test_process import facts
 from .waiting import PATIENCE, wait
+from .workers import OBEYS, TINY, facts, stand_in
 
-TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
-ENDLESS = replace(TINY, steps=100_000, evaluations=1000, seconds=1e6)
 ROOT = Path(__file__).parents[2]
 
 
@@ -41,7 +36,7 @@ class Visitor:
 
     def __init__(self) -> None:
         self.app: AppTest | None = AppTest.from_string(
-            "import streamlit as st\nst.session_state['answer'] = st.session_state['ask']()", default_timeout=60
+            "import streamlit as st\nst.session_state['answer'] = st.session_state['ask']()", default_timeout=PATIENCE
         )
 
     def asks(self, question: Callable[[], Any]) -> Any:
@@ -64,56 +59,43 @@ def trained(trained_folder: Path) -> Path:
     return trained_folder / "who-none-1"
 
 
-def test_nothing_is_made_for_a_visitor_who_does_not_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    visitor = Visitor()
+def test_everything_comes_with_a_training_and_goes_with_the_visit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, OBEYS)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where no other test makes anything
+    visitor = Visitor()
     assert visitor.asks(visit.own_runs) == {}
     assert visitor.asks(visit.job) is None
-    assert not list(tmp_path.glob(f"{visits.PREFIX}*"))
-    visitor.asks(visit.new_folder)
-    assert len(list(tmp_path.glob(f"{visits.PREFIX}*"))) == 1, "it would be seen"
-
-
-def test_what_a_visitor_trains_is_a_model_of_the_visit_alone() -> None:
-    visitor, other = Visitor(), Visitor()
-    training = visitor.asks(lambda: visit.start(TrainingPlan((TINY, replace(TINY, seed=2)))))
-    assert visitor.asks(visit.job) is training
-    assert other.asks(visit.job) is None
-    training.join(PATIENCE)
-    runs = visitor.asks(visit.own_runs)
-    assert [run.label for run in runs.values()] == [f"Who did what: sinusoidal, fused, seed {n}" for n in (1, 2)]
-    assert all(len(name) >= 20 and name == run.id for name, run in runs.items())
-    assert [run.folder for run in runs.values()] == list(training.record.saved)
-    assert all(load_model(str(run.folder)).run("the dog").tokens for run in runs.values())
-    assert visitor.asks(visit.own_runs) == runs  # the same names, every time
-    assert other.asks(visit.own_runs) == {}
-    mode = runs[next(iter(runs))].folder.parents[1].stat().st_mode
-    assert stat.S_IMODE(mode) == 0o700
-
-
-def test_everything_goes_with_the_visit() -> None:
-    visitor = Visitor()
-    training = visitor.asks(lambda: visit.start(TrainingPlan((ENDLESS,))))
+    assert not list(tmp_path.iterdir()), "nothing is made for a visitor who does not train"
+    training = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     wait(lambda: training.record.step)
-    folder = training.folder.parent
-    assert folder.is_dir()
+    (folder,) = tmp_path.glob(f"{visits.PREFIX}*")
+    assert folder == training.folder.parent
     visitor.leaves()
     assert not folder.exists()
     training.join(PATIENCE)
     assert training.over
     assert not folder.exists()
+    others = [Visitor(), Visitor()]
+    folders = [other.asks(visit.new_folder) for other in others]
+    visits.end_all()  # with the server
+    assert not any(folder.parent.exists() for folder in folders)
 
 
-def test_a_visit_whose_browser_knows_its_name_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its training goes on meanwhile, for a while."""
+    workers = stand_in(monkeypatch, OBEYS)
     visitor, later, other = Visitor(), Visitor(), Visitor()
     assert visitor.asks(visit.name) == ""  # there is nothing to come back to
     training = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     name = visitor.asks(visit.name)
     assert len(name) == 22  # 128 bits
     assert visitor.asks(visit.name) == name
-    training.join(PATIENCE)
-    (run,) = visitor.asks(visit.own_runs)
+    run = visitor.asks(lambda: add(trained)).id
+    wait(lambda: training.record.step)
     visitor.leaves()
+    workers[0].check_goes_on()
     assert later.asks(lambda: visit.come_back(name))
     assert later.asks(visit.job) is training
     assert list(later.asks(visit.own_runs)) == [run]
@@ -123,45 +105,26 @@ def test_a_visit_whose_browser_knows_its_name_is_found_again(monkeypatch: pytest
     visits.sweep()  # a tab is still there: its runs are old, the visit is not left
     assert folder.is_dir()
     later.leaves()
+    monkeypatch.setattr(TrainingJob, "silence", -1.0)  # nobody came back
+    training.join(PATIENCE)
+    assert training.stopped
     visits.sweep()
     assert not folder.exists()
     assert not other.asks(lambda: visit.come_back(name))
 
 
-@pytest.mark.parametrize(
-    "told", ["", None, 3, [], "x" * 22, "x" * 10_000, "../../../etc/passwd", "\ud800" * 22, "-" * 22]
-)
-def test_what_is_no_name_finds_nothing(told: object) -> None:
-    visitor, other = Visitor(), Visitor()
-    visitor.asks(visit.new_folder)
-    visitor.asks(visit.name)
-    assert not other.asks(lambda: visit.come_back(told))
-    assert other.asks(visit.own_runs) == {}
-
-
-def test_a_session_with_a_visit_of_its_own_keeps_it() -> None:
+def test_what_is_no_name_finds_nothing_and_a_session_keeps_its_own_visit() -> None:
     visitor, other = Visitor(), Visitor()
     for one in (visitor, other):
         one.asks(visit.new_folder)
     names = [one.asks(visit.name) for one in (visitor, other)]
     assert visitor.asks(lambda: visit.come_back(names[1]))
     assert visitor.asks(visit.name) == names[0]
-
-
-def test_a_training_goes_on_while_its_tab_is_loaded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    visitor, later = Visitor(), Visitor()
-    training = visitor.asks(lambda: visit.start(TrainingPlan((ENDLESS,))))
-    name = visitor.asks(visit.name)
-    wait(lambda: training.record.step)
-    visitor.leaves()
-    step = training.record.step
-    wait(lambda: training.record.step > step)
-    later.asks(lambda: visit.come_back(name))
-    assert later.asks(visit.job) is training
-    later.leaves()
-    monkeypatch.setattr(TrainingJob, "silence", -1.0)  # nobody came back
-    training.join(PATIENCE)
-    assert training.stopped
+    stranger = Visitor()
+    none: tuple[Any, ...] = ("", None, 3, [], "x" * 22, "x" * 10_000, "../../../etc/passwd", "\ud800" * 22, "-" * 22)
+    for name in none:
+        assert not stranger.asks(lambda name=name: visit.come_back(name)), name  # type: ignore[misc]
+        assert stranger.asks(visit.own_runs) == {}
 
 
 def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +132,7 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     visits.end_all()  # those of other tests
     monkeypatch.setattr(visits, "MOST_LEFT", 4)
     clock = iter(range(1000, 2000))
-    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(visits, "time", SimpleNamespace(monotonic=lambda: float(next(clock)), time=time.time))
     left = [visits.Visit(address) for address in ("a", "b", "b", "b", "b", "a")]
     for one in left:
         one.tell()
@@ -181,17 +144,10 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert [one.folder.is_dir() for one in left] == [False, False, False, True, True, True]
 
 
-def test_every_visit_ends_with_the_server() -> None:
-    visitors = [Visitor(), Visitor()]
-    folders = [visitor.asks(visit.new_folder) for visitor in visitors]
-    visits.end_all()
-    assert not any(folder.parent.exists() for folder in folders)
-
-
-def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = """import sys; sys.stdin.readline(); sys.stdin.readline(); print('{"done": "stopped"}')"""
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    monkeypatch.setattr(process, "start", lambda: subprocess.Popen([sys.executable, "-S", "-c", script], **pipes))
+def test_a_new_training_stops_the_one_before_unless_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, OBEYS)
     visitor = Visitor()
     first = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     second = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
@@ -202,11 +158,7 @@ def test_a_new_training_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) ->
     assert visitor.asks(lambda: refused(lambda: visit.start(TrainingPlan(())))).startswith("0 runs")
     assert visitor.asks(visit.job) is second
     assert not second.over
-
-
-def test_a_training_that_is_refused_leaves_the_data_of_the_one_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    # nor does it take the data of the one before
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     visitor = Visitor()
     visitor.asks(visit.new_folder)
@@ -223,7 +175,6 @@ def test_a_training_that_is_refused_leaves_the_data_of_the_one_before(
 
 
 def refused(question: Callable[[], object]) -> str:
-    """The sentence that answers it."""
     with pytest.raises(HeadlightError) as error:
         question()
     return str(error.value)
@@ -236,18 +187,18 @@ def add(run: Path) -> visits.OwnRun:
     return visit.add_run(folder)
 
 
-def test_a_saved_run_becomes_a_model(trained: Path) -> None:
+def test_a_saved_run_becomes_a_model(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = Visitor()
     run = visitor.asks(lambda: add(trained))
     assert visitor.asks(visit.own_runs) == {run.id: run}
+    assert Visitor().asks(visit.own_runs) == {}
     assert run.history.recipe == saved.read(trained).recipe
+    assert (run.label, len(run.id)) == ("Who did what: none, fused, seed 1", 22)
+    assert stat.S_IMODE(run.folder.parent.stat().st_mode) == 0o700
     assert "run.json" in visitor.asks(lambda: refused(lambda: visit.add_run(visit.new_folder())))
     assert visitor.asks(visit.own_runs) == {run.id: run}  # what was there is still there
-
-
-def test_old_runs_go_and_so_do_the_oldest_of_many(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    visitor = Visitor()
-    first, second, third = (visitor.asks(lambda: add(trained)) for _ in range(3))
+    # old runs go, and so do the oldest of many
+    first, second, third = (run, *(visitor.asks(lambda: add(trained)) for _ in range(2)))
     monkeypatch.setattr(visits, "MOST_OWN", 2)
     assert list(visitor.asks(visit.own_runs)) == [second.id, third.id]
     assert not first.folder.exists()
@@ -277,12 +228,13 @@ def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.
     assert (elsewhere / "file").exists()
 
 
+@pytest.mark.thorough("A server that trains is started and ends; the guard of its processes runs only there.")
 def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
     """Neither the folder nor the process that trains, nor on Linux its guard and the nursery, which forked them."""
     script = (
         "import sys, time; from pages.kit.jobs import process, visitor\n"
-        "from tests.pages.test_process import facts, parent\n"
-        "from tests.pages.test_visitor import ENDLESS, TrainingPlan\n"
+        "from pages.kit.jobs.training import TrainingPlan\n"
+        "from tests.pages.workers import ENDLESS, facts, parent\n"
         "process.PATIENCE = 1e9  # busy cores: who waits no longer starts it anew, and has no nursery\n"
         "training = visitor.start(TrainingPlan((ENDLESS,)))\n"
         "while not training.record.step: time.sleep(.01)\n"

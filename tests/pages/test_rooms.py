@@ -1,0 +1,650 @@
+"""Rooms: their rules, the routes of a server, and a Valkey that two servers share."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as some
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from starlette.requests import Request
+
+from pages.kit.draw.web import FILES
+from pages.kit.rooms import bounds, page, place, refusals, routes
+from pages.kit.rooms import room as rules
+from pages.kit.rooms.memory import Memory
+from pages.kit.rooms.messages import ALPHABET, RoomState
+from pages.kit.rooms.refusals import AWAY, GUESSED, MOST_PHONES, NO_ROOM, Refusal
+from pages.kit.rooms.room import Room, listen_name, unpacked
+from pages.kit.rooms.routes import RoomRoutes
+from pages.kit.rooms.shared import Shared
+from pages.kit.rooms.store import KEPT_SECONDS, Away, Full
+from pages.kit.server import readiness
+
+from .looped import without_waiting
+from .room_client import CELL_QUESTION, OWN_QUESTION, Client, Host, Phone
+from .valkey_server import VALKEY, Valkey
+
+HOST = listen_name("key")
+PHASES = ("idle", "open", "closed", "discuss", "again", "closed_again", "tallies", "answer")
+ACTS = ("close", "discuss", "again", "tallies", "answer", "idle", "let_go", "gather")
+NAMES = some.sampled_from(["a", "b", "c", "d"])
+
+
+def new_room() -> Room:
+    return Room("ABCDEF", HOST)
+
+
+def act(room: Room, name: str, **more: Any) -> bool:
+    return rules.act(room, HOST, {"act": name, **more})
+
+
+def ask(room: Room, question: dict[str, Any] = OWN_QUESTION, name: str = "q1") -> None:
+    act(room, "ask", question=question | {"id": name})
+
+
+class Class(RuleBasedStateMachine):
+    """A host and four phones that say whatever they like; beside them who counts by hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.room = new_room()
+        self.counted: list[dict[str, object]] = [{}, {}]
+        self.asked = 0
+
+    @rule(name=NAMES)
+    def join(self, name: str) -> None:
+        rules.join(self.room, name)
+
+    @rule(is_cell=some.booleans(), is_new=some.booleans())
+    def ask(self, is_cell: bool, is_new: bool) -> None:
+        before = self.room.question
+        self.asked += is_new or before is None
+        ask(self.room, CELL_QUESTION if is_cell else OWN_QUESTION, f"q{self.asked}")
+        if before is None or before["id"] != f"q{self.asked}":
+            self.counted = [{}, {}]
+
+    @rule(name=some.sampled_from(ACTS))
+    def act(self, name: str) -> None:
+        before = self.room.packed()
+        try:
+            act(self.room, name, answer={"right": [], "text": "so it is"})
+        except Refusal:
+            assert self.room.packed() == before
+        if name == "idle":
+            self.counted = [{}, {}]
+
+    @rule(name=NAMES, option=some.integers(-1, 3), is_cell=some.booleans(), late=some.booleans())
+    def vote(self, name: str, option: int, is_cell: bool, late: bool) -> None:
+        room, before = self.room, self.room.packed()
+        choice: object = [option, option] if is_cell else option
+        question = room.question["id"] if room.question else "q0"
+        is_fine = (
+            name in room.phones
+            and room.phase in ("open", "again")
+            and not late
+            and room.question is not None
+            and 0 <= option < 3
+            and is_cell == (room.question["kind"] == "cell")
+        )
+        said = {"question": "q0" if late else question, "round": room.round, "choice": choice}
+        try:
+            rules.vote(room, name, said)
+        except Refusal:
+            assert not is_fine
+            assert room.packed() == before
+            return
+        assert is_fine
+        self.counted[room.round][name] = (option, option) if is_cell else option
+
+    @invariant()
+    def every_vote_counts_once(self) -> None:
+        assert self.room.ballots == self.counted
+        now = self.counted[self.room.round]
+        assert rules.state(self.room)["voted"] == len(now)
+        assert all(rules.mine(self.room, name)["choice"] == now.get(name) for name in self.room.phones)
+
+    @invariant()
+    def no_tally_and_no_answer_is_seen_early(self) -> None:
+        phase = self.room.phase
+        assert phase in PHASES
+        told = [rules.state_of(self.room, name) for name in self.room.phones]
+        assert all(bool(state["tallies"]) == (phase in ("tallies", "answer")) for state in told)
+        assert all((state["answer"] is not None) == (phase == "answer") for state in told)
+        host = rules.state_of(self.room, HOST)
+        assert bool(host["tallies"]) == (phase not in ("idle", "open", "again"))
+        for number, tally in enumerate(host["tallies"]):
+            chosen = Counter(self.counted[number].values())
+            assert tally["voted"] == sum(tally["counts"]) + sum(count for *_, count in tally["dots"]) == chosen.total()
+            assert all(chosen[option] == count for option, count in enumerate(tally["counts"]))
+            assert all(chosen[(row, column)] == count for row, column, count in tally["dots"])
+
+    @invariant()
+    def it_is_held_as_it_is(self) -> None:
+        assert unpacked(self.room.packed()) == self.room
+
+
+TestClass = Class.TestCase
+TestClass.settings = settings(stateful_step_count=50)
+
+
+def test_a_question_a_link_or_a_measure_that_does_not_fit_is_refused() -> None:
+    room = new_room()
+    before = room.packed()
+    broken: list[Any] = [
+        None, [], {"kind": "quiz"}, OWN_QUESTION | {"id": "a b"}, OWN_QUESTION | {"options": ["one"]},
+        OWN_QUESTION | {"options": ["x"] * 7}, OWN_QUESTION | {"options": [1, 2]}, OWN_QUESTION | {"text": "x" * 2001},
+        OWN_QUESTION | {"text": "nul\0"}, OWN_QUESTION | {"link": "//evil.example"}, CELL_QUESTION | {"size": [0, 4]},
+        CELL_QUESTION | {"size": [True, 4]}, CELL_QUESTION | {"link": "https://evil.example"},
+    ]  # fmt: skip
+    links: list[Any] = ["", "x", "//x", "/\\x", "/a b", "/a\n", "/" + "a" * 6000, None, 1]  # off this server
+    measures: list[Any] = [
+        None, {}, [[1]], [[1, "x"]], [[1, float("nan")]], [[1, 10**400]], [[1, True]], [["1", 1]], [[1, 2, 3]],
+    ]  # fmt: skip
+    acts: list[tuple[str, dict[str, Any]]] = [
+        *(("ask", {"question": {"id": "q1"} | one if isinstance(one, dict) else one}) for one in broken),
+        *(("show", {"link": link}) for link in links),
+        *(("measure", {"values": values}) for values in measures),
+    ]
+    for name, more in acts:
+        with pytest.raises(Refusal):
+            act(room, name, **more)
+        assert room.packed() == before, more
+
+
+@given(text=some.text(max_size=250))
+@example("<b>bold</b>")
+@example("\u202eevil")
+@example("nul\0")
+@example("שלום")
+@example("\ud800")
+@example("x" * 10_000)
+def test_a_sentence_is_kept_as_it_can_be_shown_or_refused(text: str) -> None:
+    room = new_room()
+    rules.join(room, "a")
+    act(room, "write", state="asked")
+    try:
+        rules.write(room, "a", text, 5)
+    except Refusal:
+        assert not room.sentences
+        return
+    kept = [one.text for one in room.sentences.values()]
+    assert all(0 < len(one) <= 200 and not set(one) & set("\0\n\r\u202e\u2066") for one in kept)
+    assert json.loads(room.packed().decode())
+
+
+def test_sentences_are_seen_without_their_owners_and_not_before_the_host_shows_them() -> None:
+    room = new_room()
+    for name in "abcd":
+        rules.join(room, name)
+    with pytest.raises(Refusal, match="not asked"):
+        rules.write(room, "a", "too early", 1)
+    act(room, "write", state="asked")
+    for name, number in zip("abc", (7, 7, 3), strict=True):
+        rules.write(room, name, f"by {name}", number)
+    assert rules.sentences(room, "a") == []
+    act(room, "measure", values=[[7, 0.5], [8, 0.25], [99, 1]])
+    assert rules.state_of(room, "a")["points"] == []
+    assert rules.state_of(room, HOST)["points"] == [(7, 0.5), (8, 0.25)]
+    act(room, "write", state="shown")
+    act(room, "hide", number=8, on=True)
+    assert [one["text"] for one in rules.sentences(room, "d")] == ["by c", "by a"]
+    assert [one["text"] for one in rules.sentences(room, HOST)] == ["by c", "by a", "by b"]
+    states: list[RoomState] = [rules.state_of(room, name) for name in "abcd"]
+    assert all(state["points"] == [(7, 0.5)] for state in states)
+    assert [state["mine"]["sentence"] for state in states] == ["by a", "by b", "by c", ""]
+    act(room, "write", state="asked")
+    assert rules.state_of(room, HOST)["points"] == [], "another measure, perhaps"
+    act(room, "measure", values=[[7, 0.75]])
+    rules.write(room, "a", "by a, anew", 9)
+    act(room, "measure", values=[[7, 0.5]])  # of what it was before
+    assert rules.state_of(room, HOST)["points"] == []
+    rules.write(room, "b", "hidden ones stay so", 4)
+    assert [one["hidden"] for one in rules.sentences(room, HOST)] == [False, True, False]
+    rules.write(room, "b", " ", 4)
+    assert len(room.sentences) == 2
+
+
+def test_a_room_is_full_and_may_be_locked() -> None:
+    room = new_room()
+    for number in range(MOST_PHONES):
+        assert rules.join(room, str(number))
+    with pytest.raises(Refusal, match="full"):
+        rules.join(room, "one more")
+    assert not rules.join(room, "7"), "who is in comes back"
+    room.phones.pop("8")
+    act(room, "lock", on=True)
+    with pytest.raises(Refusal, match="nobody new"):
+        rules.join(room, "8")
+
+
+# ---- as a server answers them
+
+
+async def opened(store: Memory | None = None) -> Host:
+    return await Host(RoomRoutes(store or Memory()), "198.51.100.1").open()
+
+
+async def joined(store: Memory | None = None) -> tuple[Host, Phone]:
+    """The host of a room, and a phone in it."""
+    host = await opened(store)
+    return host, await host.phone()
+
+
+@without_waiting
+async def test_a_class_follows_votes_twice_and_sees_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", itertools.cycle([0.0, 4e9]).__next__)  # a clock that is set moves no room
+    host = await opened()
+    phones = [await host.phone() for _ in range(3)]
+    async with phones[0].events(host.code, phones[0].listen) as told, host.events(host.code, host.listen) as seen:
+        first = await told.until(joined=3)
+        assert (first["phase"], first["follows"]) == ("idle", True)
+        await host.act("show", link="/explore?s=it")
+        assert (await told.until(link="/explore?s=it"))["follows"]
+        await host.act("let_go")
+        await told.until(follows=False)
+        question = await host.ask()
+        for phone, option in zip(phones, (0, 1, 1), strict=True):
+            assert (await phone.vote(question, option))[0] == 200
+        state = await told.until(voted=3)
+        assert state["mine"] == {"choice": 0, "sentence": ""}
+        assert state["tallies"] == (await seen.until(voted=3))["tallies"] == []
+        early = await host.post("act", {"code": host.code, "key": host.key, "act": "tallies"})
+        assert early == (409, "That cannot be done now: close the vote first.")
+        await host.act("close")
+        assert (await seen.until(phase="closed"))["tallies"] == [{"voted": 3, "counts": [1, 2, 0], "dots": []}]
+        await host.act("again")
+        assert (await phones[0].vote(question, 1, 1))[0] == 200
+        await host.act("close")
+        await host.act("answer", answer={"right": [1], "text": "So it is."})
+        state = await told.until(phase="answer")
+        assert [tally["counts"] for tally in state["tallies"]] == [[1, 2, 0], [0, 1, 0]]
+        assert state["answer"] == {"right": [1], "text": "So it is."}
+        await host.done("delete", {"code": host.code, "key": host.key})
+        kind, gone = await told.next()
+        assert kind == "gone"
+        assert gone["told"] == NO_ROOM.english
+    assert (await phones[0].vote(question, 1, 1)) == (404, NO_ROOM.english)
+
+
+# ---- what a client made by hand gets
+
+
+async def test_nobody_votes_twice_late_or_for_what_there_is_not() -> None:
+    host, phone = await joined()
+    question = await host.ask(CELL_QUESTION)
+    assert (await phone.vote(question, [1, 2]))[0] == 200
+    for act in ("close", "discuss", "again", "close"):
+        await host.act(act)
+        state = await phone.state()
+        assert (state["tallies"], set(state)) == ([], set(RoomState.__annotations__))
+        assert "ballots" not in json.dumps(state)
+    await host.act("tallies")
+    assert (await phone.state())["tallies"][0]["dots"] == [[1, 2, 1]]
+    question = await host.ask()
+    assert [(await phone.vote(question, choice))[0] for choice in (0, 1, 1)] == [200, 200, 200]
+    for choice in (3, -1, True, "0", None, 1.0, [0, 0], {"a": 1}, 10**30):
+        assert (await phone.vote(question, choice))[0] == 422
+    assert (await phone.vote("q9", 0))[0] == (await phone.vote(question, 0, 1))[0] == 409
+    assert (await phone.state())["voted"] == 1
+    stranger = Phone(host.app)
+    stranger.code = host.code
+    for token in ("made-by-me", "", "x" * 100, None, 7, phone.listen, host.listen, host.key):
+        stranger.token = token  # type: ignore[assignment]
+        assert (await stranger.vote(question, 2))[0] == 403
+    await host.act("close")
+    assert await phone.vote(question, 2) == (409, "Voting is closed.")
+    assert (await phone.state())["mine"]["choice"] == 1
+    await host.act("tallies")
+    assert (await phone.state())["tallies"][0]["counts"] == [0, 1, 0]
+    # a phone that comes again, wherever it is, is the same voter
+    again = await Client(host.app, "203.0.113.77").done("join", {"code": host.code.lower(), "token": phone.token})
+    assert again == {"token": phone.token, "listen": phone.listen}
+    assert (await host.done("join", {"code": host.code, "token": "made-by-me"}))["token"] != "made-by-me"
+    async with host.events(host.code, "nobody") as told:
+        assert (await told.next())[0] == "gone"
+
+
+async def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
+    host = await opened()
+    other = await opened_beside(host)
+    phone = await host.phone()
+    for key in (phone.token, phone.listen, host.listen, other.key, "", None, 1):
+        for name, more in (("act", {"act": "let_go"}), ("delete", {}), ("join", {})):
+            status, told = await phone.post(name, {"code": host.code, "key": key, **more})
+            assert status == 403, (name, key)
+            assert host.key not in str(told)
+    state = await phone.state()
+    assert state["follows"]
+    assert host.key not in json.dumps(state)
+    assert host.listen not in json.dumps(state)
+    assert (await host.post("join", {"code": host.code, "key": host.key}))[1] == {"token": "", "listen": host.listen}
+
+
+async def test_nobody_reads_who_wrote_a_sentence_or_one_that_is_not_shown() -> None:
+    host, phone = await joined()
+    await host.act("write", state="asked")
+    for text in ("to be hidden", "seen"):
+        assert (await (await host.phone()).write(text))[0] == 200
+
+    async def sentences(listen: str) -> tuple[int, Any]:
+        return await phone.get("sentences", code=host.code, listen=listen)
+
+    assert await sentences(phone.listen) == (200, {"sentences": []})
+    assert (await sentences("nobody"))[0] == 403
+    written = (await sentences(host.listen))[1]["sentences"]
+    await host.act("measure", values=[[one["number"], 0.5] for one in written])
+    await host.act("hide", number=written[0]["number"], on=True)
+    await host.act("write", state="shown")
+    ((seen,), state) = (await sentences(phone.listen))[1]["sentences"], await phone.state()
+    assert seen == {"number": written[1]["number"], "text": written[1]["text"], "value": 0.5, "hidden": False}
+    assert len(state["points"]) == 1
+
+
+async def test_a_phone_is_refused_in_its_language_with_a_sentence_of_ours() -> None:
+    host, phone = await joined()
+    body = {"code": host.code, "token": phone.token}
+    for language, at in (("de", "german"), ("en", "english"), ("xx", "english")):
+        of = f"?lang={language}"
+        assert await phone.post(f"sentence{of}", {**body, "text": "a"}) == (409, getattr(refusals.NOT_ASKED, at))
+        assert await phone.post(f"vote{of}", body) == (409, getattr(refusals.VOTE_CLOSED, at))
+        assert await phone.post(f"join{of}", {"code": "AAAAAA"}) == (404, getattr(NO_ROOM, at))
+        async with phone.events("AAAAAA", phone.listen, lang=language) as told:
+            assert await told.next() == ("gone", {"told": getattr(NO_ROOM, at)})
+    await host.act("write", state="asked")
+    long = await phone.post("sentence?lang=de", {**body, "text": "x" * 1234})
+    assert long == (422, "Das ist zu lang: 1.234 Zeichen, erlaubt sind 200.")
+    for text in ("x" * 10_000, "nul\0", "\x1b[31m", "\ud800", 7, None, ["a"]):
+        status, refusal = await phone.write(text)
+        assert status == 422, text
+        assert str(refusal).endswith(".")
+        assert len(str(refusal)) < 100
+
+
+async def test_a_code_is_needed_and_guessing_costs_only_who_guesses() -> None:
+    host = await opened()
+    mate = await host.phone("203.0.113.5")
+    guesser = Client(host.app, "203.0.113.5")
+    heard = [await guesser.post("join", {"code": "AAAAA" + letter}) for letter in "BCDEFGHJKLMNPQRSTUVWXYZ" * 2]
+    assert heard[0] == (404, NO_ROOM.english)
+    assert heard[-1] == (429, GUESSED.english)
+    other = await opened_beside(host)
+    assert await guesser.post("join", {"code": other.code}) == heard[-1], "of a room that there is, not a word more"
+    async with guesser.events(other.code, "nobody") as told:
+        assert (await told.next())[0] == "wait"
+    assert mate.token
+    assert (await host.phone("203.0.113.5")).token, "his class goes on"
+    assert (await other.phone("203.0.113.6")).token, "and everybody elsewhere"
+    for code in ("", "ABC", None, 6, "ABCDE0", "ÄBCDEF", "A" * 1000):
+        assert (await Client(host.app, "203.0.113.7").post("join", {"code": code}))[0] == 404
+
+
+async def opened_beside(host: Host) -> Host:
+    return await Host(host.app, "198.51.100.2").open()
+
+
+async def test_other_pages_and_odd_bodies_are_refused() -> None:
+    host = await opened()
+    said = {"code": host.code}
+    for headers in (
+        {"origin": "https://evil.example", "host": "here"}, {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"}, {"content-type": "text/plain"},
+    ):  # fmt: skip
+        assert (await host.post("join", said, **headers))[0] == 403
+    assert (await host.post("join", b"[" * 20_000))[0] == 422
+    assert (await host.post("join", b'"x"'))[0] == (await host.post("join", b"\xff"))[0] == 422
+    assert (await host.post("join", b"x" * 40_000))[0] == 413
+    assert (await host.get("join"))[0] == (await host.post("events"))[0] == 405
+    assert (await host.post("nothing"))[0] == 404
+    assert await Client(RoomRoutes(None)).post("open") == (404, "There are no rooms on this server.")
+
+
+async def test_a_flood_fills_the_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "ASKS", (1.0, 400))
+    host = await opened(Memory(most=2))
+    flood = [host.post("join", {"code": host.code}) for _ in range(420)]
+    statuses = [status for status, _ in await asyncio.gather(*flood)]
+    assert statuses.count(200) == MOST_PHONES
+    assert set(statuses) == {200, 409, 429}
+    elsewhere = Client(host.app, "203.0.113.9")
+    assert (await elsewhere.post("open"))[0] == 200
+    assert (await elsewhere.post("open"))[0] == 429, "as many rooms as there may be"
+
+
+# ---- streams
+
+
+@without_waiting
+async def test_however_many_vote_a_stream_has_few_messages_then_beats_and_an_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = await opened()
+    phones = [await host.phone() for _ in range(60)]
+    question = await host.ask()
+    async with phones[0].events(host.code, phones[0].listen) as told:
+        await told.until(phase="open")
+        for number, phone in enumerate(phones):
+            await phone.vote(question, number % 3)
+            await asyncio.sleep(1 / 60)
+        await asyncio.sleep(routes.PAUSE_SECONDS)
+        assert told.waiting() <= 1 + 1 / routes.PAUSE_SECONDS
+        await told.until(voted=60)
+        await asyncio.sleep(3 * routes.BEAT_SECONDS)
+        assert 2 <= told.waiting() <= 3, "beats"
+        monkeypatch.setattr(readiness.STATE, "is_ending", True)
+        assert await told.next() == ("", None), "the server ends; the browser connects to another by itself"
+
+
+@without_waiting
+async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
+    host, phone = await joined(Memory(kept_seconds=300.0))
+    async with phone.events(host.code, phone.listen) as told:
+        await asyncio.sleep(240)
+        await host.act("let_go")  # from now on as long again
+        await asyncio.sleep(240)
+        assert (await host.post("join", {"code": host.code}))[0] == 200
+        await asyncio.sleep(301)
+        while (await told.next())[0] == "room":
+            pass
+    assert (await host.post("join", {"code": host.code}))[0] == 404
+
+
+class Leaving(Memory):
+    """A store that is away while it is told so, before or after it has done what it was asked."""
+
+    is_away, after = False, False
+
+    async def read(self, code: str) -> bytes | None:
+        if self.is_away and not self.after:
+            raise Away
+        return await super().read(code)
+
+    async def swap(self, code: str, version: int, content: bytes) -> bool:
+        done = await super().swap(code, version, content)
+        if self.is_away:
+            raise Away
+        return done
+
+
+@without_waiting
+async def test_after_the_store_was_away_a_vote_sent_again_counts_once_and_a_stream_goes_on() -> None:
+    store = Leaving()
+    host, phone = await joined(store)
+    question = await host.ask()
+    async with phone.events(host.code, phone.listen) as told:
+        await told.until(phase="open")
+        store.is_away = True
+        assert await phone.vote(question, 1) == (503, AWAY.english)
+        store.after = True  # it was stored, but nobody heard so
+        assert (await phone.vote(question, 2))[0] == 503
+        store.is_away = False
+        assert (await phone.vote(question, 2))[0] == 200
+        await host.act("close")
+        assert await host.act("close") == await host.act("close"), "an act that is sent again is nothing new"
+        assert (await told.until(phase="closed"))["voted"] == 1
+    store.is_away, store.after = True, False  # for who reads: what tells of changes does not notice
+    async with phone.events(host.code, phone.listen) as told:
+        assert await told.next() == ("wait", {"told": AWAY.english})
+        store.is_away = False
+        assert (await told.until(joined=1))["phase"] == "closed"
+
+
+async def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        host, phone = await joined()
+        await host.act("write", state="asked")
+        assert (await phone.write("kestrel"))[0] == 200
+        assert (await phone.write("kestrel\0"))[0] == 422
+    assert "kestrel" not in caplog.text
+    assert "198.51.100" not in caplog.text
+
+
+def test_a_code_cannot_be_guessed_and_a_refusal_is_there_in_both_languages() -> None:
+    assert len(set(ALPHABET)) == 32
+    assert not set("O0I1") & set(ALPHABET), "they look alike"
+    guesses = bounds.GUESSES[0] * 3600 * 90 / 60  # in the life of a room
+    assert guesses * 100 * 1000 < len(ALPHABET) ** 6, "of one of a hundred rooms"
+    told = [one for one in vars(refusals).values() if isinstance(one, refusals.Bilingual)]
+    assert len(told) == 15
+    for one in told:
+        assert one.german != one.english
+        assert one.german.count("{}") == one.english.count("{}")
+        assert one.german.endswith(".")
+
+
+# ---- the page of a room, and what it says of what is kept
+
+
+async def test_neither_page_sets_a_cookie_or_loads_anything_from_elsewhere() -> None:
+    request = Request({
+        "type": "http", "method": "GET", "path": "/room", "query_string": b"", "scheme": "http",
+        "server": ("school", 80), "headers": [(b"host", b"school")],
+    })  # fmt: skip
+    for answer in (page.page, page.privacy):
+        told = await answer(request)
+        assert told.status_code == 200
+        assert "set-cookie" not in told.headers
+        links = re.findall(r'(?:src|href)="([^"]*)"', bytes(told.body).decode())
+        assert links
+        assert all(re.match(r"/(?!/)", link) for link in links)
+
+
+def test_what_is_kept_is_said_in_both_languages_with_the_time_that_holds() -> None:
+    privacy = FILES["rooms/privacy.html"].decode()
+    english, german = re.findall(r'<section lang="(?:en|de)">(.*?)</section>', privacy, re.DOTALL)
+    assert english.count("<p>") == german.count("<p>") > 0
+    words = FILES["rooms/room_words.js"].decode()
+    for section, unit in ((english, "minutes"), (german, "Minuten")):
+        for text in (section, words, str(refusals.NO_ROOM)):
+            assert set(re.findall(rf"(\d+) {unit}", text)) == {f"{KEPT_SECONDS / 60:.0f}"}
+
+
+# ---- in a Valkey that two servers share
+
+
+@pytest.fixture
+def valkey(tmp_path: Path) -> Iterator[Valkey | None]:
+    if VALKEY is None:  # then the store in memory stands for it: what is around it is the same
+        yield None
+        return
+    server = Valkey(tmp_path)
+    yield server
+    server.stop()
+
+
+@pytest.mark.thorough("It stops a Valkey and waits until it is taken for away and for there again.")
+async def test_two_servers_hold_one_room_and_go_on_after_the_store_was_away(valkey: Valkey | None) -> None:
+    if valkey is None:
+        return
+    stores = [Shared(valkey.address) for _ in range(2)]
+    here, there = (RoomRoutes(store) for store in stores)
+    host = await Host(here, "198.51.100.1").open()
+    phones = [await host.phone() for _ in range(8)]
+    for phone in phones[4:]:
+        phone.app = there
+    async with (
+        phones[0].events(host.code, phones[0].listen) as told,
+        phones[7].events(host.code, phones[7].listen) as elsewhere,
+    ):
+        question = await host.ask()
+        await elsewhere.until(phase="open")
+        said = [phone.vote(question, turn % 3) for turn in range(4) for phone in phones]
+        assert {status for status, _ in await asyncio.gather(*said)} == {200}, "each phone, four times, at once"
+        for stream in (told, elsewhere):
+            assert (await stream.until(voted=8))["tallies"] == []
+        twin = Phone(there, phones[0].address)  # on another server a phone is the same voter
+        again = await twin.done("join", {"code": host.code, "token": phones[0].token})
+        assert again == {"token": phones[0].token, "listen": phones[0].listen}
+        twin.code, twin.token, twin.listen = host.code, again["token"], again["listen"]
+        status, counted = await twin.vote(question, 1)
+        assert status == 200
+        assert (await elsewhere.until(version=counted["version"]))["voted"] == 8
+
+        valkey.process.send_signal(signal.SIGSTOP)
+        assert await phones[1].vote(question, 2) == (503, AWAY.english)
+        assert (await elsewhere.next())[0] == "wait"
+        valkey.process.send_signal(signal.SIGCONT)
+        while (await phones[1].vote(question, 2))[0] != 200:
+            await asyncio.sleep(0.05)
+        await host.act("close")
+        await host.act("tallies")
+        for stream in (told, elsewhere):
+            (tally,) = (await stream.until(phase="tallies"))["tallies"]
+            assert tally["voted"] == sum(tally["counts"]) == 8
+
+        valkey.stop()
+        valkey.start()  # an empty one: all that it held is gone, and that is said
+        for stream in (told, elsewhere):
+            kind = ""
+            while kind != "gone":
+                kind, _ = await stream.next()
+    for store in stores:
+        await store.close()
+
+
+async def test_a_shared_store_holds_so_many_rooms_for_so_long(valkey: Valkey | None) -> None:
+    if valkey is None:
+        return
+    store = Shared(valkey.address, most=1, kept_seconds=1)
+    assert await store.create("AAAAAA", b"one")
+    assert not await store.create("AAAAAA", b"another")
+    with pytest.raises(Full):
+        await store.create("BBBBBB", b"two")
+    assert not await store.swap("AAAAAA", 7, b"of a version that is not")
+    assert await store.swap("AAAAAA", 1, b"two")
+    assert not await store.swap("BBBBBB", 1, b"of a room that is not")
+    assert await store.read("AAAAAA") == b"two"
+    while await store.read("AAAAAA"):
+        await asyncio.sleep(0.05)
+    while True:
+        try:
+            assert await store.create("BBBBBB", b"two")
+            break
+        except Full:  # within the same second
+            await asyncio.sleep(0.05)
+    await store.delete("BBBBBB")
+    assert await store.read("BBBBBB") is None
+    assert await store.create("CCCCCC", b"three"), "a deleted one makes room"
+    await store.close()
+    nowhere = Shared("valkey://127.0.0.1:1/0")
+    with pytest.raises(Away):
+        await nowhere.read("AAAAAA")
+    await nowhere.close()
+
+
+def test_an_address_that_can_be_none_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    for address in ("nowhere", "http://rooms:6379", "valkey://rooms:99999/0"):
+        monkeypatch.setenv(place.VARIABLE, address)
+        with pytest.raises(ValueError, match=r"HEADLIGHT_ROOMS: .* as valkey://HOST:6379/0"):
+            place.of_environment()
