@@ -13,14 +13,18 @@ import torch
 
 from mha_core import Model, load_model
 from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, TooLong, Unsupported, WeightsFileError
-from mha_core.measure.measures import largest_difference
+from mha_core.measure import rounding
 from mha_core.models.generation import Generation
 from mha_core.pretrained import memory, opened, seam
 from mha_core.pretrained.foreign import ForeignModel
 from mha_core.pretrained.foreign_runs import keeps
+from tests.closeness import SAME_FUNCTION, identical, relative_error, same_function, within_rounding
 
 from . import pictures, sounds, tiny_models
 from .conftest import TIRED
+from .tiny_models import Float64Throughout
+
+pytestmark = pytest.mark.numeric
 
 TEXT = "the quick brown fox sat on a mat"
 SWITCHES = frozenset(("mask", "heads", "temperature", "values", "positions"))
@@ -33,33 +37,32 @@ def plain(model: Model, **given: Any) -> Any:
         return model.wrapped.module(**given, output_attentions=True, output_hidden_states=True)
 
 
-@pytest.mark.parametrize("model_type", ["bert", "gpt2", "llama", "gpt_oss", "albert"])
-def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
-    model = loaded(model_type)
-    run = model.run(TEXT)
-    found = plain(model, input_ids=torch.tensor([run.ids]))
-    assert run.tokens == TEXT.split()
-    assert torch.equal(run.weights, torch.cat(found.attentions))
-    assert torch.equal(run.hidden, torch.cat(found.hidden_states))
-    assert run.columns is None
-    assert len(run.paths) == model.sizes.n_layers == len(run.weights)
-    assert model.can == SWITCHES | {"batch"}
-    assert set(model.reasons) == {"steps"}
-    if model_type in ("bert", "albert"):
-        assert (model.groups, model.own_mask, run.logits) == (("encoder",), "none", None)
-    else:
-        assert (model.groups, model.own_mask) == (("decoder",), "causal")
-        assert run.logits is not None
-        assert torch.equal(run.logits, found.logits[0, -1:])
-        every = model.run(TEXT, all_logits=True).logits
-        assert torch.equal(every, found.logits[0])
+def test_a_run_is_the_models_own_pass(loaded: Any) -> None:
+    for model_type in ("bert", "gpt2", "llama", "gpt_oss", "albert"):
+        model = loaded(model_type)
+        run = model.run(TEXT)
+        found = plain(model, input_ids=torch.tensor([run.ids]))
+        assert run.tokens == TEXT.split()
+        identical(run.weights, torch.cat(found.attentions))
+        identical(run.hidden, torch.cat(found.hidden_states))
+        assert run.columns is None
+        assert len(run.paths) == model.sizes.n_layers == len(run.weights)
+        assert model.can == SWITCHES | {"batch"}
+        assert set(model.reasons) == {"steps"}
+        if model_type in ("bert", "albert"):
+            assert (model.groups, model.own_mask, run.logits) == (("encoder",), "none", None)
+        else:
+            assert (model.groups, model.own_mask) == (("decoder",), "causal")
+            identical(run.logits, found.logits[0, -1:])
+            identical(model.run(TEXT, all_logits=True).logits, found.logits[0])
 
 
 def test_rows_that_sum_to_less_than_1(loaded: Any) -> None:
     run = loaded("gpt_oss").run(TEXT)
     assert run.nobody is not None
     assert float(run.nobody.min()) > 0.01
-    torch.testing.assert_close(run.weights.sum(dim=-1) + run.nobody, torch.ones_like(run.nobody))
+    sums = run.weights.sum(dim=-1) + run.nobody
+    within_rounding(sums, torch.ones_like(sums), rounding.of_sums(9, 9))
     assert "goes to no token" in loaded("gpt_oss").facts["checked"]
     assert loaded("llama").run(TEXT).nobody is None
 
@@ -77,15 +80,14 @@ def test_the_groups_of_an_encoder_decoder(loaded: Any, model_type: str) -> None:
     assert run.tokens == ["[PAD]" if model_type == "t5" else "[CLS]", "a", "cat"]
     written = torch.tensor([run.ids])
     found = plain(model, input_ids=torch.tensor([model.tokenize(TEXT)[1]]), decoder_input_ids=written)
-    assert torch.equal(run.weights, torch.cat(found.cross_attentions))
-    assert torch.equal(decoder.run(TEXT, target="a cat").weights, torch.cat(found.decoder_attentions))
+    identical(run.weights, torch.cat(found.cross_attentions))
+    identical(decoder.run(TEXT, target="a cat").weights, torch.cat(found.decoder_attentions))
     encoder = model.run(TEXT)
     assert encoder.tokens == read
-    assert torch.equal(encoder.weights, torch.cat(found.encoder_attentions))
-    assert torch.equal(encoder.hidden, torch.cat(found.encoder_hidden_states))
-    assert torch.equal(run.hidden, torch.cat(found.decoder_hidden_states))
-    assert run.logits is not None
-    assert torch.equal(run.logits, found.logits[0, -1:])
+    identical(encoder.weights, torch.cat(found.encoder_attentions))
+    identical(encoder.hidden, torch.cat(found.encoder_hidden_states))
+    identical(run.hidden, torch.cat(found.decoder_hidden_states))
+    identical(run.logits, found.logits[0, -1:])
     assert decoder.own_mask == "causal"
     assert "batch" not in model.can
     with pytest.raises(Unsupported, match="one text at a time"):
@@ -113,8 +115,8 @@ def test_an_answer_of_its_own_is_greedy(loaded: Any) -> None:
         ("bert", "encoder"),
         ("llama", "decoder"),
         ("t5", "cross"),
-        ("dinov2_with_registers", "encoder"),
         ("clip_vision_model", "encoder"),
+        pytest.param("dinov2_with_registers", "encoder", marks=pytest.mark.thorough("another model of pictures")),
         ("wav2vec2", "encoder"),
     ],
 )
@@ -136,19 +138,19 @@ def test_every_switch(loaded: Any, model_type: str, group: str) -> None:
     rule = (torch.arange(n)[:, None] - torch.arange(m)).abs() < 2
     assert not masked.weights[:, :, ~rule].any()
     own = torch.ones(n, m).tril().bool() if group == "decoder" else torch.ones(n, m, dtype=torch.bool)
-    assert torch.equal(masked.changes.allow[0], rule & own)
+    identical(masked.changes.allow[0], rule & own)
     tensor = torch.rand(before.weights.shape[1], n, m, generator=torch.Generator().manual_seed(0)) < 0.7
     assert not changed(mask=tensor).weights[:, ~tensor].any()
     hot = changed(temperature=3.0)
     wanted = before.weights[0].double() ** (1 / 3)
-    torch.testing.assert_close(hot.weights[0], (wanted / wanted.sum(dim=-1, keepdim=True)).float())
+    within_rounding(hot.weights[0], wanted / wanted.sum(dim=-1, keepdim=True), rounding.of_sums(m, m))
     off = changed(heads_off=[(1, 2)])
-    assert torch.equal(off.weights[0], before.weights[0])
+    identical(off.weights[0], before.weights[0])
     assert off.changes.heads_off == ((1, 2),)
-    assert torch.equal(changed(values_off=[1]).weights[0], before.weights[0])
+    identical(changed(values_off=[1]).weights[0], before.weights[0])
     if group != "cross" and "positions" in model.can:
         assert not torch.equal(changed(position="none").weights, before.weights)
-    assert torch.equal(model.run(given, **target).weights, before.weights)
+    identical(model.run(given, **target).weights, before.weights)
 
 
 def test_of_other_tokens_no_value_is_a_querys_own(loaded: Any) -> None:
@@ -156,19 +158,20 @@ def test_of_other_tokens_no_value_is_a_querys_own(loaded: Any) -> None:
     target = {"target": "the quick brown fox sat on a mat"}
     run, off = (model.run(TEXT, values_off=places, **target) for places in ((), range(9)))
     assert run.weights.shape[-2:] == (9, 9)
-    assert torch.equal(off.weights[0], run.weights[0])
+    identical(off.weights[0], run.weights[0])
     nothing = model.run(TEXT, heads_off=[(layer, head) for layer in range(2) for head in range(4)], **target)
-    torch.testing.assert_close(off.hidden, nothing.hidden)
+    identical(off.hidden, nothing.hidden)
 
 
 def test_without_positions_a_permutation_of_the_words_permutes_the_rest(loaded: Any) -> None:
-    model = loaded("bert")
+    model = loaded("bert", torch.float64)
     forth, back = (model.run(text, position="none") for text in ("the cat sat", "sat cat the"))
-    assert largest_difference(forth.hidden, back.hidden.flip(1)) < 1e-5
-    assert largest_difference(model.run("the cat sat").hidden, model.run("sat cat the").hidden.flip(1)) > 1e-2
-    llama = loaded("llama")
-    scores = llama.run("a a a a", position="none").weights
-    torch.testing.assert_close(scores[..., 3, :], torch.full_like(scores[..., 3, :], 0.25))
+    same_function(forth.hidden, back.hidden.flip(1))
+    assert relative_error(model.run("the cat sat").hidden, model.run("sat cat the").hidden.flip(1)) > SAME_FUNCTION
+    llama = loaded("llama", torch.float64)
+    with Float64Throughout():
+        weights = llama.run("a a a a", position="none").weights[..., 3, :]
+    same_function(weights, torch.full_like(weights, 0.25))
 
 
 def test_two_threads_with_and_without_positions(loaded: Any) -> None:
@@ -178,7 +181,7 @@ def test_two_threads_with_and_without_positions(loaded: Any) -> None:
 
     def work(position: str) -> None:
         wrong.extend(
-            position for _ in range(20) if not torch.equal(model.run(TEXT, position=position).weights, wanted[position])
+            position for _ in range(8) if not torch.equal(model.run(TEXT, position=position).weights, wanted[position])
         )
 
     threads = [threading.Thread(target=work, args=(position,)) for position in wanted]
@@ -189,37 +192,39 @@ def test_two_threads_with_and_without_positions(loaded: Any) -> None:
     assert not wrong
 
 
-def test_a_padded_batch(loaded: Any) -> None:
+def test_each_text_of_a_padded_batch_gives_what_it_gives_alone(loaded: Any) -> None:
     texts = [TEXT, "a cat"]
     for model_type in ("bert", "llama"):
-        model = loaded(model_type)
-        for run, text in zip(model.run_batch(texts, mask="window:3"), texts, strict=True):
-            alone = model.run(text, mask="window:3")
-            assert run.tokens == alone.tokens
-            torch.testing.assert_close(run.weights, alone.weights, atol=1e-6, rtol=1e-5)
-            torch.testing.assert_close(run.hidden, alone.hidden, atol=1e-5, rtol=1e-5)
+        model = loaded(model_type, torch.float64)
+        with Float64Throughout():
+            for run, text in zip(model.run_batch(texts, mask="window:3"), texts, strict=True):
+                alone = model.run(text, mask="window:3")
+                assert run.tokens == alone.tokens
+                same_function(run.weights, alone.weights)
+                same_function(run.hidden, alone.hidden)
         assert model.run_batch([]) == []
-    bug = loaded("bert").run_batch(texts, mask_padding=False)[1]
-    assert float(bug.weights.sum(dim=-1).max()) < 0.9
+    unmasked = loaded("bert").run_batch(texts, mask_padding=False)[1]
+    assert float(unmasked.weights.sum(dim=-1).max()) < 0.9
 
 
-@pytest.mark.parametrize("model_type", ["gpt2", "llama", "gemma2", "gpt_oss", "bloom"])
+@pytest.mark.parametrize("model_type", ["gpt2", "llama", "gemma2", "bloom"])
 def test_a_growing_text_gives_the_rows_of_the_whole(loaded: Any, model_type: str) -> None:
-    model = loaded(model_type)
+    model = loaded(model_type, torch.float64)
     switches: dict[str, Any] = (
         {} if model_type == "bloom" else {"mask": "window:4", "heads_off": [(0, 1)], "values_off": [2]}
     )
-    growing = Generation(model, "the quick brown fox", **switches)
-    for _ in range(20):
-        new = growing.step()
-    growing.cut(21)
-    new = growing.append(tiny_models.SPECIAL.index("[SEP]"))
-    whole = model.run(growing.ids, **switches)
+    with Float64Throughout():
+        growing = Generation(model, "the quick brown fox", **switches)
+        for _ in range(20):
+            new = growing.step()
+        growing.cut(21)
+        new = growing.append(tiny_models.SPECIAL.index("[SEP]"))
+        whole = model.run(growing.ids, **switches)
     assert len(growing.ids) == 22
-    torch.testing.assert_close(new.weights, whole.weights[:, :, -1], atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(new.hidden, whole.hidden[:, -1], atol=1e-5, rtol=1e-4)
+    same_function(new.weights, whole.weights[:, :, -1])
+    same_function(new.hidden, whole.hidden[:, -1])
     assert whole.logits is not None
-    torch.testing.assert_close(new.logits, whole.logits[0], atol=1e-5, rtol=1e-4)
+    same_function(new.logits, whole.logits[0])
     assert keeps(model) == (model_type != "bloom")
 
 
@@ -231,7 +236,7 @@ def test_a_reader_does_not_write(loaded: Any) -> None:
 def test_maps_that_a_model_hands_out_itself(loaded: Any) -> None:
     model = loaded("bloom")
     run = model.run(TEXT)
-    assert torch.equal(run.weights, torch.cat(plain(model, input_ids=torch.tensor([run.ids])).attentions))
+    identical(run.weights, torch.cat(plain(model, input_ids=torch.tensor([run.ids])).attentions))
     assert model.can == {"batch"}
     said = "bloom hands its maps out, but computes them outside the place where they could be changed"
     assert all(model.reasons[name] == said for name in ("mask", "heads", "temperature", "values"))
@@ -280,22 +285,15 @@ def test_a_sentence_whose_maps_do_not_fit(loaded: Any, monkeypatch: pytest.Monke
         model.run(TEXT)
 
 
-def test_minilms_own_files_through_the_seam(minilm: Model, minilm64: Model) -> None:
-    assert minilm.folder is not None
-    for ours, bound in ((minilm, 1e-5), (minilm64, 1e-12)):
-        theirs = opened.open_folder(minilm.folder, "minilm", torch.device("cpu"), ours.dtype)
-        one, other = ours.run(TIRED), theirs.run(TIRED)
+def test_minilms_own_files_through_the_seam(minilm64: Model) -> None:
+    assert minilm64.folder is not None
+    theirs = opened.open_folder(minilm64.folder, "minilm", torch.device("cpu"), torch.float64)
+    off: dict[str, Any] = {"heads_off": [(3, 1)], "mask": "window:4", "temperature": 2.0, "values_off": [2]}
+    for switches in ({}, off | {"position": "none"}):
+        one, other = minilm64.run(TIRED, **switches), theirs.run(TIRED, **switches)
         assert one.tokens == other.tokens
-        assert largest_difference(one.weights, other.weights) < bound
-        assert largest_difference(one.hidden, other.hidden) < bound
-        off: dict[str, Any] = {
-            "heads_off": [(3, 1)],
-            "mask": "window:4",
-            "temperature": 2.0,
-            "values_off": [2],
-            "position": "none",
-        }
-        assert largest_difference(ours.run(TIRED, **off).weights, theirs.run(TIRED, **off).weights) < bound
+        same_function(one.weights, other.weights)
+        same_function(one.hidden, other.hidden)
 
 
 def test_the_weights_are_the_mapped_file(loaded: Any) -> None:
@@ -331,11 +329,11 @@ class WithoutDouble(torch.Tensor):
         return found
 
 
-@pytest.mark.parametrize("model_type", ["bert", "gpt2", "t5"])
-def test_a_model_is_looked_at_without_float64(loaded: Any, monkeypatch: Any, model_type: str) -> None:
-    def call(path: str, weights: torch.Tensor, *others: Any) -> seam.Call:
-        return seam_call(path, weights.as_subclass(WithoutDouble), *others)
-
-    seam_call, folder = seam.Call, str(loaded(model_type).folder)
-    monkeypatch.setattr(seam, "Call", call)
-    assert load_model(folder, device="cpu").groups
+def test_a_model_is_examined_without_float64(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = [str(loaded(model_type).folder) for model_type in ("bert", "gpt2", "t5")]
+    real = seam.Call
+    monkeypatch.setattr(
+        seam, "Call", lambda path, weights, *others: real(path, weights.as_subclass(WithoutDouble), *others)
+    )
+    for folder in folders:
+        assert load_model(folder, device="cpu").groups, folder

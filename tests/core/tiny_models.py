@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from mha_core.pretrained import offline
 
@@ -182,6 +183,18 @@ def model_of(model_type: str) -> Any:
 
     name = classes(model_type)[0]
     return build(getattr(library, name), CONFIG_MAPPING[model_type])
+
+
+class Float64Throughout(TorchFunctionMode):
+    """While it is active, what a family of transformers computes in float32 whatever its dtype is float64."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def wide(value: Any) -> Any:
+            return torch.float64 if value is torch.float32 else value
+
+        if func is torch.Tensor.float:
+            return args[0].double()
+        return func(*map(wide, args), **{name: wide(value) for name, value in (kwargs or {}).items()})
 
 
 WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "a", "cat", "sat", "on", "mat")
