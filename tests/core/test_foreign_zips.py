@@ -46,6 +46,7 @@ def test_what_is_too_large(refused: Refused, classifier_files: Files, monkeypatc
         monkeypatch.undo()
 
 
+@pytest.mark.thorough("packs 24 MiB of random bytes")
 def test_what_is_saved_can_be_opened(saved_run: Path) -> None:
     """However large its weights are, which cannot be packed, and however old its files."""
     (saved_run / WEIGHTS).write_bytes(os.urandom(saved.LARGEST[WEIGHTS]))
@@ -91,7 +92,7 @@ def test_an_existing_folder_is_left_alone(saved_run: Path, classifier_files: Fil
     assert {file.name: file.read_bytes() for file in saved_run.iterdir()} == before
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damaged_zip_files(data: st.DataObject, classifier_files: Files, tmp_path_factory: Any) -> None:
     """A few bytes changed, or the end missing: read whole all the same, or refused. Nothing else is ever raised."""
