@@ -12,7 +12,6 @@ import torch
 
 from mha_core import Model, load_model, pretrained
 from mha_core.errors import HeadlightError, TooLong
-from mha_core.models.decoder import LAYER_NAMES
 from mha_core.pretrained import byte_level, llama_file, offline, smollm2
 from mha_core.pretrained.byte_level import Tokens
 from mha_core.pretrained.check import examine
@@ -23,6 +22,7 @@ from mha_core.pretrained.wrapped import Wrapped
 from tests.closeness import identical, quoted, same_function
 
 from .conftest import TIRED
+from .llama import in_transformers
 from .llama_files import read_by_transformers
 from .tiny_models import Float64Throughout
 
@@ -61,25 +61,10 @@ def test_what_it_is(model: Model) -> None:
 @pytest.mark.thorough("a model of 30 layers twice in float64")
 def test_its_own_weights_through_transformers_and_the_seam() -> None:
     model = load_model("smollm2", device="cpu", dtype=torch.float64)
-    n, d = model.sizes.n_layers, model.sizes.d_model // model.sizes.n_heads
-    library = offline.transformers()
-    config = library.LlamaConfig(
-        vocab_size=model.sizes.vocabulary, hidden_size=model.sizes.d_model, num_hidden_layers=n,
-        num_attention_heads=9, num_key_value_heads=3, intermediate_size=model.sizes.d_feed_forward,
-        rms_norm_eps=model.sizes.eps, tie_word_embeddings=True, max_position_embeddings=8192, use_cache=False,
-        rope_parameters={"rope_type": "default", "rope_theta": 100_000.0}, attn_implementation="eager",
-    )  # fmt: skip
-    ours = model.encoder.state_dict()
-    state = {"model.embed_tokens.weight": ours["words.weight"], "model.norm.weight": ours["norm.weight"]}
-    for layer in range(n):
-        parts = ours[f"layers.{layer}.attention.qkv.weight"].split((9 * d, 3 * d, 3 * d))
-        for part, rows in zip("qkv", parts, strict=True):
-            state[f"model.layers.{layer}.self_attn.{part}_proj.weight"] = rows
-        for own, name in LAYER_NAMES.items():
-            state[f"model.layers.{layer}.{name}"] = ours[f"layers.{layer}.{own}"]
+    offline.transformers()  # with the seam in it
     with Float64Throughout():
-        llama = library.LlamaForCausalLM.from_pretrained(None, config=config, state_dict=state, dtype=torch.float64)
-        wrapped = Wrapped(llama.eval().requires_grad_(False), Family(library.LlamaForCausalLM, config, True, False))
+        llama = in_transformers(model)
+        wrapped = Wrapped(llama, Family(type(llama), llama.config, True, False))
         ids = torch.tensor([model.tokenize(CAPITAL)[1]])
         findings = examine(wrapped, ids, None, ids.shape[1])
     tokens = cast(Tokens, model.tokenizer)
