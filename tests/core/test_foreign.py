@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -172,24 +171,6 @@ def test_without_positions_a_permutation_of_the_words_permutes_the_rest(loaded: 
     with Float64Throughout():
         weights = llama.run("a a a a", position="none").weights[..., 3, :]
     same_function(weights, torch.full_like(weights, 0.25))
-
-
-def test_two_threads_with_and_without_positions(loaded: Any) -> None:
-    model = loaded("gpt2")
-    wanted = {position: model.run(TEXT, position=position).weights for position in ("trained", "none")}
-    wrong: list[str] = []
-
-    def work(position: str) -> None:
-        wrong.extend(
-            position for _ in range(8) if not torch.equal(model.run(TEXT, position=position).weights, wanted[position])
-        )
-
-    threads = [threading.Thread(target=work, args=(position,)) for position in wanted]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert not wrong
 
 
 def test_each_text_of_a_padded_batch_gives_what_it_gives_alone(loaded: Any) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import re
 import shutil
 import socket
 import time
@@ -24,7 +23,7 @@ from mha_core.errors import HeadlightError, Unsupported, WeightsFileError
 from mha_core.pretrained import folders, hub, memory, offline
 from mha_core.training import saved
 
-from .tiny_models import edit
+from .tiny_models import check_refusals, edit
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "trained"
 CONFIG, WEIGHTS, TOKENIZER, SETTINGS = "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"
@@ -147,15 +146,16 @@ CASES: list[tuple[str, Spoil, str]] = [
 
 
 def test_every_bad_folder_is_refused_in_a_sentence(folder: Path) -> None:
-    for case, spoil, expected in CASES:
-        bad = shutil.copytree(folder, folder.parent / case / "model")
-        spoil(bad)
+    def load_spoilt(case: tuple[str, Spoil]) -> None:
+        bad = shutil.copytree(folder, folder.parent / case[0] / "model")
+        case[1](bad)
         before = time.process_time()
-        with pytest.raises(HeadlightError) as caught:
+        try:
             load_model(str(bad), device="cpu")
-        assert re.search(expected, str(caught.value)), (case, str(caught.value))
-        assert "\n" not in str(caught.value).strip(), case
-        assert time.process_time() - before < 5, case
+        finally:
+            assert time.process_time() - before < 5, case[0]
+
+    check_refusals([((name, spoil), expected) for name, spoil, expected in CASES], load_spoilt)
 
 
 def test_pipes_in_the_place_of_a_runs_files(folder: Path, tmp_path: Path) -> None:

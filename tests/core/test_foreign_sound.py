@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from pathlib import Path
 from typing import Any, cast
@@ -18,7 +17,7 @@ from mha_core.pretrained.foreign_sound import ForeignSound
 from tests.closeness import identical, relative_error, within_rounding
 
 from . import sounds
-from .tiny_models import edit
+from .tiny_models import check_refusals, edit
 
 SWITCHES = frozenset(("mask", "heads", "temperature", "values"))
 CAN = {
@@ -93,15 +92,6 @@ def test_every_kind_of_attention_in_whisper_is_its_own_pass(loaded: Any) -> None
     identical(by_words.weights, runs["cross"].weights)
 
 
-def test_whisper_writes_what_its_library_writes(loaded: Any) -> None:
-    model, samples = loaded("whisper").of("cross"), sounds.tone().float()
-    ids = model.run(samples).ids
-    assert len(ids) > 1
-    for length in (1, 2, len(ids) - 1):
-        found = plain(model, samples, decoder_input_ids=torch.tensor([ids[:length]]))
-        assert int(found.logits[0, -1].argmax()) == ids[length]
-
-
 def test_a_decoder_reads_no_more_than_it_has_positions_for(loaded: Any) -> None:
     model = loaded("whisper").of("decoder")
     assert model.sizes.max_len == 160
@@ -121,15 +111,11 @@ def test_a_whisper_without_a_decoder(tmp_path: Path) -> None:
 
 def test_more_switches(loaded: Any) -> None:
     model, sound = loaded("wav2vec2"), sounds.file()
-    before = model.run(sound)
     assert model.ablate_each_head(sound).shape == (2, 4, 32)
     cross = loaded("whisper").of("cross")
     assert not cross.run(sound, values_off=[3], target=[7]).weights.equal(cross.run(sound, target=[7]).weights)
     off = loaded("whisper").run(sound, position="none")
     assert not torch.equal(off.weights, loaded("whisper").run(sound).weights)
-    call, rows, columns = model.call_of_layer(sound, 1, ["q", "scores"])
-    assert rows == columns == before.tokens
-    identical(call.weights[0], before.weights[1])
     with pytest.raises(Unsupported, match="takes no padding"):
         model.run_batch([sound])
     with pytest.raises(Unsupported, match="positions are not in a place"):
@@ -177,54 +163,43 @@ def test_another_rate_gives_the_same_tone_and_nothing_above_half_of_it() -> None
     assert float(low.norm() / high.norm()) < 0.01, "a filter of finite length"
 
 
-def cut(data: bytes, behind: int) -> bytes:
-    return data[: len(data) - behind]
-
-
+WAV, header = sounds.file(), sounds.header
 MANY_CHUNKS = b"RIFF" + struct.pack("<I", 2**21) + b"WAVE" + (b"junk" + bytes(4)) * 2**18
-BAD: list[tuple[str, Any, str]] = [
-    ("a text", b"not a sound", "is no WAV sound, whatever its name says; choose"),
-    ("another kind", b"ID3\x04" + bytes(100), "is no WAV sound, whatever its name says"),
-    ("nothing", b"", "is no WAV sound"),
-    ("a header alone", b"RIFF\x00\x00\x00\x00WAVE", r"the sound is damaged \(error\); save the sound anew as WAV"),
-    ("half of one", cut(sounds.file(), 5000), "damaged: 7,100 of its 9,600 samples are there; save"),
-    ("half a sample", cut(sounds.file(), 1), "damaged: 9,599 of its 9,600 samples are there"),
-    ("no sample", sounds.header(), "the sound has no sample; choose another one"),
-    ("four gigabytes, it says", sounds.header(size=2**32 - 2), "damaged: 0 of its 2,147,483,647 samples"),
-    ("chunks without end", MANY_CHUNKS, "damaged: no samples in its first 64 chunks; save"),
-    ("floats in it", sounds.header(form=3, bits=32, size=4) + bytes(4), r"no plain whole numbers \(PCM\); save"),
-    ("compressed", sounds.header(form=85, size=4) + bytes(4), "no plain whole numbers"),
-    ("64 bits", sounds.header(bits=64, size=8) + bytes(8), "have 64 bits, 8 to 32 are read; save"),
-    ("no bits", sounds.header(bits=0, size=4) + bytes(4), r"the sound is damaged \(bad sample width\)"),
-    ("no channel", sounds.header(channels=0, size=4) + bytes(4), r"the sound is damaged \(bad # of channels\)"),
-    ("channels", sounds.header(channels=999, size=4) + bytes(4), "has 999 channels, at most 32 are mixed"),
-    ("no time", sounds.header(rate=0, size=4) + bytes(4), "has 0 samples a second, 1,000 to 384,000 are read"),
-    ("4 GHz", sounds.header(rate=4 * 10**9, size=4) + bytes(4), "has 4,000,000,000 samples a second"),
-    ("over 30 s", sounds.header(rate=1000, bits=8, size=30_001) + bytes(30_001), "is 30.01 s long, at most"),
-    (
-        "an hour",
-        sounds.header(rate=1000, bits=8, size=3_600_000) + bytes(3_600_000),
-        "is 3,600.00 s long, at most 30 s",
-    ),
-    ("many bytes", bytes(20 * 2**20 + 1), "has 20,971,521 bytes, at most 20,971,520 are read; cut out a piece"),
-    ("no file", Path("/nowhere/a.wav"), "cannot read the sound: No such file"),
-    ("a folder", Path("/"), "cannot read the sound"),
-    ("a sentence", "/etc/passwd", "a sound is bytes, a Path or a tensor, got str"),
-    ("whole numbers", torch.zeros(9, dtype=torch.int16), r"a sound is float \(n,\), got torch.int16 \(9,\)"),
-    ("two channels", torch.zeros(9, 2), r"float \(n,\), got torch.float32 \(9, 2\)"),
-    ("no number", torch.full((4000,), torch.nan), "not finite"),
-    ("no numbers", torch.zeros(0), "has no sample"),
-    ("31 seconds", torch.zeros(31 * 16_000), "is 31.00 s long, at most 30 s are read; cut out a piece"),
-    ("a click", torch.zeros(399), "of 0.025 s is too short for one token of this model; choose a longer one"),
+BAD: list[tuple[Any, str]] = [
+    (b"not a sound", "is no WAV sound, whatever its name says; choose"),
+    (b"ID3\x04" + bytes(100), "is no WAV sound, whatever its name says"),
+    (b"", "is no WAV sound"),
+    (b"RIFF\x00\x00\x00\x00WAVE", r"the sound is damaged \(error\); save the sound anew as WAV"),
+    (WAV[:-5000], "damaged: 7,100 of its 9,600 samples are there; save"),
+    (WAV[:-1], "damaged: 9,599 of its 9,600 samples are there"),
+    (header(), "the sound has no sample; choose another one"),
+    (header(size=2**32 - 2), "damaged: 0 of its 2,147,483,647 samples"),
+    (MANY_CHUNKS, "damaged: no samples in its first 64 chunks; save"),
+    (header(form=3, bits=32, size=4) + bytes(4), r"no plain whole numbers \(PCM\); save"),
+    (header(form=85, size=4) + bytes(4), "no plain whole numbers"),
+    (header(bits=64, size=8) + bytes(8), "have 64 bits, 8 to 32 are read; save"),
+    (header(bits=0, size=4) + bytes(4), r"the sound is damaged \(bad sample width\)"),
+    (header(channels=0, size=4) + bytes(4), r"the sound is damaged \(bad # of channels\)"),
+    (header(channels=999, size=4) + bytes(4), "has 999 channels, at most 32 are mixed"),
+    (header(rate=0, size=4) + bytes(4), "has 0 samples a second, 1,000 to 384,000 are read"),
+    (header(rate=4 * 10**9, size=4) + bytes(4), "has 4,000,000,000 samples a second"),
+    (header(rate=1000, bits=8, size=30_001) + bytes(30_001), "is 30.01 s long, at most"),
+    (header(rate=1000, bits=8, size=3_600_000) + bytes(3_600_000), "is 3,600.00 s long, at most 30 s"),
+    (bytes(20 * 2**20 + 1), "has 20,971,521 bytes, at most 20,971,520 are read; cut out a piece"),
+    (Path("/nowhere/a.wav"), "cannot read the sound: No such file"),
+    (Path("/"), "cannot read the sound"),
+    ("/etc/passwd", "a sound is bytes, a Path or a tensor, got str"),
+    (torch.zeros(9, dtype=torch.int16), r"a sound is float \(n,\), got torch.int16 \(9,\)"),
+    (torch.zeros(9, 2), r"float \(n,\), got torch.float32 \(9, 2\)"),
+    (torch.full((4000,), torch.nan), "not finite"),
+    (torch.zeros(0), "has no sample"),
+    (torch.zeros(31 * 16_000), "is 31.00 s long, at most 30 s are read; cut out a piece"),
+    (torch.zeros(399), "of 0.025 s is too short for one token of this model; choose a longer one"),
 ]
 
 
 def test_sounds_that_are_refused(loaded: Any) -> None:
-    for case, sound, expected in BAD:
-        with pytest.raises(HeadlightError) as caught:
-            loaded("wav2vec2").run(sound)
-        assert re.search(expected, str(caught.value)), (case, str(caught.value))
-        assert "\n" not in str(caught.value), case
+    check_refusals(BAD, loaded("wav2vec2").run)
 
 
 def test_the_shortest_and_the_longest_sound(loaded: Any) -> None:
@@ -258,16 +233,19 @@ BAD_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
 def test_folders_that_are_refused(tmp_path: Path) -> None:
     good = {name: sounds.save(name, tmp_path / name) for name in ("whisper", "wav2vec2")}
     strides = ([1, 1, 1, 1, 1, 1, 0], [5, 2, 2, 2, 2, 2, 10**6], [-5, 2, 2, 2, 2, 2, 2])
-    cases = [(name, preprocessor.FILE, changes, expected) for name, changes, expected in BAD_SETTINGS]
-    cases += [("wav2vec2", "config.json", {"conv_stride": one}, NO_TOKEN) for one in strides]
-    for name, file, changes, expected in cases:
-        before = (good[name] / file).read_text()
-        edit(good[name] / file, **changes)
-        with pytest.raises(HeadlightError) as caught:
-            load_model(str(good[name]), device="cpu")
-        assert re.search(expected, str(caught.value)), (changes, str(caught.value))
-        assert "\n" not in str(caught.value), changes
-        (good[name] / file).write_text(before)
+    cases = [((name, preprocessor.FILE, changes), expected) for name, changes, expected in BAD_SETTINGS]
+    cases += [(("wav2vec2", "config.json", {"conv_stride": one}), NO_TOKEN) for one in strides]
+
+    def load_changed(case: tuple[str, str, dict[str, Any]]) -> None:
+        file = good[case[0]] / case[1]
+        before = file.read_text()
+        edit(file, **case[2])
+        try:
+            load_model(str(file.parent), device="cpu")
+        finally:
+            file.write_text(before)
+
+    check_refusals(cases, load_changed)
 
 
 def test_more_tokens_than_are_read(tmp_path: Path) -> None:
@@ -280,7 +258,11 @@ def test_more_tokens_than_are_read(tmp_path: Path) -> None:
 
 def test_memory_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = sounds.save("whisper", tmp_path / "m")
-    model = load_model(str(folder), device="cpu")
+    required: list[tuple[int, str]] = []
+    with monkeypatch.context() as noting:
+        noting.setattr(memory, "require", lambda size, what, remedy: required.append((size, what)))
+        model = load_model(str(folder), device="cpu")
+    assert (2 * 4 * 50**2 * 26, "a sound of 50 tokens") in required, "the check wants room for the longest sound"
     with monkeypatch.context() as little:
         little.setattr(memory, "available", lambda: 300_000)
         with pytest.raises(DeviceError, match=r"30 tokens of .* needs 0 MB of memory.*or choose a smaller model"):
@@ -294,15 +276,6 @@ def test_memory_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (folder / preprocessor.FILE).unlink()
     with pytest.raises(WeightsFileError, match=r"cannot read preprocessor_config\.json: it is missing"):
         load_model(str(folder), device="cpu")
-
-
-def test_the_check_wants_room_for_half_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = sounds.save("whisper", tmp_path / "m")
-    needed = 2 * 4 * 50**2 * 26
-    required: list[tuple[int, str]] = []
-    monkeypatch.setattr(memory, "require", lambda size, what, remedy: required.append((size, what)))
-    load_model(str(folder), device="cpu")
-    assert (needed, "a sound of 50 tokens") in required
 
 
 def test_a_model_of_sounds_reads_no_text(loaded: Any) -> None:

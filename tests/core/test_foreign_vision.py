@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +18,7 @@ from mha_core.pretrained.foreign_vision import ForeignVision
 from tests.closeness import identical, within_rounding
 
 from . import pictures
-from .tiny_models import edit
+from .tiny_models import check_refusals, edit
 
 OWN = {
     "deit": ["[CLS]", "[DIST]"],
@@ -137,32 +136,28 @@ def test_what_is_transparent_is_white_and_a_turned_photo_upright() -> None:
     assert picture_file.read(pictures.file("JPEG", exif=exif)).size == (40, 50)
 
 
-BAD: list[tuple[str, Any, str]] = [
-    ("a text", b"not a picture", "no PNG, JPEG or WebP picture, whatever its name says; choose"),
-    ("another kind", pictures.file("GIF"), "no PNG, JPEG or WebP picture"),
-    ("a drawing", b'<svg xmlns="http://www.w3.org/2000/svg"/>', "no PNG, JPEG or WebP picture"),
-    ("nothing", b"", "no PNG, JPEG or WebP picture"),
-    ("half of one", pictures.file()[:400], r"the picture is damaged \(OSError\); choose another"),
-    ("30 megapixels", pictures.png_of(6000, 5000), "has 6,000 × 5,000 pixels, at most 24,000,000 are read"),
-    ("100 megapixels", pictures.png_of(10_000, 10_000), "has more than 24,000,000 pixels; make it smaller"),
-    ("a petapixel", pictures.png_of(2**31 - 1, 2**31 - 1), "more than 24,000,000 pixels"),
-    ("no pixels in it", pictures.png_of(40, 40), "the picture is damaged"),
-    ("a thread", pictures.file(picture=pictures.image(210, 10)), "of 210 × 10 pixels is too long; cut a piece"),
-    ("many bytes", bytes(10 * 2**20 + 1), "has 10,485,761 bytes, at most 10,485,760 are read"),
-    ("no file", Path("/nowhere/a.png"), "cannot read the picture: No such file"),
-    ("a folder", Path("/"), "cannot read the picture"),
-    ("a sentence", "/etc/passwd", "give it the bytes of one, its Path or a tensor, no str"),
-    ("floats", torch.zeros(4, 4, 3), r"uint8 \(height, width, 3\), got torch.float32 \(4, 4, 3\)"),
-    ("no pixel", torch.zeros(0, 4, 3, dtype=torch.uint8), "got torch.uint8"),
+BAD: list[tuple[Any, str]] = [
+    (b"not a picture", "no PNG, JPEG or WebP picture, whatever its name says; choose"),
+    (pictures.file("GIF"), "no PNG, JPEG or WebP picture"),
+    (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "no PNG, JPEG or WebP picture"),
+    (b"", "no PNG, JPEG or WebP picture"),
+    (pictures.file()[:400], r"the picture is damaged \(OSError\); choose another"),
+    (pictures.png_of(6000, 5000), "has 6,000 × 5,000 pixels, at most 24,000,000 are read"),
+    (pictures.png_of(10_000, 10_000), "has more than 24,000,000 pixels; make it smaller"),
+    (pictures.png_of(2**31 - 1, 2**31 - 1), "more than 24,000,000 pixels"),
+    (pictures.png_of(40, 40), "the picture is damaged"),
+    (pictures.file(picture=pictures.image(210, 10)), "of 210 × 10 pixels is too long; cut a piece"),
+    (bytes(10 * 2**20 + 1), "has 10,485,761 bytes, at most 10,485,760 are read"),
+    (Path("/nowhere/a.png"), "cannot read the picture: No such file"),
+    (Path("/"), "cannot read the picture"),
+    ("/etc/passwd", "give it the bytes of one, its Path or a tensor, no str"),
+    (torch.zeros(4, 4, 3), r"uint8 \(height, width, 3\), got torch.float32 \(4, 4, 3\)"),
+    (torch.zeros(0, 4, 3, dtype=torch.uint8), "got torch.uint8"),
 ]
 
 
 def test_pictures_that_are_refused(loaded: Any) -> None:
-    for case, picture, expected in BAD:
-        with pytest.raises(HeadlightError) as caught:
-            loaded("vit").run(picture)
-        assert re.search(expected, str(caught.value)), (case, str(caught.value))
-        assert "\n" not in str(caught.value), case
+    check_refusals(BAD, loaded("vit").run)
 
 
 BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
@@ -185,13 +180,13 @@ BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
 def test_folders_that_are_refused(tmp_path: Path) -> None:
     file = pictures.save("vit", tmp_path / "m") / preprocessor.FILE
     good = file.read_text()
-    for changes, expected in BAD_SETTINGS:
-        edit(file, **changes)
-        with pytest.raises(HeadlightError) as caught:
-            load_model(str(tmp_path / "m"), device="cpu")
-        assert re.search(expected, str(caught.value)), (changes, str(caught.value))
-        assert "\n" not in str(caught.value), changes
+
+    def load_changed(changes: dict[str, Any]) -> None:
         file.write_text(good)
+        edit(file, **changes)
+        load_model(str(tmp_path / "m"), device="cpu")
+
+    check_refusals(BAD_SETTINGS, load_changed)
 
 
 def test_more_folders_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,8 @@ def test_its_own_weights_through_transformers_and_the_seam() -> None:
         findings = examine(wrapped, ids, None, ids.shape[1])
     tokens = cast(Tokens, model.tokenizer)
     theirs = ForeignModel("smollm2", tokens, wrapped, findings, max_len=512, folder=None, facts={})
-    for switches in ({}, {"heads_off": COPYING, "mask": "window:8", "temperature": 1.5, "values_off": [2]}):
+    changed: dict[str, Any] = {"heads_off": COPYING, "mask": "window:8", "temperature": 1.5, "values_off": [2]}
+    for switches in ({}, changed):
         one = model.run(DURSLEY, **switches)
         with Float64Throughout():
             other = theirs.run(DURSLEY, **switches)

@@ -6,13 +6,17 @@ import dataclasses
 import importlib
 import importlib.util
 import json
+import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
+from mha_core.errors import HeadlightError
 from mha_core.pretrained import offline
 
 WIDTH, HEADS, KV_HEADS, HEAD = 32, 4, 2, 8
@@ -219,6 +223,17 @@ def edit(file: Path, **changes: Any) -> None:
     """Says something else in a description of a folder."""
     content = json.loads(file.read_text()) if file.exists() else {}
     file.write_text(json.dumps(content | changes))
+
+
+def check_refusals(
+    cases: Iterable[tuple[Any, str]], act: Callable[[Any], object], error: type[Exception] = HeadlightError
+) -> None:
+    """Assert that `act` refuses every case in one line, which its pattern matches."""
+    for case, expected in cases:
+        with pytest.raises(error) as caught:
+            act(case)
+        assert re.search(expected, str(caught.value)), f"{str(caught.value)!r} is not {expected!r}"
+        assert "\n" not in str(caught.value).strip(), expected
 
 
 def inputs(
