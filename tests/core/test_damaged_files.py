@@ -68,6 +68,7 @@ def test_other_weights(package: Path) -> None:
 DAMAGED = ["", "{", "[]", "null", "{}", '{"model_type": "bert"}', "[" * 100_000, "\udcff", " " * 9 * 2**20]
 
 
+@pytest.mark.thorough("hashes weights of 90 MB eighteen times")
 def test_damaged_descriptions(package: Path) -> None:
     for name in ("config.json", "tokenizer.json"):
         before = (package / name).read_bytes()

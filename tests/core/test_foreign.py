@@ -66,7 +66,10 @@ def test_rows_that_sum_to_less_than_1(loaded: Any) -> None:
     assert loaded("llama").run(TEXT).nobody is None
 
 
-@pytest.mark.parametrize("model_type", ["t5", "bart"])
+T5 = pytest.param("t5", marks=pytest.mark.thorough("an encoder and decoder like the other"))
+
+
+@pytest.mark.parametrize("model_type", [T5, "bart"])
 def test_the_groups_of_an_encoder_decoder(loaded: Any, model_type: str) -> None:
     model = loaded(model_type)
     assert model.groups == ("encoder", "decoder", "cross")
@@ -95,6 +98,7 @@ def test_the_groups_of_an_encoder_decoder(loaded: Any, model_type: str) -> None:
         model.of("audio")
 
 
+@pytest.mark.thorough("a pass of the library for every token of an answer")
 def test_an_answer_of_its_own_is_greedy(loaded: Any) -> None:
     model = loaded("bart").of("decoder")
     written = model.run(TEXT).ids
@@ -188,7 +192,14 @@ def test_each_text_of_a_padded_batch_gives_what_it_gives_alone(loaded: Any) -> N
     assert float(unmasked.weights.sum(dim=-1).max()) < 0.9
 
 
-@pytest.mark.parametrize("model_type", ["gpt2", "llama", "gemma2", "bloom"])
+@pytest.mark.parametrize(
+    "model_type",
+    [
+        "llama",
+        "bloom",
+        *(pytest.param(name, marks=pytest.mark.thorough("a family like llama")) for name in ("gpt2", "gemma2")),
+    ],
+)
 def test_a_growing_text_gives_the_rows_of_the_whole(loaded: Any, model_type: str) -> None:
     model = loaded(model_type, torch.float64)
     switches: dict[str, Any] = (
@@ -266,6 +277,7 @@ def test_a_sentence_whose_maps_do_not_fit(loaded: Any, monkeypatch: pytest.Monke
         model.run(TEXT)
 
 
+@pytest.mark.thorough("MiniLM is compared with the library itself elsewhere")
 def test_minilms_own_files_through_the_seam(minilm64: Model) -> None:
     assert minilm64.folder is not None
     theirs = opened.open_folder(minilm64.folder, "minilm", torch.device("cpu"), torch.float64)

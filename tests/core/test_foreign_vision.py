@@ -32,7 +32,7 @@ CAN = {
     "siglip_vision_model": SWITCHES | {"positions"},
     "data2vec-vision": frozenset[str](),  # it hands its maps out, and computes them elsewhere
 }
-QUICK = ("vit", "dinov2_with_registers", "siglip_vision_model", "data2vec-vision")
+QUICK = ("vit", "dinov2_with_registers")
 PATCHES = list(token_names(32, 8, 0))[1:]
 
 
