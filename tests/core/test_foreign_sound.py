@@ -11,13 +11,14 @@ import torch
 
 from mha_core import load_model
 from mha_core.errors import DeviceError, HeadlightError, SizeError, TooLong, Unsupported, WeightsFileError
-from mha_core.measure import rounding
 from mha_core.pretrained import hearing, memory, offline, preprocessor, sound_file
 from mha_core.pretrained.foreign_sound import ForeignSound
-from tests.closeness import identical, relative_error, within_rounding
+from tests.closeness import identical, relative_error, same_function
 
 from . import sounds
 from .tiny_models import check_refusals, edit
+
+pytestmark = pytest.mark.numeric
 
 SWITCHES = frozenset(("mask", "heads", "temperature", "values"))
 CAN = {
@@ -35,9 +36,9 @@ def plain(model: ForeignSound, samples: torch.Tensor, **more: Any) -> Any:
     kind = hearing.KINDS[family.config.model_type]
     extractor = getattr(library, kind.extractor).from_pretrained(model.folder)
     given = extractor(samples.float().numpy(), sampling_rate=sounds.RATE, return_tensors="pt")[kind.reads]
-    module = family.kind.from_pretrained(model.folder, attn_implementation="eager").eval()
+    module = family.kind.from_pretrained(model.folder, attn_implementation="eager", dtype=model.dtype).eval()
     with torch.no_grad():
-        return module(given, output_attentions=True, output_hidden_states=True, **more)
+        return module(given.to(model.dtype), output_attentions=True, output_hidden_states=True, **more)
 
 
 @pytest.mark.parametrize(
@@ -51,11 +52,11 @@ def plain(model: ForeignSound, samples: torch.Tensor, **more: Any) -> Any:
     ],
 )
 def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
-    model, samples = loaded(model_type), sounds.tone().float()
+    model, samples = loaded(model_type, torch.float64), sounds.tone().float()
     run = model.run(samples)
     found = plain(model, samples)
-    identical(run.weights, torch.cat(found.attentions))
-    identical(run.hidden, torch.cat(found.hidden_states))
+    same_function(run.weights, torch.cat(found.attentions))
+    same_function(run.hidden, torch.cat(found.hidden_states))
     assert run.tokens == [f"{place * 0.02:.2f} s" for place in range(29)]
     assert model.can == CAN.get(model_type, SWITCHES)
     assert (model.groups, model.own_mask, run.ends, run.columns) == (("encoder",), "none", (0, 0), None)
@@ -65,7 +66,7 @@ def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
 
 
 def test_every_kind_of_attention_in_whisper_is_its_own_pass(loaded: Any) -> None:
-    model, samples, target = loaded("whisper"), sounds.tone().float(), [7, 8, 9]
+    model, samples, target = loaded("whisper", torch.float64), sounds.tone().float(), [7, 8, 9]
     found = plain(model, samples, decoder_input_ids=torch.tensor([[1, *target]]))
     times = [f"{place * 0.02:.2f} s" for place in range(30)]  # of 50, silence behind them
     assert model.groups == ("encoder", "decoder", "cross")
@@ -74,23 +75,20 @@ def test_every_kind_of_attention_in_whisper_is_its_own_pass(loaded: Any) -> None
     for group, run in runs.items():
         whole = torch.cat(own[group])
         n = 4 if group == "decoder" else 30
-        identical(run.weights, whole[:, :, : run.weights.shape[2], :n])
+        same_function(run.weights, whole[:, :, : run.weights.shape[2], :n])
         assert (run.nobody is None) == (group == "decoder")
         if run.nobody is not None:
-            others = whole[:, :, : run.weights.shape[2], n:].double().sum(-1)
-            within_rounding(
-                run.nobody, others, rounding.of_sums(whole.shape[-1], whole.shape[-1]) / float(others.mean())
-            )
+            same_function(run.nobody, whole[:, :, : run.weights.shape[2], n:].sum(-1))
         assert model.of(group).can == CAN["whisper"]
         identical(run.heard.samples, samples)
     assert runs["encoder"].tokens == runs["cross"].columns == times
     assert runs["decoder"].tokens == runs["cross"].tokens == ["[CLS]", "fox", "jumps", "over"]
-    identical(runs["encoder"].hidden, torch.cat(found.encoder_hidden_states)[:, :30])
-    identical(runs["cross"].hidden, torch.cat(found.decoder_hidden_states))
-    identical(runs["cross"].logits, found.logits[:, -1])
+    same_function(runs["encoder"].hidden, torch.cat(found.encoder_hidden_states)[:, :30])
+    same_function(runs["cross"].hidden, torch.cat(found.decoder_hidden_states))
+    same_function(runs["cross"].logits, found.logits[:, -1])
     assert runs["encoder"].logits is None
     by_words = model.of("cross").run(samples, target="fox jumps over")
-    identical(by_words.weights, runs["cross"].weights)
+    same_function(by_words.weights, runs["cross"].weights)
 
 
 def test_a_decoder_reads_no_more_than_it_has_positions_for(loaded: Any) -> None:
@@ -103,11 +101,10 @@ def test_a_decoder_reads_no_more_than_it_has_positions_for(loaded: Any) -> None:
 
 def test_a_whisper_without_a_decoder(tmp_path: Path) -> None:
     folder = sounds.save("whisper", tmp_path / "m", kind="WhisperForAudioClassification")
-    model = cast(ForeignSound, load_model(str(folder), device="cpu"))
+    model = cast(ForeignSound, load_model(str(folder), device="cpu", dtype=torch.float64))
     samples = sounds.tone().float()
     assert model.groups == ("encoder",)
-    run = model.run(samples)
-    identical(run.weights, torch.cat(plain(model, samples).attentions)[:, :, :30, :30])
+    same_function(model.run(samples).weights, torch.cat(plain(model, samples).attentions)[:, :, :30, :30])
 
 
 def test_more_switches(loaded: Any) -> None:

@@ -20,6 +20,8 @@ from tests.closeness import identical, within_rounding
 from . import pictures
 from .tiny_models import check_refusals, edit
 
+pytestmark = pytest.mark.numeric
+
 OWN = {
     "deit": ["[CLS]", "[DIST]"],
     "dinov2_with_registers": ["[CLS]", "[REG0]", "[REG1]", "[REG2]", "[REG3]"],
