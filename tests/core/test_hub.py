@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -146,14 +147,77 @@ def test_a_wrong_family_costs_no_more_than_its_description(
     assert "as pickle only" in json.loads(capsys.readouterr().out.splitlines()[-1])["error"]
 
 
-def test_reasons() -> None:
-    class GatedRepoError(Exception):
-        pass
+def test_files_are_brought_and_progress_is_their_share(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [
+        SimpleNamespace(filename=name, file_size=size, will_download=size != 9, commit_hash=COMMIT)
+        for name, size in (("model.safetensors", 30), ("tokenizer.json", 9), ("config.json", 10))
+    ]
+    monkeypatch.setattr(hub_child, "wanted", lambda name, revision: files)
 
-    class ConnectError(Exception):
-        pass
+    def bring(name: str, file: str, *, revision: str, tqdm_class: Any) -> str:
+        assert (name, revision) == ("a/b", COMMIT)
+        for one in files:
+            if one.filename == file and one.will_download:
+                tqdm_class(disable=True).update(one.file_size)
+        return str(folder / file)
+
+    monkeypatch.setattr(offline.hub(), "hf_hub_download", bring)
+    hub_child.main("get", "a/b", "main")
+    hub_child.main("size", "a/b")
+    expected = [{"done": 0.25}, {"done": 1.0}, {"folder": str(folder)}, {"size": 40}]
+    assert list(map(json.loads, capsys.readouterr().out.splitlines())) == expected
+    files.pop()
+    hub_child.main("get", "a/b")
+    assert "a/b has no config.json" in capsys.readouterr().out
+
+
+def test_what_a_download_says_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the place of the process that brings files stands a script that says what one would."""
+    script = tmp_path / "python"
+
+    def says(*lines: object) -> None:
+        echoes = "".join(f"echo '{json.dumps(line)}'\n" for line in lines)
+        script.write_text(f'#!/bin/sh\necho "$@" > "{tmp_path}/given"\n{echoes}')
+        script.chmod(0o755)
+
+    monkeypatch.setattr(sys, "executable", str(script))
+    done: list[float] = []
+    says({"done": 0.5}, {"done": 1.0}, {"folder": str(tmp_path / COMMIT)})
+    assert hub.download("a/b", "main", done.append) == (tmp_path / COMMIT, COMMIT)
+    assert done == [0.5, 1.0]
+    assert (tmp_path / "given").read_text() == "-m mha_core.pretrained.hub_child get a/b main\n"
+    says({"size": 7})
+    assert hub.size_of("a/b") == 7
+    for lines, expected in (
+        ([{"error": "it is gated"}], "it is gated"),
+        ([{"done": 0.5}], "a/b could not be fetched whole; try again"),
+        ([], "a/b could not be fetched: the download ended early; try again"),
+    ):
+        says(*lines)
+        with pytest.raises(WeightsFileError, match=expected):
+            hub.download("a/b")
+
+    def give_up(share: float) -> None:
+        raise KeyboardInterrupt
+
+    says({"done": 0.5}, {"folder": "never"})
+    with pytest.raises(KeyboardInterrupt):
+        hub.download("a/b", on_progress=give_up)
+
+
+def test_reasons() -> None:
+    def named(kind: str) -> Exception:
+        error: Exception = type(kind, (Exception,), {})()
+        return error
 
     outer = RuntimeError()
-    outer.__cause__ = GatedRepoError()
-    assert "is gated: accept its terms" in hub_child.reason("a/b", None, outer)
-    assert "(ConnectError); try again when there is a network" in hub_child.reason("a/b", None, ConnectError())
+    outer.__cause__ = named("GatedRepoError")
+    for error, expected in (
+        (outer, "is gated: accept its terms"),
+        (named("ConnectError"), "(ConnectError); try again when there is a network"),
+        (named("RepositoryNotFoundError"), "the hub has no model 'a/b', or it is private; check the spelling"),
+        (named("RevisionNotFoundError"), "a/b has no revision 'x'; choose main, a tag or a commit"),
+    ):
+        assert expected in hub_child.reason("a/b", "x", error)
