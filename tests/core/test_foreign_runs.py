@@ -34,39 +34,44 @@ def test_damaged_json(refused: Refused, classifier_files: Files) -> None:
             refused(data, r"not the record of a training run|cannot read tokenizer\.json")
 
 
+def updated(*path: Any, **values: Any) -> Change:
+    """A change of what stands at a path."""
+
+    def change(run: dict[str, Any]) -> None:
+        place: Any = run
+        for key in path:
+            place = place[key]
+        place.update(values)
+
+    return change
+
+
+RECIPES: list[dict[str, Any]] = [
+    {"d_model": 10**6}, {"d_model": 1024, "n_layers": 8, "vocabulary": 50_000, "d_feed_forward": 4096},
+    {"max_len": 10**9}, {"implementation": "what"}, {"position": "what"}, {"position": "learned"},
+    {"position": "shaw", "d_model": 2, "n_heads": 2}, {"pooling": "max"}, {"residual": 1}, {"norm": True},
+]  # fmt: skip
+STARTS: list[dict[str, Any]] = [
+    {"vocabulary": -1}, {"classes": []}, {"classes": ["a"] * 100_000}, {"title": "\ud800"},
+]  # fmt: skip
+ENDS: list[dict[str, Any]] = [
+    {"predicted": [10] * 360}, {"kind": "Step", "loss": 1.0}, {"reason": "<script>"}, {"step": -1},
+]  # fmt: skip
 HISTORIES: list[Change] = [
     lambda run: run.pop("end"),
-    lambda run: run.update(format="headlight run 2"),
-    lambda run: run.update(start=[]),
-    lambda run: run.update(steps={}, evaluations=3),
+    updated(format="headlight run 2"), updated(start=[]), updated(steps={}, evaluations=3),
     lambda run: run["steps"].append([1, 2]),
     lambda run: run["steps"].append([1, None, 2.0]),
     lambda run: run["steps"][0].__setitem__(1, float("nan")),
     lambda run: run["steps"].extend([[1, 0.5, 0.5]] * 9),
     lambda run: run["evaluations"].extend(run["evaluations"] * 2),
     lambda run: run["evaluations"][0].update(kind="Start", **run["start"]),
-    lambda run: run["evaluations"][0].update(test_accuracy=10**400),
-    lambda run: run["snapshots"][0].update(shape=[1, 2, 3, 4]),
-    lambda run: run["snapshots"][0].update(maps="AAAA"),
-    lambda run: run["start"].update(vocabulary=-1),
-    lambda run: run["start"].update(classes=[]),
-    lambda run: run["start"].update(classes=["a"] * 100_000),
-    lambda run: run["start"].update(title="\ud800"),
-    lambda run: run["start"]["recipe"].update(d_model=10**6),
-    lambda run: run["start"]["recipe"].update(d_model=1024, n_layers=8, vocabulary=50_000, d_feed_forward=4096),
-    lambda run: run["start"]["recipe"].update(max_len=10**9),
-    lambda run: run["start"]["recipe"].update(implementation="what"),
-    lambda run: run["start"]["recipe"].update(position="what"),
-    lambda run: run["start"]["recipe"].update(position="learned"),
-    lambda run: run["start"]["recipe"].update(position="shaw", d_model=2, n_heads=2),
-    lambda run: run["start"]["recipe"].update(pooling="max"),
-    lambda run: run["start"]["recipe"].update(residual=1),
-    lambda run: run["start"]["recipe"].update(norm=True),
-    lambda run: run["end"].update(predicted=[10] * 360),
-    lambda run: run["end"].update(kind="Step", loss=1.0),
-    lambda run: run["end"].update(reason="<script>"),
-    lambda run: run["end"].update(step=-1),
-]
+    updated("evaluations", 0, test_accuracy=10**400),
+    updated("snapshots", 0, shape=[1, 2, 3, 4]), updated("snapshots", 0, maps="AAAA"),
+    *(updated("start", **values) for values in STARTS),
+    *(updated("start", "recipe", **values) for values in RECIPES),
+    *(updated("end", **values) for values in ENDS),
+]  # fmt: skip
 
 
 def test_foreign_histories(refused: Refused, classifier_files: Files) -> None:
@@ -77,24 +82,23 @@ def test_foreign_histories(refused: Refused, classifier_files: Files) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000  # KB: nothing is made that large
 
 
+LONG = "x" * 301
+TOO_LONG = "301 characters in one of its texts, at most 300"
 TOO_MANY: list[tuple[Change, str]] = [
-    (lambda run: run["start"].update(notes=["x"] * 101), "101 notes in its start, at most 100"),
-    (lambda run: run["start"].update(classes=["x"] * 51), "51 classes in its start, at most 50"),
-    (lambda run: run["start"].update(probes=[["x"]] * 101), "101 probes in its start, at most 100"),
-    (lambda run: run["start"].update(probes=[["x"] * 1025]), "1,025 tokens in a probe, at most 1,024"),
-    (lambda run: run["start"].update(versions={str(n): "x" for n in range(101)}), "101 versions in its start"),
-    (lambda run: run["start"].update(title="x" * 7_000_000), "7,000,000 characters in one of its texts"),
-    (lambda run: run["start"].update(notes=["x" * 301]), "301 characters in one of its texts, at most 300"),
-    (lambda run: run["start"].update(probes=[["x" * 301]]), "301 characters in one of its texts, at most 300"),
-    (lambda run: run["start"].update(versions={"x" * 301: ""}), "301 characters in one of its texts"),
-    (lambda run: run["start"].update(machine="x" * 301), "301 characters in one of its texts"),
-    (lambda run: run["start"].update(fingerprint="x" * 301), "301 characters in one of its texts"),
-    (lambda run: run["start"].update(classes=["x" * 201] * 10), "201 characters in the name of a class, at most"),
+    (updated("start", notes=["x"] * 101), "101 notes in its start, at most 100"),
+    (updated("start", classes=["x"] * 51), "51 classes in its start, at most 50"),
+    (updated("start", probes=[["x"]] * 101), "101 probes in its start, at most 100"),
+    (updated("start", probes=[["x"] * 1025]), "1,025 tokens in a probe, at most 1,024"),
+    (updated("start", versions={str(n): "x" for n in range(101)}), "101 versions in its start"),
+    (updated("start", title="x" * 7_000_000), "7,000,000 characters in one of its texts"),
+    *((updated("start", **values), TOO_LONG) for values in (
+        {"notes": [LONG]}, {"probes": [[LONG]]}, {"versions": {LONG: ""}}, {"machine": LONG}, {"fingerprint": LONG})),
+    (updated("start", classes=["x" * 201] * 10), "201 characters in the name of a class, at most"),
     (lambda run: run["steps"].extend([[1, 0.5, 0.5]]), "9 steps, at most 8"),
     (lambda run: run["evaluations"].extend(run["evaluations"]), "6 evaluations, at most 4"),
     (lambda run: run["snapshots"].extend(run["snapshots"] * 9), "60 snapshots, at most 8"),
-    (lambda run: run["end"].update(predicted=[0] * 361), "361 predicted classes, at most 360"),
-]
+    (updated("end", predicted=[0] * 361), "361 predicted classes, at most 360"),
+]  # fmt: skip
 
 
 def test_lists_are_counted_before_they_are_read(
@@ -143,18 +147,17 @@ def test_values_are_counted_before_one_is_made(
 def test_a_recipe_that_would_keep_the_server_busy(refused: Refused, classifier_files: Files) -> None:
     heads = {"implementation": "naive", "d_model": 1024, "n_heads": 1024, "n_layers": 8}
     for change, expected in ((heads, "n_heads=1024: choose 1 to 64"), ({"device": "x" * 1_000_000}, "device is 'xxxx")):
-        refused(edited(classifier_files, lambda run, c=change: run["start"]["recipe"].update(c)), expected)  # type: ignore[misc]
+        refused(edited(classifier_files, updated("start", "recipe", **change)), expected)
 
 
 def test_a_kind_that_a_file_claims_does_not_count(classifier_files: Files, tmp_path: Path) -> None:
-    data = edited(classifier_files, lambda run: run["start"].update(kind="End"))
+    data = edited(classifier_files, updated("start", kind="End"))
     assert saved.unpack(data, tmp_path / "run") == trained(TINY).history
 
 
 def test_a_language_model_of_an_impossible_length(refused: Refused, words_files: Files) -> None:
     for longest in (-5, 0, 10**9):
-        data = edited(words_files, lambda run, longest=longest: run["start"].update(longest=longest))  # type: ignore[misc]
-        refused(data, "the start does not fit the run")
+        refused(edited(words_files, updated("start", longest=longest)), "the start does not fit the run")
 
 
 def tensors(change: Callable[[dict[str, torch.Tensor]], object], files: Files) -> bytes:
