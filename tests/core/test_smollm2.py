@@ -97,14 +97,6 @@ def test_what_comes_next(model: Model) -> None:
     assert chance(model, DURSLEY, "ĠDrive", heads_off=OTHERS) > 0.8, "other heads carry no copying"
 
 
-@pytest.mark.thorough("loads and unpacks the whole model once more")
-def test_in_bfloat16(model: Model) -> None:
-    run = load_model("smollm2", device="cpu", dtype=torch.bfloat16).run(CAPITAL)
-    assert run.weights.dtype == torch.bfloat16
-    assert run.logits is not None
-    assert int(run.logits.argmax()) == model.tokenizer.token_to_id("ĠParis")
-
-
 def test_texts_that_it_cannot_take(model: Model) -> None:
     with pytest.raises(HeadlightError, match="the text is empty, and this model adds no token"):
         model.run("")
