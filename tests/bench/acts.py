@@ -36,12 +36,7 @@ _cells = itertools.count()  # nor does a cell of a sentence of one length, which
 
 @dataclass(frozen=True)
 class Site:
-    """A page in a tab of its own.
-
-    Attributes:
-        name: of the page; "bare" is no page of the app.
-        view: what shows its picture.
-    """
+    """A page in a tab of its own, by its name ("bare" is no page of the app) and what shows its picture."""
 
     name: str
     view: Locator
@@ -66,11 +61,8 @@ class Site:
             rest(self.view)
 
     def pass_ms(self, *, unmasked: bool = False) -> float | None:
-        """Milliseconds of the pass of the picture in sight, None of a page that shows more than one pass.
-
-        Args:
-            unmasked: of Masks, with the pass of the same without the mask.
-        """
+        """Milliseconds of the pass of the picture in sight, of Masks with that without the mask (`unmasked`); None
+        of a page that shows more than one pass."""
         if self.name == "bare":
             return float(self.view.get_attribute("data-pass") or "nan")
         if self.name == "Explore":

@@ -8,7 +8,6 @@ these attacks; `--seconds` of each half of a row.
 from __future__ import annotations
 
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +16,6 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event as EventOfProcesses
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus, urlsplit
 from urllib.request import urlopen
@@ -26,7 +24,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from pages.kit.draw.web import API
 from tests.bench.serving import Server, options, quantiles, serve
-from tests.bench.visitors import Typist, Visitor, open_socket, sentence
+from tests.bench.visitors import Typist, Visitor, sentence
 
 PAUSE = 0.25  # seconds between two keys of the visitor who is watched
 LONGEST = 60.0  # seconds that he waits for an answer
@@ -38,15 +36,10 @@ Run = Callable[[str, float, int, Callable[[], object]], None]
 
 @dataclass(frozen=True)
 class Attack:
-    """What is done to the server.
+    """What is done to the server: in words; a function that does it for so many seconds as attacker number n and calls
+    `begun` when everything is prepared; and how many do so at once."""
 
-    Attributes:
-        told: the same in words.
-        run: does it for so many seconds, as attacker number n; it calls `begun` when everything is prepared.
-        visitors: so many go on at once.
-    """
-
-    told: str
+    words: str
     run: Run
     visitors: int = 1
 
@@ -57,6 +50,18 @@ def turns(seconds: float) -> Iterator[int]:
     while time.monotonic() < end:
         turn += 1
         yield turn
+
+
+def again(prepare: Callable[[str], Any], act: Callable[[Any, int, int], object]) -> Run:
+    """Prepares something for the server's address, and then acts with it again and again."""
+
+    def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
+        prepared = prepare(url)
+        begun()
+        for turn in turns(seconds):
+            act(prepared, number, turn)
+
+    return run
 
 
 def burst(messages: int) -> Run:
@@ -109,46 +114,26 @@ def unread(url: str, seconds: float, number: int, begun: Callable[[], object]) -
     time.sleep(seconds)
 
 
-def random_input(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-    """Changes the sizes of the random input, near the largest, before each answer has come."""
-    visitor = Visitor(url, "implementations", n=400)
-    begun()
-    for turn in turns(seconds):
-        visitor.act({"Tokens, n": 160 + (7 * turn + 40 * number) % 200})
-
-
-def long_sentences(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-    """Types sentences of 511 tokens into Positions without a pause."""
-    visitor = Visitor(url, "positions")
-    begun()
-    for turn in turns(seconds):
-        visitor.type(sentence(511, f"{number} {turn}"))
-
-
 def wire(tokens: int, page: str = "", route: str = "", *, nameless: bool = False) -> Run:
     """Asks the wire for new pictures as fast as it answers: with the name of a visit, or as if no page were open."""
 
-    def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
+    def prepare(url: str) -> Typist:
         typist = Typist(url, page)
         typist.headers = {} if nameless else typist.headers
-        begun()
-        for turn in turns(seconds):
-            typist.ask(sentence(tokens, f"{number} {turn}"), route)
+        return typist
 
-    return run
+    return again(prepare, lambda typist, number, turn: typist.ask(sentence(tokens, f"{number} {turn}"), route))
 
 
 def ask(route: str, words: int) -> Run:
     """Asks a route of the wire about new words, one question after another, each when the one before is answered."""
 
-    def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-        begun()
-        for turn in turns(seconds):
-            question = f"{url}{API}/{route}&s={_words(words, number, turn)}"
-            with suppress(OSError, HTTPException), urlopen(question, timeout=LONGEST) as answer:
-                answer.read()
+    def act(url: str, number: int, turn: int) -> None:
+        question = f"{url}{API}/{route}&s={_words(words, number, turn)}"
+        with suppress(OSError, HTTPException), urlopen(question, timeout=LONGEST) as answer:
+            answer.read()
 
-    return run
+    return again(lambda url: url, act)
 
 
 def _words(count: int, number: int, turn: int) -> str:
@@ -158,9 +143,8 @@ def _words(count: int, number: int, turn: int) -> str:
 def deaf(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
     """Asks the wire for pictures of 511 tokens and reads nothing; who is sent away or hung up on comes again."""
     begun()
-    place, end, turn = urlsplit(url), time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        turn += 1
+    place, end = urlsplit(url), time.monotonic() + seconds
+    for turn in turns(seconds):
         question = f"{API}/maps?s={_words(509, number, turn)}"
         with suppress(OSError), socket.create_connection((str(place.hostname), place.port or 80), 10) as line:
             line.sendall(f"GET {question} HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
@@ -173,24 +157,29 @@ def deaf(url: str, seconds: float, number: int, begun: Callable[[], object]) -> 
         time.sleep(0.2)
 
 
+resized = again(
+    lambda url: Visitor(url, "implementations", n=400),
+    lambda visitor, number, turn: visitor.act({"Tokens, n": 160 + (7 * turn + 40 * number) % 200}),
+)
+long_sentences = again(
+    lambda url: Visitor(url, "positions"),
+    lambda visitor, number, turn: visitor.type(sentence(511, f"{number} {turn}")),
+)
+verdicts, files = ask("lesson?learn=explanation.1", 57), ask("explore.html?model=smollm2", 215)
 ATTACKS = {
     "1,000 messages": Attack("one client sends 1,000 rerun messages of a few bytes", burst(1_000)),
     "100,000 messages": Attack("one client sends 100,000 of them", burst(100_000)),
+    "20 × 1,000": Attack("twenty clients send 1,000 rerun messages each", burst(1_000), 20),
     "ten train": Attack("ten press Train at the defaults and watch: two train, eight wait", train("who did what"), 10),
     "ten tell names": Attack("the same with full names and 200 more tokens", train("full names", more=200), 10),
     "long text": Attack("a megabyte in one bound text, in a loop", long_text),
     "slow readers": Attack("five have Positions drawn for 15 texts of 511 tokens each and read none", unread, 5),
-    "random input": Attack("four change the size of the random input near its bound", random_input, 4),
+    "random input": Attack("four change the size of the random input near its bound", resized, 4),
     "each head": Attack("two switch off each head alone, 511 tokens", wire(511, "compare", "each"), 2),
     "long sentences": Attack("four type 511 tokens into Positions without a pause", long_sentences, 4),
-    "20 × 1,000": Attack("twenty clients send 1,000 rerun messages each", burst(1_000), 20),
     "40 deaf": Attack("forty ask the wire for 511 new tokens and read nothing", deaf, 40),
-    "verdicts": Attack(
-        "two ask for the verdict on every head of 57 new words, in a loop", ask("lesson?learn=explanation.1", 57), 2
-    ),
-    "standalone file": Attack(
-        "two ask for the HTML file of 215 new words of SmolLM2, in a loop", ask("explore.html?model=smollm2", 215), 2
-    ),
+    "verdicts": Attack("two ask for the verdict on every head of 57 new words, in a loop", verdicts, 2),
+    "standalone file": Attack("two ask for the HTML file of 215 new words of SmolLM2, in a loop", files, 2),
     "wire, short": Attack("eight ask the wire for 16 new tokens as fast as it answers", wire(TOKENS), 8),
     "wire, long": Attack("four ask the wire for 511 new tokens", wire(511), 4),
     "wire, nameless": Attack("forty ask it for 16 new tokens, none with a page open", wire(TOKENS, nameless=True), 40),
@@ -201,54 +190,36 @@ def attack(name: str, url: str, seconds: float, begun: EventOfProcesses) -> None
     """The attackers' side, a process of its own: each visitor in a thread. `begun` is set when all are prepared."""
     own = ATTACKS[name]
     prepared = threading.Barrier(own.visitors, begun.set)
-
-    def run(number: int) -> None:
-        own.run(url, seconds, number, prepared.wait)
-
-    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(own.visitors)]
+    threads = [
+        threading.Thread(target=own.run, args=(url, seconds, number, prepared.wait), daemon=True)
+        for number in range(own.visitors)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(seconds + 60)
 
 
-@dataclass(frozen=True)
-class Watched:
-    """What a visitor waited for, in ms: `LONGEST` of an answer that has not come by then.
+def watch(typist: Typist, other: Visitor, seconds: float, seed: str) -> tuple[list[float], list[float]]:
+    """Two type for so long, with a pause after every key.
 
-    Attributes:
-        keys: from each key to its picture, over the wire.
-        runs: of another one's sentence on Positions, to the end of the script's run.
+    Returns: the milliseconds from each key on Explore to its picture, over the wire, and of each run of Positions;
+    `LONGEST` of an answer that has not come by then.
     """
-
-    keys: list[float]
-    runs: list[float]
-
-
-def watch(typist: Typist, other: Visitor, seconds: float, seed: str) -> Watched:
-    """Two type for so long, the one on Explore, the other on Positions, with a pause after every key."""
-    end, seen = time.monotonic() + seconds, Watched([], [])
+    end, keys, runs = time.monotonic() + seconds, list[float](), list[float]()
     while time.monotonic() < end:
         begun = time.monotonic()
-        text = sentence(TOKENS, f"{seed} {len(seen.keys)}")
-        seen.keys.append(key(typist, text))
+        text = sentence(TOKENS, f"{seed} {len(keys)}")
+        while typist.ask(text).status != 200 and time.monotonic() - begun < LONGEST:
+            time.sleep(0.2)  # one who is sent away comes again, as the browser does
+        keys.append(1000 * (time.monotonic() - begun))
         try:
-            seen.runs.append(other.type(text))
+            runs.append(other.type(text))
         except TimeoutError:
-            seen.runs.append(1000 * LONGEST)
-            return seen
-        time.sleep(max(0.0, PAUSE - (time.monotonic() - begun)))
-    return seen
-
-
-def key(typist: Typist, text: str) -> float:
-    """Milliseconds until the picture of a sentence is there; one who is sent away comes again, as the browser does."""
-    begun = time.perf_counter()
-    while time.perf_counter() - begun < LONGEST:
-        if typist.ask(text).status == 200:
+            runs.append(1000 * LONGEST)
             break
-        time.sleep(0.2)
-    return 1000 * (time.perf_counter() - begun)
+        time.sleep(max(0.0, PAUSE - (time.monotonic() - begun)))
+    return keys, runs
 
 
 def measure(name: str, server: Server, seconds: float) -> str:
@@ -268,30 +239,8 @@ def measure(name: str, server: Server, seconds: float) -> str:
         client.join()
     for one in (typist, other):
         one.close()
-    times = "  ".join(map(quantiles, (before.keys, during.keys, before.runs, during.runs)))
-    return f"{name:<18} {times} {server.peak():8.0f}  {ATTACKS[name].told}"
-
-
-def foreign_host(server: Server) -> str:
-    """Tells whether a page of another name, whose name leads to this machine, may open a connection."""
-    try:
-        own = f"http://evil.example:{server.port}"
-        with open_socket(own, own, sock=socket.create_connection(("127.0.0.1", server.port))):
-            return "ACCEPTED"
-    except InvalidStatus as refused:
-        return f"refused ({refused.response.status_code})"
-
-
-def lesson_file() -> str:
-    """How long the server takes to start, without and with a lesson's file of one key of 60,000 names."""
-    took = []
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "90-names.toml").write_text(".".join(["a"] * 60_000) + "=1", encoding="utf-8")
-        for lessons in ("", folder):
-            begun = time.monotonic()
-            with serve(HEADLIGHT_LESSONS=lessons):
-                took.append(time.monotonic() - begun)
-    return f"a lesson of 120 kB in one key: the server starts in {took[0]:.1f} s without it, in {took[1]:.1f} s with it"
+    times = "  ".join(quantiles(times) for pair in zip(before, during, strict=True) for times in pair)
+    return f"{name:<18} {times} {server.peak():8.0f}  {ATTACKS[name].words}"
 
 
 def main() -> None:
@@ -303,9 +252,6 @@ def main() -> None:
     for name in asked.only:
         with serve() as server:
             print(measure(name, server, asked.seconds), flush=True)
-    with serve() as server:
-        print(f"websocket of another Host with its own Origin: {foreign_host(server)}", flush=True)
-    print(lesson_file())
 
 
 if __name__ == "__main__":

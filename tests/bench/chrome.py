@@ -13,15 +13,11 @@ from tests.browser.chromium import find_chromium
 
 __all__ = ["NoPictureError", "chrome", "new_page", "open_view", "rest", "timed"]
 
-FLAGS = (
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-quic",
-    "--disable-gpu",
+FLAGS = [
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic",
+    "--disable-gpu", "--js-flags=--expose-gc",
     "--enable-precise-memory-info",  # otherwise the heap's size is rounded, and seldom read anew
-    "--js-flags=--expose-gc",
-)
+]  # fmt: skip
 
 SETTLE = 300  # ms, after which who will tell the server something has begun to
 
@@ -112,14 +108,8 @@ class NoPictureError(RuntimeError):
 
 
 def timed(view: Locator, event: str, wanted: str, act: Callable[[], object]) -> float:
-    """Milliseconds from the first trusted `event` to the end of a frame.
-
-    Args:
-        view: the part of the page that says by `data-digest` which picture it shows.
-        wanted: "digest", the frame that shows another picture, or "frame", the next one.
-
-    Raises a NoPictureError.
-    """
+    """Milliseconds from the first trusted `event` to the end of a frame: the one that shows another picture ("digest"),
+    as the view's `data-digest` says, or the next one ("frame"). Raises a NoPictureError."""
     view.evaluate(TIMER, [event, wanted])
     act()
     took = view.page.evaluate("() => window.timing")

@@ -21,9 +21,7 @@ from tests.bench.visitors import Typist, sentence, shown_in
 PAUSE = 0.3  # seconds between two keys
 TOKENS = 16
 OPENING = 200  # visitors of one link
-OPENING_SECONDS = 10.0
 OPENED_TOKENS = 64
-CLASS_SECONDS = 60.0
 SESSIONS = 1000
 REST = 10.0  # seconds, for what a session leaves to be tidied up
 BLOCK = b'id="headlight-first"'  # the picture in the page
@@ -147,47 +145,29 @@ def measure_typing(server: Server, visitors: int, seconds: float) -> None:
     print(f"{visitors:3d} type a key every {PAUSE:g} s, {TOKENS} tokens: key → picture {quantiles(times)} ms, {said}")
 
 
-def page_of(server: Server, text: str) -> bytes:
-    """The HTML behind the link of a sentence."""
-    with urllib.request.urlopen(f"{server.url}/?{urlencode({'s': text})}", timeout=60) as page:
-        return bytes(page.read())
-
-
-def measure_opening(server: Server) -> None:
-    """A class opens one link that nobody has opened before."""
-    times, with_picture = list[float](), list[bool]()
+def measure_opening(server: Server, seconds: float, stay: bool) -> None:
+    """A class opens one link that nobody has opened: the page; or all that a browser does, and then all stay."""
+    text, before = sentence(OPENED_TOKENS, f"a class {stay}"), server.memory()
+    times, with_picture, visitors = list[float](), list[bool](), list[Typist]()
 
     def visit(number: int) -> None:
-        time.sleep(OPENING_SECONDS * number / OPENING)
+        time.sleep(seconds * number / OPENING)
         begun = time.perf_counter()
-        page = page_of(server, sentence(OPENED_TOKENS, "a class"))
+        with urllib.request.urlopen(f"{server.url}/?{urlencode({'s': text})}", timeout=60) as page:
+            with_picture.append(BLOCK in page.read())
+        if stay:
+            visitors.append(Typist(server.url))
+            if visitors[-1].ask(text).status != 200:
+                return
         times.append(1000 * (time.perf_counter() - begun))
-        with_picture.append(BLOCK in page)
 
     at_once(OPENING, visit)
-    of = f"a link of {OPENED_TOKENS} tokens within {OPENING_SECONDS:g} s"
-    told = f"{sum(with_picture)} of {OPENING} with the picture in it"
-    print(f"{OPENING} open {of}: page {quantiles(times)} ms, {told}")
-
-
-def measure_class(server: Server) -> None:
-    """The same class with all that a browser does: page, socket until the script has run, maps; and all stay."""
-    text, before = sentence(OPENED_TOKENS, "a class that stays"), server.memory()
-    times, stay = list[float](), list[Typist]()
-
-    def visit(number: int) -> None:
-        time.sleep(CLASS_SECONDS * number / OPENING)
-        begun = time.perf_counter()
-        page_of(server, text)
-        typist = Typist(server.url)
-        stay.append(typist)
-        if typist.ask(text).status == 200:
-            times.append(1000 * (time.perf_counter() - begun))
-
-    at_once(OPENING, visit)
-    of = f"{len(times)} of {OPENING} visitors open the page, its socket and its maps within {CLASS_SECONDS:g} s"
-    print(f"{of}: {quantiles(times)} ms, memory {server.memory() - before:+.0f} MiB while all are there")
-    for typist in stay:
+    what = f"page, socket and maps, memory {server.memory() - before:+.0f} MiB while all stay" if stay else "page"
+    print(
+        f"{len(times)} of {OPENING} open a link of {OPENED_TOKENS} tokens within {seconds:g} s: {quantiles(times)} ms, "
+        f"{sum(with_picture)} with the picture in it; {what}"
+    )
+    for typist in visitors:
         typist.close()
 
 
@@ -215,8 +195,8 @@ def main() -> None:
     with serve(HEADLIGHT_SOCKETS="400") as server:  # all of them come from this one machine
         for visitors in asked.visitors:
             measure_typing(server, visitors, asked.seconds)
-        measure_opening(server)
-        measure_class(server)
+        measure_opening(server, 10.0, stay=False)
+        measure_opening(server, 60.0, stay=True)
         measure_sessions(server)
         print(f"server memory at its highest {server.peak():.0f} MiB")
 

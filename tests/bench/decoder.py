@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any
 
 import torch
 
@@ -19,62 +18,15 @@ from mha_core import Model, load_model
 from mha_core.clock import interleaved, machine
 from mha_core.measure.benchmark import text_of
 from mha_core.models.generation import Generation
-from mha_core.pretrained import smollm2
 from tests.bench.serving import options, quantiles, serve
 from tests.bench.visitors import Typist
 from tests.browser.server import ROOT
-from tests.core.llama_files import read_by_transformers
+from tests.core.llama import in_transformers
 
-PARTS = {
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "attn_norm": "input_layernorm",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
-AROUND = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight"}
 LOAD = """
 import time; from mha_core import load_model
 begun = time.perf_counter(); load_model("smollm2", device="cpu"); print(time.perf_counter() - begun)
 """
-
-
-def in_transformers(model: Model) -> Any:
-    """The same weights, as transformers reads the file, in its own Llama: eager, the one kind that shows its maps."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    sizes = model.sizes
-    config = LlamaConfig(
-        vocab_size=sizes.vocabulary,
-        hidden_size=sizes.d_model,
-        intermediate_size=1536,
-        num_hidden_layers=sizes.n_layers,
-        num_attention_heads=sizes.n_heads,
-        num_key_value_heads=3,
-        max_position_embeddings=8192,
-        rms_norm_eps=1e-5,
-        rope_parameters={"rope_type": "default", "rope_theta": 100_000.0},
-        tie_word_embeddings=True,
-    )
-    theirs: Any = LlamaForCausalLM(config)
-    theirs.eval().set_attn_implementation("eager")
-    named = {_named(name): tensor for name, tensor in read_by_transformers(smollm2.file()).items()}
-    missing, unexpected = theirs.load_state_dict(named, strict=False)
-    if unexpected or set(missing) - {"lm_head.weight"}:
-        raise RuntimeError(f"the weights do not fit: {missing} are missing, {unexpected} are too many")
-    return theirs
-
-
-def _named(name: str) -> str:
-    """llama.cpp's name of a tensor as transformers has it: "blk.3.attn_q.weight" is "….3.self_attn.q_proj.weight"."""
-    if not name.startswith("blk."):
-        return AROUND[name]
-    _, layer, part, ending = name.split(".")
-    return f"model.layers.{layer}.{PARTS[part]}.{ending}"
 
 
 def measure_maps(model: Model, rounds: int) -> None:
@@ -103,15 +55,9 @@ def measure_loading(rounds: int) -> None:
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             for times in (first, later, later):
-                done = subprocess.run(
-                    [sys.executable, "-c", LOAD],
-                    cwd=ROOT,
-                    env={**os.environ, "HEADLIGHT_CACHE": folder},
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                )
-                times.append(float(done.stdout))
+                environment = {**os.environ, "HEADLIGHT_CACHE": folder}
+                done = subprocess.check_output([sys.executable, "-c", LOAD], cwd=ROOT, env=environment, text=True)
+                times.append(float(done))
     print(f"loading: {statistics.median(first):.2f} s the first time, {statistics.median(later):.2f} s from the cache")
 
 

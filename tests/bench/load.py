@@ -88,7 +88,7 @@ class Class:
         self.errors += answer.status != 200
         return answer.took
 
-    def told(self) -> str:
+    def report(self) -> str:
         """All times together, and each page's where there are several."""
         every = [took for own in self.times.values() for took in own]
         pages = ", ".join(f"{page} {statistics.median(own):.0f}" for page, own in self.times.items())
@@ -103,7 +103,7 @@ def lesson(name: str, visitors: Class, seconds: float, training: int = 0) -> Non
         for trainer in trainers:
             trainer.start()
         visitors.attend(server, seconds)
-        print(f"{name}: {visitors.told()}; memory at its highest {server.peak():.0f} MiB", flush=True)
+        print(f"{name}: {visitors.report()}; memory at its highest {server.peak():.0f} MiB", flush=True)
 
 
 def _train(server: Server, seconds: float) -> None:
@@ -125,7 +125,7 @@ def soak(minutes: float) -> None:
             print(f"  {now:4.1f} min {seen[-1][1]:6.0f} MiB", flush=True)
         late = [(at, memory) for at, memory in seen if at >= min(10.0, minutes / 2)]
         slope = statistics.linear_regression(*zip(*late, strict=True)).slope if len(late) > 1 else float("nan")
-        print(f"soak of {minutes:g} min: {own.told()}")
+        print(f"soak of {minutes:g} min: {own.report()}")
         print(f"memory {slope:+.1f} MiB a minute after the first ten, at its highest {server.peak():.0f} MiB")
 
 

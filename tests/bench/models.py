@@ -197,8 +197,8 @@ def rows_of(maps: list[torch.Tensor]) -> str:
     sums = torch.cat([one.float().sum(dim=-1).flatten() for one in maps])
     if not bool(sums.isfinite().all()):
         return NOT
-    low, high = float(sums.min()), float(sums.max())
-    return "1" if low > 1 - 1e-4 and high < 1 + 1e-4 else f"{low:.2f} to {high:.2f}"
+    low, high = (f"{float(sum_):.2f}" for sum_ in (sums.min(), sums.max()))
+    return "1" if low == high == "1.00" else f"{low} to {high}"
 
 
 def every_type() -> list[str]:

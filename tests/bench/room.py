@@ -1,30 +1,23 @@
-"""A class in a room: `python -m tests.bench.room`; with `--kills 20`, two servers behind nginx, killed while it votes.
+"""A class in a room: `python -m tests.bench.room`. Nothing is asserted.
 
-Nothing is asserted; a short form of the second is a test. A phone is a stream that it opens anew when it is lost, as
-EventSource does, and votes that are sent again until they are answered. Needs nginx and valkey-server for `--kills`.
+A phone is a stream that it opens anew when it is lost, as EventSource does, and votes that are sent again until they
+are answered; tests/browser/test_copies.py kills servers behind nginx while such a class votes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sys
-import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
 
 from pages.kit.rooms.messages import PATH
-from tests.bench.copies import behind_one_address
 from tests.bench.serving import Server, options, quantiles, serve
-from tests.browser.server import OwnServer
-from tests.pages.valkey_server import VALKEY, Valkey
 
 AGAIN = 0.3  # seconds until what was not answered is sent again
 BACK = 1.0  # seconds after which EventSource opens a stream anew
@@ -34,15 +27,8 @@ QUESTION = {"kind": "own", "text": "Which one?", "options": ["it", "animal", "st
 
 @dataclass
 class Person:
-    """Somebody with a secret of a room.
-
-    Attributes:
-        states: what was told last.
-        at: when a version came, by `time.perf_counter`.
-        heard: when each message came.
-        lost: seconds without a stream, each time that one was lost.
-        again: how often an act was sent again.
-    """
+    """Somebody with a secret of a room: the state that came last, when each version and each message came, and the
+    seconds without a stream, each time that one was lost."""
 
     url: str
     code: str = ""
@@ -227,45 +213,10 @@ async def measure_one(server: Server, phones: int, acts: int) -> None:
     await room.end()
 
 
-async def measure_kills(url: str, copies: Sequence[OwnServer], phones: int, kills: int) -> bool:
-    """Tells whether all votes were counted once, while a copy was killed in the middle of each vote."""
-    room, is_right = await opened(url, phones), True
-    for turn in range(kills):
-        copy = copies[turn % len(copies)]
-        votes = asyncio.create_task(voted(room, 1.0))
-        await asyncio.sleep(0.4)
-        copy.process.kill()
-        await votes
-        started = asyncio.to_thread(copy.start)
-        counted, right = await tally_of(room)
-        is_right &= counted == right
-        await started
-    everybody = (room.host, *room.phones)
-    lost = [1000 * seconds for person in everybody for seconds in person.lost]
-    print(
-        f"{kills} kills, {phones} phones: {'every vote counted once' if is_right else 'VOTES LOST OR COUNTED TWICE'}; "
-        f"{sum(person.again for person in everybody)} acts sent again; {len(lost)} streams lost, back after "
-        f"{quantiles(lost) if lost else '-'} ms, longest {max(lost, default=0.0):.0f}"
-    )
-    await room.end()
-    return is_right
-
-
 def main() -> None:
-    asked = options(__doc__, phones=200, acts=20, kills=0)
-    if not asked.kills:
-        with serve() as server:
-            asyncio.run(measure_one(server, asked.phones, asked.acts))
-        return
-    if not VALKEY:
-        sys.exit("this needs valkey-server; on Debian its package is valkey-server")
-    with tempfile.TemporaryDirectory() as folder:
-        valkey = Valkey(Path(folder))
-        try:
-            with behind_one_address(2, "--rooms", valkey.address) as (url, copies):
-                asyncio.run(measure_kills(url, copies, asked.phones, asked.kills))
-        finally:
-            valkey.stop()
+    asked = options(__doc__, phones=200, acts=20)
+    with serve() as server:
+        asyncio.run(measure_one(server, asked.phones, asked.acts))
 
 
 if __name__ == "__main__":

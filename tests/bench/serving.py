@@ -18,18 +18,11 @@ from tests.browser.server import OwnServer
 
 __all__ = ["BARE", "Server", "at_once", "options", "quantiles", "serve"]
 
-APP = "app.py"
 BARE = "tests/bench/bare.py"
-# the same server without the start-up freeze: what `app.py` asks of the collector is not done
-_WITHOUT_FREEZE = "import gc, sys; gc.freeze = lambda: None; from streamlit.web.cli import main; sys.exit(main())"
 
 
 class Server(OwnServer):
-    """A running server whose memory can be asked for, in MiB; Linux only.
-
-    Attributes:
-        started: when its process was started (time.time).
-    """
+    """A running server whose memory can be asked for, in MiB (Linux only); `started`: its process's, as time.time."""
 
     started = 0.0
 
@@ -37,39 +30,33 @@ class Server(OwnServer):
         self.started = time.time()
         super().start()
 
-    def memory(self) -> float:
+    def memory(self, name: str = "VmRSS") -> float:
         """Resident memory."""
-        return self._status("VmRSS")
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
 
     def peak(self) -> float:
         """Resident memory at its highest so far."""
-        return self._status("VmHWM")
-
-    def _status(self, name: str) -> float:
-        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith(name):
-                return int(line.split()[1]) / 1024
-        raise RuntimeError("the server has ended")
+        return self.memory("VmHWM")
 
 
 @contextmanager
-def serve(script: str = APP, *, freeze: bool = True, **environment: str) -> Iterator[Server]:
+def serve(script: str = "app.py", **environment: str) -> Iterator[Server]:
     """Starts the app, or another script, on a free port and waits until it answers."""
-    run = [*(["-m", "streamlit"] if freeze else ["-c", _WITHOUT_FREEZE]), "run", script]
     with TemporaryDirectory() as folder:
-        server = Server(Path(folder, "log"), run=run, environment=environment)
+        server = Server(Path(folder, "log"), run=["-m", "streamlit", "run", script], environment=environment)
         try:
             yield server
         finally:
             server.stop()
 
 
-def options(told: str | None, **usual: Any) -> argparse.Namespace:
+def options(description: str | None, **usual: Any) -> argparse.Namespace:
     """What the command line says: an option for each default, of its type, several where that is a list.
 
     Prints on which machine everything else is measured.
     """
-    parser = argparse.ArgumentParser(description=told)
+    parser = argparse.ArgumentParser(description=description)
     for name, value in usual.items():
         if isinstance(value, bool):
             parser.add_argument(f"--{name}", action="store_true")

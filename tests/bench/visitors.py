@@ -52,10 +52,8 @@ class Visitor:
     """One session on the server. What it does waits until the script has finished and every message is here.
 
     Attributes:
-        ids: of the page's controls, by their labels.
-        controls: what the script tells each view that is told in JSON, by the component's name.
-        polls: the fragments that ask to be run again: id -> seconds.
-        progress: the last text of the progress bar.
+        ids: of the page's controls, by their labels; `controls`: what the script sends each view in JSON, by its name.
+        polls: the fragments that ask to be run again: id -> seconds; `progress`: the last text of the progress bar.
     """
 
     def __init__(self, url: str, page: str = "", *, cookie: str = "", **link: Any) -> None:
@@ -188,12 +186,7 @@ class Visitor:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a question.
-
-    Attributes:
-        status, body: of the response; 0 when the connection was lost.
-        took: milliseconds since it was asked.
-    """
+    """What came of a question: status (0 when the connection was lost), body, and the milliseconds that it took."""
 
     status: int
     body: bytes
@@ -201,26 +194,19 @@ class Answer:
 
 
 class Typist:
-    """A visitor of a page that a view owns; every key is a question to the wire, on a connection that stays open.
-
-    Args:
-        page: the path of one of `PICTURES`.
-        cookie: what the browser was given before.
+    """A visitor of a page of `PICTURES`; every key is a question to the wire, on a connection that stays open.
 
     Attributes:
-        url: of the server.
-        query: what is chosen beside the sentence, as in a link: a view leaves defaults out.
-        headers: of every question.
+        query: what is chosen beside the sentence, as in a link, without defaults; `headers`: of each question.
     """
 
     def __init__(self, url: str, page: str = "", cookie: str = "") -> None:
         self.url = url
         self.query: dict[str, list[str]] = {}
         self.visitor = Visitor(url, page, cookie=cookie)
-        self.headers = {
-            VISIT: self.visitor.controls["headlight_house"]["visit"],
-            **({"Cookie": cookie} if cookie else {}),
-        }
+        self.headers = {VISIT: self.visitor.controls["headlight_house"]["visit"]} | (
+            {"Cookie": cookie} if cookie else {}
+        )
         self._route = PICTURES[page]
         self._wire = http.client.HTTPConnection(urlsplit(url).netloc, timeout=LONGEST_WAIT)
 

@@ -64,14 +64,10 @@ def writer() -> Model:
 
 @pytest.fixture(scope="session")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A model type of transformers -> its tiny model with random weights, loaded from a folder."""
+    """A model type of transformers, and a dtype -> its tiny model with random weights, loaded from a folder."""
     folders = tmp_path_factory.mktemp("models")
-    return cache(lambda model_type: load_model(str(put(model_type, folders / model_type)), device="cpu"))
-
-
-@pytest.fixture(scope="session")
-def reference(minilm: Model) -> Any:
-    return read_reference(minilm)
+    saved_in = cache(lambda model_type: str(put(model_type, folders / model_type)))
+    return cache(lambda model_type, dtype=torch.float32: load_model(saved_in(model_type), device="cpu", dtype=dtype))
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mha_core import Model
-from mha_core.models.decoder import Decoder, DecoderConfig, from_llama
+from mha_core.models.decoder import LAYER_NAMES, Decoder, DecoderConfig, from_llama
 
 CONFIG = DecoderConfig(
     vocabulary=320, d_model=64, n_heads=8, n_layers=2, max_len=512, d_feed_forward=96, n_kv_heads=2, rope_base=1e5
@@ -62,6 +62,30 @@ def model(dtype: torch.dtype = torch.float32) -> Model:
     tokenizer: Any = Tokenizer(models.WordLevel({f"w{n}": n for n in range(CONFIG.vocabulary)}, unk_token="w0"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     return Model("llama", tokenizer, decoder(dtype), origin="random")
+
+
+def in_transformers(model: Model) -> Any:
+    """transformers' Llama, eager, with the weights of a model of our decoder, in its dtype."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes, ours = model.sizes, model.encoder.state_dict()
+    qkv = [ours[f"layers.{layer}.attention.qkv.weight"] for layer in range(sizes.n_layers)]
+    kv_rows = (len(qkv[0]) - sizes.d_model) // 2
+    config: Any = LlamaConfig(
+        vocab_size=sizes.vocabulary, hidden_size=sizes.d_model, num_hidden_layers=sizes.n_layers,
+        num_attention_heads=sizes.n_heads, num_key_value_heads=kv_rows * sizes.n_heads // sizes.d_model,
+        intermediate_size=sizes.d_feed_forward, rms_norm_eps=sizes.eps, tie_word_embeddings=True, use_cache=False,
+        max_position_embeddings=8192, rope_parameters={"rope_type": "default", "rope_theta": 100_000.0},
+        attn_implementation="eager",  # type: ignore[call-arg]
+    )  # fmt: skip
+    state = {"model.embed_tokens.weight": ours["words.weight"], "model.norm.weight": ours["norm.weight"]}
+    for layer, joined in enumerate(qkv):
+        for part, rows in zip("qkv", joined.split((sizes.d_model, kv_rows, kv_rows)), strict=True):
+            state[f"model.layers.{layer}.self_attn.{part}_proj.weight"] = rows
+        for own, name in LAYER_NAMES.items():
+            state[f"model.layers.{layer}.{name}"] = ours[f"layers.{layer}.{own}"]
+    theirs: Any = LlamaForCausalLM.from_pretrained(None, config=config, state_dict=state, dtype=model.dtype)
+    return theirs.eval().requires_grad_(False)
 
 
 def text_of(ids: Tensor | list[int]) -> str:

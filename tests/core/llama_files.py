@@ -126,7 +126,7 @@ def written(model: Any) -> dict[str, Block]:
 
 
 def read_by_transformers(file: Path, *names: str) -> dict[str, Tensor]:
-    """Tensors of a file in float32, by llama.cpp's names, q and k in transformers' order of rows; all without names."""
+    """Tensors of a file in float32, by llama.cpp's names, q and k in transformers' order of rows."""
     from transformers.integrations.gguf.dequant import dequantize
     from transformers.integrations.gguf.reader import GgufHeader, load_gguf_state_dict, read_gguf_metadata
     from transformers.modeling_gguf_pytorch_utils import LlamaTensorProcessor
@@ -136,7 +136,7 @@ def read_by_transformers(file: Path, *names: str) -> dict[str, Tensor]:
     reorder: Any = LlamaTensorProcessor
     processor = reorder({name: said[f"llama.attention.{key}"] for name, key in heads.items()})
     shapes, lazy, found = {info.name: info.shape for info in header.tensors}, load_gguf_state_dict(header), {}
-    for name in names or lazy:
+    for name in names:
         packed = lazy[name]
         values = packed[:] if packed.ggml_type == 0 else dequantize(packed[:], packed.ggml_type)
         found[name] = torch.from_numpy(processor.process(values.view(shapes[name]).numpy(), name).weights)

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from multiprocessing.connection import Connection
 
 
@@ -16,4 +15,5 @@ def interrupts(pipe: Connection) -> None:
     """Does what Ctrl+C does, and never ends by itself."""
     pipe.recv_bytes()
     os.kill(os.getppid(), signal.SIGINT)
-    time.sleep(3600)
+    while True:
+        signal.pause()

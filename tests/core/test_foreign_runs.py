@@ -1,16 +1,23 @@
-"""Contents of a stranger's run: histories, tensors and tokenizers that may do no more than be refused."""
+"""A stranger's run: contents, tensors, tokenizers and zip files that may do no more than be refused."""
 
+import io
 import json
+import os
 import resource
+import tracemalloc
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from safetensors.torch import load, save
 
 from mha_core import load_model
+from mha_core.errors import WeightsFileError
 from mha_core.training import saved
 from mha_core.training.events import Event, Start, from_values
 from mha_core.training.saved import folder
@@ -18,88 +25,91 @@ from mha_core.training.saved import folder
 from .runs import RUN, TINY, TOKENIZER, WEIGHTS, Files, Refused, trained, zipped
 
 TEXT = "the dog chased the cat"
+Change = Callable[[dict[str, Any]], object]
 
 
-def edited(files: Files, change: Callable[[dict[str, Any]], object], name: str = RUN) -> bytes:
+def edited(files: Files, change: Change, name: str = RUN) -> bytes:
     found = json.loads(files[name])
     change(found)
     return zipped({**files, name: json.dumps(found).encode()})
 
 
-@pytest.mark.parametrize("name", [RUN, TOKENIZER])
-def test_damaged_json(refused: Refused, classifier_files: Files, name: str) -> None:
-    for text in (b"", b"{}", b"[]", b"3", b"\xff\xfe", b"[" * 1_000_000, b'{"a":' * 100_000, b'{"format": "x"}'):
-        refused(
-            zipped({**classifier_files, name: text}), r"not the record of a training run|cannot read tokenizer\.json"
-        )
+def test_damaged_json(refused: Refused, classifier_files: Files) -> None:
+    for name in (RUN, TOKENIZER):
+        for text in (b"", b"{}", b"[]", b"3", b"\xff\xfe", b"[" * 1_000_000, b'{"a":' * 100_000, b'{"format": "x"}'):
+            data = zipped({**classifier_files, name: text})
+            refused(data, r"not the record of a training run|cannot read tokenizer\.json")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda run: run.pop("end"),
-        lambda run: run.update(format="headlight run 2"),
-        lambda run: run.update(start=[]),
-        lambda run: run.update(steps={}, evaluations=3),
-        lambda run: run["steps"].append([1, 2]),
-        lambda run: run["steps"].append([1, None, 2.0]),
-        lambda run: run["steps"][0].__setitem__(1, float("nan")),
-        lambda run: run["steps"].extend([[1, 0.5, 0.5]] * 9),
-        lambda run: run["evaluations"].extend(run["evaluations"] * 2),
-        lambda run: run["evaluations"][0].update(kind="Start", **run["start"]),
-        lambda run: run["evaluations"][0].update(test_accuracy=10**400),
-        lambda run: run["snapshots"][0].update(shape=[1, 2, 3, 4]),
-        lambda run: run["snapshots"][0].update(maps="AAAA"),
-        lambda run: run["start"].update(vocabulary=-1),
-        lambda run: run["start"].update(classes=[]),
-        lambda run: run["start"].update(classes=["a"] * 100_000),
-        lambda run: run["start"].update(title="\ud800"),
-        lambda run: run["start"]["recipe"].update(d_model=10**6),
-        lambda run: run["start"]["recipe"].update(d_model=1024, n_layers=8, vocabulary=50_000, d_feed_forward=4096),
-        lambda run: run["start"]["recipe"].update(max_len=10**9),
-        lambda run: run["start"]["recipe"].update(implementation="what"),
-        lambda run: run["start"]["recipe"].update(position="what"),
-        lambda run: run["start"]["recipe"].update(position="learned"),
-        lambda run: run["start"]["recipe"].update(position="shaw", d_model=2, n_heads=2),
-        lambda run: run["start"]["recipe"].update(pooling="max"),
-        lambda run: run["start"]["recipe"].update(residual=1),
-        lambda run: run["start"]["recipe"].update(norm=True),
-        lambda run: run["end"].update(predicted=[10] * 360),
-        lambda run: run["end"].update(kind="Step", loss=1.0),
-        lambda run: run["end"].update(reason="<script>"),
-        lambda run: run["end"].update(step=-1),
-    ],
-)
-def test_foreign_histories(refused: Refused, classifier_files: Files, change: Any) -> None:
+def updated(*path: Any, **values: Any) -> Change:
+    """A change of what stands at a path."""
+
+    def change(run: dict[str, Any]) -> None:
+        place: Any = run
+        for key in path:
+            place = place[key]
+        place.update(values)
+
+    return change
+
+
+RECIPES: list[dict[str, Any]] = [
+    {"d_model": 10**6}, {"d_model": 1024, "n_layers": 8, "vocabulary": 50_000, "d_feed_forward": 4096},
+    {"max_len": 10**9}, {"implementation": "what"}, {"position": "what"}, {"position": "learned"},
+    {"position": "shaw", "d_model": 2, "n_heads": 2}, {"pooling": "max"}, {"residual": 1}, {"norm": True},
+]  # fmt: skip
+STARTS: list[dict[str, Any]] = [
+    {"vocabulary": -1}, {"classes": []}, {"classes": ["a"] * 100_000}, {"title": "\ud800"},
+]  # fmt: skip
+ENDS: list[dict[str, Any]] = [
+    {"predicted": [10] * 360}, {"kind": "Step", "loss": 1.0}, {"reason": "<script>"}, {"step": -1},
+]  # fmt: skip
+HISTORIES: list[Change] = [
+    lambda run: run.pop("end"),
+    updated(format="headlight run 2"), updated(start=[]), updated(steps={}, evaluations=3),
+    lambda run: run["steps"].append([1, 2]),
+    lambda run: run["steps"].append([1, None, 2.0]),
+    lambda run: run["steps"][0].__setitem__(1, float("nan")),
+    lambda run: run["steps"].extend([[1, 0.5, 0.5]] * 9),
+    lambda run: run["evaluations"].extend(run["evaluations"] * 2),
+    lambda run: run["evaluations"][0].update(kind="Start", **run["start"]),
+    updated("evaluations", 0, test_accuracy=10**400),
+    updated("snapshots", 0, shape=[1, 2, 3, 4]), updated("snapshots", 0, maps="AAAA"),
+    *(updated("start", **values) for values in STARTS),
+    *(updated("start", "recipe", **values) for values in RECIPES),
+    *(updated("end", **values) for values in ENDS),
+]  # fmt: skip
+
+
+def test_foreign_histories(refused: Refused, classifier_files: Files) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    refused(edited(classifier_files, change), rf"{RUN} is not the record|{WEIGHTS} does not hold|says another number")
+    for change in HISTORIES:
+        data = edited(classifier_files, change)
+        refused(data, rf"{RUN} is not the record|{WEIGHTS} does not hold|says another number")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000  # KB: nothing is made that large
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda run: run["start"].update(notes=["x"] * 101), "101 notes in its start, at most 100"),
-        (lambda run: run["start"].update(classes=["x"] * 51), "51 classes in its start, at most 50"),
-        (lambda run: run["start"].update(probes=[["x"]] * 101), "101 probes in its start, at most 100"),
-        (lambda run: run["start"].update(probes=[["x"] * 1025]), "1,025 tokens in a probe, at most 1,024"),
-        (lambda run: run["start"].update(versions={str(n): "x" for n in range(101)}), "101 versions in its start"),
-        (lambda run: run["start"].update(title="x" * 7_000_000), "7,000,000 characters in one of its texts"),
-        (lambda run: run["start"].update(notes=["x" * 301]), "301 characters in one of its texts, at most 300"),
-        (lambda run: run["start"].update(probes=[["x" * 301]]), "301 characters in one of its texts, at most 300"),
-        (lambda run: run["start"].update(versions={"x" * 301: ""}), "301 characters in one of its texts"),
-        (lambda run: run["start"].update(machine="x" * 301), "301 characters in one of its texts"),
-        (lambda run: run["start"].update(fingerprint="x" * 301), "301 characters in one of its texts"),
-        (lambda run: run["start"].update(classes=["x" * 201] * 10), "201 characters in the name of a class, at most"),
-        (lambda run: run["steps"].extend([[1, 0.5, 0.5]]), "9 steps, at most 8"),
-        (lambda run: run["evaluations"].extend(run["evaluations"]), "6 evaluations, at most 4"),
-        (lambda run: run["snapshots"].extend(run["snapshots"] * 9), "60 snapshots, at most 8"),
-        (lambda run: run["end"].update(predicted=[0] * 361), "361 predicted classes, at most 360"),
-    ],
-    ids=lambda value: value[:30] if isinstance(value, str) else "",
-)
-def test_what_is_listed_is_counted_before_it_is_read(
-    refused: Refused, classifier_files: Files, change: Any, said: str, monkeypatch: pytest.MonkeyPatch
+LONG = "x" * 301
+TOO_LONG = "301 characters in one of its texts, at most 300"
+TOO_MANY: list[tuple[Change, str]] = [
+    (updated("start", notes=["x"] * 101), "101 notes in its start, at most 100"),
+    (updated("start", classes=["x"] * 51), "51 classes in its start, at most 50"),
+    (updated("start", probes=[["x"]] * 101), "101 probes in its start, at most 100"),
+    (updated("start", probes=[["x"] * 1025]), "1,025 tokens in a probe, at most 1,024"),
+    (updated("start", versions={str(n): "x" for n in range(101)}), "101 versions in its start"),
+    (updated("start", title="x" * 7_000_000), "7,000,000 characters in one of its texts"),
+    *((updated("start", **values), TOO_LONG) for values in (
+        {"notes": [LONG]}, {"probes": [[LONG]]}, {"versions": {LONG: ""}}, {"machine": LONG}, {"fingerprint": LONG})),
+    (updated("start", classes=["x" * 201] * 10), "201 characters in the name of a class, at most"),
+    (lambda run: run["steps"].extend([[1, 0.5, 0.5]]), "9 steps, at most 8"),
+    (lambda run: run["evaluations"].extend(run["evaluations"]), "6 evaluations, at most 4"),
+    (lambda run: run["snapshots"].extend(run["snapshots"] * 9), "60 snapshots, at most 8"),
+    (updated("end", predicted=[0] * 361), "361 predicted classes, at most 360"),
+]  # fmt: skip
+
+
+def test_lists_are_counted_before_they_are_read(
+    refused: Refused, classifier_files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Event] = []
 
@@ -108,8 +118,9 @@ def test_what_is_listed_is_counted_before_it_is_read(
         return made[-1]
 
     monkeypatch.setattr(folder, "from_values", noted)
-    refused(edited(classifier_files, change), said)
-    assert {type(event) for event in made} <= {Start}, "nothing of a list was looked at"
+    for change, expected in TOO_MANY:
+        refused(edited(classifier_files, change), expected)
+        assert {type(event) for event in made} <= {Start}, f"{expected}: nothing of a list is read"
 
 
 def test_a_hundred_thousand_steps_are_refused_by_their_number(refused: Refused, classifier_files: Files) -> None:
@@ -123,46 +134,37 @@ def test_a_hundred_thousand_steps_are_refused_by_their_number(refused: Refused, 
     refused(edited(classifier_files, change), r"run\.json has up to 300,\d{3} values, at most 200,000 are read")
 
 
-@pytest.mark.parametrize("name", [RUN, TOKENIZER])
 def test_values_are_counted_before_one_is_made(
-    refused: Refused, classifier_files: Files, name: str, monkeypatch: pytest.MonkeyPatch
+    refused: Refused, classifier_files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
     loads = json.loads
-    data = zipped({**classifier_files, name: b'{"notes": [' + b'"",' * 1_500_000 + b'""]}'})
 
     def noted(text: str, **options: Any) -> Any:
         read.append(len(text))
         return loads(text, **options)
 
     monkeypatch.setattr(json, "loads", noted)
-    refused(data, rf"{name} has up to 1,500,001 values, at most {saved.MOST_VALUES[name]:,} are read")
+    for name in (RUN, TOKENIZER):
+        data = zipped({**classifier_files, name: b'{"notes": [' + b'"",' * 1_500_000 + b'""]}'})
+        refused(data, rf"{name} has up to 1,500,001 values, at most {saved.MOST_VALUES[name]:,} are read")
     assert max(read, default=0) < 1_000_000
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"implementation": "naive", "d_model": 1024, "n_heads": 1024, "n_layers": 8}, "n_heads=1024: choose 1 to 64"),
-        ({"device": "x" * 1_000_000}, "device is 'xxxx"),
-    ],
-    ids=["heads", "device"],
-)
-def test_a_recipe_that_would_keep_the_server_busy(
-    refused: Refused, classifier_files: Files, change: dict[str, Any], said: str
-) -> None:
-    refused(edited(classifier_files, lambda run: run["start"]["recipe"].update(change)), said)
+def test_a_recipe_that_would_keep_the_server_busy(refused: Refused, classifier_files: Files) -> None:
+    heads = {"implementation": "naive", "d_model": 1024, "n_heads": 1024, "n_layers": 8}
+    for change, expected in ((heads, "n_heads=1024: choose 1 to 64"), ({"device": "x" * 1_000_000}, "device is 'xxxx")):
+        refused(edited(classifier_files, updated("start", "recipe", **change)), expected)
 
 
 def test_a_kind_that_a_file_claims_does_not_count(classifier_files: Files, tmp_path: Path) -> None:
-    data = edited(classifier_files, lambda run: run["start"].update(kind="End"))
+    data = edited(classifier_files, updated("start", kind="End"))
     assert saved.unpack(data, tmp_path / "run") == trained(TINY).history
 
 
 def test_a_language_model_of_an_impossible_length(refused: Refused, words_files: Files) -> None:
     for longest in (-5, 0, 10**9):
-        data = edited(words_files, lambda run, longest=longest: run["start"].update(longest=longest))  # type: ignore[misc]
-        refused(data, "the start does not fit the run")
+        refused(edited(words_files, updated("start", longest=longest)), "the start does not fit the run")
 
 
 def tensors(change: Callable[[dict[str, torch.Tensor]], object], files: Files) -> bytes:
@@ -171,38 +173,39 @@ def tensors(change: Callable[[dict[str, torch.Tensor]], object], files: Files) -
     return zipped({**files, WEIGHTS: save(found)})
 
 
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        (lambda t: t.clear(), "does not hold the tensors"),
-        (lambda t: t.pop("out.bias"), "does not hold the tensors"),
-        (lambda t: t.update(more=torch.zeros(1)), "does not hold the tensors"),
-        (lambda t: t.update({"out.bias": torch.zeros(11)}), "does not hold the tensors"),
-        (lambda t: t.update({"out.bias": torch.zeros(1)}), "does not hold the tensors"),
-        (lambda t: t.update({"out.bias": t["out.bias"].half()}), "something else than finite float32"),
-        (lambda t: t.update({"out.bias": t["out.bias"].double()}), "something else than finite float32"),
-        (lambda t: t.update({"out.bias": t["out.bias"].to(torch.float8_e4m3fn)}), "float32|does not hold"),
-        (lambda t: t.update({"out.bias": t["out.bias"].int()}), "float32|does not hold"),
-        (lambda t: t["out.bias"].fill_(float("nan")), "something else than finite float32"),
-        (lambda t: t["words.weight"][3].fill_(float("inf")), "something else than finite float32"),
-    ],
-)
-def test_foreign_tensors(refused: Refused, classifier_files: Files, change: Any, match: str) -> None:
-    refused(tensors(change, classifier_files), match)
+TENSORS: list[tuple[Callable[[dict[str, torch.Tensor]], object], str]] = [
+    (lambda t: t.clear(), "does not hold the tensors"),
+    (lambda t: t.pop("out.bias"), "does not hold the tensors"),
+    (lambda t: t.update(more=torch.zeros(1)), "does not hold the tensors"),
+    (lambda t: t.update({"out.bias": torch.zeros(11)}), "does not hold the tensors"),
+    (lambda t: t.update({"out.bias": torch.zeros(1)}), "does not hold the tensors"),
+    (lambda t: t.update({"out.bias": t["out.bias"].half()}), "something else than finite float32"),
+    (lambda t: t.update({"out.bias": t["out.bias"].double()}), "something else than finite float32"),
+    (lambda t: t.update({"out.bias": t["out.bias"].to(torch.float8_e4m3fn)}), "float32|does not hold"),
+    (lambda t: t.update({"out.bias": t["out.bias"].int()}), "float32|does not hold"),
+    (lambda t: t["out.bias"].fill_(float("nan")), "something else than finite float32"),
+    (lambda t: t["words.weight"][3].fill_(float("inf")), "something else than finite float32"),
+]
 
 
-@pytest.mark.parametrize(
-    ("many", "said"), [(3_000, r"names or shapes are not those that run\.json asks for"), (9_000, "at most 524,288")]
-)
+def test_foreign_tensors(refused: Refused, classifier_files: Files) -> None:
+    for change, expected in TENSORS:
+        refused(tensors(change, classifier_files), expected)
+
+
 def test_names_of_tensors_are_compared_before_one_is_read(
-    refused: Refused, classifier_files: Files, many: int, said: str, monkeypatch: pytest.MonkeyPatch
+    refused: Refused, classifier_files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = {f"t{number}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for number in range(many)}
-    header = json.dumps(names).encode()
-    data = zipped({**classifier_files, WEIGHTS: len(header).to_bytes(8, "little") + header})
     read: list[bytes] = []
     monkeypatch.setattr("safetensors.torch.load", read.append)
-    refused(data, f"does not hold the tensors of this model .*{said}")
+    for many, expected in (
+        (3_000, r"names or shapes are not those that run\.json asks for"),
+        (9_000, "at most 524,288"),
+    ):
+        names = {f"t{number}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for number in range(many)}
+        header = json.dumps(names).encode()
+        data = zipped({**classifier_files, WEIGHTS: len(header).to_bytes(8, "little") + header})
+        refused(data, f"does not hold the tensors of this model .*{expected}")
     assert not read
 
 
@@ -222,28 +225,28 @@ def test_the_weights_of_another_run(refused: Refused, classifier_files: Files, w
     refused(zipped({**classifier_files, RUN: words_files[RUN]}), r"tokenizer\.json has 60 tokens, run\.json says")
 
 
-def vocabulary(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
+def vocabulary(change: Change) -> Change:
     return lambda found: change(found["model"]["vocab"])
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda found: found.pop("model"),
-        lambda found: found["model"].update(type="BPE"),
-        lambda found: found.update(pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+$"}}),
-        lambda found: found.update(normalizer=None),
-        vocabulary(lambda vocab: vocab.update(the=10**6)),
-        vocabulary(lambda vocab: vocab.update(the=-1)),
-        vocabulary(lambda vocab: vocab.update(the=2.5)),
-        vocabulary(lambda vocab: vocab.update(the="1")),
-        vocabulary(lambda vocab: vocab.update({"[PAD]": 1, "[UNK]": 0})),
-        vocabulary(lambda vocab: vocab.update({"\ud800": vocab.pop("d")})),
-        vocabulary(lambda vocab: vocab.clear()),
-    ],
-)
-def test_foreign_tokenizers(refused: Refused, classifier_files: Files, change: Any) -> None:
-    refused(edited(classifier_files, change, TOKENIZER), r"cannot read tokenizer\.json: this is no tokenizer")
+TOKENIZERS: list[Change] = [
+    lambda found: found.pop("model"),
+    lambda found: found["model"].update(type="BPE"),
+    lambda found: found.update(pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+$"}}),
+    lambda found: found.update(normalizer=None),
+    vocabulary(lambda vocab: vocab.update(the=10**6)),
+    vocabulary(lambda vocab: vocab.update(the=-1)),
+    vocabulary(lambda vocab: vocab.update(the=2.5)),
+    vocabulary(lambda vocab: vocab.update(the="1")),
+    vocabulary(lambda vocab: vocab.update({"[PAD]": 1, "[UNK]": 0})),
+    vocabulary(lambda vocab: vocab.update({"\ud800": vocab.pop("d")})),
+    vocabulary(lambda vocab: vocab.clear()),
+]
+
+
+def test_foreign_tokenizers(refused: Refused, classifier_files: Files) -> None:
+    for change in TOKENIZERS:
+        refused(edited(classifier_files, change, TOKENIZER), r"cannot read tokenizer\.json: this is no tokenizer")
 
 
 def test_only_the_vocabulary_of_a_tokenizer_counts(classifier_files: Files, tmp_path: Path) -> None:
@@ -257,3 +260,95 @@ def test_only_the_vocabulary_of_a_tokenizer_counts(classifier_files: Files, tmp_
     saved.unpack(edited(classifier_files, change, TOKENIZER), tmp_path / "run")
     model = load_model(str(tmp_path / "run"), device="cpu")
     assert model.tokenize(TEXT) == trained(TINY).model().tokenize(TEXT)
+
+
+def test_what_is_no_run_in_a_zip(refused: Refused) -> None:
+    for data in (b"", b"nonsense", b"PK\x03\x04", b"PK\x05\x06" + bytes(18)):
+        refused(data, r"no zip file of a saved run|holds run\.json")
+
+
+def test_other_names(refused: Refused, classifier_files: Files) -> None:
+    rest = {name: data for name, data in classifier_files.items() if name != RUN}
+    refused(zipped(rest), "and nothing else")
+    for name in ("../run.json", "/etc/run.json", "run/run.json", "RUN.json", "run.json\\", "more.txt"):
+        refused(zipped({**classifier_files, name: b"{}"}), "and nothing else")
+        refused(zipped({**rest, name: classifier_files[RUN]}), "and nothing else")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_that_comes_twice(refused: Refused, classifier_files: Files) -> None:
+    packed = io.BytesIO(zipped(classifier_files))
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.writestr(RUN, b"{}")
+    refused(packed.getvalue(), "and nothing else")
+
+
+def test_what_is_too_large(refused: Refused, classifier_files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused(bytes(saved.LARGEST_PACKED + 1), "a saved run has at most 41,943,040")
+    for name in saved.FILES:
+        monkeypatch.setitem(saved.LARGEST, name, 1000)
+        refused(zipped({**classifier_files, name: bytes(1001)}), f"{name} has more than 1,000 bytes")
+        monkeypatch.undo()
+
+
+@pytest.mark.thorough("packs 24 MiB of random bytes")
+def test_what_is_saved_can_be_opened(saved_run: Path) -> None:
+    """However large its weights are, which cannot be packed, and however old its files."""
+    (saved_run / WEIGHTS).write_bytes(os.urandom(saved.LARGEST[WEIGHTS]))
+    os.utime(saved_run / WEIGHTS, (0, 0))  # before the first year of a zip file
+    assert saved.LARGEST[WEIGHTS] < len(saved.pack(saved_run)) <= saved.LARGEST_PACKED
+
+
+def test_a_zip_bomb_takes_no_memory(refused: Refused, classifier_files: Files) -> None:
+    bomb = zipped({**classifier_files, RUN: bytes(60 * 2**20)})
+    assert len(bomb) < 2**18
+    tracemalloc.start()
+    refused(bomb, r"run\.json has more than 8,388,608 bytes")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 40 * 2**20
+
+
+def test_weights_beyond_the_bound_are_never_written(
+    refused: Refused, classifier_files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    write = Path.write_bytes
+
+    def noted(file: Path, data: bytes) -> int:
+        written.append(file.name)
+        return write(file, data)
+
+    monkeypatch.setattr(Path, "write_bytes", noted)
+    refused(zipped({**classifier_files, WEIGHTS: bytes(26_000_000)}), r"safetensors has more than 25,165,824 bytes")
+    assert WEIGHTS not in written
+
+
+def test_other_ways_to_pack(refused: Refused, classifier_files: Files) -> None:
+    """Their dictionaries may ask for gigabytes."""
+    for way in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        refused(zipped(classifier_files, way), "and nothing else")
+
+
+def test_an_existing_folder_is_left_alone(saved_run: Path, classifier_files: Files) -> None:
+    before = {file.name: file.read_bytes() for file in saved_run.iterdir()}
+    with pytest.raises(WeightsFileError, match="there already"):
+        saved.unpack(zipped(classifier_files), saved_run)
+    assert {file.name: file.read_bytes() for file in saved_run.iterdir()} == before
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damaged_zip_files(data: st.DataObject, classifier_files: Files, tmp_path_factory: Any) -> None:
+    """A few bytes changed, or the end missing: read whole all the same, or refused. Nothing else is ever raised."""
+    packed = bytearray(zipped(classifier_files))
+    for _ in range(data.draw(st.integers(1, 4))):
+        # the directory at the end and the heads of files say the most
+        place = data.draw(st.integers(0, len(packed) - 1) | st.integers(len(packed) - 250, len(packed) - 1))
+        packed[place] = data.draw(st.integers(0, 255))
+    place = tmp_path_factory.mktemp("damaged") / "run"
+    cut = data.draw(st.just(len(packed)) | st.integers(0, len(packed)))
+    try:
+        saved.unpack(bytes(packed[:cut]), place)
+    except WeightsFileError:
+        assert not list(place.parent.iterdir())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +18,7 @@ import pytest
 from mha_core import load_model
 from mha_core.errors import HeadlightError, Unsupported, WeightsFileError
 from mha_core.pretrained import hub, hub_child, offline
-from tests.hub_cache import put
+from tests.hub_cache import REVISION, fill, put
 
 COMMIT = "a" * 40
 
@@ -86,10 +87,24 @@ def cache(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     server.server_close()
 
 
-def test_a_model_is_brought_found_and_listed(cache: Path) -> None:
+def test_a_cached_model_is_listed_and_loaded_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offline.transformers()
+    monkeypatch.setattr(offline.hub().constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     assert hub.cached() == []
-    with pytest.raises(WeightsFileError, match="no model 'a/b' on this machine; check the spelling"):
-        load_model("a/b", device="cpu")
+    with pytest.raises(WeightsFileError, match="no model 'tiny/gpt2' on this machine; check the spelling"):
+        load_model("tiny/gpt2", device="cpu")
+    fill(tmp_path, "gpt2")
+    for revision in (None, REVISION):
+        assert load_model("tiny/gpt2", device="cpu", revision=revision).facts["revision"] == REVISION
+    [listed] = hub.cached()
+    assert (listed.id, listed.revision, listed.refs, listed.why_not) == ("tiny/gpt2", REVISION, ("main",), "")
+    assert listed.model_type == "gpt2"
+    (listed.folder / "config.json").write_text(json.dumps({"model_type": "resnet"}))
+    assert "resnet" in hub.cached()[0].why_not
+
+
+@pytest.mark.thorough("a server of the hub's answers and processes that import its library")
+def test_a_model_is_brought_found_and_listed(cache: Path) -> None:
     done: list[float] = []
     place, commit = hub.download("a/b", on_progress=done.append)
     assert commit == COMMIT
@@ -98,16 +113,8 @@ def test_a_model_is_brought_found_and_listed(cache: Path) -> None:
     assert {file.name for file in place.iterdir()} == {"config.json", "model.safetensors", "tokenizer.json"}
     model = load_model("a/b", device="cpu")
     assert model.facts["revision"] == COMMIT
-    assert load_model("a/b", device="cpu", revision=COMMIT).groups == ("decoder",)
     [listed] = hub.cached()
-    assert (listed.id, listed.revision, listed.refs, listed.why_not) == ("a/b", COMMIT, ("main",), "")
-    assert (listed.model_type, listed.folder) == ("gpt2", place)
-    config = place / "config.json"
-    config.resolve().write_text(json.dumps({"model_type": "resnet"}))
-    assert "resnet" in hub.cached()[0].why_not
-
-
-def test_a_model_that_the_hub_has_not(cache: Path) -> None:
+    assert (listed.id, listed.revision, listed.folder) == ("a/b", COMMIT, place)
     with pytest.raises(WeightsFileError, match=r"the hub has no model 'no/such', or it is private; check the spelling"):
         hub.size_of("no/such")
 
@@ -140,14 +147,77 @@ def test_a_wrong_family_costs_no_more_than_its_description(
     assert "as pickle only" in json.loads(capsys.readouterr().out.splitlines()[-1])["error"]
 
 
-def test_reasons() -> None:
-    class GatedRepoError(Exception):
-        pass
+def test_files_are_brought_and_progress_is_their_share(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [
+        SimpleNamespace(filename=name, file_size=size, will_download=size != 9, commit_hash=COMMIT)
+        for name, size in (("model.safetensors", 30), ("tokenizer.json", 9), ("config.json", 10))
+    ]
+    monkeypatch.setattr(hub_child, "wanted", lambda name, revision: files)
 
-    class ConnectError(Exception):
-        pass
+    def bring(name: str, file: str, *, revision: str, tqdm_class: Any) -> str:
+        assert (name, revision) == ("a/b", COMMIT)
+        for one in files:
+            if one.filename == file and one.will_download:
+                tqdm_class(disable=True).update(one.file_size)
+        return str(folder / file)
+
+    monkeypatch.setattr(offline.hub(), "hf_hub_download", bring)
+    hub_child.main("get", "a/b", "main")
+    hub_child.main("size", "a/b")
+    expected = [{"done": 0.25}, {"done": 1.0}, {"folder": str(folder)}, {"size": 40}]
+    assert list(map(json.loads, capsys.readouterr().out.splitlines())) == expected
+    files.pop()
+    hub_child.main("get", "a/b")
+    assert "a/b has no config.json" in capsys.readouterr().out
+
+
+def test_what_a_download_says_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the place of the process that brings files stands a script that says what one would."""
+    script = tmp_path / "python"
+
+    def says(*lines: object) -> None:
+        echoes = "".join(f"echo '{json.dumps(line)}'\n" for line in lines)
+        script.write_text(f'#!/bin/sh\necho "$@" > "{tmp_path}/given"\n{echoes}')
+        script.chmod(0o755)
+
+    monkeypatch.setattr(sys, "executable", str(script))
+    done: list[float] = []
+    says({"done": 0.5}, {"done": 1.0}, {"folder": str(tmp_path / COMMIT)})
+    assert hub.download("a/b", "main", done.append) == (tmp_path / COMMIT, COMMIT)
+    assert done == [0.5, 1.0]
+    assert (tmp_path / "given").read_text() == "-m mha_core.pretrained.hub_child get a/b main\n"
+    says({"size": 7})
+    assert hub.size_of("a/b") == 7
+    for lines, expected in (
+        ([{"error": "it is gated"}], "it is gated"),
+        ([{"done": 0.5}], "a/b could not be fetched whole; try again"),
+        ([], "a/b could not be fetched: the download ended early; try again"),
+    ):
+        says(*lines)
+        with pytest.raises(WeightsFileError, match=expected):
+            hub.download("a/b")
+
+    def give_up(share: float) -> None:
+        raise KeyboardInterrupt
+
+    says({"done": 0.5}, {"folder": "never"})
+    with pytest.raises(KeyboardInterrupt):
+        hub.download("a/b", on_progress=give_up)
+
+
+def test_reasons() -> None:
+    def named(kind: str) -> Exception:
+        error: Exception = type(kind, (Exception,), {})()
+        return error
 
     outer = RuntimeError()
-    outer.__cause__ = GatedRepoError()
-    assert "is gated: accept its terms" in hub_child.reason("a/b", None, outer)
-    assert "(ConnectError); try again when there is a network" in hub_child.reason("a/b", None, ConnectError())
+    outer.__cause__ = named("GatedRepoError")
+    for error, expected in (
+        (outer, "is gated: accept its terms"),
+        (named("ConnectError"), "(ConnectError); try again when there is a network"),
+        (named("RepositoryNotFoundError"), "the hub has no model 'a/b', or it is private; check the spelling"),
+        (named("RevisionNotFoundError"), "a/b has no revision 'x'; choose main, a tag or a commit"),
+    ):
+        assert expected in hub_child.reason("a/b", "x", error)

@@ -15,13 +15,14 @@ import torch
 from mha_core import Model, Run, load_model, pretrained
 from mha_core.errors import DeviceError, DtypeError
 from mha_core.measure.benchmark import text_of
-from mha_core.measure.measures import largest_difference
 from mha_core.models.encoder import Encoder
 from mha_core.pretrained import load
+from tests.closeness import identical, same_function
 
 from .conftest import TIRED, read_reference
 
-LENGTHS = [2, 16, 512]
+pytestmark = pytest.mark.numeric
+
 BATCH = ["how are you", TIRED, ""]
 
 
@@ -32,54 +33,49 @@ def theirs(reference: Any, ids: list[list[int]], mask: torch.Tensor | None = Non
     return torch.stack(out.attentions, dim=1), torch.stack(out.hidden_states, dim=1)
 
 
-def agree(run: Run, maps: torch.Tensor, hidden: torch.Tensor, limit: float) -> None:
-    assert largest_difference(run.weights, maps) <= limit
-    assert largest_difference(run.hidden, hidden) <= limit
+def agree(run: Run, maps: torch.Tensor, hidden: torch.Tensor) -> None:
+    same_function(run.weights, maps)
+    same_function(run.hidden, hidden)
 
 
-@pytest.mark.parametrize("tokens", LENGTHS)
-def test_72_maps_and_7_states_equal_transformers(minilm: Model, reference: Any, tokens: int) -> None:
-    run = minilm.run(text_of(tokens))
+@pytest.mark.parametrize(
+    "tokens", [2, 16, pytest.param(512, marks=pytest.mark.thorough("the longest text, in float64 and twice"))]
+)
+def test_72_maps_and_7_states_equal_transformers(minilm64: Model, reference64: Any, tokens: int) -> None:
+    run = minilm64.run(text_of(tokens))
     assert run.weights.shape == (6, 12, tokens, tokens)
     assert run.hidden.shape == (7, tokens, 384)
-    maps, hidden = theirs(reference, [run.ids])
-    agree(run, maps[0], hidden[0], 1e-5)
-
-
-@pytest.mark.parametrize("tokens", [2, 16])
-def test_in_float64_too(minilm64: Model, reference64: Any, tokens: int) -> None:
-    run = minilm64.run(text_of(tokens))
     assert run.weights.dtype == run.hidden.dtype == run.sentence.dtype == torch.float64
     maps, hidden = theirs(reference64, [run.ids])
-    agree(run, maps[0], hidden[0], 1e-12)
+    agree(run, maps[0], hidden[0])
 
 
-@pytest.mark.parametrize("mask_padding", [True, False])
-def test_a_padded_batch(minilm64: Model, reference64: Any, mask_padding: bool) -> None:
-    runs = minilm64.run_batch(BATCH, mask_padding=mask_padding)
-    longest = max(len(run.ids) for run in runs)
-    keep = torch.tensor([[1] * len(run.ids) + [0] * (longest - len(run.ids)) for run in runs])
-    ids = [run.ids + [0] * (longest - len(run.ids)) for run in runs]
-    maps, hidden = theirs(reference64, ids, keep if mask_padding else None)
-    for row, run in enumerate(runs):
-        n = len(run.ids)
-        agree(run, maps[row, :, :, :n, :n], hidden[row, :, :n], 1e-12)
-    assert mask_padding or runs[0].weights.sum(-1).min() < 0.9  # the rest went to the padding
+def test_a_padded_batch(minilm64: Model, reference64: Any) -> None:
+    for mask_padding in (True, False):
+        runs = minilm64.run_batch(BATCH, mask_padding=mask_padding)
+        longest = max(len(run.ids) for run in runs)
+        keep = torch.tensor([[1] * len(run.ids) + [0] * (longest - len(run.ids)) for run in runs])
+        ids = [run.ids + [0] * (longest - len(run.ids)) for run in runs]
+        maps, hidden = theirs(reference64, ids, keep if mask_padding else None)
+        for row, run in enumerate(runs):
+            n = len(run.ids)
+            agree(run, maps[row, :, :, :n, :n], hidden[row, :, :n])
+        assert mask_padding or runs[0].weights.sum(-1).min() < 0.9  # the rest went to the padding
 
 
-@pytest.mark.parametrize("written", ["causal", "window:3", "causal & window:4 | sinks:1"])
-def test_a_mask(minilm64: Model, reference64: Any, written: str) -> None:
-    run = minilm64.run(TIRED, mask=written)
-    n = len(run.ids)
-    allowed: dict[str, Callable[[int, int], bool]] = {
+def test_a_mask(minilm64: Model, reference64: Any) -> None:
+    rules: dict[str, Callable[[int, int], bool]] = {
         "causal": lambda i, j: j <= i,
         "window:3": lambda i, j: abs(i - j) < 3,
         "causal & window:4 | sinks:1": lambda i, j: (j <= i and abs(i - j) < 4) or j == 0,
     }
-    blocked = torch.tensor([[not allowed[written](i, j) for j in range(n)] for i in range(n)])
-    added = torch.zeros(1, 1, n, n, dtype=torch.float64).masked_fill(blocked, torch.finfo(torch.float64).min)
-    maps, hidden = theirs(reference64, [run.ids], added)
-    agree(run, maps[0], hidden[0], 1e-12)
+    for written, allowed in rules.items():
+        run = minilm64.run(TIRED, mask=written)
+        n = len(run.ids)
+        blocked = torch.tensor([[not allowed(i, j) for j in range(n)] for i in range(n)])
+        added = torch.zeros(1, 1, n, n, dtype=torch.float64).masked_fill(blocked, torch.finfo(torch.float64).min)
+        maps, hidden = theirs(reference64, [run.ids], added)
+        agree(run, maps[0], hidden[0])
 
 
 def test_positions_taken_away(minilm64: Model) -> None:
@@ -87,7 +83,7 @@ def test_positions_taken_away(minilm64: Model) -> None:
     reference.embeddings.position_embeddings.weight.data.zero_()
     run = minilm64.run(TIRED, position="none")
     maps, hidden = theirs(reference, [run.ids])
-    agree(run, maps[0], hidden[0], 1e-12)
+    agree(run, maps[0], hidden[0])
 
 
 def test_heads_off_and_temperature(minilm64: Model) -> None:
@@ -100,16 +96,17 @@ def test_heads_off_and_temperature(minilm64: Model) -> None:
         layer.attention.self.query.bias.data /= 1.7
     run = minilm64.run(TIRED, heads_off=[(1, 4), (1, 5), (3, 1)], temperature=1.7)
     maps, hidden = theirs(reference, [run.ids])
-    agree(run, maps[0], hidden[0], 1e-12)
+    agree(run, maps[0], hidden[0])
 
 
-def test_a_local_folder(tiny: Model, tiny_folder: Path) -> None:
-    run = tiny.run("a b a f d e zebra")
+def test_a_local_folder(tiny_folder: Path) -> None:
+    model = load_model(str(tiny_folder), device="cpu", dtype=torch.float64)
+    run = model.run("a b a f d e zebra")
     assert run.tokens == ["[CLS]", *"abafde", "[UNK]", "[SEP]"]  # neither cut to 5 nor filled up to 12
-    assert isinstance(tiny.encoder, Encoder), "our own"
-    assert (tiny.name, tiny.folder, tiny.origin) == (str(tiny_folder), tiny_folder, "pretrained")
-    maps, hidden = theirs(read_reference(tiny), [run.ids])
-    agree(run, maps[0], hidden[0], 1e-5)
+    assert isinstance(model.encoder, Encoder), "our own"
+    assert (model.name, model.folder, model.origin) == (str(tiny_folder), tiny_folder, "pretrained")
+    maps, hidden = theirs(read_reference(model), [run.ids])
+    agree(run, maps[0], hidden[0])
 
 
 def test_the_model_says_where_it_comes_from_and_its_weights_are_frozen(minilm: Model) -> None:
@@ -131,11 +128,14 @@ def test_loading_in_threads(tiny_folder: Path, minilm: Model) -> None:
     names = ["minilm"] * 2 + [str(tiny_folder)] * 6
     with ThreadPoolExecutor(8) as pool:
         runs = list(pool.map(lambda name: load_model(name, device="cpu").run("a b"), names))
-    assert all(torch.equal(run.weights, minilm.run("a b").weights) for run in runs[:2])
-    assert all(torch.equal(run.weights, runs[2].weights) for run in runs[3:])
+    for run in runs[:2]:
+        identical(run.weights, minilm.run("a b").weights)
+    for run in runs[3:]:
+        identical(run.weights, runs[2].weights)
 
 
 @pytest.mark.faults
+@pytest.mark.thorough("imports torch and loads two models in a process of its own")
 def test_nothing_is_imported_or_asked_for_that_is_not_needed() -> None:
     """In a process of its own: no network, no transformers, none of the packages' code, no page library."""
     program = """

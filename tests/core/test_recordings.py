@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +21,8 @@ from mha_core.errors import HeadlightError, SizeError, WeightsFileError
 from mha_core.pretrained import recording_file
 from mha_core.pretrained.recording_file import of_bytes, read
 from mha_core.pretrained.recordings import FORMAT, KEY, Group, Recording
+
+from .tiny_models import check_refusals
 
 ROWS, COLUMNS = ["the", '"a"\n</script>', "😀"], ["le", "la"]
 
@@ -87,42 +88,38 @@ def group(**values: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]:
     return lambda header, said: said["groups"][0].update(values)
 
 
-HOSTILE: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] = {
-    "10⁹ heads": (shaped(2, 2, 10**9, 3, 3), "2,000,000,000 heads in a group, at most 4,096"),
-    "a petabyte": (shaped(2, 2, 1, 10**9, 10**9), "have the axes"),
-    "wrong axes": (shaped(2, 2, 2, 9), "have the axes"),
-    "axes that do not agree": (shaped(2, 2, 3, 3, 2), r"they say \(2, 2, heads, 3, 3\)"),
-    "a lying size": (shaped(2, 2, 4, 3, 3), "not a recording"),
-    "negative": (shaped(2, 2, -2, 3, 3), "not a recording"),
-    "no number": (lambda header, said: header["maps.0"].update(shape="many"), "have the axes"),
-    "half precision": (lambda header, said: header["maps.0"].update(dtype="F16"), "its maps are F16, float32"),
-    "offsets beyond": (lambda header, said: header["maps.0"].update(data_offsets=[0, 10**12]), "not a recording"),
-    "another block": (lambda header, said: header.update(x=header["maps.0"]), "one block of maps for each group"),
-    "no block": (lambda header, said: header.pop("maps.1"), "one block of maps for each group"),
-    "another version": (saying(format="headlight recording 2"), "written as “headlight recording 2”"),
-    "no steps": (saying(steps=[]), "it has no maps"),
-    "steps back": (saying(steps=[300, 0]), "not whole numbers from 0 on"),
-    "steps of words": (saying(steps=["0", "1"]), "not whole numbers from 0 on"),
-    "too many steps": (saying(steps=[*range(5000)]), "5,000 steps, at most 1,000"),
-    "no groups": (saying(groups=[]), "it has no maps"),
-    "groups of words": (saying(groups="ab"), "not a recording"),
-    "a title of a novel": (saying(title="a" * 10_000), "10,000 characters in one of its texts, at most 300"),
-    "a title that is none": (saying(title=7), "no text"),
-    "a token that is none": (group(rows=["a", None, "c"]), "no text"),
-    "too few tokens": (group(rows=["a", "b"]), "have the axes"),
-    "two of one name": (group(name="cross"), "names of their own"),
-    "nothing said": (lambda header, said: said.clear(), "not a recording"),
-}
+HOSTILE: list[tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] = [
+    (shaped(2, 2, 10**9, 3, 3), "2,000,000,000 heads in a group, at most 4,096"),
+    (shaped(2, 2, 1, 10**9, 10**9), "have the axes"),
+    (shaped(2, 2, 2, 9), "have the axes"),
+    (shaped(2, 2, 3, 3, 2), r"they say \(2, 2, heads, 3, 3\)"),
+    (shaped(2, 2, 4, 3, 3), "not a recording"),
+    (shaped(2, 2, -2, 3, 3), "not a recording"),
+    (lambda header, said: header["maps.0"].update(shape="many"), "have the axes"),
+    (lambda header, said: header["maps.0"].update(dtype="F16"), "its maps are F16, float32"),
+    (lambda header, said: header["maps.0"].update(data_offsets=[0, 10**12]), "not a recording"),
+    (lambda header, said: header.update(x=header["maps.0"]), "one block of maps for each group"),
+    (lambda header, said: header.pop("maps.1"), "one block of maps for each group"),
+    (saying(format="headlight recording 2"), "written as “headlight recording 2”"),
+    (saying(steps=[]), "it has no maps"),
+    (saying(steps=[300, 0]), "not whole numbers from 0 on"),
+    (saying(steps=["0", "1"]), "not whole numbers from 0 on"),
+    (saying(steps=[*range(5000)]), "5,000 steps, at most 1,000"),
+    (saying(groups=[]), "it has no maps"),
+    (saying(groups="ab"), "not a recording"),
+    (saying(title="a" * 10_000), "10,000 characters in one of its texts, at most 300"),
+    (saying(title=7), "no text"),
+    (group(rows=["a", None, "c"]), "no text"),
+    (group(rows=["a", "b"]), "have the axes"),
+    (group(name="cross"), "names of their own"),
+    (lambda header, said: said.clear(), "not a recording"),
+]
 
 
 def test_a_header_that_lies_is_refused(recording: Recording) -> None:
     whole = recording.to_bytes()
-    for case, (change, said) in HOSTILE.items():
-        with pytest.raises(WeightsFileError) as refused:
-            of_bytes(rewritten(whole, change))
-        assert re.search(said, str(refused.value)), case
-        assert "\n" not in str(refused.value), case
-        assert len(str(refused.value)) < 300, case
+    cases = [(change, rf"^(?=.{{1,299}}$).*(?:{expected})") for change, expected in HOSTILE]
+    check_refusals(cases, lambda change: of_bytes(rewritten(whole, change)), WeightsFileError)
 
 
 def test_numbers_that_are_no_weights_are_neither_read_nor_written(recording: Recording) -> None:
@@ -162,9 +159,7 @@ def test_bytes_that_are_no_recording_are_refused(recording: Recording, monkeypat
         save({"maps.0": torch.zeros(1)}): "says nothing of maps",
         save({"maps.0": torch.zeros(1)}, {KEY: json.dumps({"format": FORMAT})}): "not a recording",
     }
-    for content, said in cases.items():
-        with pytest.raises(WeightsFileError, match=said):
-            of_bytes(content)
+    check_refusals(cases.items(), of_bytes, WeightsFileError)
     monkeypatch.setattr(recording_file, "LARGEST", 100)
     with pytest.raises(WeightsFileError, match="more than 100 bytes"):
         of_bytes(whole)

@@ -12,8 +12,6 @@ import torch
 
 from mha_core import Model, load_model, pretrained
 from mha_core.errors import HeadlightError, TooLong
-from mha_core.measure.measures import largest_difference
-from mha_core.models.decoder import LAYER_NAMES
 from mha_core.pretrained import byte_level, llama_file, offline, smollm2
 from mha_core.pretrained.byte_level import Tokens
 from mha_core.pretrained.check import examine
@@ -21,9 +19,14 @@ from mha_core.pretrained.families import Family
 from mha_core.pretrained.foreign import ForeignModel
 from mha_core.pretrained.gguf import GGUF
 from mha_core.pretrained.wrapped import Wrapped
+from tests.closeness import identical, quoted, same_function
 
 from .conftest import TIRED
+from .llama import in_transformers
 from .llama_files import read_by_transformers
+from .tiny_models import Float64Throughout
+
+pytestmark = pytest.mark.numeric
 
 CAPITAL = "The capital of France is"
 DURSLEY = "Mr Dursley of number four Privet Drive said hello. Then Mr Dursley of number four Privet"
@@ -55,40 +58,27 @@ def test_what_it_is(model: Model) -> None:
     assert not any(parameter.requires_grad for parameter in model.encoder.parameters())
 
 
-def test_its_own_weights_through_transformers_and_the_seam(model: Model) -> None:
-    n, d = model.sizes.n_layers, model.sizes.d_model // model.sizes.n_heads
-    library = offline.transformers()
-    config = library.LlamaConfig(
-        vocab_size=model.sizes.vocabulary, hidden_size=model.sizes.d_model, num_hidden_layers=n,
-        num_attention_heads=9, num_key_value_heads=3, intermediate_size=model.sizes.d_feed_forward,
-        rms_norm_eps=model.sizes.eps, tie_word_embeddings=True, max_position_embeddings=8192, use_cache=False,
-        rope_parameters={"rope_type": "default", "rope_theta": 100_000.0}, attn_implementation="eager",
-    )  # fmt: skip
-    ours = model.encoder.state_dict()
-    state = {"model.embed_tokens.weight": ours["words.weight"], "model.norm.weight": ours["norm.weight"]}
-    for layer in range(n):
-        parts = ours[f"layers.{layer}.attention.qkv.weight"].split((9 * d, 3 * d, 3 * d))
-        for part, rows in zip("qkv", parts, strict=True):
-            state[f"model.layers.{layer}.self_attn.{part}_proj.weight"] = rows
-        for own, name in LAYER_NAMES.items():
-            state[f"model.layers.{layer}.{name}"] = ours[f"layers.{layer}.{own}"]
-    llama = library.LlamaForCausalLM.from_pretrained(None, config=config, state_dict=state, dtype=torch.float32)
-    wrapped = Wrapped(llama.eval().requires_grad_(False), Family(library.LlamaForCausalLM, config, True, False))
+@pytest.mark.thorough("a model of 30 layers twice in float64")
+def test_its_own_weights_through_transformers_and_the_seam() -> None:
+    model = load_model("smollm2", device="cpu", dtype=torch.float64)
+    offline.transformers()  # with the seam in it
+    with Float64Throughout():
+        llama = in_transformers(model)
+        wrapped = Wrapped(llama, Family(type(llama), llama.config, True, False))
+        ids = torch.tensor([model.tokenize(CAPITAL)[1]])
+        findings = examine(wrapped, ids, None, ids.shape[1])
     tokens = cast(Tokens, model.tokenizer)
-    ids = torch.tensor([model.tokenize(CAPITAL)[1]])
-    theirs = ForeignModel(
-        "smollm2", tokens, wrapped, examine(wrapped, ids, None, ids.shape[1]), max_len=512, folder=None, facts={}
-    )
-    assert theirs.run(TIRED).paths[7] == "model.layers.7.self_attn"
-    for switches in ({}, {"heads_off": COPYING}, {"mask": "window:8", "temperature": 1.5, "values_off": [2]}):
-        one, other = model.run(DURSLEY, **switches), theirs.run(DURSLEY, **switches)
-        assert one.tokens == other.tokens
-        assert one.kv_heads == other.kv_heads
-        assert largest_difference(one.weights, other.weights) < 1e-5
-        assert largest_difference(one.hidden[:-1], other.hidden[:-1]) < 1e-5 * float(one.hidden.abs().max())
-        assert one.logits is not None
-        assert other.logits is not None
-        assert largest_difference(one.logits, other.logits) < 1e-5 * float(one.logits.abs().max())
+    theirs = ForeignModel("smollm2", tokens, wrapped, findings, max_len=512, folder=None, facts={})
+    changed: dict[str, Any] = {"heads_off": COPYING, "mask": "window:8", "temperature": 1.5, "values_off": [2]}
+    for switches in ({}, changed):
+        one = model.run(DURSLEY, **switches)
+        with Float64Throughout():
+            other = theirs.run(DURSLEY, **switches)
+        assert other.paths[7] == "model.layers.7.self_attn"
+        assert (one.tokens, one.kv_heads) == (other.tokens, other.kv_heads)
+        same_function(one.weights, other.weights)
+        same_function(one.hidden[:-1], other.hidden[:-1])
+        same_function(one.logits, other.logits)
 
 
 def test_its_tokens_can_be_read(model: Model) -> None:
@@ -97,30 +87,14 @@ def test_its_tokens_can_be_read(model: Model) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "word", "switches", "expected"),
-    [
-        (CAPITAL, "ĠParis", {}, 0.773),
-        (CAPITAL, "ĠParis", {"heads_off": COPYING}, 0.759),
-        (CAPITAL, "ĠParis", {"position": "none"}, 0.273),
-        (DURSLEY, "ĠDrive", {}, 0.844),
-        (DURSLEY, "ĠDrive", {"heads_off": COPYING[:1]}, 0.729),
-        (DURSLEY, "ĠDrive", {"heads_off": COPYING[:4]}, 0.431),
-        (DURSLEY, "ĠDrive", {"heads_off": COPYING}, 0.018),
-    ],
-)
-def test_what_comes_next(model: Model, text: str, word: str, switches: dict[str, Any], expected: float) -> None:
-    assert chance(model, text, word, **switches) == pytest.approx(expected, abs=0.01)
-
-
-def test_other_heads_carry_no_copying(model: Model) -> None:
-    assert chance(model, DURSLEY, "ĠDrive", heads_off=OTHERS) > 0.8
-
-
-def test_in_bfloat16() -> None:
-    model = load_model("smollm2", device="cpu", dtype=torch.bfloat16)
-    assert model.run(CAPITAL).weights.dtype == torch.bfloat16
-    assert chance(model, CAPITAL, "ĠParis") == pytest.approx(0.773, abs=0.03)
+def test_what_comes_next(model: Model) -> None:
+    quoted(chance(model, CAPITAL, "ĠParis"), "0.773")
+    quoted(chance(model, CAPITAL, "ĠParis", heads_off=COPYING), "0.759")
+    quoted(chance(model, CAPITAL, "ĠParis", position="none"), "0.273")
+    quoted(chance(model, DURSLEY, "ĠDrive"), "0.844")
+    for off, expected in ((1, "0.729"), (4, "0.431"), (len(COPYING), "0.018")):
+        quoted(chance(model, DURSLEY, "ĠDrive", heads_off=COPYING[:off]), expected)
+    assert chance(model, DURSLEY, "ĠDrive", heads_off=OTHERS) > 0.8, "other heads carry no copying"
 
 
 def test_texts_that_it_cannot_take(model: Model) -> None:
@@ -134,6 +108,7 @@ def test_texts_that_it_cannot_take(model: Model) -> None:
     assert model.run("a").weights.tolist() == [[[[1.0]]] * 9] * 30
 
 
+@pytest.mark.thorough("transformers unpacks tensors of the whole model")
 def test_its_numbers_are_transformers_reading_bit_for_bit() -> None:
     """One tensor of each format, and q and k, whose rows llama.cpp has in another order."""
     file = GGUF(smollm2.file())
@@ -150,7 +125,7 @@ def test_its_numbers_are_transformers_reading_bit_for_bit() -> None:
     }
     for name, tensor in llama_file.tensors(file, llama_file.config(file, 512)):
         if name in wanted:
-            assert torch.equal(tensor, wanted.pop(name))
+            identical(tensor, wanted.pop(name))
     assert wanted == {}
 
 
@@ -183,6 +158,7 @@ def split_otherwise(text: str) -> bool:
     return numerals or bool(re.search(r"\s\s[0-9]", text))
 
 
+@pytest.mark.thorough("transformers builds a tokenizer of 49,152 tokens")
 def test_the_tokenizer_on_1000_texts() -> None:
     """Against transformers' reading of the file, with the split of a text that llama.cpp has for "smollm"."""
     from tokenizers import Regex, pre_tokenizers
@@ -211,6 +187,7 @@ def test_the_tokenizer_on_1000_texts() -> None:
         assert ours.unknown(text) or ours.decode(one.ids) == text
 
 
+@pytest.mark.thorough("goes through all of Unicode")
 def test_characters_that_it_cannot_read(model: Model) -> None:
     """Found over all of Unicode: control characters, and none that has been given a meaning."""
     every = "".join(chr(number) for number in range(0x110000) if not 0xD800 <= number < 0xE000)

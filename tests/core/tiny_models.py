@@ -6,12 +6,17 @@ import dataclasses
 import importlib
 import importlib.util
 import json
+import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
+from mha_core.errors import HeadlightError
 from mha_core.pretrained import offline
 
 WIDTH, HEADS, KV_HEADS, HEAD = 32, 4, 2, 8
@@ -184,6 +189,18 @@ def model_of(model_type: str) -> Any:
     return build(getattr(library, name), CONFIG_MAPPING[model_type])
 
 
+class Float64Throughout(TorchFunctionMode):
+    """While it is active, what a family of transformers computes in float32 whatever its dtype is float64."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def wide(value: Any) -> Any:
+            return torch.float64 if value is torch.float32 else value
+
+        if func is torch.Tensor.float:
+            return args[0].double()
+        return func(*map(wide, args), **{name: wide(value) for name, value in (kwargs or {}).items()})
+
+
 WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "a", "cat", "sat", "on", "mat")
 SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")  # in the order of the ids that a description gets
 
@@ -206,6 +223,17 @@ def edit(file: Path, **changes: Any) -> None:
     """Says something else in a description of a folder."""
     content = json.loads(file.read_text()) if file.exists() else {}
     file.write_text(json.dumps(content | changes))
+
+
+def check_refusals(
+    cases: Iterable[tuple[Any, str]], act: Callable[[Any], object], error: type[Exception] = HeadlightError
+) -> None:
+    """Assert that `act` refuses every case in one line, which its pattern matches."""
+    for case, expected in cases:
+        with pytest.raises(error) as caught:
+            act(case)
+        assert re.search(expected, str(caught.value)), f"{str(caught.value)!r} is not {expected!r}"
+        assert "\n" not in str(caught.value).strip(), expected
 
 
 def inputs(

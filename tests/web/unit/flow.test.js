@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { barOf, layOutBars, orderOf, placeAt, runningSums } from "../../../assets/web/explore/channels_view.js";
 import * as flows from "../../../assets/web/explore/flow_view.js";
 import { everyOf, labelled } from "../../../assets/web/picture/map_labels.js";
+import { isSame } from "./close.js";
 
 const { layOutFlow, nodeAt, spotOf } = flows;
 
@@ -91,17 +92,18 @@ test("channels in order and sorted, and the sum so far", () => {
 
 test("what is above 0 stands above the middle, what is below under it, within its strip", () => {
   const channels = { q: Float32Array.of(1, -2, 0), k: Float32Array.of(3, 1, 1), products: Float32Array.of(3, -2, 0) };
+  const within = (/** @type {number} */ a, /** @type {number} */ b) => a <= b || isSame(a, b);
   const layout = layOutBars(channels, [0, 1, 2], { width: 362, height: 300 });
   assert.equal(layout.strips.length, 4);
   for (const strip of layout.strips)
     for (const value of strip.values) {
       const [top, long] = barOf(strip, value);
-      if (value > 0) assert.ok(Math.abs(top + long - strip.zero) < 1e-9);
+      if (value > 0) assert.ok(isSame(top + long, strip.zero));
       else assert.equal(top, strip.zero);
-      assert.ok(top >= strip.top - 1e-9 && top + long <= strip.top + strip.height + 1e-9);
+      assert.ok(within(strip.top, top) && within(top + long, strip.top + strip.height));
     }
   const last = layout.strips.at(-1);
-  assert.ok(last && last.top + last.height <= 300 + 1e-9);
+  assert.ok(last && within(last.top + last.height, 300));
   for (const place of [0, 1, 2]) assert.equal(placeAt(layout, layout.left + (place + 0.5) * layout.wide), place);
   assert.deepEqual([placeAt(layout, layout.left - 1), placeAt(layout, layout.width + 1)], [null, null]);
   const still = new Float32Array(2);

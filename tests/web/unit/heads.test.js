@@ -6,6 +6,7 @@ import { test } from "node:test";
 import * as plot from "../../../assets/web/explore/head_plot.js";
 import * as heads from "../../../assets/web/explore/head_measures.js";
 import { CollectionRun, readCollection, sentencesOf } from "../../../assets/web/explore/head_sources.js";
+import { isSame } from "./close.js";
 
 const { filterOf, nearestHeads, ordered, readShown, writeShown } = heads;
 const NAMES = ["previous", "first", "entropy"];
@@ -66,7 +67,7 @@ test("the nearest heads are those of a loop", () => {
   const expected = [0, 1, 2].sort((a, b) => far[a] - far[b]).slice(0, 2);
   nearestHeads(measures, 3, 2).forEach(([at, distance], place) => {
     assert.equal(at, expected[place]);
-    assert.ok(Math.abs(distance - far[at]) < 1e-12);
+    assert.ok(isSame(distance, far[at]));
   });
   assert.equal(nearestHeads(measures, 3, 2).length, 2);
   assert.deepEqual(nearestHeads([measure("first", [1, 1, 1, 1])], 0, 2), [], "what is equal everywhere tells nothing");
@@ -158,7 +159,7 @@ test("points", () => {
   ]))
     plot
       .ticksOf(low, high)
-      .forEach((tick, at) => assert.ok(Math.abs(tick - expected[at]) < 1e-9, `${low} to ${high}: ${tick}`));
+      .forEach((tick, at) => assert.ok(isSame(tick, expected[at]), `${low} to ${high}: ${tick}`));
   const size = { width: 400, height: 300 };
   const layout = plot.layOutScatter(measures[0], measures[2], size);
   assert.equal(layout.points.length, 4);
