@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ LETTERS = {1: "c", 2: "i j", 3: "h i j", 4: "l h i j"}
 
 
 class Made:
-    """A page whose quantities are made up, by name and what they are told: `{"W'": …, "random_products 512": …}`."""
+    """A page whose quantities are made up, by name and their arguments: `{"W'": …, "random_products 512": …}`."""
 
     def __init__(self, tokens: tuple[str, ...], quantities: dict[str, Tensor | float]) -> None:
         self.words, self.quantities = tokens, {"n": 16.0, "model_rounding": ALMOST, **quantities}
@@ -48,20 +49,18 @@ class Made:
         return self
 
 
+Judge = Callable[[str, tuple[str, ...], dict[str, Any]], judging.Verdict]
+
+
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The verdict on a claim where its quantities are these: whether it holds, and the answer's letter."""
+def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
+    """The verdict on a claim where its quantities are these."""
 
-    def told(name: str, tokens: tuple[str, ...] = ANIMAL, /, **quantities: Tensor | float) -> tuple[str, str | None]:
-        found = verdict_on(name, tokens, quantities)
-        return found.result, found.picked
-
-    def verdict_on(name: str, tokens: tuple[str, ...], quantities: dict[str, Tensor | float]) -> judging.Verdict:
+    def verdict_on(name: str, tokens: tuple[str, ...], quantities: dict[str, Any]) -> judging.Verdict:
         monkeypatch.setattr(judging, "scene_of", lambda page, query: Made(tokens, quantities))
         return judging.verdict(STEPS[name], Query(b""))
 
-    told.whole = verdict_on  # type: ignore[attr-defined]
-    return told
+    return verdict_on
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
@@ -73,43 +72,34 @@ def share(of: float, rows: int = 100) -> Tensor:
     return torch.arange(rows) < round(of * rows)
 
 
-@pytest.mark.parametrize(
-    ("found", "of", "result", "answer"),
-    [
+def test_where_a_word_looks_most(judge: Judge) -> None:
+    there, elsewhere = [0.5, 0.1, 0.0, 0.0, 0.1, 0.2, 0.1], [0.0, 0.0, 0.5, 0.3, 0.1, 0.0, 0.1]
+    for found, of, *expected in (
         (72, 72, "holds", "C"),
         (44, 90, "depends", "B"),
         (21, 90, "does not hold", "A"),  # chance alone gives 15
         (2, 2, "does not hold", "A"),  # two of two are one in 36 by chance
         (0, 8, "does not hold", "A"),
-    ],
-)
-def test_where_a_word_looks_most(judged: Any, found: int, of: int, result: str, answer: str) -> None:
-    there, elsewhere = [0.5, 0.1, 0.0, 0.0, 0.1, 0.2, 0.1], [0.0, 0.0, 0.5, 0.3, 0.1, 0.0, 0.1]
-    weights = torch.zeros(1, of, 7, 7)
-    weights[0, :, 1] = torch.tensor([there] * found + [elsewhere] * (of - found))
-    assert judged("orange", ORANGE, W=weights) == (result, answer)
-    why = judged.whole("orange", ORANGE, {"W": weights}).why
-    assert f"in {found} of {of} heads" in why
-    assert "among all tokens 0 " in why  # [CLS] gets more
-    weights[0, :, 1, 2] = weights[0, :, 1, 4:6].amin(-1) / (1 + ALMOST / 2)  # larger by no more than rounding
-    assert "in 0 of" in judged.whole("orange", ORANGE, {"W": weights}).why
+    ):
+        weights = torch.zeros(1, of, 7, 7)
+        weights[0, :, 1] = torch.tensor([there] * found + [elsewhere] * (of - found))
+        verdict = judge("orange", ORANGE, {"W": weights})
+        assert [verdict.result, verdict.picked] == expected
+        assert f"in {found} of {of} heads" in verdict.why
+        assert "among all tokens 0 " in verdict.why  # [CLS] gets more
+        weights[0, :, 1, 2] = weights[0, :, 1, 4:6].amin(-1) / (1 + ALMOST / 2)  # larger by no more than rounding
+        assert "in 0 of" in judge("orange", ORANGE, {"W": weights}).why
 
 
-FOUND = {"relationships": 12.0, "sentiment": 12.0, "subject": 12.0}
-
-
-def test_heads_that_look_for_something(judged: Any) -> None:
-    def kinds(**told: tuple[float, float, float]) -> tuple[str, str | None]:
+def test_heads_that_look_for_something(judge: Judge) -> None:
+    def kinds(**changed: tuple[float, float, float]) -> tuple[str, str | None]:
         """The best head, a fixed distance and the probability of chance, of each kind; otherwise found."""
         quantities: dict[str, float] = {}
-        for kind in FOUND:
-            best, fixed, luck = told.get(kind, (12, 4, 0.001))
-            quantities |= {
-                f"finds_goal {kind}": best,
-                f"finds_at_a_distance {kind}": fixed,
-                f"finds_by_luck {kind}": luck,
-            }
-        return judged("heads", **quantities)  # type: ignore[no-any-return]
+        for kind in ("relationships", "sentiment", "subject"):
+            names = (f"{name} {kind}" for name in ("finds_goal", "finds_at_a_distance", "finds_by_luck"))
+            quantities |= zip(names, changed.get(kind, (12, 4, 0.001)), strict=True)
+        verdict = judge("heads", ANIMAL, quantities)
+        return verdict.result, verdict.picked
 
     assert kinds() == ("holds", "A")
     assert kinds(subject=(4, 3, 0.2)) == kinds(subject=(12, 12, 0.001)) == ("depends", "B")
@@ -227,37 +217,29 @@ CASES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "tokens", "made", "result", "answer"), CASES)
-def test_other_numbers_bring_another_verdict(
-    judged: Any, name: str, tokens: tuple[str, ...], made: dict[str, Any], result: str, answer: str | None
-) -> None:
-    assert judged(name, tokens, **made) == (result, answer)
-
-
 STEADY = torch.tensor([1.0, 1.1, 1.2, 1.1, 9.0] * 3) / torch.tensor([2.0, 2.2, 2.1, 2.1, 2.0] * 3)
 SLOW, ALIKE, UNSTEADY = 1 / STEADY, torch.ones(15), torch.tensor([0.5, 3.0] * 6 + [3.0])  # unsteady: as chance gives
 
 
-@pytest.mark.parametrize(
-    ("short", "long", "slower", "as_fast"),
-    [
+def test_other_numbers_bring_another_verdict_and_some_bring_each_answer(judge: Judge) -> None:
+    for name, tokens, made, *expected in CASES:
+        verdict = judge(name, tokens, made)
+        assert [verdict.result, verdict.picked] == expected, (name, made)
+    given = {(name, answer) for name, *_, answer in CASES}
+    for name in STEPS.keys() - {"orange", "heads", "naive", "fastest", "einsum"}:  # these have tests of their own
+        assert {(name, option.letter) for option in STEPS[name].options} <= given
+
+
+def test_times(judge: Judge) -> None:
+    for short, long, slower, as_fast in (
         (SLOW, SLOW, ("holds", "A"), ("does not hold", "C")),
         (SLOW, ALIKE, ("depends", "B"), ("depends", "B")),
         (STEADY, ALIKE, ("does not hold", "C"), ("holds", "A")),
         (UNSTEADY, SLOW, ("depends", None), ("depends", None)),
         (UNSTEADY, UNSTEADY, ("depends", None), ("depends", None)),
         (SLOW[:4], SLOW[:4], ("holds", "A"), ("does not hold", "C")),
-    ],
-)
-def test_times(judged: Any, short: Tensor, long: Tensor, slower: tuple[str, str], as_fast: tuple[str, str]) -> None:
-    pairs = {"naive": "naive efficient", "fastest": "naive torch", "einsum": "einsum efficient"}
-    for name, pair in pairs.items():
-        turns = {f"time_ratios {pair} 64 tokens": short, f"time_ratios {pair} training": long}
-        assert judged(name, **turns) == (as_fast if name == "einsum" else slower)
-
-
-def test_every_answer_of_every_claim_is_given_by_some_numbers() -> None:
-    given = {(name, answer) for name, *_, answer in CASES}
-    told_elsewhere = {"orange", "heads", "naive", "fastest", "einsum"}
-    for name in STEPS.keys() - told_elsewhere:
-        assert {(name, option.letter) for option in STEPS[name].options} <= given
+    ):
+        for name, pair in {"naive": "naive efficient", "fastest": "naive torch", "einsum": "einsum efficient"}.items():
+            turns = {f"time_ratios {pair} 64 tokens": short, f"time_ratios {pair} training": long}
+            verdict = judge(name, ANIMAL, turns)
+            assert (verdict.result, verdict.picked) == (as_fast if name == "einsum" else slower), (name, short, long)
