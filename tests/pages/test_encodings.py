@@ -31,28 +31,28 @@ def angle(place: int, pair: int, width: int) -> float:
     return float(place / 10000 ** (2 * pair / width))
 
 
-@each_size
-def test_sinusoids_are_the_papers(sizes: TableSizes) -> None:
-    rows = table(build("sinusoidal", sizes, 0.5))
-    assert rows.shape == (sizes.n, sizes.d_model)
-    for place in (0, sizes.n // 2, sizes.n - 1):
-        for pair in range(sizes.d_model // 2):
-            turned = angle(place, pair, sizes.d_model)
-            assert rows[place, 2 * pair] == pytest.approx(math.sin(turned) / 2, abs=1e-12)
-            assert rows[place, 2 * pair + 1] == pytest.approx(math.cos(turned) / 2, abs=1e-12)
+def test_sinusoids_are_the_papers() -> None:
+    for sizes in SIZES:
+        rows = table(build("sinusoidal", sizes, 0.5))
+        assert rows.shape == (sizes.n, sizes.d_model), sizes
+        for place in (0, sizes.n // 2, sizes.n - 1):
+            for pair in range(sizes.d_model // 2):
+                turned = angle(place, pair, sizes.d_model)
+                assert rows[place, 2 * pair] == pytest.approx(math.sin(turned) / 2, abs=1e-12), sizes
+                assert rows[place, 2 * pair + 1] == pytest.approx(math.cos(turned) / 2, abs=1e-12), sizes
 
 
-@each_size
-def test_a_rotation_is_its_cosines_and_sines(sizes: TableSizes) -> None:
-    encoding, half = build("rotary", sizes), sizes.d_head // 2
-    rows = table(encoding)
-    assert rows.shape == (sizes.n, sizes.d_head)
-    for place in (0, sizes.n - 1):
-        for pair in range(half):
-            turned = angle(place, pair, sizes.d_head)
-            assert measures.pair_channels(encoding, pair) == (pair, pair + half)
-            assert rows[place, pair] == pytest.approx(math.cos(turned), abs=1e-12)
-            assert rows[place, pair + half] == pytest.approx(math.sin(turned), abs=1e-12)
+def test_a_rotation_is_its_cosines_and_sines() -> None:
+    for sizes in SIZES:
+        encoding, half = build("rotary", sizes), sizes.d_head // 2
+        rows = table(encoding)
+        assert rows.shape == (sizes.n, sizes.d_head), sizes
+        for place in (0, sizes.n - 1):
+            for pair in range(half):
+                turned = angle(place, pair, sizes.d_head)
+                assert measures.pair_channels(encoding, pair) == (pair, pair + half), sizes
+                assert rows[place, pair] == pytest.approx(math.cos(turned), abs=1e-12), sizes
+                assert rows[place, pair + half] == pytest.approx(math.sin(turned), abs=1e-12), sizes
 
 
 def test_the_learned_table_is_the_models(model: Model) -> None:
@@ -63,14 +63,14 @@ def test_the_learned_table_is_the_models(model: Model) -> None:
     assert encoding.learned == own.numel()
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("sinusoidal", SIZES[1]), ("rotary", SIZES[1]), ("rotary", SIZES[2])])
-def test_a_pair_turns_evenly(name: str, sizes: TableSizes) -> None:
-    encoding = build(name, sizes)
-    for pair in range(encoding.width // 2):
-        turn = measures.turn_of(encoding, pair)
-        assert turn == pytest.approx(angle(1, pair, encoding.width), abs=1e-12)
-    assert measures.pair_channels(encoding, 10_000) == measures.pair_channels(encoding, encoding.width // 2 - 1)
-    assert measures.turn_of(build("learned", sizes), 0) is None
+def test_a_pair_turns_evenly() -> None:
+    for name, sizes in (("sinusoidal", SIZES[1]), ("rotary", SIZES[1]), ("rotary", SIZES[2])):
+        encoding = build(name, sizes)
+        for pair in range(encoding.width // 2):
+            turn = measures.turn_of(encoding, pair)
+            assert turn == pytest.approx(angle(1, pair, encoding.width), abs=1e-12), name
+        assert measures.pair_channels(encoding, 10_000) == measures.pair_channels(encoding, encoding.width // 2 - 1)
+        assert measures.turn_of(build("learned", sizes), 0) is None, name
 
 
 def dense(square: Tensor, *, signed: bool) -> dict[int, list[float]]:
@@ -82,49 +82,49 @@ def dense(square: Tensor, *, signed: bool) -> dict[int, list[float]]:
     return found
 
 
-@pytest.mark.parametrize(("shape", "signed"), [((1, 1), True), ((2, 2), False), ((3, 7, 7), True), ((3, 7, 7), False)])
-def test_by_distance_against_loops(shape: tuple[int, ...], signed: bool) -> None:
-    square = torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    curve = by_distance(square, signed=signed)
-    wanted = [values for _, values in sorted(dense(square, signed=signed).items())]
-    assert curve.start == (1 - shape[-1] if signed else 0)
-    assert curve.mean == pytest.approx([math.fsum(values) / len(values) for values in wanted])
-    assert curve.low == pytest.approx([min(values) for values in wanted])
-    assert curve.high == pytest.approx([max(values) for values in wanted])
+def test_by_distance_against_loops() -> None:
+    for shape, signed in (((1, 1), True), ((2, 2), False), ((3, 7, 7), True), ((3, 7, 7), False)):
+        square = torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        curve = by_distance(square, signed=signed)
+        wanted = [values for _, values in sorted(dense(square, signed=signed).items())]
+        assert curve.start == (1 - shape[-1] if signed else 0), shape
+        assert curve.mean == pytest.approx([math.fsum(values) / len(values) for values in wanted]), shape
+        assert curve.low == pytest.approx([min(values) for values in wanted]), shape
+        assert curve.high == pytest.approx([max(values) for values in wanted]), shape
 
 
-@each_size
-def test_similarity(sizes: TableSizes) -> None:
-    n = sizes.n
-    cosines = measures.similarity(build("sinusoidal", sizes, 0.3))
-    turned = measures.similarity(build("rotary", sizes))
-    for found, width in ((cosines, sizes.d_model), (turned, sizes.d_head)):
-        pairs = range(width // 2)
-        wanted = math.fsum(math.cos(angle(n - 1, pair, width)) for pair in pairs) / len(pairs)
-        assert float(found[0, n - 1]) == pytest.approx(wanted, abs=1e-9)
-        assert found.diagonal().tolist() == pytest.approx([1.0] * n)
-    rows = table(build("learned", sizes))
-    learned = measures.similarity(build("learned", sizes))
-    wanted = float(torch.cosine_similarity(rows[0], rows[n - 1], dim=0))
-    assert float(learned[0, n - 1]) == pytest.approx(wanted, abs=1e-9)
+def test_similarity() -> None:
+    for sizes in SIZES:
+        n = sizes.n
+        cosines = measures.similarity(build("sinusoidal", sizes, 0.3))
+        turned = measures.similarity(build("rotary", sizes))
+        for found, width in ((cosines, sizes.d_model), (turned, sizes.d_head)):
+            pairs = range(width // 2)
+            wanted = math.fsum(math.cos(angle(n - 1, pair, width)) for pair in pairs) / len(pairs)
+            assert float(found[0, n - 1]) == pytest.approx(wanted, abs=1e-9), sizes
+            assert found.diagonal().tolist() == pytest.approx([1.0] * n), sizes
+        rows = table(build("learned", sizes))
+        learned = measures.similarity(build("learned", sizes))
+        wanted = float(torch.cosine_similarity(rows[0], rows[n - 1], dim=0))
+        assert float(learned[0, n - 1]) == pytest.approx(wanted, abs=1e-9), sizes
 
 
-@each_size
-def test_biases(sizes: TableSizes) -> None:
-    slope = -measures.bias(build("alibi", sizes))
-    away = (torch.arange(sizes.n) - torch.arange(sizes.n)[:, None]).abs()
-    for head in range(sizes.n_heads):
-        assert torch.allclose(slope[head], away * slope[head, 0, -1] / max(1, sizes.n - 1))
-    t5 = build("t5", sizes)
-    assert isinstance(t5.position, T5Bias)
-    i, j = sizes.n - 1, 0
-    bucket = int(t5.position.bucket_of(torch.tensor(j - i)))
-    assert measures.bias(t5)[:, i, j].tolist() == pytest.approx(t5.position.table[bucket].tolist())
-    shaw = build("shaw", sizes)
-    assert isinstance(shaw.position, Shaw)
-    row = shaw.position.table[max(j - i, -shaw.position.max_distance) + shaw.position.max_distance]
-    wanted = (shaw.q[0, :, i] @ row / math.sqrt(sizes.d_head)).tolist()
-    assert measures.bias(shaw)[:, i, j].tolist() == pytest.approx(wanted)
+def test_biases() -> None:
+    for sizes in SIZES:
+        slope = -measures.bias(build("alibi", sizes))
+        away = (torch.arange(sizes.n) - torch.arange(sizes.n)[:, None]).abs()
+        for head in range(sizes.n_heads):
+            assert torch.allclose(slope[head], away * slope[head, 0, -1] / max(1, sizes.n - 1)), sizes
+        t5 = build("t5", sizes)
+        assert isinstance(t5.position, T5Bias), sizes
+        i, j = sizes.n - 1, 0
+        bucket = int(t5.position.bucket_of(torch.tensor(j - i)))
+        assert measures.bias(t5)[:, i, j].tolist() == pytest.approx(t5.position.table[bucket].tolist()), sizes
+        shaw = build("shaw", sizes)
+        assert isinstance(shaw.position, Shaw), sizes
+        row = shaw.position.table[max(j - i, -shaw.position.max_distance) + shaw.position.max_distance]
+        wanted = (shaw.q[0, :, i] @ row / math.sqrt(sizes.d_head)).tolist()
+        assert measures.bias(shaw)[:, i, j].tolist() == pytest.approx(wanted), sizes
 
 
 def test_shaw_takes_the_models_own_queries(model: Model) -> None:
@@ -138,17 +138,17 @@ def test_shaw_takes_the_models_own_queries(model: Model) -> None:
     assert torch.equal(other.q, build("shaw", TableSizes(5, 96, 12)).q)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_far_is_the_first_row_of_what_is_near(name: str) -> None:
-    encoding = build(name, TableSizes(30, 24, 3))
-    near = measures.similarity(encoding)
-    row = near[:, 0].mean(dim=0) if near.dim() == 3 else near[0]
-    assert measures.far_curve(encoding, 30) == pytest.approx(row.tolist(), abs=1e-9)
-    if name == "learned":
-        with pytest.raises(PositionError, match="513 positions, but the learned table has 512"):
-            measures.far_curve(encoding, 513)
-    else:
-        assert all(map(math.isfinite, measures.far_curve(encoding, 2048)))
+def test_far_is_the_first_row_of_what_is_near() -> None:
+    for name in NAMES:
+        encoding = build(name, TableSizes(30, 24, 3))
+        near = measures.similarity(encoding)
+        row = near[:, 0].mean(dim=0) if near.dim() == 3 else near[0]
+        assert measures.far_curve(encoding, 30) == pytest.approx(row.tolist(), abs=1e-9), name
+        if name == "learned":
+            with pytest.raises(PositionError, match="513 positions, but the learned table has 512"):
+                measures.far_curve(encoding, 513)
+        else:
+            assert all(map(math.isfinite, measures.far_curve(encoding, 2048))), name
 
 
 def test_norms(model: Model) -> None:
@@ -231,9 +231,9 @@ def test_without_a_repeated_word_nothing_is_said_of_one() -> None:
     assert "“you are how”" in order
 
 
-@pytest.mark.parametrize("text", ["", "one", "same same", " a   b  a "])
-def test_what_reads_the_same_backwards(text: str) -> None:
-    assert said(text)[0].startswith("Type two different words or more")
+def test_what_reads_the_same_backwards() -> None:
+    for text in ("", "one", "same same", " a   b  a "):
+        assert said(text)[0].startswith("Type two different words or more"), text
 
 
 def test_words_that_are_cut_otherwise_backwards() -> None:

@@ -39,20 +39,20 @@ def verdicts(found: Traced, lines: tuple[int, ...]) -> list[dict[str, Any]]:
 ALL = [(at, line) for at, gap in enumerate(GAPS) for line in range(1, len(gap.lines) + 1)]
 
 
-@pytest.mark.parametrize(("at", "line"), ALL)
-def test_the_line_on_the_button_is_what_is_run(at: int, line: int) -> None:
-    function = GAPS[at].lines[line - 1]
-    names = list(inspect.signature(function).parameters)
-    arguments: list[Any] = [torch.randn(1, 5, 12), 3] if at == 0 else [torch.randn(1, 3, 5, 4)] * len(names)
-    sizes = {"b": 1, "h": 3, "i": 5, "d": 4, "c": 12, "math": math, "torch": torch}
-    given: dict[str, Any] = sizes | dict(zip(names, arguments, strict=True))
-    try:
-        wanted: Tensor | None = eval(last_line(function), given)
-    except RuntimeError:
-        wanted = None
-    made = exercise.run(function, *arguments)
-    assert isinstance(made, str) == (wanted is None)
-    assert isinstance(made, str) or wanted is None or torch.equal(made, wanted)
+def test_the_line_on_the_button_is_what_is_run() -> None:
+    for at, line in ALL:
+        function = GAPS[at].lines[line - 1]
+        names = list(inspect.signature(function).parameters)
+        arguments: list[Any] = [torch.randn(1, 5, 12), 3] if at == 0 else [torch.randn(1, 3, 5, 4)] * len(names)
+        sizes = {"b": 1, "h": 3, "i": 5, "d": 4, "c": 12, "math": math, "torch": torch}
+        given: dict[str, Any] = sizes | dict(zip(names, arguments, strict=True))
+        try:
+            wanted: Tensor | None = eval(last_line(function), given)
+        except RuntimeError:
+            wanted = None
+        made = exercise.run(function, *arguments)
+        assert isinstance(made, str) == (wanted is None), at
+        assert isinstance(made, str) or wanted is None or torch.equal(made, wanted), at
 
 
 def test_one_line_of_each_function_is_the_layers(found: Traced) -> None:
@@ -64,17 +64,17 @@ def test_one_line_of_each_function_is_the_layers(found: Traced) -> None:
         assert results == ["holds" if line == RIGHT[at] else "does not hold" for line in range(1, len(gap.lines) + 1)]
 
 
-@pytest.mark.parametrize("lines", [RIGHT, *itertools.islice(itertools.product((1, 2, 3), repeat=4), 0, 81, 4)], ids=str)
-def test_together_they_are_the_layer_or_are_not(found: Traced, lines: tuple[int, ...]) -> None:
-    *_, whole = verdicts(found, lines)
-    own, steps = exercise.of_layer(found)
-    assert own.n_heads == 12
-    picked = [gap.lines[line - 1] for gap, line in zip(GAPS, lines, strict=True)]
-    made = exercise.run(exercise.together, picked, own, steps["x"])
-    fits = not isinstance(made, str) and relative_difference(made, steps["out"]) <= exercise.ROUNDING
-    assert fits == (whole["result"] == "holds")
-    assert not isinstance(made, str) or made in whole["said"]
-    assert (whole["result"] == "holds") == (lines == RIGHT)
+def test_together_they_are_the_layer_or_are_not(found: Traced) -> None:
+    for lines in (RIGHT, *itertools.islice(itertools.product((1, 2, 3), repeat=4), 0, 81, 4)):
+        *_, whole = verdicts(found, lines)
+        own, steps = exercise.of_layer(found)
+        assert own.n_heads == 12, lines
+        picked = [gap.lines[line - 1] for gap, line in zip(GAPS, lines, strict=True)]
+        made = exercise.run(exercise.together, picked, own, steps["x"])
+        fits = not isinstance(made, str) and relative_difference(made, steps["out"]) <= exercise.ROUNDING
+        assert fits == (whole["result"] == "holds"), lines
+        assert not isinstance(made, str) or made in whole["said"], lines
+        assert (whole["result"] == "holds") == (lines == RIGHT), lines
 
 
 def test_it_is_the_layer_that_torch_has(found: Traced) -> None:

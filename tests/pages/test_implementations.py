@@ -118,23 +118,22 @@ def test_a_link_gives_the_page() -> None:
     assert plan == timing.TimingPlan("training step without maps", ("naive", "sdpa"), 2, (9,), 24, 3, 2, "auto")
 
 
-@pytest.mark.parametrize("at", ["6.0", "x"])
-def test_garbage_in_a_link_is_told_and_ignored(at: str) -> None:
-    garbage = {
-        "at": at, "diff": "none", "b": "0", "n": "1025", "d": "1e9", "h": "-1", "impl": "flash", "beside": "",
-        "what": "sleep", "race": "everything", "secs": "999", "sweep": "perhaps",
-    }  # fmt: skip
-    app = opened(**garbage)
-    told = notices(app)
-    assert sorted(notice.split("=")[0] for notice in told) == sorted(f"The link says {key}" for key in garbage)
-    assert len(differences(app)) == 4
-    app.run()  # a text is told once more, because a view may answer by writing its default into the link
-    assert notices(app.run()) == told
+def test_garbage_in_a_link_is_told_and_ignored() -> None:
+    for at in ("6.0", "x"):
+        garbage = {
+            "at": at, "diff": "none", "b": "0", "n": "1025", "d": "1e9", "h": "-1", "impl": "flash", "beside": "",
+            "what": "sleep", "race": "everything", "secs": "999", "sweep": "perhaps",
+        }  # fmt: skip
+        app = opened(**garbage)
+        told = notices(app)
+        assert sorted(notice.split("=")[0] for notice in told) == sorted(f"The link says {key}" for key in garbage)
+        assert len(differences(app)) == 4, at
+        app.run()  # a text is told once more, because a view may answer by writing its default into the link
+        assert notices(app.run()) == told, at
 
 
-@pytest.mark.parametrize(
-    ("sizes", "told"),
-    [
+def test_sizes_that_cannot_be_leave_the_rest() -> None:
+    for sizes, told in (
         (
             {"d": "50", "h": "6"},
             "This cannot be computed: d_model=50 cannot be split into 6 equal heads; choose a multiple of 6.",
@@ -147,14 +146,12 @@ def test_garbage_in_a_link_is_told_and_ignored(at: str) -> None:
             {"n": "128", "b": "64", "d": "1024", "h": "1"},
             "This cannot be timed: b · n · d² = 8,589,934,592, at most 500,000,000",
         ),
-    ],
-)
-def test_sizes_that_cannot_be_leave_the_rest(sizes: dict[str, str], told: str) -> None:
-    app = opened(**sizes)
-    assert [sentence for sentence in notices(app) if sentence.startswith(told)]
-    assert differences(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 1, 1, 1))[:2]
-    assert app.button(key="start").disabled
-    assert len(sources(app)) == 2
+    ):
+        app = opened(**sizes)
+        assert [sentence for sentence in notices(app) if sentence.startswith(told)], sizes
+        assert differences(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 1, 1, 1))[:2], sizes
+        assert app.button(key="start").disabled, sizes
+        assert len(sources(app)) == 2, sizes
 
 
 def test_too_long_a_sentence_keeps_the_last_tables() -> None:

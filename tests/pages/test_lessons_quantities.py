@@ -226,23 +226,17 @@ def test_what_has_no_number_says_why() -> None:
         ('stride("q.view", 4)', at(), "axes 0 to 3"),
         ('copied("q.head0")', at(), "efficient has no step q.head0; there are x, q.project"),
         (f'misplaced("{REFUSED}")', at(), "torch refuses this: view size is not compatible"),
-        ('raises("q.reshape(9)")', at(), "is not tried"),
-        ('row_sums("words")', at(), "heads, queries, keys"),
-        ('under_same_mask("softmax")', at(), "function"),
-        ("sums_after_dropout(1)", at(), "rate"),
+        ('raises("q.reshape(9)")', at(), "is not tried"), ('row_sums("words")', at(), "heads, queries, keys"),
+        ('under_same_mask("softmax")', at(), "function"), ("sums_after_dropout(1)", at(), "rate"),
         ('cosine_in_batch("masked")', masks["how are you"], "nothing is padded"),
         ('empty_row("ours")', masks["how are you"], "every row may look"),
-        ("cosine_without", masks["word " * 41], "at most 40"),
-        ("value_lengths(6)", hot, "layers 0 to 5"),
-        ('choice("cold")', hot, "no next word"),
-        ("first_choice", hot, "no next word"),
+        ("cosine_without", masks["word " * 41], "at most 40"), ("value_lengths(6)", hot, "layers 0 to 5"),
+        ('choice("cold")', hot, "no next word"), ("first_choice", hot, "no next word"),
         ("hits", scene_of("explore", {"s": "can you see can you hear"}), "no next word"),
-        ('softened("star", 0)', words, "above 0"),
-        ('choice("")', words, "does not stand alone"),
-        ("looks_behind(2)", words, "layers 0 to 1"),
-        ("foreseen", writer(ROUND), "a second time"),
+        ('softened("star", 0)', words, "above 0"), ('choice("")', words, "does not stand alone"),
+        ("looks_behind(2)", words, "layers 0 to 1"), ("foreseen", writer(ROUND), "a second time"),
         ("foreseen", writer("boat drum boat"), "a second time"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(RuleError) as error:
             evaluate(parse(rule), scene)
         assert why in str(error.value), rule

@@ -31,34 +31,28 @@ def check(equality: Equality) -> None:
     assert equality.key_bias["float64"] < 1e-14
 
 
-@pytest.mark.parametrize(
-    ("text", "mask", "layer"),
-    [
+def test_every_row_is_within_its_bound_on_sentences() -> None:
+    for text, mask, layer in (
         ("", "none", 0),
         ("x", "causal", 5),
         (PRESETS[0], "window:1", 3),
         (PRESETS[1], "none", 5),
         ("the cat sat on the mat and " * 20, "window:3", 0),
-    ],
-)
-def test_every_row_is_within_its_bound_on_sentences(text: str, mask: str, layer: int) -> None:
-    check(parity.of_sentence(Settings(text, mask), layer))
+    ):
+        check(parity.of_sentence(Settings(text, mask), layer))
 
 
-@pytest.mark.parametrize(
-    ("sizes", "mask"),
-    [
+def test_every_row_is_within_its_bound_on_random_input() -> None:
+    for sizes, mask in (
         (InputSizes(1, 1, 1, 1), "none"),
         (InputSizes(1, 128, 384, 12), "causal"),
         (InputSizes(3, 7, 30, 5), "none"),
         (InputSizes(1, 64, 1024, 64), "causal"),
         (InputSizes(32, 64, 64, 8), "none"),
-    ],
-)
-def test_every_row_is_within_its_bound_on_random_input(sizes: InputSizes, mask: str) -> None:
-    equality = parity.of_random(sizes, mask, "auto")
-    assert equality.shape == (sizes.b, sizes.n, sizes.d_model)
-    check(equality)
+    ):
+        equality = parity.of_random(sizes, mask, "auto")
+        assert equality.shape == (sizes.b, sizes.n, sizes.d_model), sizes
+        check(equality)
 
 
 def test_it_is_the_hidden_state_that_enters_the_layer(model: Model) -> None:
@@ -117,13 +111,13 @@ def test_what_each_one_is() -> None:
     assert FEATURES.keys() == EVERYTHING
 
 
-@pytest.mark.parametrize("biases", BIASES)
-def test_the_parameters_are_those_of_the_biases_that_are_chosen(biases: str) -> None:
-    block = parity.kinds(24, 3, biases)
-    for name, _, written, bare, *_ in block["rows"]:
-        letters = "qkvo" if biases == "value and output" and IMPLEMENTATIONS[name].one_matrix else BIASES[biases]
-        assert (int(written.replace(",", "")), bare) == (4 * 24**2 + 24 * len(letters), "2,304"), name
-    assert ("are 0, and are counted" in block["caption"]) == (biases == "value and output")
+def test_the_parameters_are_those_of_the_biases_that_are_chosen() -> None:
+    for biases in BIASES:
+        block = parity.kinds(24, 3, biases)
+        for name, _, written, bare, *_ in block["rows"]:
+            letters = "qkvo" if biases == "value and output" and IMPLEMENTATIONS[name].one_matrix else BIASES[biases]
+            assert (int(written.replace(",", "")), bare) == (4 * 24**2 + 24 * len(letters), "2,304"), name
+        assert ("are 0, and are counted" in block["caption"]) == (biases == "value and output"), biases
 
 
 def test_the_lessons_class_has_so_many_parameters() -> None:

@@ -81,27 +81,29 @@ def test_default_has_two_portraits_slot_by_slot() -> None:
     assert [button["pressed"] for button in tried["buttons"]] == [False, False, True, False, False]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_encoding_alone(name: str) -> None:
-    app = opened(enc=name, enc2="none", s="how are you")
-    assert told(app) == []
-    assert titles(app)[0] == TITLES[name]
-    assert portraits.PAPERS.get(name, "Nothing is added or turned") in text(app)
-    assert MEANINGS[name] in text(app)
-    assert len(charts(app)) == {"none": 0, "sinusoidal": 6}.get(name, 5)
-    assert ("random here" in text(app)) == (name in ("t5", "shaw"))
-    assert ("the queries of this sentence in MiniLM's layer 3" in text(app)) == (name == "shaw")
-    keys = [chart.proto.id for chart in app.get("plotly_chart")]
-    order = [next(at for at, slot in enumerate(SLOTS) if f"_{slot}" in key) for key in keys if "amplitude" not in key]
-    assert order == sorted(order)
+def test_every_encoding_alone() -> None:
+    for name in NAMES:
+        app = opened(enc=name, enc2="none", s="how are you")
+        assert told(app) == [], name
+        assert titles(app)[0] == TITLES[name], name
+        assert portraits.PAPERS.get(name, "Nothing is added or turned") in text(app), name
+        assert MEANINGS[name] in text(app), name
+        assert len(charts(app)) == {"none": 0, "sinusoidal": 6}.get(name, 5), name
+        assert ("random here" in text(app)) == (name in ("t5", "shaw")), name
+        assert ("the queries of this sentence in MiniLM's layer 3" in text(app)) == (name == "shaw"), name
+        keys = [chart.proto.id for chart in app.get("plotly_chart")]
+        order = [
+            next(at for at, slot in enumerate(SLOTS) if f"_{slot}" in key) for key in keys if "amplitude" not in key
+        ]
+        assert order == sorted(order), name
 
 
-@pytest.mark.parametrize("second", ["none", "rotary", "alibi"])
-def test_an_encoding_beside_rotary(second: str) -> None:
-    app = opened(enc="rotary", enc2=second, s="how are you")
-    shown = {"rotary"} if second == "none" else {"rotary", second}
-    assert {title.split(":")[0] for title in titles(app)} >= {TITLES[name] for name in shown}
-    assert told(app) == []
+def test_an_encoding_beside_rotary() -> None:
+    for second in ("none", "rotary", "alibi"):
+        app = opened(enc="rotary", enc2=second, s="how are you")
+        shown = {"rotary"} if second == "none" else {"rotary", second}
+        assert {title.split(":")[0] for title in titles(app)} >= {TITLES[name] for name in shown}, second
+        assert told(app) == [], second
 
 
 def test_a_link_gives_the_page() -> None:
@@ -140,9 +142,8 @@ def test_garbage_in_a_link_is_told_and_ignored() -> None:
     assert told(app.run()) == notices
 
 
-@pytest.mark.parametrize(
-    ("values", "why"),
-    [
+def test_sizes_that_do_not_go_are_told_and_others_drawn() -> None:
+    for values, why in (
         ({"enc": "sinusoidal", "d": "51"}, "d_model=51: sines and cosines come in pairs; choose an even number."),
         ({"enc": "rotary", "d": "51", "h": "3"}, "d_head=17: channels turn in pairs; choose an even number"),
         (
@@ -150,14 +151,12 @@ def test_garbage_in_a_link_is_told_and_ignored() -> None:
             "d_model=50 cannot be split into 6 equal heads; choose a multiple of 6.",
         ),
         ({"enc": "alibi", "h": "64", "s": "a " * 500}, "b · h · n² = 16,128,256, at most 4,000,000 are computed here"),
-    ],
-)
-def test_sizes_that_do_not_go_are_told_and_others_drawn(values: dict[str, str], why: str) -> None:
-    app = opened(enc2="none", **values)
-    (notice,) = told(app)
-    assert notice.startswith(f"The {values['enc']} encoding cannot be made: {why}")
-    assert notice.endswith(OWN)
-    assert len(charts(app)) == (6 if values["enc"] == "sinusoidal" else 5)
+    ):
+        app = opened(enc2="none", **values)
+        (notice,) = told(app)
+        assert notice.startswith(f"The {values['enc']} encoding cannot be made: {why}"), values
+        assert notice.endswith(OWN), values
+        assert len(charts(app)) == (6 if values["enc"] == "sinusoidal" else 5), values
 
 
 def test_of_two_of_which_neither_goes_both_are_told_and_drawn_in_sizes_that_do() -> None:
@@ -168,9 +167,9 @@ def test_of_two_of_which_neither_goes_both_are_told_and_drawn_in_sizes_that_do()
     assert len(charts(app)) == 11
 
 
-@pytest.mark.parametrize(("name", "words"), [("sinusoidal", ""), ("rotary", "a"), ("alibi", ""), ("shaw", "a b")])
-def test_short_sentences(name: str, words: str) -> None:
-    assert titles(opened(enc=name, enc2="t5", s=words))[0] == TITLES[name]
+def test_short_sentences() -> None:
+    for name, words in (("sinusoidal", ""), ("rotary", "a"), ("alibi", ""), ("shaw", "a b")):
+        assert titles(opened(enc=name, enc2="t5", s=words))[0] == TITLES[name], name
 
 
 def test_too_long_keeps_the_last_sentence(model: Model) -> None:
@@ -200,15 +199,17 @@ def test_it_opens_with_the_problem_the_maps_and_four_charts() -> None:
     assert parse_qs(urlsplit(link).query)["order"] == ["tired too was it because street the cross didn't animal The"]
 
 
-@pytest.mark.parametrize(
-    ("link", "slot"),
-    [({"ch": ["2"]}, "lines"), ({"at_pos": "3"}, "detail"), ({"far": "700"}, "far"), ({"amp": "0.1"}, "amplitude")],
-)
-def test_a_link_unfolds_what_it_speaks_of(link: dict[str, str | list[str]], slot: str) -> None:
-    app = as_it_opens(**link)
-    assert len(charts(app)) == (5 if slot == "amplitude" else 6)
-    assert ("sinusoids × 0.1" in text(app)) == (slot == "amplitude")
-    assert [name for name in FOLDS if app.session_state[f"unfolded_{name}"]] == [slot]
+def test_a_link_unfolds_what_it_speaks_of() -> None:
+    for link, slot in (
+        ({"ch": ["2"]}, "lines"),
+        ({"at_pos": "3"}, "detail"),
+        ({"far": "700"}, "far"),
+        ({"amp": "0.1"}, "amplitude"),
+    ):
+        app = as_it_opens(**link)
+        assert len(charts(app)) == (5 if slot == "amplitude" else 6), link
+        assert ("sinusoids × 0.1" in text(app)) == (slot == "amplitude"), link
+        assert [name for name in FOLDS if app.session_state[f"unfolded_{name}"]] == [slot], link
 
 
 def test_only_the_controls_that_act_are_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,21 +276,23 @@ def test_a_long_sentence_has_no_maps_to_wait_for() -> None:
     assert "Shown up to 64 tokens, here are 102" in text(app)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "compared"),
-    [("rotary", "learned", 2), ("sinusoidal", "rotary", 2), ("alibi", "t5", 3), ("alibi", "sinusoidal", 0)],
-)
-def test_neighbouring_charts_of_one_unit_have_one_upright_axis(first: str, second: str, compared: int) -> None:
-    app = as_it_opens(("lines", "far"), enc=first, enc2=second, s="how are you")
-    by_key = {chart.proto.id: json.loads(chart.proto.spec) for chart in app.get("plotly_chart")}
-    alike = []
-    for slot in ("lines", "distance", "far"):
-        sides = [spec for key, spec in by_key.items() if f"_{slot}" in key]
-        assert len(sides) == 2
-        ranges = [side["layout"]["yaxis"].get("range") for side in sides]
-        if ranges[0] is not None:
-            values = [y for side in sides for line in side["data"] for y in line["y"]]
-            assert ranges[0] == ranges[1]
-            assert ranges[0][0] < min(values) <= max(values) < ranges[0][1]
-            alike.append(slot)
-    assert len(alike) == compared
+def test_neighbouring_charts_of_one_unit_have_one_upright_axis() -> None:
+    for first, second, compared in (
+        ("rotary", "learned", 2),
+        ("sinusoidal", "rotary", 2),
+        ("alibi", "t5", 3),
+        ("alibi", "sinusoidal", 0),
+    ):
+        app = as_it_opens(("lines", "far"), enc=first, enc2=second, s="how are you")
+        by_key = {chart.proto.id: json.loads(chart.proto.spec) for chart in app.get("plotly_chart")}
+        alike = []
+        for slot in ("lines", "distance", "far"):
+            sides = [spec for key, spec in by_key.items() if f"_{slot}" in key]
+            assert len(sides) == 2, first
+            ranges = [side["layout"]["yaxis"].get("range") for side in sides]
+            if ranges[0] is not None:
+                values = [y for side in sides for line in side["data"] for y in line["y"]]
+                assert ranges[0] == ranges[1], first
+                assert ranges[0][0] < min(values) <= max(values) < ranges[0][1], first
+                alike.append(slot)
+        assert len(alike) == compared, first

@@ -28,19 +28,19 @@ from .test_steps import read_back
 WORDS = Settings("how are you", "causal", temperature=2.0)
 
 
-@pytest.mark.parametrize("biases", BIASES)
-@pytest.mark.parametrize("name", ["fused", "sequence_first"])
-def test_it_is_a_layer_of_these_weights_on_what_enters_the_models_layer(name: str, biases: str) -> None:
-    found = random_layer.traced(WORDS, 2, name, RandomLayer(biases, 0.0, 7))
-    x = value(traces.traced(WORDS, 2, "efficient"), "x")
-    assert torch.equal(value(found, "x"), x)
-    weights = random_weights(384, seed=7, biases=biases)
-    layer = IMPLEMENTATIONS["sdpa"](384, 12, **weights.biases).load(weights)
-    with torch.no_grad():
-        out, maps = layer(x, allow=masks.allow(masks.causal, x.shape[1], x.shape[1]), temperature=2.0)
-    assert relative_difference(value(found, "out"), out) <= 2e-6
-    shown = value(found, "weights")
-    torch.testing.assert_close(shown.permute(2, 3, 0, 1) if name == "sequence_first" else shown, maps)
+def test_it_is_a_layer_of_these_weights_on_what_enters_the_models_layer() -> None:
+    for name in ("fused", "sequence_first"):
+        for biases in BIASES:
+            found = random_layer.traced(WORDS, 2, name, RandomLayer(biases, 0.0, 7))
+            x = value(traces.traced(WORDS, 2, "efficient"), "x")
+            assert torch.equal(value(found, "x"), x), biases
+            weights = random_weights(384, seed=7, biases=biases)
+            layer = IMPLEMENTATIONS["sdpa"](384, 12, **weights.biases).load(weights)
+            with torch.no_grad():
+                out, maps = layer(x, allow=masks.allow(masks.causal, x.shape[1], x.shape[1]), temperature=2.0)
+            assert relative_difference(value(found, "out"), out) <= 2e-6, biases
+            shown = value(found, "weights")
+            torch.testing.assert_close(shown.permute(2, 3, 0, 1) if name == "sequence_first" else shown, maps)
 
 
 def test_dropout_is_drawn_by_the_seed_and_leaves_torchs_generator_alone() -> None:
@@ -149,14 +149,14 @@ def test_a_class_is_shown_with_everything_that_it_calls() -> None:
         compile(whole_source(implementation), name, "exec")
 
 
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_every_step_that_a_text_names_is_one_of_the_implementation(name: str) -> None:
-    dropping = random_layer.traced(Settings("how are you", "causal"), 1, name, RandomLayer("all", 0.3, 0))
-    steps = {step.name: in_texts(name, step.name) for step in dropping.steps}
-    named = {text for words in steps.values() for text, _ in words}
-    assert named == set(WORDS_OF_TEXTS.get(name, {}))
-    for text, words in WORDS_OF_TEXTS.get(name, {}).items():
-        assert set(words.values()) == {said for found in steps.values() for own, said in found if own == text}
+def test_every_step_that_a_text_names_is_one_of_the_implementation() -> None:
+    for name in IMPLEMENTATIONS:
+        dropping = random_layer.traced(Settings("how are you", "causal"), 1, name, RandomLayer("all", 0.3, 0))
+        steps = {step.name: in_texts(name, step.name) for step in dropping.steps}
+        named = {text for words in steps.values() for text, _ in words}
+        assert named == set(WORDS_OF_TEXTS.get(name, {})), name
+        for text, words in WORDS_OF_TEXTS.get(name, {}).items():
+            assert set(words.values()) == {said for found in steps.values() for own, said in found if own == text}
 
 
 def test_the_notebooks_strings_and_letters_stand_at_their_steps() -> None:

@@ -41,20 +41,19 @@ def found(request: pytest.FixtureRequest) -> Traced:
     return traced(Settings(request.param), 2, "efficient")
 
 
-@pytest.mark.parametrize(
-    ("name", "mask"),
-    [*zip(LESSONS, ("none", "window:1", "causal", "none", "none", "none", "causal", "none"), strict=True)],
-)
-def test_every_lesson_can_be_read_and_shows_the_code_that_ran(name: str, mask: str) -> None:
-    lesson = LESSONS[name](traced(Settings("how are you", mask), 0, "efficient"), 3)
-    assert lesson.blocks[0]["kind"] == "title"
-    assert said(lesson).endswith(".")
-    assert not re.search(r"\bnan\b", repr(lesson.blocks), re.IGNORECASE)
-    functions = re.split(r"\n\n(?=def |class )", lesson.source)
-    assert all(re.match("def |class ", function) for function in functions)
-    modules = (reshape_lessons, own_lines, exercise, time_first_lessons, functional, sequence_first)
-    known = "".join(inspect.getsource(module) for module in modules)
-    assert all(line.strip() in known for function in functions for line in function.splitlines())
+def test_every_lesson_can_be_read_and_shows_the_code_that_ran() -> None:
+    for name, mask in (
+        *zip(LESSONS, ("none", "window:1", "causal", "none", "none", "none", "causal", "none"), strict=True),
+    ):
+        lesson = LESSONS[name](traced(Settings("how are you", mask), 0, "efficient"), 3)
+        assert lesson.blocks[0]["kind"] == "title", name
+        assert said(lesson).endswith("."), name
+        assert not re.search(r"\bnan\b", repr(lesson.blocks), re.IGNORECASE), name
+        functions = re.split(r"\n\n(?=def |class )", lesson.source)
+        assert all(re.match("def |class ", function) for function in functions), name
+        modules = (reshape_lessons, own_lines, exercise, time_first_lessons, functional, sequence_first)
+        known = "".join(inspect.getsource(module) for module in modules)
+        assert all(line.strip() in known for function in functions for line in function.splitlines()), name
 
 
 @pytest.mark.parametrize("head", HEADS)
@@ -130,23 +129,25 @@ def test_maps_are_of_the_projections_alone_and_say_so() -> None:
     assert blocks(plain, "matrix") == blocks(masked, "matrix")
 
 
-@pytest.mark.parametrize(("head", "mask"), [(5, "none"), (11, "causal")])
-def test_softmax_over_the_heads(head: int, mask: str) -> None:
-    found = traced(Settings("you how are it", mask), 4, "efficient")
-    scores = value(found, "masked" if mask == "causal" else "scores")[0].double()
-    lesson = LESSONS["wrong axis"](found, head)
-    right, wrong = blocks(lesson, "matrix")
-    powers = scores.exp()
-    over_keys = powers / powers.sum(2, keepdim=True)
-    over_heads = torch.where(powers.sum(0) > 0, powers / powers.sum(0).clamp(min=1e-300), 0.0)
-    for matrix, own in ((right, over_keys), (wrong, over_heads)):
-        for cells, numbers in zip(matrix["cells"], own[head].tolist(), strict=True):
-            assert all(map(tells, cells, numbers))
-        assert [number_of(total) for total in matrix["sums"]] == pytest.approx(own[head].sum(1).tolist(), abs=0.0051)
-    assert set(right["sums"]) == {"1.00"}
-    sums = over_heads.sum(2)
-    (ends,) = re.findall(r"anything between (\S+) and (\S+), all heads", said(lesson))
-    assert [number_of(end) for end in ends] == pytest.approx([float(sums.min()), float(sums.max())], abs=0.0051)
+def test_softmax_over_the_heads() -> None:
+    for head, mask in ((5, "none"), (11, "causal")):
+        found = traced(Settings("you how are it", mask), 4, "efficient")
+        scores = value(found, "masked" if mask == "causal" else "scores")[0].double()
+        lesson = LESSONS["wrong axis"](found, head)
+        right, wrong = blocks(lesson, "matrix")
+        powers = scores.exp()
+        over_keys = powers / powers.sum(2, keepdim=True)
+        over_heads = torch.where(powers.sum(0) > 0, powers / powers.sum(0).clamp(min=1e-300), 0.0)
+        for matrix, own in ((right, over_keys), (wrong, over_heads)):
+            for cells, numbers in zip(matrix["cells"], own[head].tolist(), strict=True):
+                assert all(map(tells, cells, numbers)), head
+            assert [number_of(total) for total in matrix["sums"]] == pytest.approx(
+                own[head].sum(1).tolist(), abs=0.0051
+            )
+        assert set(right["sums"]) == {"1.00"}, head
+        sums = over_heads.sum(2)
+        (ends,) = re.findall(r"anything between (\S+) and (\S+), all heads", said(lesson))
+        assert [number_of(end) for end in ends] == pytest.approx([float(sums.min()), float(sums.max())], abs=0.0051)
 
 
 def test_the_loop_is_the_product(found: Traced) -> None:

@@ -44,29 +44,29 @@ def cells(app: AppTest, name: str) -> torch.Tensor:
 # ---- the function
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_case_by_a_dense_loop(name: str) -> None:
+def test_a_case_by_a_dense_loop() -> None:
     """Every output and weight once more, query by query, in float64."""
-    case = CASES[name]
-    given = [one.double() for one in cases.tensors(case)]
-    q, k, v = (given[min(at, len(given) - 1)] for at in range(3))
-    i, j, d, width = case.sizes
-    expected = torch.zeros(*case.leading, i, width, dtype=torch.float64)
-    for index in torch.cartesian_prod(*(torch.arange(size) for size in (*case.leading, i))).reshape(
-        -1, len(q.shape) - 1
-    ):
-        *lead, row = index.tolist()
-        scores = [float(q[(*lead, row)] @ k[(*lead, key)]) / math.sqrt(d) for key in range(j)]
-        exps = [math.exp(score) for score in scores]
-        for key, exp in enumerate(exps):
-            expected[(*lead, row)] += exp / sum(exps) * v[(*lead, key)]
-    made = checked(case, "cpu")
-    assert made.shapes["mixed"] == tuple(expected.shape)
-    assert made.shapes["weights"] == (*case.leading, i, j)
-    shown = expected.reshape(-1, i, width)[0, : cases.MOST_SHOWN, : cases.MOST_SHOWN]
-    torch.testing.assert_close(torch.tensor(made.mixed), shown.float(), rtol=0, atol=1e-5)
-    torch.testing.assert_close(torch.tensor(made.torchs), shown.float(), rtol=0, atol=1e-5)
-    assert max(made.to_torch, made.to_truth, made.torch_to_truth) < 1e-6
+    for name in CASES:
+        case = CASES[name]
+        given = [one.double() for one in cases.tensors(case)]
+        q, k, v = (given[min(at, len(given) - 1)] for at in range(3))
+        i, j, d, width = case.sizes
+        expected = torch.zeros(*case.leading, i, width, dtype=torch.float64)
+        for index in torch.cartesian_prod(*(torch.arange(size) for size in (*case.leading, i))).reshape(
+            -1, len(q.shape) - 1
+        ):
+            *lead, row = index.tolist()
+            scores = [float(q[(*lead, row)] @ k[(*lead, key)]) / math.sqrt(d) for key in range(j)]
+            exps = [math.exp(score) for score in scores]
+            for key, exp in enumerate(exps):
+                expected[(*lead, row)] += exp / sum(exps) * v[(*lead, key)]
+        made = checked(case, "cpu")
+        assert made.shapes["mixed"] == tuple(expected.shape), name
+        assert made.shapes["weights"] == (*case.leading, i, j), name
+        shown = expected.reshape(-1, i, width)[0, : cases.MOST_SHOWN, : cases.MOST_SHOWN]
+        torch.testing.assert_close(torch.tensor(made.mixed), shown.float(), rtol=0, atol=1e-5)
+        torch.testing.assert_close(torch.tensor(made.torchs), shown.float(), rtol=0, atol=1e-5)
+        assert max(made.to_torch, made.to_truth, made.torch_to_truth) < 1e-6, name
 
 
 def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,23 +99,21 @@ def test_the_seed_and_the_source_decide_the_numbers() -> None:
 # ---- what is typed
 
 
-@pytest.mark.parametrize("text", ["2, 3, 6", "2 3 6", "(2,3,6)", "2×3×6", " [2; 3; 6] "])
-def test_a_shape_is_read(text: str) -> None:
-    assert parse_shape(text, 2, 5) == (2, 3, 6)
+def test_a_shape_is_read() -> None:
+    for text in ("2, 3, 6", "2 3 6", "(2,3,6)", "2×3×6", " [2; 3; 6] "):
+        assert parse_shape(text, 2, 5) == (2, 3, 6), text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "3", "1,2,3,4,5,6", "2, -3, 6", "2, 0", "2, 3.5", "a, b", "9999999, 2", "2, 1025"]
-)
-def test_what_is_no_shape_is_refused(text: str) -> None:
-    with pytest.raises(SizeError):
-        parse_shape(text, 2, 5)
+def test_what_is_no_shape_is_refused() -> None:
+    for text in ("", "3", "1,2,3,4,5,6", "2, -3, 6", "2, 0", "2, 3.5", "a, b", "9999999, 2", "2, 1025"):
+        with pytest.raises(SizeError):
+            parse_shape(text, 2, 5)
 
 
-@pytest.mark.parametrize("shape", [(1024, 1024), (64, 64, 64, 8), (1, 1024, 512), (1024, 1024, 1, 1024)])
-def test_what_takes_too_long_is_not_computed(shape: tuple[int, ...]) -> None:
-    with pytest.raises(SizeError, match="at most"):
-        Case(shape).check()
+def test_what_takes_too_long_is_not_computed() -> None:
+    for shape in ((1024, 1024), (64, 64, 64, 8), (1, 1024, 512), (1024, 1024, 1, 1024)):
+        with pytest.raises(SizeError, match="at most"):
+            Case(shape).check()
 
 
 # ---- the page
@@ -147,32 +145,34 @@ def test_a_link_brings_every_choice() -> None:
     assert cells(app, "weights").shape == (5, 7)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_button_is_pressed_when_the_controls_say_its_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    state: dict[str, Any] = {}
-    monkeypatch.setattr("streamlit.session_state", state)
-    page.choose_case({"case": name})
-    shape = parse_shape(state["qs"], 2, 5)
-    (buttons,) = [parts.cases(Case(shape, state["kv"], state["nk"], state["wv"]))]
-    assert [one["text"] for one in buttons["buttons"] if one["pressed"]] == [name]
-    for event in ({"case": "nothing"}, {"case": 3}, {"product": "9, 9"}):
-        before = dict(state)
-        page.choose_case(event)
-        page.choose_product(event)
-        assert state == before
+def test_a_button_is_pressed_when_the_controls_say_its_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in CASES:
+        state: dict[str, Any] = {}
+        monkeypatch.setattr("streamlit.session_state", state)
+        page.choose_case({"case": name})
+        shape = parse_shape(state["qs"], 2, 5)
+        (buttons,) = [parts.cases(Case(shape, state["kv"], state["nk"], state["wv"]))]
+        assert [one["text"] for one in buttons["buttons"] if one["pressed"]] == [name], name
+        for event in ({"case": "nothing"}, {"case": 3}, {"product": "9, 9"}):
+            before = dict(state)
+            page.choose_case(event)
+            page.choose_product(event)
+            assert state == before, name
 
 
-@pytest.mark.parametrize(
-    ("values", "key"),
-    [({"qs": "<b>2</b>"}, "qs"), ({"qs": "1024, 1024"}, "qs"), ({"aat": "100, 100, 2, 2"}, "aat"), ({"nk": "0"}, "nk")],
-)  # fmt: skip
-def test_garbage_in_a_link_is_told_and_ignored(values: dict[str, str], key: str) -> None:
-    app = open_page(**values)
-    (notice,) = notices(app)
-    told = ("The link says nk=0",) if key == "nk" else ("“", "This is not computed")
-    assert notice.startswith(told)
-    assert table(app, "tensor")["q"] == "(2, 3, 6)"
-    assert notices(app.run()) == [notice]
+def test_garbage_in_a_link_is_told_and_ignored() -> None:
+    for values, key in (
+        ({"qs": "<b>2</b>"}, "qs"),
+        ({"qs": "1024, 1024"}, "qs"),
+        ({"aat": "100, 100, 2, 2"}, "aat"),
+        ({"nk": "0"}, "nk"),
+    ):
+        app = open_page(**values)
+        (notice,) = notices(app)
+        told = ("The link says nk=0",) if key == "nk" else ("“", "This is not computed")
+        assert notice.startswith(told), values
+        assert table(app, "tensor")["q"] == "(2, 3, 6)", values
+        assert notices(app.run()) == [notice], values
 
 
 def test_what_is_typed_wrongly_keeps_the_last_shape() -> None:
@@ -189,27 +189,27 @@ def test_what_is_typed_wrongly_keeps_the_last_shape() -> None:
 # ---- products as loops
 
 
-@pytest.mark.parametrize("text", products.CASES.values())
-def test_a_batched_product_is_the_loop_and_symmetric(text: str) -> None:
-    shape = parse_shape(text, *products.AXES)
-    a = torch.randn(shape, generator=torch.Generator().manual_seed(0))
-    looped = products.LOOPS[len(shape)](a)
-    torch.testing.assert_close(looped, torch.einsum("...id,...jd->...ij", a, a), rtol=0, atol=1e-4)
-    made = products.product(shape, 0)
-    assert made.result == tuple(looped.shape) == (*shape[:-1], shape[-2])
-    assert made.apart < 1e-4
-    assert made.asymmetry < 1e-4
-    assert made.diagonal == pytest.approx(float(a.square().sum(dim=-1).mean()), rel=1e-5)
-    app = open_page(aat=text)
-    name = f"(A Aᵀ)[{', '.join('0' for _ in shape[:-2])}]"
-    torch.testing.assert_close(cells(app, name), looped.reshape(-1, 10, 10)[0], rtol=0, atol=0.06)
-    assert any(inspect.getsource(products.LOOPS[len(shape)]).rstrip() in code.value for code in app.code)
+def test_a_batched_product_is_the_loop_and_symmetric() -> None:
+    for text in products.CASES.values():
+        shape = parse_shape(text, *products.AXES)
+        a = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+        looped = products.LOOPS[len(shape)](a)
+        torch.testing.assert_close(looped, torch.einsum("...id,...jd->...ij", a, a), rtol=0, atol=1e-4)
+        made = products.product(shape, 0)
+        assert made.result == tuple(looped.shape) == (*shape[:-1], shape[-2]), text
+        assert made.apart < 1e-4, text
+        assert made.asymmetry < 1e-4, text
+        assert made.diagonal == pytest.approx(float(a.square().sum(dim=-1).mean()), rel=1e-5), text
+        app = open_page(aat=text)
+        name = f"(A Aᵀ)[{', '.join('0' for _ in shape[:-2])}]"
+        torch.testing.assert_close(cells(app, name), looped.reshape(-1, 10, 10)[0], rtol=0, atol=0.06)
+        assert any(inspect.getsource(products.LOOPS[len(shape)]).rstrip() in code.value for code in app.code), text
 
 
-@pytest.mark.parametrize("shape", [(300, 2, 2), (20, 20, 2, 2), (3, 1000, 400)])
-def test_too_many_products_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(SizeError, match="at most"):
-        products.product(shape, 0)
+def test_too_many_products_are_refused() -> None:
+    for shape in ((300, 2, 2), (20, 20, 2, 2), (3, 1000, 400)):
+        with pytest.raises(SizeError, match="at most"):
+            products.product(shape, 0)
 
 
 # ---- the two figures
@@ -222,17 +222,17 @@ def steps() -> list[str]:
     return [step.name for step in trace.steps]
 
 
-@pytest.mark.parametrize("boxes", FIGURES.values(), ids=FIGURES)
-def test_boxes_are_steps_in_their_order(boxes: tuple[Box, ...]) -> None:
-    made = steps()
-    assert all(box.step in made for box in boxes)
-    for at, box in enumerate(boxes):
-        assert 0 <= box.columns[0] <= box.columns[1] <= 2
-        assert box.input_ is not bool(box.from_)
-        below = [boxes[number] for number in box.from_]
-        assert all(other.row < box.row for other in below)
-        assert not below or min(made.index(other.step) for other in below) < made.index(box.step)
-        assert all(number < at for number in box.from_)
+def test_boxes_are_steps_in_their_order() -> None:
+    for boxes in FIGURES.values():
+        made = steps()
+        assert all(box.step in made for box in boxes), boxes
+        for at, box in enumerate(boxes):
+            assert 0 <= box.columns[0] <= box.columns[1] <= 2, boxes
+            assert box.input_ is not bool(box.from_), boxes
+            below = [boxes[number] for number in box.from_]
+            assert all(other.row < box.row for other in below), boxes
+            assert not below or min(made.index(other.step) for other in below) < made.index(box.step), boxes
+            assert all(number < at for number in box.from_), boxes
 
 
 def test_a_box_opens_its_step() -> None:

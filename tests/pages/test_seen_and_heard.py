@@ -97,7 +97,7 @@ def kept(content: bytes, kind: Kind = HEARD) -> str:
 # ---- what both have in common
 
 
-@of_each_kind
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit(kind: Kind) -> None:
     content = files.file("JPEG") if kind is SEEN else kind.file
     name = kept(content, kind)
@@ -112,20 +112,23 @@ def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit(kind: Kind) -> N
     assert gone["told"][0].endswith(f"This model {kind.reads}.")
 
 
-@of_each_kind
-@pytest.mark.parametrize(
-    "text",
-    ["The dog bit the man", "/etc/passwd", "picture:../../../../etc/passwd", "sound:../../../etc/passwd", "picture:x"],
-)
-def test_a_sentence_is_no_file(kind: Kind, text: str) -> None:
-    said = shown(kind.model, s=text)
-    assert (said["typed"], set(said["unusable"])) == (next(iter(kind.album)), {"s"})
-    assert said["told"][0].endswith(f"This model {kind.reads}.")
-    with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose one of ours"):
-        kind.album[text]
+def test_a_sentence_is_no_file() -> None:
+    for text in (
+        "The dog bit the man",
+        "/etc/passwd",
+        "picture:../../../../etc/passwd",
+        "sound:../../../etc/passwd",
+        "picture:x",
+    ):
+        for kind in KINDS:
+            said = shown(kind.model, s=text)
+            assert (said["typed"], set(said["unusable"])) == (next(iter(kind.album)), {"s"}), kind
+            assert said["told"][0].endswith(f"This model {kind.reads}."), kind
+            with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose one of ours"):
+                kind.album[text]
 
 
-@of_each_kind
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("route", ["pair", "masked"])
 def test_pages_of_sentences_show_its_maps_and_say_what_a_word_is(kind: Kind, route: str) -> None:
     said, _ = picture_of(route, model=kind.model, t2="2", mask="causal")
@@ -133,7 +136,7 @@ def test_pages_of_sentences_show_its_maps_and_say_what_a_word_is(kind: Kind, rou
     assert told in said["notices"][0]
 
 
-@of_each_kind
+@pytest.mark.parametrize("kind", KINDS)
 def test_two_models_must_read_the_same(kind: Kind) -> None:
     name, (first, other) = kind.album.kind, kind.album
     with pytest.raises(HeadlightError, match=f"one of these two models reads {name}s, the other sentences"):
@@ -145,7 +148,7 @@ def test_two_models_must_read_the_same(kind: Kind) -> None:
     assert said["told"][0].endswith(f"This model {kind.reads}.")
 
 
-@of_each_kind
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link = LinkQuery(query(kind.model, at="1.2.3"))
     code = snippet({"run": link.within()[0]}, link.at)
@@ -161,7 +164,7 @@ def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch
         torch.set_num_threads(before)
 
 
-@of_each_kind
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, Any] = {}
     monkeypatch.setattr("streamlit.session_state", state)
@@ -290,24 +293,24 @@ def test_what_is_written_is_read_again_and_a_sound_ends_before_its_last_moments(
     assert given.wave(torch.tensor([0.5, -0.25, 1.0]), 2, 3) == [(-0.25, 0.5), (0.0, 1.0), (0.0, 0.0)]
 
 
-@pytest.mark.parametrize("group", ["encoder", "decoder", "cross"])
-def test_whisper_has_three_kinds_of_attention(group: str) -> None:
-    name, model = kept(sounds.file()), f"{WHISPER}~{group}"
-    said = shown(model, s=name, off="L0 H1", **({} if group == "cross" else {"mask": "causal"}))
-    assert (said["group"], said["told"]) == (group, [])
-    assert len(said["heard"]["wave"]) == 30, "of 50: silence is behind them"
-    assert ("“no word” is what a row gives to that" in said["pieces"][0]) == (group != "decoder")
-    picture = pictures.picture(LinkQuery(query(model, s=name)).within()[0])
-    columns = {
-        "encoder": [*picture.run.tokens, pictures.NOBODY],
-        "decoder": None,
-        "cross": [*picture.model.tokenize(name)[0], pictures.NOBODY],
-    }
-    assert picture.run.columns == columns[group]
-    assert picture.worst_row_sum == pytest.approx(1, abs=1e-5)
-    assert pictures.passed(picture.model, name) == 50
-    if group != "decoder":
-        assert explore.channels(query(model, s=name, view="channels", at="0.1.2.3"))
+def test_whisper_has_three_kinds_of_attention() -> None:
+    for group in ("encoder", "decoder", "cross"):
+        name, model = kept(sounds.file()), f"{WHISPER}~{group}"
+        said = shown(model, s=name, off="L0 H1", **({} if group == "cross" else {"mask": "causal"}))
+        assert (said["group"], said["told"]) == (group, []), group
+        assert len(said["heard"]["wave"]) == 30, "of 50: silence is behind them"
+        assert ("“no word” is what a row gives to that" in said["pieces"][0]) == (group != "decoder"), group
+        picture = pictures.picture(LinkQuery(query(model, s=name)).within()[0])
+        columns = {
+            "encoder": [*picture.run.tokens, pictures.NOBODY],
+            "decoder": None,
+            "cross": [*picture.model.tokenize(name)[0], pictures.NOBODY],
+        }
+        assert picture.run.columns == columns[group], group
+        assert picture.worst_row_sum == pytest.approx(1, abs=1e-5), group
+        assert pictures.passed(picture.model, name) == 50, group
+        if group != "decoder":
+            assert explore.channels(query(model, s=name, view="channels", at="0.1.2.3")), group
 
 
 def test_a_mask_is_not_painted_where_silence_follows() -> None:
@@ -316,13 +319,10 @@ def test_a_mask_is_not_painted_where_silence_follows() -> None:
     assert any("where no cell is painted; only the mask’s rule applies." in notice for notice in said["notices"])
 
 
-@pytest.mark.parametrize(
-    ("model", "seconds", "why"),
-    [
+def test_a_sound_of_too_many_moments_is_refused() -> None:
+    for model, seconds, why in (
         (WAVE, 12, r"This sound has 599 moments; here it may have 512\. Cut it to 10\.2 s\."),
         (WHISPER, 1.1, r"The sound of 1\.10 s is longer than the 1\.00 s that are read"),
-    ],
-)
-def test_a_sound_of_too_many_moments_is_refused(model: str, seconds: float, why: str) -> None:
-    with pytest.raises(HeadlightError, match=why):
-        explore.maps(query(model, s=kept(sounds.file(sounds.tone(seconds)))))
+    ):
+        with pytest.raises(HeadlightError, match=why):
+            explore.maps(query(model, s=kept(sounds.file(sounds.tone(seconds)))))

@@ -58,19 +58,19 @@ def test_an_element_is_a_name_and_one_or_two_sentences() -> None:
         assert one.said[-1] in ".?"
 
 
-@pytest.mark.parametrize("element", ELEMENTS, ids=lambda one: one.name)
-def test_a_link_says_what_the_fields_take(element: Element) -> None:
-    assert element.page in PAGES
-    query = Query(urlsplit(element.address).query.encode())
-    for key, value in element.link:
-        assert key in FIELDS
-        found = query[key]  # raises where no control of that key could say this
-        assert not isinstance(found, str) or found == value
-    said = dict(element.link)
-    assert said.get("claim", "orange") in by_name(claims())
-    assert said.get("lesson", "no transpose") in LESSONS
-    assert usable(said.get("step", "q"))
-    assert "find" not in said or dictionary(said["find"])[0]["kind"] == "table"
+def test_a_link_says_what_the_fields_take() -> None:
+    for element in ELEMENTS:
+        assert element.page in PAGES, element
+        query = Query(urlsplit(element.address).query.encode())
+        for key, value in element.link:
+            assert key in FIELDS, element
+            found = query[key]  # raises where no control of that key could say this
+            assert not isinstance(found, str) or found == value, element
+        said = dict(element.link)
+        assert said.get("claim", "orange") in by_name(claims()), element
+        assert said.get("lesson", "no transpose") in LESSONS, element
+        assert usable(said.get("step", "q")), element
+        assert "find" not in said or dictionary(said["find"])[0]["kind"] == "table", element
 
 
 @pytest.mark.parametrize(("page", "link"), LINKS, ids=str)

@@ -49,10 +49,10 @@ def test_the_printed_numbers() -> None:
     assert matrix(blocks, "exp")["sums"][0] == "4.2457"
 
 
-@pytest.mark.parametrize("name", examples.EXAMPLES)
-def test_no_text_is_spoken_of_that_nobody_sees(name: str) -> None:
-    said = json.dumps(examples.EXAMPLES[name].blocks(given()), ensure_ascii=False)
-    assert "post" not in said
+def test_no_text_is_spoken_of_that_nobody_sees() -> None:
+    for name in examples.EXAMPLES:
+        said = json.dumps(examples.EXAMPLES[name].blocks(given()), ensure_ascii=False)
+        assert "post" not in said, name
 
 
 def test_scores_from_products() -> None:
@@ -95,10 +95,10 @@ def test_two_sentences_of_different_length() -> None:
     assert "itself" not in texts(blocks)
 
 
-@pytest.mark.parametrize(("queries", "keys"), [((), ("you",)), (("you",), ()), ((), ())])
-def test_without_words_the_page_asks_for_some(queries: tuple[str, ...], keys: tuple[str, ...]) -> None:
-    (notice,) = examples.two_sentences(given(queries=queries, keys=keys))
-    assert "at least one word" in notice["sentences"][0]
+def test_without_words_the_page_asks_for_some() -> None:
+    for queries, keys in (((), ("you",)), (("you",), ()), ((), ())):
+        (notice,) = examples.two_sentences(given(queries=queries, keys=keys))
+        assert "at least one word" in notice["sentences"][0], queries
 
 
 def test_words_that_repeat_and_words_that_are_long() -> None:
@@ -109,25 +109,29 @@ def test_words_that_repeat_and_words_that_are_long() -> None:
     assert long[:30] not in texts(blocks)
 
 
-@pytest.mark.parametrize(("divide", "small"), [(False, True), (True, False)])
-def test_two_heads_equal_the_layer(divide: bool, small: bool) -> None:
-    now = given(
-        divide=divide, a4=((1, 0, 0), (1, 1, 0), (1, 1, 1)), wo=((1, 2, 3, 4), (0, 1, 0, 0), (0, 0, 1, 1), (1, 0, 0, 1))
-    )
-    now = changed(now, {"fill": "x4", "preset": "small"}) if small else now
-    blocks = examples.two_heads(now)
-    w = {name: [now[f"w{name}{head}"] for head in range(2)] for name in "qkv"}
-    layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double().load(weights_of(w["q"], w["k"], w["v"], now["wo"]))
-    out, weights = layer(now["x4"], allow=now.allow("a4"), temperature=1.0 if divide else 1 / math.sqrt(2))
-    assert weights is not None
-    for line, expected in zip(numbers(matrix(blocks, "out")), out.tolist(), strict=True):
-        assert line == pytest.approx(expected, rel=1e-6, abs=1e-4)
-    for head in range(2):
-        for line, expected in zip(numbers(matrix(blocks, "weights", head)), weights[head].tolist(), strict=True):
-            assert line == pytest.approx(expected, abs=1e-4)
-    said = texts(blocks)
-    assert float(said.rsplit(" ", 1)[1].rstrip(".").replace("−", "-")) < 1e-9
-    assert ("above 0.999" in said) is (not small)
+def test_two_heads_equal_the_layer() -> None:
+    for divide, small in ((False, True), (True, False)):
+        now = given(
+            divide=divide,
+            a4=((1, 0, 0), (1, 1, 0), (1, 1, 1)),
+            wo=((1, 2, 3, 4), (0, 1, 0, 0), (0, 0, 1, 1), (1, 0, 0, 1)),
+        )
+        now = changed(now, {"fill": "x4", "preset": "small"}) if small else now
+        blocks = examples.two_heads(now)
+        w = {name: [now[f"w{name}{head}"] for head in range(2)] for name in "qkv"}
+        layer = (
+            IMPLEMENTATIONS["efficient"](4, 2, bias=False).double().load(weights_of(w["q"], w["k"], w["v"], now["wo"]))
+        )
+        out, weights = layer(now["x4"], allow=now.allow("a4"), temperature=1.0 if divide else 1 / math.sqrt(2))
+        assert weights is not None, divide
+        for line, expected in zip(numbers(matrix(blocks, "out")), out.tolist(), strict=True):
+            assert line == pytest.approx(expected, rel=1e-6, abs=1e-4), divide
+        for head in range(2):
+            for line, expected in zip(numbers(matrix(blocks, "weights", head)), weights[head].tolist(), strict=True):
+                assert line == pytest.approx(expected, abs=1e-4), divide
+        said = texts(blocks)
+        assert float(said.rsplit(" ", 1)[1].rstrip(".").replace("−", "-")) < 1e-9, divide
+        assert ("above 0.999" in said) is (not small), divide
 
 
 def test_scores_are_told_to_be_chosen_while_they_are() -> None:
@@ -146,21 +150,22 @@ def test_stacked_weights_are_one_product() -> None:
     assert "the two joined: 0." in texts(blocks)
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-@pytest.mark.parametrize("value", [0.0, 1e6, -1e6, 1e-6])
-def test_every_example_holds_at_its_ends(example: Any, value: float) -> None:
-    matrices = {
-        name: own if name in SWITCHES else tuple((value,) * len(line) for line in own) for name, own in DEFAULTS.items()
-    }
-    for now in (
-        *(Workbook(matrices, divide=divide, products=not divide) for divide in (False, True)),
-        Workbook({**DEFAULTS, "a": ((0,) * 3,) * 3, "a2": ((0,) * 3,) * 3, "a4": ((0,) * 3,) * 3}),
-    ):
-        blocks = example(now)
-        json.dumps(blocks, allow_nan=False)
-        shown = [cell for block in every(blocks) for line in block.get("cells", []) for cell in line]
-        assert "—" not in shown
-        assert "∞" not in shown
+def test_every_example_holds_at_its_ends() -> None:
+    for value in (0.0, 1e6, -1e6, 1e-6):
+        for example in EXAMPLES:
+            matrices = {
+                name: own if name in SWITCHES else tuple((value,) * len(line) for line in own)
+                for name, own in DEFAULTS.items()
+            }
+            for now in (
+                *(Workbook(matrices, divide=divide, products=not divide) for divide in (False, True)),
+                Workbook({**DEFAULTS, "a": ((0,) * 3,) * 3, "a2": ((0,) * 3,) * 3, "a4": ((0,) * 3,) * 3}),
+            ):
+                blocks = example(now)
+                json.dumps(blocks, allow_nan=False)
+                shown = [cell for block in every(blocks) for line in block.get("cells", []) for cell in line]
+                assert "—" not in shown, example
+                assert "∞" not in shown, example
 
 
 # ---- the stacked weights as nn.Linear keeps them
@@ -257,10 +262,10 @@ def test_the_picture_of_the_first_example() -> None:
     assert "The 3 values lie on one line, so every mix of them does too." in json.dumps(examples.one_head(book))
 
 
-@pytest.mark.parametrize(("mask", "outputs"), [(((0,) * 3, (1,) * 3, (1,) * 3), 2), (((0,) * 3,) * 3, 0)])
-def test_a_row_that_looks_at_nobody_is_no_mean(mask: Any, outputs: int) -> None:
-    blocks = examples.one_head(given(a=mask))
-    assert len(hull(blocks)["outputs"]) == outputs
-    said = json.dumps(blocks)
-    assert ("1 row may look at nobody: its output is no mean" in said) is (outputs == 2)
-    assert ("No row may look at anybody" in said) is (outputs == 0)
+def test_a_row_that_looks_at_nobody_is_no_mean() -> None:
+    for mask, outputs in ((((0,) * 3, (1,) * 3, (1,) * 3), 2), (((0,) * 3,) * 3, 0)):
+        blocks = examples.one_head(given(a=mask))
+        assert len(hull(blocks)["outputs"]) == outputs, mask
+        said = json.dumps(blocks)
+        assert ("1 row may look at nobody: its output is no mean" in said) is (outputs == 2), mask
+        assert ("No row may look at anybody" in said) is (outputs == 0), mask
