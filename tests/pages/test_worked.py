@@ -123,13 +123,14 @@ def test_an_edit_changes_one_cell_and_a_wrong_text_is_kept_beside_the_last_numbe
 
 
 def test_an_event_without_sense_does_nothing() -> None:
-    cell = {"edit": "x", "row": 0, "col": 0, "text": "1"}
+    cell: dict[str, Any] = {"edit": "x", "row": 0, "col": 0, "text": "1"}
     wrong = [("edit", "nothing"), ("edit", ["x"]), ("row", 3), ("row", -1), ("row", 0.0), ("row", "0"), ("text", 1)]
-    for event in (
+    events: tuple[dict[str, Any], ...] = (
         *(cell | {key: value} for key, value in wrong), {}, {"edit": "x", "row": 0, "text": "1"},
         {"fill": "x", "preset": "causal"}, {"fill": "a", "preset": "nothing"}, {"reset": "x"},
         {"reset": [1, None, "nothing"]},
-    ):  # fmt: skip
+    )  # fmt: skip
+    for event in events:
         assert changed(given(), event) == given(), event
 
 
