@@ -14,6 +14,7 @@ import torch
 from PIL import Image
 
 from mha_core.errors import HeadlightError
+from mha_core.measure import rounding
 from mha_core.pretrained import sound_file
 from mha_core.pretrained.foreign_sound import ForeignSound
 from mha_core.pretrained.foreign_vision import ForeignVision
@@ -67,7 +68,7 @@ HEARD = Kind(SOUNDS, WAVE, sounds.file(), "a moment", [
     (sounds.file()[:300], "is damaged"),
     (bytes(20 * 2**20 + 1), "bytes, at most"),
 ])  # fmt: skip
-of_each_kind = pytest.mark.parametrize("kind", [SEEN, HEARD], ids=lambda kind: str(kind.album.kind))
+KINDS = (SEEN, HEARD)
 
 
 @pytest.fixture(scope="module")
@@ -97,19 +98,19 @@ def kept(content: bytes, kind: Kind = HEARD) -> str:
 # ---- what both have in common
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit(kind: Kind) -> None:
-    content = files.file("JPEG") if kind is SEEN else kind.file
-    name = kept(content, kind)
-    said = shown(kind.model, s=name)
-    assert (said["typed"], said["told"]) == (name, [])
-    model = pictures.model_on("auto", kind.model)
-    settings = LinkQuery(query(kind.model, s=name)).within()[0]
-    assert torch.equal(pictures.picture(settings).run.weights, model.run(content).weights)
-    store.forget("data", name.partition(":")[2])
-    gone = shown(kind.model, s=name)
-    assert gone["typed"] == next(iter(kind.album))
-    assert gone["told"][0].endswith(f"This model {kind.reads}.")
+def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
+    for kind in KINDS:
+        content = files.file("JPEG") if kind is SEEN else kind.file
+        name = kept(content, kind)
+        said = shown(kind.model, s=name)
+        assert (said["typed"], said["told"]) == (name, []), kind
+        model = pictures.model_on("auto", kind.model)
+        settings = LinkQuery(query(kind.model, s=name)).within()[0]
+        assert torch.equal(pictures.picture(settings).run.weights, model.run(content).weights), kind
+        store.forget("data", name.partition(":")[2])
+        gone = shown(kind.model, s=name)
+        assert gone["typed"] == next(iter(kind.album)), kind
+        assert gone["told"][0].endswith(f"This model {kind.reads}."), kind
 
 
 def test_a_sentence_is_no_file() -> None:
@@ -128,27 +129,27 @@ def test_a_sentence_is_no_file() -> None:
                 kind.album[text]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("route", ["pair", "masked"])
-def test_pages_of_sentences_show_its_maps_and_say_what_a_word_is(kind: Kind, route: str) -> None:
-    said, _ = picture_of(route, model=kind.model, t2="2", mask="causal")
-    told = f"This model reads {kind.album.kind}s: where this page says word, it is {kind.word}"
-    assert told in said["notices"][0]
+def test_pages_of_sentences_show_its_maps_and_say_what_a_word_is() -> None:
+    for route in ("pair", "masked"):
+        for kind in KINDS:
+            said, _ = picture_of(route, model=kind.model, t2="2", mask="causal")
+            told = f"This model reads {kind.album.kind}s: where this page says word, it is {kind.word}"
+            assert told in said["notices"][0], kind
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_two_models_must_read_the_same(kind: Kind) -> None:
-    name, (first, other) = kind.album.kind, kind.album
-    with pytest.raises(HeadlightError, match=f"one of these two models reads {name}s, the other sentences"):
-        compare.pair(query(kind.model, model2=models.MINILM))
-    two, _ = picture_of("pair", model=kind.model, s2=other)
-    assert (two["used"]["s"], two["used"]["s2"]) == (first, other)
-    assert set(two["tries"]) == {"sharper and blurrier", f"two {name}s"}
-    said, _ = picture_of("pair", model=kind.model, s2="a dog")
-    assert said["told"][0].endswith(f"This model {kind.reads}.")
+def test_two_models_must_read_the_same() -> None:
+    for kind in KINDS:
+        name, (first, other) = kind.album.kind, kind.album
+        with pytest.raises(HeadlightError, match=f"one of these two models reads {name}s, the other sentences"):
+            compare.pair(query(kind.model, model2=models.MINILM))
+        two, _ = picture_of("pair", model=kind.model, s2=other)
+        assert (two["used"]["s"], two["used"]["s2"]) == (first, other), kind
+        assert set(two["tries"]) == {"sharper and blurrier", f"two {name}s"}, kind
+        said, _ = picture_of("pair", model=kind.model, s2="a dog")
+        assert said["told"][0].endswith(f"This model {kind.reads}."), kind
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS, ids=("picture", "sound"))
 def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link = LinkQuery(query(kind.model, at="1.2.3"))
     code = snippet({"run": link.within()[0]}, link.at)
@@ -164,7 +165,7 @@ def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch
         torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS, ids=("picture", "sound"))
 def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, Any] = {}
     monkeypatch.setattr("streamlit.session_state", state)
@@ -289,7 +290,8 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
 
 def test_what_is_written_is_read_again_and_a_sound_ends_before_its_last_moments() -> None:
     samples = torch.linspace(-1, 1, 999)
-    assert torch.allclose(sound_file.read(sound_file.written(samples, 8_000), 8_000), samples, atol=2**-14)
+    read = sound_file.read(sound_file.written(samples, 8_000), 8_000)
+    assert float((read - samples).abs().max()) <= 2**-14  # of 16 bits
     assert given.wave(torch.tensor([0.5, -0.25, 1.0]), 2, 3) == [(-0.25, 0.5), (0.0, 1.0), (0.0, 0.0)]
 
 
@@ -307,7 +309,7 @@ def test_whisper_has_three_kinds_of_attention() -> None:
             "cross": [*picture.model.tokenize(name)[0], pictures.NOBODY],
         }
         assert picture.run.columns == columns[group], group
-        assert picture.worst_row_sum == pytest.approx(1, abs=1e-5), group
+        assert abs(picture.worst_row_sum - 1) <= rounding.of_sums(50, 50)
         assert pictures.passed(picture.model, name) == 50, group
         if group != "decoder":
             assert explore.channels(query(model, s=name, view="channels", at="0.1.2.3")), group
