@@ -78,6 +78,7 @@ def precise() -> Iterator[Model]:
 # ---- the page
 
 
+@pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
 def test_every_example_opens_and_can_be_deselected() -> None:
     for example in ("one head", "two sentences", "two heads", "stacked weights", "embedding", "a real cell", "entropy"):
         app = open_page(ex=example)
@@ -118,6 +119,7 @@ def test_a_link_with_garbage_says_so_and_shows_the_default() -> None:
     assert notices(app.run()) == warnings
 
 
+@pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
 def test_a_link_to_a_missing_cell_says_so() -> None:
     for at, heading in (("9.9", "it → animal"), ("3.1.2.999", "animal → [CLS]"), ("3.1.2.3.4", "it → animal")):
         app = open_page(ex="a real cell", at=at)
@@ -139,6 +141,7 @@ def test_other_words_keep_edited_cells_and_a_long_sentence_keeps_the_last_number
         assert any("still" in notice for notice in notices(app))
 
 
+@pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
 def test_words_are_bounded_in_number_and_length() -> None:
     usual = sheet_of(open_page(ex="two sentences"))
     app = open_page(ex="two sentences", qw="how are you " * 1500)
@@ -171,6 +174,7 @@ def test_it_opens_on_one_head_and_the_division_is_chosen_at_the_scores() -> None
     assert matrix(divides, "scaled")["cells"][0][0] == f"{0.5 / math.sqrt(2):.4f}"
 
 
+@pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
 def test_a_closed_fold_says_what_is_changed() -> None:
     app = open_page(ex="a real cell", mask="causal", off="L3 H1", t="0.5")
     assert fold_label(app) == "Change the model (mask causal, temperature 0.5, 1 head off)"

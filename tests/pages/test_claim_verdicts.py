@@ -155,6 +155,7 @@ def test_what_heads_look_for(bert: Reference) -> None:
     assert tokens[1:-1][int(maps[link.at.layer, link.at.head, row, 1:-1].argmax())] == "animal"
 
 
+@pytest.mark.thorough("the same claim is judged by made-up numbers in every run")
 def test_what_two_heads_share(bert: Reference) -> None:
     def shared(maps: Tensor) -> list[float]:
         pairs = math.comb(HEADS, 2)
@@ -225,6 +226,7 @@ def test_padding(bert: Reference) -> None:
     assert_numbers("padding", [float(F.cosine_similarity(one, alone, dim=0)) for one in padded])
 
 
+@pytest.mark.thorough("six trained models answer a hundred rows one by one")
 def test_positions() -> None:
     """Each row by itself, through the pass that shows maps."""
     shares = []
@@ -273,6 +275,7 @@ def test_values(bert: Reference) -> None:
     assert_numbers("values", [float(a @ b / a.norm() / b.norm()) for a, b in zip(x, v, strict=True)])
 
 
+@pytest.mark.thorough("draws the same laws ten times more")
 def test_amplitudes() -> None:
     """Ten other draws of the same laws, row by row."""
     generator, expected = torch.Generator().manual_seed(7), [0.0] * 4
@@ -349,6 +352,7 @@ def test_recorded_experiments() -> None:
     assert mean[post] - mean[f"{post}-sinusoidal"] > 0.03
 
 
+@pytest.mark.thorough("statistics of forty draws")
 def test_the_notebooks_draw_is_torchs_own_initial_weights() -> None:
     """Laws of Xavier and of nn.Linear, as a new nn.MultiheadAttention without biases has them."""
     drawn = [layer.notebook_draw(seed)[0] for seed in range(40)]
@@ -385,6 +389,7 @@ def test_the_notebooks_case() -> None:
     assert f"{printed:.7e}" == STEPS["torch"].claim.said
 
 
+@pytest.mark.thorough("implementations are timed")
 def test_times(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"64 tokens": (forward_pass, (1, 8, 24, 3)), "training": (training_step, (2, 16, 24, 3))}
     monkeypatch.setattr(times, "SECONDS", 0.02)
@@ -421,6 +426,7 @@ def changed(model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sharing.forget()
 
 
+@pytest.mark.thorough("another MiniLM goes through five claims")
 @pytest.mark.usefixtures("changed")
 def test_other_weights_another_verdict() -> None:
     """Each of these is another one on MiniLM's own weights."""
@@ -431,6 +437,7 @@ def test_other_weights_another_verdict() -> None:
     assert with_positions == without
 
 
+@pytest.mark.thorough("every claim is judged on its models, trained ones among them")
 def test_the_verdict_on_each_claim() -> None:
     verdicts = {
         "orange": ("does not hold", "A"), "heads": ("depends", "B"), "overlap": ("depends", "B"),

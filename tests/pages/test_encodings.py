@@ -225,6 +225,7 @@ def texts(part: Part) -> str:
     return json.dumps(part.blocks, ensure_ascii=False)
 
 
+@pytest.mark.thorough("every part of every encoding at its largest is drawn")
 def test_every_encoding_at_its_ends() -> None:
     for name in NAMES:
         for sizes in (TableSizes(1, 2, 1), TableSizes(130, 768, 64)):

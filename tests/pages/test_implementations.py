@@ -134,6 +134,7 @@ def test_sizes_that_cannot_be_leave_the_rest() -> None:
         assert len(sources(app)) == 2
 
 
+@pytest.mark.thorough("twelve runs of the whole page")
 def test_too_long_a_sentence_keeps_the_last_tables_and_controls_can_be_deselected() -> None:
     app = opened(s="it is short", b="1", n="9", d="24", h="3")
     before = differences(app)
@@ -198,6 +199,7 @@ def test_the_case_of_the_post_is_timed_with_more_texts_than_are_compared() -> No
     assert panel[0]["note"].endswith("d_model 64, 8 heads of the 32 that are timed")
 
 
+@pytest.mark.thorough("two more runs of the whole page with all its tables")
 def test_biases_off_changes_the_tables_and_says_what_each_does() -> None:
     app = opened(b="1", n="9", d="24", h="3")
     (proof,) = [block for block in blocks(app) if block.get("head", [""])[0] == "bias of"][1:]
@@ -227,6 +229,7 @@ def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest
     assert "timing_job" not in app.session_state
 
 
+@pytest.mark.thorough("implementations are timed for a second and more")
 def test_a_race_runs_to_its_table() -> None:
     app = opened(n="20", d="12", h="3", secs="1", race=["einsum", "torch"])
     app.button(key="start").click().run()

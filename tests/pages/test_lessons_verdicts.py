@@ -34,7 +34,11 @@ STEPS = {f"{lesson.id}.{at}": step for lesson in COURSE.lessons.values() for at,
 ANIMAL = "The animal didn't cross the street because it was too tired"
 WIDE = ANIMAL.replace("tired", "wide")
 IT, CAT = 10, 2  # where "it" and the subject stand
-each_lesson = pytest.mark.parametrize("lesson", COURSE.lessons.values(), ids=lambda lesson: str(lesson.id))
+LARGE = pytest.mark.thorough("SmolLM2 reads each of its sentences")
+each_lesson = pytest.mark.parametrize(
+    "lesson",
+    [pytest.param(one, id=name, marks=LARGE if name == "capital" else ()) for name, one in COURSE.lessons.items()],
+)
 
 
 def as_it_opens(step: LessonStep) -> Query:

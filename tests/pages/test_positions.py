@@ -185,6 +185,7 @@ def test_sizes_that_cannot_be_are_named_and_others_drawn(rows: list[tuple[str, d
     assert len(charts(app)) == 11
 
 
+@pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
 def test_what_is_not_needed_is_hidden_and_stays_in_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
     app = opened(enc="alibi", enc2="none", pair="7", hd="3")
     assert app.number_input(key="pair").value == 7
@@ -253,6 +254,7 @@ def test_the_maps_are_those_of_the_model_and_a_long_sentence_has_none() -> None:
     assert "Shown up to 64 tokens, here are 102" in text(app)
 
 
+@pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
 def test_neighbouring_charts_of_one_unit_have_one_upright_axis() -> None:
     for first, second, compared in (
         ("rotary", "learned", 2), ("sinusoidal", "rotary", 2), ("alibi", "t5", 3), ("alibi", "sinusoidal", 0),

@@ -32,22 +32,21 @@ WORDS = Settings("how are you", "causal", temperature=2.0)
 
 @pytest.mark.numeric
 def test_it_is_a_layer_of_these_weights_on_what_enters_the_models_layer() -> None:
-    for biases in BIASES:
-        for name in ("fused", "sequence_first"):
-            found = random_layer.traced(WORDS, 2, name, RandomLayer(biases, 0.0, 7))
-            x = value(traces.traced(WORDS, 2, "efficient"), "x")
-            assert torch.equal(value(found, "x"), x)
-            weights = random_weights(384, seed=7, biases=biases)
-            layer = IMPLEMENTATIONS["sdpa"](384, 12, **weights.biases).load(weights)
-            allow = masks.allow(masks.causal, x.shape[1], x.shape[1])
-            with torch.no_grad():
-                out, maps = layer(x, allow=allow, temperature=2.0)
-                exact = IMPLEMENTATIONS["efficient"](384, 12, **weights.biases).double().load(weights)
-                of = rounding.spread(exact, x.double(), allow=allow, temperature=2.0)
-            within_rounding(value(found, "out"), out, rounding.bound(of.out, torch.float32, torch.float32))
-            shown = value(found, "weights")
-            shown = shown.permute(2, 3, 0, 1) if name == "sequence_first" else shown
-            within_rounding(shown, maps, rounding.bound(of.maps, torch.float32, torch.float32))
+    for biases, name in zip(BIASES, ("fused", "sequence_first") * 2, strict=True):
+        found = random_layer.traced(WORDS, 2, name, RandomLayer(biases, 0.0, 7))
+        x = value(traces.traced(WORDS, 2, "efficient"), "x")
+        assert torch.equal(value(found, "x"), x)
+        weights = random_weights(384, seed=7, biases=biases)
+        layer = IMPLEMENTATIONS["sdpa"](384, 12, **weights.biases).load(weights)
+        allow = masks.allow(masks.causal, x.shape[1], x.shape[1])
+        with torch.no_grad():
+            out, maps = layer(x, allow=allow, temperature=2.0)
+            exact = IMPLEMENTATIONS["efficient"](384, 12, **weights.biases).double().load(weights)
+            of = rounding.spread(exact, x.double(), allow=allow, temperature=2.0)
+        within_rounding(value(found, "out"), out, rounding.bound(of.out, torch.float32, torch.float32))
+        shown = value(found, "weights")
+        shown = shown.permute(2, 3, 0, 1) if name == "sequence_first" else shown
+        within_rounding(shown, maps, rounding.bound(of.maps, torch.float32, torch.float32))
 
 
 def test_dropout_is_drawn_by_the_seed_and_leaves_torchs_generator_alone() -> None:

@@ -129,6 +129,7 @@ def test_a_sentence_is_no_file() -> None:
                 kind.album[text]
 
 
+@pytest.mark.thorough("both kinds of models on two pages more")
 def test_pages_of_sentences_show_its_maps_and_say_what_a_word_is() -> None:
     for route in ("pair", "masked"):
         for kind in KINDS:
@@ -137,6 +138,7 @@ def test_pages_of_sentences_show_its_maps_and_say_what_a_word_is() -> None:
             assert told in said["notices"][0], kind
 
 
+@pytest.mark.thorough("both kinds of models on both sides of Compare")
 def test_two_models_must_read_the_same() -> None:
     for kind in KINDS:
         name, (first, other) = kind.album.kind, kind.album
@@ -235,6 +237,7 @@ def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
     assert "reads pictures" in shown(VIT, look="words")["reading"]["said"]
 
 
+@pytest.mark.thorough("a model of its own is made and saved")
 def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
     folder = files.save("vit", tmp_path / "fine", side=46, patch=2)
     name = foreign.opened(str(folder)).name
@@ -242,6 +245,7 @@ def test_a_model_of_too_many_tokens_is_refused(tmp_path: Path) -> None:
         pictures.model_on("cpu", name)
 
 
+@pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
 def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_at(model=VIT).run()
     assert not app.get("file_uploader")
@@ -295,6 +299,7 @@ def test_what_is_written_is_read_again_and_a_sound_ends_before_its_last_moments(
     assert given.wave(torch.tensor([0.5, -0.25, 1.0]), 2, 3) == [(-0.25, 0.5), (0.0, 1.0), (0.0, 0.0)]
 
 
+@pytest.mark.thorough("three passes of an encoder and a decoder")
 def test_whisper_has_three_kinds_of_attention() -> None:
     for group in ("encoder", "decoder", "cross"):
         name, model = kept(sounds.file()), f"{WHISPER}~{group}"
@@ -315,6 +320,7 @@ def test_whisper_has_three_kinds_of_attention() -> None:
             assert explore.channels(query(model, s=name, view="channels", at="0.1.2.3")), group
 
 
+@pytest.mark.thorough("one more pass of an encoder and a decoder")
 def test_a_mask_is_not_painted_where_silence_follows() -> None:
     painted = mask_codec.write_flips(torch.ones(1, 30, 30, dtype=torch.bool).tril())
     said = shown(WHISPER, s=kept(sounds.file()), p=painted, mask="painted")
