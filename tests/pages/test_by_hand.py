@@ -75,24 +75,11 @@ def precise() -> Iterator[Model]:
         yield model
 
 
-# ---- the page
-
-
-@pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
-def test_every_example_opens_and_can_be_deselected() -> None:
-    for example in ("one head", "two sentences", "two heads", "stacked weights", "embedding", "a real cell", "entropy"):
-        app = open_page(ex=example)
-        assert notices(app) == [], example
-        assert len(sheet_of(app)) > 2, example
-    assert sheet_of(app.segmented_control(key="ex").set_value(None).run())
-
-
 def test_a_link_brings_edited_matrices_and_the_source_of_the_values() -> None:
     app = open_page(m="s_0.5_0.9_0.4_0.1_0.8_0.3_0.4_0.3_0.1__a_1_0_0_1_1_0_1_1_1", sqrt="true")
     assert matrix(app, "scores")["cells"][0] == ["0.5", "0.9", "0.4"]
     assert matrix(app, "masked")["cells"][0][1:] == ["−∞", "−∞"]
-    assert matrix(app, "scaled")["cells"][0][1] == f"{0.9 / math.sqrt(2):.4f}"
-    assert notices(app) == []
+    assert (matrix(app, "scaled")["cells"][0][1], notices(app)) == (f"{0.9 / math.sqrt(2):.4f}", [])
     two = {"ex": "two sentences", "qw": "how they", "kw": "you", "m": "e_9_1.2_4.1_4.2_3.1_3.2"}
     assert matrix(open_page(**two), "q")["cells"] == [["9.0000", "1.2000"], ["4.1000", "4.2000"]]
     cases: tuple[tuple[dict[str, str], str], ...] = (
@@ -151,8 +138,7 @@ def test_words_are_bounded_in_number_and_length() -> None:
     assert sheet_of(app)[1:] == usual[1:]
     app = open_page(ex="two sentences", qw="how are you " * 100, kw="a")
     assert notices(app) == ["The queries have 300 words, at most 8 are used here: the first ones."]
-    assert len(matrix(app, "weights")["cells"]) == 8
-    assert notices(open_page(ex="two sentences", qw="x" * 1999)) == []
+    assert (len(matrix(app, "weights")["cells"]), notices(open_page(ex="two sentences", qw="x" * 1999))) == (8, [])
     assert "at least one word" in notices(open_page(ex="two sentences", qw="", kw="a"))[0]
 
 
@@ -201,16 +187,11 @@ def test_a_real_cell_begins_with_its_answer(model: Model) -> None:
     assert [how for _, how in chain][2:] == ["hidden by the mask", "softmax over 15 keys"]
 
 
-# ---- the real cell
-
-
 def test_a_cell_by_hand_is_the_models(precise: Model) -> None:
     for mask, temperature, position in (
-        ("none", 1.0, "trained"),
-        ("causal", 0.1, "none"),
-        ("window:1", 5.0, "sinusoidal"),
+        ("none", 1.0, "trained"), ("causal", 0.1, "none"), ("window:1", 5.0, "sinusoidal"),
         ("window:3", 0.1, "trained"),
-    ):
+    ):  # fmt: skip
         settings = Settings(TIRED, mask, position, temperature)
         run = precise.run(TIRED, mask=mask, position=position, temperature=temperature)
         for layer, head, row, key in ((3, 1, 10, 2), (5, 11, 0, 14)):
@@ -294,15 +275,11 @@ def test_buttons_lead_to_every_place_of_a_long_sentence_and_a_map_to_those_of_a_
 
 def test_an_event_moves_one_part_of_the_place_or_none() -> None:
     for part, value, at in (
-        ("layer", 5, "5.1.2.3"),
-        ("head", 0, "0.0.2.3"),
-        ("query", 7, "0.1.7.3"),
-        ("key", 8, "0.1.2.8"),
+        ("layer", 5, "5.1.2.3"), ("head", 0, "0.0.2.3"), ("query", 7, "0.1.7.3"), ("key", 8, "0.1.2.8"),
         ("key", None, "0.1.2"),
         *((*event, "0.1.2.3") for event in (("layer", 6), ("layer", None), ("head", 12), ("head", -1), ("query", "1"))),
-        (["key"], 1, "0.1.2.3"),
-        (None, None, "0.1.2.3"),
-    ):
+        (["key"], 1, "0.1.2.3"), (None, None, "0.1.2.3"),
+    ):  # fmt: skip
         assert str(real_cell.moved(At(0, 1, 2, 3), {"part": part, "value": value}, 6, 12)) == at, (part, value)
 
 
@@ -313,12 +290,8 @@ def test_entropy_of_the_rows_with_and_without_the_division(precise: Model) -> No
         assert_shows(divided, float(bits))
         assert read_number(raw) < read_number(divided), name
     (curves,) = [block for block in every(made) if block["kind"] == "curves"]
-    assert [line["name"] for line in curves["series"]] == ["with ÷ √d", "without"]
-    assert curves["most"] == 4
+    assert ([line["name"] for line in curves["series"]], curves["most"]) == (["with ÷ √d", "without"], 4)
     assert all(0 <= value <= 4 for line in curves["series"] for value in line["values"])
-
-
-# ---- from a token to x
 
 
 def test_the_last_line_of_an_embedding_is_the_models_first_hidden_state(precise: Model) -> None:

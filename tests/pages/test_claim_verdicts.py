@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import torch
@@ -17,11 +16,9 @@ from torch.autograd import functional
 from torch.nn import functional as F
 
 from mha_core import Model
-from mha_core.attention import AttentionLayer
 from mha_core.measure import rounding
 from mha_core.measure.reference import read_with_transformers
 from mha_core.measure.timing import forward_pass, training_step
-from mha_core.positions import Learned
 from mha_core.training import saved, tasks
 from mha_core.training.loop import Training
 from pages.claims.page import by_name
@@ -29,7 +26,7 @@ from pages.kit.lessons.course import claims
 from pages.kit.lessons.quantities import layer, looks, random_rows, times, trained
 from pages.kit.lessons.quantities.picture import model_rounding
 from pages.kit.lessons.verdict import Verdict, verdict
-from pages.kit.picture import models, pictures, sharing
+from pages.kit.picture import models, pictures
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
@@ -151,8 +148,7 @@ def test_what_heads_look_for(bert: Reference) -> None:
     link = Query(STEPS["heads"].query.encode("ascii"))
     tokens, (maps, _) = bert.tokens(link["s"]), bert(link["s"])
     row = link.at.row or 0
-    assert tokens[row] == "it"
-    assert tokens[1:-1][int(maps[link.at.layer, link.at.head, row, 1:-1].argmax())] == "animal"
+    assert (tokens[row], tokens[1:-1][int(maps[link.at.layer, link.at.head, row, 1:-1].argmax())]) == ("it", "animal")
 
 
 @pytest.mark.thorough("the same claim is judged by made-up numbers in every run")
@@ -352,7 +348,7 @@ def test_recorded_experiments() -> None:
     assert mean[post] - mean[f"{post}-sinusoidal"] > 0.03
 
 
-@pytest.mark.thorough("statistics of forty draws")
+@pytest.mark.thorough("compares the statistics of forty draws")
 def test_the_notebooks_draw_is_torchs_own_initial_weights() -> None:
     """Laws of Xavier and of nn.Linear, as a new nn.MultiheadAttention without biases has them."""
     drawn = [layer.notebook_draw(seed)[0] for seed in range(40)]
@@ -389,7 +385,7 @@ def test_the_notebooks_case() -> None:
     assert f"{printed:.7e}" == STEPS["torch"].claim.said
 
 
-@pytest.mark.thorough("implementations are timed")
+@pytest.mark.thorough("implementations are timed again and again")
 def test_times(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"64 tokens": (forward_pass, (1, 8, 24, 3)), "training": (training_step, (2, 16, 24, 3))}
     monkeypatch.setattr(times, "SECONDS", 0.02)
@@ -404,37 +400,6 @@ def test_times(monkeypatch: pytest.MonkeyPatch) -> None:
     times.forget()
     assert times.time_ratios("naive", "torch", "64 tokens") is not first
     times.forget()
-
-
-@pytest.fixture
-def changed(model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """MiniLM with other weights: no positions, no biases, keys like queries, and values that are the embeddings."""
-    stack = copy.deepcopy(model.encoder)
-    assert isinstance(stack.position, Learned)
-    with torch.no_grad():
-        stack.position.table.zero_()
-    for block in stack.layers:
-        attention = cast(AttentionLayer, block.attention)
-        weights = attention.save()
-        width, nothing = len(weights.q), torch.zeros(len(weights.q))
-        other = replace(weights, k=weights.q, v=torch.eye(width), q_bias=nothing, k_bias=nothing, v_bias=nothing)
-        attention.load(other)
-    sharing.forget()
-    other_model = Model("minilm", model.tokenizer, stack, origin="pretrained")
-    monkeypatch.setattr(pictures, "model_on", lambda *_: other_model)
-    yield
-    sharing.forget()
-
-
-@pytest.mark.thorough("another MiniLM goes through five claims")
-@pytest.mark.usefixtures("changed")
-def test_other_weights_another_verdict() -> None:
-    """Each of these is another one on MiniLM's own weights."""
-    found = {name: judge(name) for name in ("same-word", "values", "trained-biases", "key-bias", "symmetric")}
-    assert [one.result for one in found.values()] == ["depends", *["holds"] * 3, "does not hold"]
-    assert found["symmetric"].picked == "B"
-    with_positions, without = numbers(found["same-word"])
-    assert with_positions == without
 
 
 @pytest.mark.thorough("every claim is judged on its models, trained ones among them")

@@ -21,40 +21,24 @@ from .conftest import app_at, blocks, payloads
 
 CLAIMS = by_name(course.claims())
 TEXTS = {
-    "annotated code for multi-head attention, time first",
-    "a lesson on multi-head attention",
-    "a long post on attention from scratch",
-    "a notebook that writes attention with einsum",
-}
+    "annotated code for multi-head attention, time first", "a lesson on multi-head attention",
+    "a long post on attention from scratch", "a notebook that writes attention with einsum",
+}  # fmt: skip
 
 # what the page of a claim's link holds, in its views, its sheets or the values of its query
 SHOWN = {
-    "orange": "at=0.3.1",
-    "heads": "at=1.3.9",
-    "overlap": "look=all",
-    "mean": "at=0.2",
-    "same-word": "no positions",
-    "symmetric": "at=0.0",
-    "order": "The same vectors in the new order",
-    "news": "Recorded on 1,225 texts of news",
-    "positions": "360 test rows",
-    "waves": "pos2=sinusoidal",
-    "padding": "Padding: a short sentence beside a longer one",
-    "root-d": "Mean entropy of a row in bits, over d",
-    "amplitude": "Random q and k, standard normal",
-    "minus-1e9": "A row that may look at nobody",
-    "row-sum": "row sums 1.0000",
-    "values": '"name":"v.project"',
-    "biases": "Now chosen: biases in the attention none. Press Train",
-    "trained-biases": "Each bias alone set to 0",
+    "orange": "at=0.3.1", "heads": "at=1.3.9", "overlap": "look=all", "mean": "at=0.2", "same-word": "no positions",
+    "symmetric": "at=0.0", "order": "The same vectors in the new order", "news": "Recorded on 1,225 texts of news",
+    "positions": "360 test rows", "waves": "pos2=sinusoidal",
+    "padding": "Padding: a short sentence beside a longer one", "root-d": "Mean entropy of a row in bits, over d",
+    "amplitude": "Random q and k, standard normal", "minus-1e9": "A row that may look at nobody",
+    "row-sum": "row sums 1.0000", "values": '"name":"v.project"',
+    "biases": "Now chosen: biases in the attention none. Press Train", "trained-biases": "Each bias alone set to 0",
     "key-bias": "of the key bias, its largest number relative to the whole gradient",
-    "one-function": "class NaiveAttention",
-    "torch": "The notebook reports 1.98e",
-    "axes": "two loops, one in the other",
-    "naive": "Which is the fastest here?",
-    "fastest": "Which is the fastest here?",
-    "einsum": "Which is the fastest here?",
-}
+    "one-function": "class NaiveAttention", "torch": "The notebook reports 1.98e",
+    "axes": "two loops, one in the other", "naive": "Which is the fastest here?",
+    "fastest": "Which is the fastest here?", "einsum": "Which is the fastest here?",
+}  # fmt: skip
 
 HOSTILE = ("x", "x" * 2_000, "橙子是我最喜欢的水果", "<b>orange</b>", "?!…", "../orange", "None")
 
@@ -192,11 +176,9 @@ def test_a_link_with_unknown_values_says_so_and_shows_no_verdict() -> None:
 def test_older_links_still_open_their_claim() -> None:
     """A number was an answer; where no claim was named, it was the first one of then."""
     cases: list[tuple[dict[str, str], str]] = [
-        ({}, "symmetric"),
-        ({"say": "true"}, "symmetric"),
-        ({"say": "2"}, "orange"),
+        ({}, "symmetric"), ({"say": "true"}, "symmetric"), ({"say": "2"}, "orange"),
         ({"claim": "heads", "say": "1"}, "heads"),
-    ]
+    ]  # fmt: skip
     for link, name in cases:
         shown = blocks(app_at("claims", **link).run(), "claims")
         assert kinds(shown, "notices")[0]["sentences"] == []
@@ -221,15 +203,13 @@ def test_what_a_visitor_sends_is_checked(monkeypatch: pytest.MonkeyPatch) -> Non
     page.take({"claim": "naive"})
     assert link == {"claim": "naive"}
     page.take({"again": True})
-    assert link == {"claim": "naive", "say": SHOW}
-    assert forgotten == [True]
+    assert (link, forgotten) == ({"claim": "naive", "say": SHOW}, [True])
 
 
 def test_a_map_is_shown_with_its_tokens() -> None:
     (row,) = kinds(panel("symmetric", SHOW), "row")
     (matrix,) = kinds(row["blocks"], "matrix")
-    assert matrix["rows"] == matrix["cols"]
-    assert torch.tensor(matrix["levels"]).shape == (len(matrix["rows"]),) * 2
+    assert (matrix["rows"], torch.tensor(matrix["levels"]).shape) == (matrix["cols"], (len(matrix["rows"]),) * 2)
 
 
 def test_a_file_with_a_mistake_is_named_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,8 +80,7 @@ def test_by_distance_against_loops() -> None:
         assert curve.start == (1 - shape[-1] if signed else 0)
         means = [math.fsum(values) / len(values) for values in wanted]
         same_function(*(torch.tensor(one, dtype=torch.float64) for one in (curve.mean, means)))
-        assert curve.low == list(map(min, wanted))
-        assert curve.high == list(map(max, wanted))
+        assert (curve.low, curve.high) == (list(map(min, wanted)), list(map(max, wanted)))
 
 
 def test_similarity_depends_on_the_angle_between_two_places() -> None:
@@ -152,9 +151,6 @@ def test_odd_sizes_are_named_and_replaced() -> None:
         assert build_or_default(name, TableSizes(4, 8, 2))[1] == ""
 
 
-# ---- in the model
-
-
 def test_lengths_and_each_position_in_turn() -> None:
     with in_float64() as model:
         embedding, trained, waves = in_model.norms(Settings(PRESETS[0]), 0.1)
@@ -209,9 +205,6 @@ def test_a_text_without_another_order_or_a_repeated_word() -> None:
     for text in ("", "one", "same same", " a   b  a "):
         assert problems(text)[0].startswith("Type two different words or more"), text
     assert all(problems("the\u0301 x \U0001f44d y <b>it</b>"))
-
-
-# ---- portraits
 
 
 def parts(name: str, sizes: TableSizes, **values: Any) -> dict[str, Part]:

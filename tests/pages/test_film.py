@@ -70,8 +70,7 @@ def maps_of(header: dict[str, Any], body: bytes, number: int, probe: int) -> np.
 def test_every_map_comes_back_where_the_header_says() -> None:
     histories = [filmed(seed=1), filmed(range(0, 21, 10), layers=1, heads=2, over=False, seed=2)]
     header, body = unpacked(packed(*histories))
-    assert header["steps"] == 40
-    assert header["probes"] == ["the dogs", "a"]
+    assert (header["steps"], header["probes"]) == (40, ["the dogs", "a"])
     assert [own["name"] for own in header["films"]] == ["a", "b"]
     assert [own["over"] for own in header["films"]] == [True, False]
     for number, history in enumerate(histories):
@@ -121,8 +120,7 @@ def test_a_text_is_chosen_by_its_words_as_far_as_there_is_room() -> None:
     probes = [["word"] * 12, ["word"] * 13]
     whole, short = unpacked(packed(filmed(range(1), probes=probes)))[0]["probes"]
     assert unpacked(packed(filmed(probes=[[*"to be"]])))[0]["probes"] == ["to be"], "characters have no gaps"
-    assert len(whole) == 59
-    assert short == f"{whole}…"
+    assert (len(whole), short) == (59, f"{whole}…")
 
 
 def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:

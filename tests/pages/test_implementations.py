@@ -83,8 +83,7 @@ def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources
     assert sources(app) == []
     app = opened()
     assert differences(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 128, 384, 12))
-    assert {row[-1] for table in differences(app) for row in table["rows"]} == {"OK"}
-    assert notices(app) == []
+    assert ({row[-1] for table in differences(app) for row in table["rows"]}, notices(app)) == ({"OK"}, [])
     assert sources(app) == [inspect.getsource(IMPLEMENTATIONS[name]).rstrip() for name in ("efficient", "einsum")]
 
 
@@ -96,8 +95,7 @@ def test_a_link_gives_the_page() -> None:
     }  # fmt: skip
     app = opened(**values)
     settings = Settings("it is <b>mine</b>", "window:2", device="auto")
-    assert differences(app) == expected(settings, 5, InputSizes(2, 9, 24, 3), largest=True)
-    assert notices(app) == []
+    assert (differences(app), notices(app)) == (expected(settings, 5, InputSizes(2, 9, 24, 3), largest=True), [])
     assert [source.split("(")[0] for source in sources(app)] == ["class NaiveAttention", "class TorchAttention"]
     app.button(key="start").click().run()
     plan = app.session_state["timing_job"].plan
@@ -258,9 +256,6 @@ def test_a_race_is_stopped_by_its_button() -> None:
     assert not app.get("plotly_chart")
 
 
-# ---- short sources
-
-
 RECORDED = """
     def attend(self, x: Tensor) -> Tensor:
         \"\"\"What it does.\"\"\"
@@ -282,13 +277,9 @@ RECORDED = """
 
 def test_records_become_the_axes_behind_a_line() -> None:
     assert without_records(RECORDED.strip("\n")).split("\n") == [
-        "def attend(x):",
-        "    q, k = split(x)  # q: b i d, k: b j d",
-        "    scores = (",
-        "        q @ k.mT",
-        "    )  # b i j",
-        "    return scores",
-    ]
+        "def attend(x):", "    q, k = split(x)  # q: b i d, k: b j d", "    scores = (", "        q @ k.mT",
+        "    )  # b i j", "    return scores",
+    ]  # fmt: skip
 
 
 def test_every_line_of_a_short_source_is_one_of_the_class() -> None:

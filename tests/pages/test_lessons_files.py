@@ -246,8 +246,7 @@ def test_a_lesson_of_full_steps_is_within_the_bounds() -> None:
     lines = [line for line in step.splitlines() if line[:1].isalpha() and not line.startswith(("options", "shows"))]
     full = "\n".join(["[[steps]]", *lines, "holds_in = 0", parts])
     lesson = reading.read("90-back.toml", head + full * reading.MOST_STEPS)
-    assert len(lesson.steps) == 20
-    assert [len(step.options) + len(step.shows) for step in lesson.steps] == [10] * 20
+    assert (len(lesson.steps), [len(step.options) + len(step.shows) for step in lesson.steps]) == (20, [10] * 20)
 
 
 def test_a_file_is_read_once_a_change_whether_it_is_broken_or_not(
@@ -303,8 +302,7 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
     ours = course.course().lessons
     with caplog.at_level(logging.WARNING):
         found = course.begin(["--server.port", "1", "--lessons", str(tmp_path)])
-    assert os.environ[course.VARIABLE] == str(tmp_path.resolve())
-    assert [*found.lessons] == [*ours, "back"]
+    assert (os.environ[course.VARIABLE], [*found.lessons]) == (str(tmp_path.resolve()), [*ours, "back"])
     assert found.lessons["it"] == ours["it"]
     assert found.errors == (
         "94-nowhere.toml, line 1: this file cannot be read.",
@@ -324,8 +322,7 @@ def test_a_folder_that_is_not_there_is_told(
     monkeypatch.setenv(course.VARIABLE, "")
     ours = course.course().lessons
     found = course.begin([f"--lessons={tmp_path / 'none'}"])
-    assert found.lessons == ours
-    assert found.errors == (f"There is no folder of lessons “{tmp_path / 'none'}”.",)
+    assert (found.lessons, found.errors) == (ours, (f"There is no folder of lessons “{tmp_path / 'none'}”.",))
     course.begin(["--lessons"])
     assert "name their folder" in caplog.records[-1].getMessage()
 
@@ -339,6 +336,5 @@ def test_a_link_names_a_step() -> None:
     assert again[1].options[1].text == "To “cat”", "the second question of the same idea"
     for learn in ("", "it", "it.0", "it.9", "it.-1", "it.2.1", "other.1", "IT.1", "it.٢"):
         assert found.find(learn) is None
-    assert found.path(5, "adults") == {"it": (1, 2, 3, 4)}
-    assert found.path(45, "adults")["explanation"][:2] == (1, 2)
+    assert (found.path(5, "adults"), found.path(45, "adults")["explanation"][:2]) == ({"it": (1, 2, 3, 4)}, (1, 2))
     assert found.path(45, "cats") == {}

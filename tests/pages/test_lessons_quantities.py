@@ -165,9 +165,6 @@ def test_each_column_closed(precise: Model) -> None:
     within_rounding(found, torch.stack(cosines), rounding.of_sums(1))  # which are kept in float32
 
 
-# ---- a model that writes
-
-
 def test_the_first_choice_and_the_temperature_of_the_answer() -> None:
     cold = pictures.model_on("auto", SMOLLM2).tokenizer.token_to_id("Ġcold")
     plain, hot = (pictures.picture(Settings(HOT, temperature=t, model=SMOLLM2)).run.logits for t in (1.0, 2.0))

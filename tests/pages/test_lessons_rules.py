@@ -94,16 +94,13 @@ def test_what_a_rule_is_worth() -> None:
 
 def test_what_holds() -> None:
     for rule, holds in (
-        ("1 < 2 and not 2 < 1", True),
-        ("1 < 2 and 2 < 1 or 1 == 1", True),
-        ("not (1 < 2 or 2 < 1)", False),
-        ("2 <= 2 and 2 >= 2 and 2 != 3", True),
-        ("all(W' == 2 * W) and any(W > 200)", True),
+        ("1 < 2 and not 2 < 1", True), ("1 < 2 and 2 < 1 or 1 == 1", True), ("not (1 < 2 or 2 < 1)", False),
+        ("2 <= 2 and 2 >= 2 and 2 != 3", True), ("all(W' == 2 * W) and any(W > 200)", True),
         ("argmax(W[0,0,cat]) == cat", False),
         ("2 < 1 and elephant == 1", False),  # what decides nothing is not asked
         ("isnan(first(W < 0))", True),
         ("first(W < 0) == 0 or first(W < 0) != 0 and first(W < 0) > 3", False),  # no number is not above 3
-    ):
+    ):  # fmt: skip
         assert truth(parse(rule), Toy()) is holds, rule
 
 

@@ -96,14 +96,12 @@ def test_sizes_that_cannot_be_are_refused() -> None:
 
 def test_what_each_one_is_and_how_many_parameters_it_has() -> None:
     rows = {row[0]: row[1:] for row in parity.kinds(24, 3)["rows"]}
-    assert rows.keys() == IMPLEMENTATIONS.keys()
-    assert FEATURES.keys() == EVERYTHING
+    assert (rows.keys(), FEATURES.keys()) == (IMPLEMENTATIONS.keys(), EVERYTHING)
     for name, (words, count, bare, tensors, can, cannot) in rows.items():
         layer = IMPLEMENTATIONS[name](24, 3)
         parameters = list(layer.parameters())
         assert words
-        assert count == f"{sum(parameter.numel() for parameter in parameters):,}"
-        assert tensors == str(len(parameters))
+        assert (count, tensors) == (f"{sum(parameter.numel() for parameter in parameters):,}", str(len(parameters)))
         assert bare == f"{sum(one.numel() for one in IMPLEMENTATIONS[name](24, 3, bias=False).parameters()):,}"
         lacking = [word for feature, word in FEATURES.items() if feature not in layer.can]
         assert cannot == (", ".join(lacking) or "–")

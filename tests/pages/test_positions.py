@@ -104,8 +104,7 @@ def test_two_portraits_slot_by_slot_and_presets_that_follow_the_controls() -> No
 def test_every_encoding_alone_beside_rotary_and_on_a_short_sentence() -> None:
     for name in NAMES:
         app = opened(enc=name, enc2="none", s="how are you")
-        assert notices(app) == []
-        assert titles(app)[0] == TITLES[name]
+        assert (notices(app), titles(app)[0]) == ([], TITLES[name])
         assert portraits.PAPERS.get(name, "Nothing is added or turned") in text(app)
         assert MEANINGS[name] in text(app)
         assert len(charts(app)) == {"none": 0, "sinusoidal": 6}.get(name, 5), name
@@ -131,11 +130,9 @@ def test_a_link_gives_the_page() -> None:
     app = as_it_opens(**values)
     assert notices(app) == []
     for part in (
-        "random queries, standard normal, seed 0",
-        "head 2 of 0 to 2",
-        "channels 2 (across) and 6 (up)",
+        "random queries, standard normal, seed 0", "head 2 of 0 to 2", "channels 2 (across) and 6 (up)",
         "of position 0 and each of 50 positions",
-    ):
+    ):  # fmt: skip
         assert part in text(app), part
     names = [trace.get("name") for chart in charts(app) for trace in chart["data"]]
     assert {"channel 1", "channel 7"} <= set(names)
@@ -181,8 +178,7 @@ def test_sizes_that_cannot_be_are_named_and_others_drawn(rows: list[tuple[str, d
         assert len(charts(app)) == (6 if name == "sinusoidal" else 5)
     app = opened(enc="rotary", enc2="sinusoidal", d="51", h="3")
     both = [f"The {name} encoding cannot be made" for name in ("rotary", "sinusoidal")]
-    assert [notice.split(":")[0] for notice in notices(app)] == both
-    assert len(charts(app)) == 11
+    assert ([notice.split(":")[0] for notice in notices(app)], len(charts(app))) == (both, 11)
 
 
 @pytest.mark.thorough("several runs of the whole page, which a browser opens in every run")
@@ -213,11 +209,8 @@ def test_what_is_not_needed_is_hidden_and_stays_in_the_link(monkeypatch: pytest.
 @whole_pages
 def test_a_link_unfolds_what_it_speaks_of() -> None:
     links: tuple[tuple[dict[str, str | list[str]], str], ...] = (
-        ({"ch": ["2"]}, "lines"),
-        ({"at_pos": "3"}, "detail"),
-        ({"far": "700"}, "far"),
-        ({"amp": "0.1"}, "amplitude"),
-    )
+        ({"ch": ["2"]}, "lines"), ({"at_pos": "3"}, "detail"), ({"far": "700"}, "far"), ({"amp": "0.1"}, "amplitude"),
+    )  # fmt: skip
     for link, slot in links:
         app = as_it_opens(**link)
         assert len(charts(app)) == (5 if slot == "amplitude" else 6)

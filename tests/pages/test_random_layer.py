@@ -81,14 +81,10 @@ def test_a_link_gives_the_random_layer() -> None:
     (state, *_) = answers("steps", "s=how+are+you&lw=random&biases=output+alone&impl=torch")
     header, _ = unpacked(state)
     assert header["weights"] == "590,208 parameters; with all biases 591,360, with none 589,824."
-    assert header["label"] == "layer 3, random weights (seed 0), biases of output alone"
-    assert header["notices"] == []
+    assert (header["label"], header["notices"]) == ("layer 3, random weights (seed 0), biases of output alone", [])
     (state, *_) = answers("steps", "")
     caption = unpacked(state)[0]["weights"]
     assert caption.startswith("Pretrained weights with biases on query, key, value, output (1,536 numbers).")
-
-
-# ---- lessons
 
 
 def test_relative_attention_is_shaws(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,13 +109,10 @@ def test_masks_of_size_1_are_those_written_out() -> None:
     lesson = LESSONS["mask shapes"](traces.traced(Settings("the cat sat on the mat"), 1, "efficient"), 0)
     (table,) = blocks(lesson, "table")
     assert [row[1:4] for row in table["rows"]] == [
-        ["(6, 6, 2)", "(6, 6, 2, 1)", "(6, 6, 2, 12)"],
-        ["(1, 6, 2)", "(1, 6, 2, 1)", "(6, 6, 2, 12)"],
-        ["(6, 6, 1)", "(6, 6, 1, 1)", "(6, 6, 2, 12)"],
-        ["(1, 6, 1)", "(1, 6, 1, 1)", "(6, 6, 2, 12)"],
-    ]
-    assert [row[4] for row in table["rows"]] == ["72", "12", "36", "6"]
-    assert {row[5] for row in table["rows"]} == {"0"}
+        ["(6, 6, 2)", "(6, 6, 2, 1)", "(6, 6, 2, 12)"], ["(1, 6, 2)", "(1, 6, 2, 1)", "(6, 6, 2, 12)"],
+        ["(6, 6, 1)", "(6, 6, 1, 1)", "(6, 6, 2, 12)"], ["(1, 6, 1)", "(1, 6, 1, 1)", "(6, 6, 2, 12)"],
+    ]  # fmt: skip
+    assert ([row[4] for row in table["rows"]], {row[5] for row in table["rows"]}) == (["72", "12", "36", "6"], {"0"})
 
 
 def test_the_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
@@ -132,9 +125,6 @@ def test_the_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
     dropped = time_first_lessons.after_dropout(weights, 0.5, 2)
     assert after["sums"] == [f"{float(row.sum()):.2f}" for row in dropped[0, 3]]
     assert torch.equal(dropped, torch.where(dropped > 0, 2 * weights, 0.0))
-
-
-# ---- sources and words
 
 
 def test_a_class_is_shown_with_everything_that_it_calls() -> None:

@@ -155,8 +155,7 @@ def test_the_loop_is_the_product() -> None:
     assert shapes["q kᵀ of this layer"] == ((1, 12, n, 32), (1, 12, 32, n), (1, 12, n, n))
     for row in table["rows"]:
         left, _, result = (sizes(text) for text in row[1:4])
-        assert row[4] == " × ".join(str(size) for size in left[:-2])
-        assert result[:-2] == left[:-2]
+        assert (row[4], result[:-2]) == (" × ".join(str(size) for size in left[:-2]), left[:-2])
         assert 0 <= read_number(row[5]) <= rounding.of_sums(left[-1]) * left[-1] * 4  # of normal numbers
     random = torch.Generator().manual_seed(1)
     for axes in ((), (2,), (2, 3), (2, 1, 3)):

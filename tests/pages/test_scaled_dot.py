@@ -54,9 +54,6 @@ def assert_cells(shown: list[list[str]], expected: Tensor) -> None:
             assert_shows(cell, value)
 
 
-# ---- the function
-
-
 def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every output and weight once more, query by query, in float64."""
     drawn = cases.tensors
@@ -108,11 +105,9 @@ def test_the_seed_and_the_source_decide_the_numbers() -> None:
     assert not torch.equal(cases.tensors(Case((3, 6)))[0], cases.tensors(Case((3, 6), seed=1))[0])
     assert [len(cases.tensors(Case((3, 6), source))) for source in SOURCES] == [1, 2, 3]
     for source, *given, sizes in (
-        ("both the queries", 5, 9, (3, 3, 6, 6)),
-        ("keys from elsewhere", 5, 9, (3, 5, 6, 6)),
-        ("both from elsewhere", 5, 9, (3, 5, 6, 9)),
-        ("both from elsewhere", (3, 3, 6, 6)),
-    ):
+        ("both the queries", 5, 9, (3, 3, 6, 6)), ("keys from elsewhere", 5, 9, (3, 5, 6, 6)),
+        ("both from elsewhere", 5, 9, (3, 5, 6, 9)), ("both from elsewhere", (3, 3, 6, 6)),
+    ):  # fmt: skip
         assert Case((3, 6), source, *given).sizes == sizes
 
 
@@ -130,9 +125,6 @@ def test_a_shape_is_read_or_refused() -> None:
             products.product(shape, 0)
 
 
-# ---- the page
-
-
 def test_it_opens_on_the_case_and_a_link_brings_every_choice() -> None:
     app = open_page()
     assert notices(app) == []
@@ -147,8 +139,7 @@ def test_it_opens_on_the_case_and_a_link_brings_every_choice() -> None:
     values = {"qs": "2, 4, 5, 8", "kv": "both from elsewhere", "nk": "7", "wv": "3", "draw": "5"}
     app = open_page(**values)
     assert (shapes(app)["k"], shapes(app)["mixed"]) == ("(2, 4, 7, 8)", "(2, 4, 5, 3)")
-    assert {key: str(app.session_state[key]) for key in values} == values
-    assert tuple(SOURCES) == FIELDS["kv"].choices
+    assert ({key: str(app.session_state[key]) for key in values}, tuple(SOURCES)) == (values, FIELDS["kv"].choices)
     assert [len(line) for line in cells(app, "weights")] == [7] * 5
 
 
@@ -168,16 +159,13 @@ def test_a_button_sets_the_controls_and_is_pressed_when_they_hold_its_case(monke
 
 def test_a_link_with_garbage_says_so_and_what_is_typed_wrongly_keeps_the_last_shape() -> None:
     for key, value, start in (
-        ("qs", "<b>2</b>", "“"),
-        ("qs", "1024, 1024", ("“", "This is not computed")),
-        ("aat", "100, 100, 2, 2", ("“", "This is not computed")),
-        ("nk", "0", "The link says nk=0"),
-    ):
+        ("qs", "<b>2</b>", "“"), ("qs", "1024, 1024", ("“", "This is not computed")),
+        ("aat", "100, 100, 2, 2", ("“", "This is not computed")), ("nk", "0", "The link says nk=0"),
+    ):  # fmt: skip
         app = open_page(**{key: value})
         (notice,) = notices(app)
         assert notice.startswith(start), value
-        assert shapes(app)["q"] == "(2, 3, 6)"
-        assert notices(app.run()) == [notice]
+        assert (shapes(app)["q"], notices(app.run())) == ("(2, 3, 6)", [notice])
     app = open_page(qs="4, 6")
     app.text_input(key="qs").set_value("4, six").run()
     (notice,) = notices(app)
@@ -186,9 +174,6 @@ def test_a_link_with_garbage_says_so_and_what_is_typed_wrongly_keeps_the_last_sh
     assert shapes(app)["q"] == "(4, 6)"
     app.text_input(key="qs").set_value("5, 6").run()
     assert notices(app) == []
-
-
-# ---- products as loops, and the two figures
 
 
 def test_a_batched_product_is_the_loop_and_symmetric() -> None:

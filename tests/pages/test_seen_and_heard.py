@@ -95,9 +95,6 @@ def kept(content: bytes, kind: Kind = HEARD) -> str:
     return kind.album.name_of(store.keep("data", content))
 
 
-# ---- what both have in common
-
-
 def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
     for kind in KINDS:
         content = files.file("JPEG") if kind is SEEN else kind.file
@@ -115,12 +112,9 @@ def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
 
 def test_a_sentence_is_no_file() -> None:
     for text in (
-        "The dog bit the man",
-        "/etc/passwd",
-        "picture:../../../../etc/passwd",
-        "sound:../../../etc/passwd",
+        "The dog bit the man", "/etc/passwd", "picture:../../../../etc/passwd", "sound:../../../etc/passwd",
         "picture:x",
-    ):
+    ):  # fmt: skip
         for kind in KINDS:
             said = shown(kind.model, s=text)
             assert (said["typed"], set(said["unusable"])) == (next(iter(kind.album)), {"s"}), kind
@@ -190,22 +184,16 @@ def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.Monkey
     assert visitor.brought() == {}, "it is no data to train on"
 
 
-# ---- pictures
-
-
 def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
-    assert [found.why_not for found in foreign.cached()] == [""] * 4
-    assert foreign.reads(VIT) == "picture"
+    assert ([found.why_not for found in foreign.cached()], foreign.reads(VIT)) == ([""] * 4, "picture")
     assert foreign.reads(models.MINILM) == "text"
     said = shown(DINO)
-    assert said["presets"] == [BALL, DOT]
-    assert said["typed"] == BALL
+    assert (said["presets"], said["typed"]) == ([BALL, DOT], BALL)
     assert said["patches"] == {"own": 5, "rows": 4, "columns": 4}
     assert said["row"] == 5 + 2 * 4 + 2, "the patch in the middle"
     assert said["told"] == said["notices"] == []
     assert said["pieces"][0].startswith("[CLS], [REG0], [REG1], [REG2], [REG3] stand for no patch. A patch is named")
-    assert set(said["fixed"]) == {"s", "pos", "steps", "batch"}
-    assert said["next"] == []
+    assert (set(said["fixed"]), said["next"]) == ({"s", "pos", "steps", "batch"}, [])
     assert "of this picture" in said["figures"][0]["label"]
     assert shown(VIT, s=DOT, off="L1 H2")["label"] == "1 head off"
 
@@ -256,14 +244,10 @@ def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytes
     assert app.caption[0].value == public.NO_FILES
 
 
-# ---- sounds
-
-
 def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
     assert [foreign.reads(name) for name in (WAVE, WHISPER)] == ["sound", "sound"]
     said = shown(WAVE)
-    assert said["presets"] == [VOWELS, TONE]
-    assert said["typed"] == VOWELS
+    assert (said["presets"], said["typed"]) == ([VOWELS, TONE], VOWELS)
     assert said["patches"] is None
     heard = said["heard"]
     assert heard["seconds"] == 0.02

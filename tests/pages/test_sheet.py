@@ -55,8 +55,7 @@ def test_bars_curves_and_tables() -> None:
     block = sheet.bars("q · k", ["0", "1"], [-2.0, 1.0])
     assert (block["sizes"], block["values"]) == ([-1, 0.5], ["−2.0000", "1.0000"])
     assert sheet.bars("bits", ["0"], [1.0], most=4.0)["sizes"] == [0.25]
-    assert sheet.bars("none", ["0"], [0.0])["sizes"] == [0]
-    assert sheet.bars("nothing", [], [])["sizes"] == []
+    assert (sheet.bars("none", ["0"], [0.0])["sizes"], sheet.bars("nothing", [], [])["sizes"]) == ([0], [])
     rows = [["how", "−∞", "0.5000"], ["1", "1.2e−5", "—"]]
     block = sheet.table(["key", "score", "weight"], rows, marks={(1, -1): "here"})
     assert (block["right"], block["marks"]) == ([False, True, True], [[1, -1, "here"]])
@@ -87,9 +86,6 @@ def test_every_block_is_json_whatever_the_numbers(values: list[float]) -> None:
         for colour in colours
     ]
     json.dumps([*blocks, *([] if nan else [sheet.bars("b", names, values)])], allow_nan=False)
-
-
-# ---- to take away
 
 
 def test_csv_has_every_weight_in_full_and_no_formula(model: Model) -> None:
@@ -140,9 +136,6 @@ def test_every_matrix_of_a_sheet_is_a_table_and_a_run_is_read_without_pickle(mod
             assert np.array_equal(arrays[name], wanted)
 
 
-# ---- charts
-
-
 CURVES = {
     "a <b>bold</b>": [Point(16, 1.5, 1.0, 2.0), Point(64, 2.0, 1.75, 2.5)],
     "c": [Point(16, 0.5, 0.5, 0.5), Point(64, 0.7, 0.6, 0.8)],
@@ -157,10 +150,8 @@ def lines(theme: str = "dark", curves: dict[str, list[Point]] = CURVES, name: st
 def test_lines_over_lengths_have_ticks_spreads_and_a_look_of_their_own() -> None:
     go.Figure(lines("light"))
     figure = go.Figure(lines())
-    assert len(figure.data) == 3
-    assert list(figure.data[0].y) == [1.5, 2.0]
-    assert list(figure.data[0].error_y.array) == [0.5, 0.5]
-    assert list(figure.data[0].error_y.arrayminus) == [0.5, 0.25]
+    assert (len(figure.data), list(figure.data[0].y)) == (3, [1.5, 2.0])
+    assert (list(figure.data[0].error_y.array), list(figure.data[0].error_y.arrayminus)) == ([0.5, 0.5], [0.5, 0.25])
     axis = lines()["layout"]["xaxis"]
     assert (axis["tickvals"], axis["ticktext"]) == ([16, 64], ["16", "64"])
     single = lines(curves={"c": [Point(1024, 1, 1, 1)]})["layout"]["xaxis"]
@@ -189,8 +180,7 @@ def test_curves_over_whole_numbers_have_a_band_and_marks_and_are_thinned() -> No
     go.Figure(figure)
     band, first, second = figure["data"]
     assert (band["x"], band["y"]) == ([-1, 0, 1, 1, 0, -1], [1.0, 1.5, 5.0, 3.0, 0.5, 0.0])
-    assert (first["x"], first["y"], first["name"]) == ([-1, 0, 1], [0, 1, 4], "a &lt;b&gt;")
-    assert second["x"] == [-1, 0]
+    assert ((first["x"], first["y"], first["name"]), second["x"]) == (([-1, 0, 1], [0, 1, 4], "a &lt;b&gt;"), [-1, 0])
     assert first["line"]["dash"] != second["line"]["dash"]
     assert figure["layout"]["xaxis"]["ticktext"] == ["−1", "0", "1"]
     assert [each["text"] for each in figure["layout"]["annotations"]] == ["here"]

@@ -39,8 +39,7 @@ def values_of(link: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
 def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
     app = app_at("texts").run()
     (columns,) = [block for block in blocks(app, "texts") if block.get("columns")]
-    assert [card["heading"] for card in columns["blocks"]] == [text.name for text in texts()]
-    assert len(texts()) == 4
+    assert ([card["heading"] for card in columns["blocks"]], len(texts())) == ([text.name for text in texts()], 4)
     for card, text in zip(columns["blocks"], texts(), strict=True):
         (rows,) = card["blocks"]
         assert [row[:2] for row in rows["rows"]] == [[one.name, one.said] for one in text.elements]
@@ -96,17 +95,13 @@ def test_the_numbers_are_those_of_such_models_and_no_brand_is_named(model: Model
     parts = [nn.Embedding(1000, width), nn.MultiheadAttention(width, 8), nn.Linear(width, 128), nn.Linear(128, 5)]
     total, embedding = classifier(1000)
     assert total == sum(one.numel() for part in parts for one in part.parameters()) == 89_605
-    assert embedding == 64_000
-    assert model.sizes.vocabulary == MINILM_TOKENS
+    assert (embedding, model.sizes.vocabulary) == (64_000, MINILM_TOKENS)
     large, large_embedding = classifier(MINILM_TOKENS)
     assert large - total == large_embedding - embedding == (30_522 - 1000) * width
     said = " ".join(f"{text.name} {text.line} " + " ".join(one.said for one in text.elements) for text in texts())
     for number in (total, embedding, large, large_embedding, 590_208, 591_360):
         assert f"{number:,}" in said
     assert not re.search(r"labml|colab|medium|kaggle|datacamp", said, re.IGNORECASE)
-
-
-# ---- the glossary
 
 
 def test_a_word_stands_once_in_the_glossary_in_one_short_sentence_and_links_to_its_page() -> None:

@@ -55,19 +55,14 @@ def assert_cells(block: Block, expected: torch.Tensor) -> None:
             assert_shows(cell, value)
 
 
-# ---- the matrices, as typed and in the link
-
-
 def test_numbers_as_typed() -> None:
     typed = {"0.5": 0.5, " -3 ": -3, "−2.5": -2.5, ".5": 0.5, "5.": 5, "1e-3": 0.001, "+7": 7, "-0": 0, "1e6": 1e6}
     assert {text: codec.parse_number(text) for text in typed} == typed
     assert math.copysign(1, codec.parse_number("-0")) == 1
     for why, wrong in (
-        ("empty", ["", " "]),
-        ("not a number", ["abc", "0,5", "1_000", "nan", "٣", "1e", "0x10", "x" * 400]),
-        ("infinite", ["inf", "-Infinity", "∞", "1e999"]),
-        ("too large", ["1000001", "-1e300"]),
-    ):
+        ("empty", ["", " "]), ("not a number", ["abc", "0,5", "1_000", "nan", "٣", "1e", "0x10", "x" * 400]),
+        ("infinite", ["inf", "-Infinity", "∞", "1e999"]), ("too large", ["1000001", "-1e300"]),
+    ):  # fmt: skip
         for text in wrong:
             with pytest.raises(ValueError, match=why) as raised:
                 codec.parse_number(text)
@@ -102,8 +97,7 @@ def test_a_text_that_is_no_matrix_is_refused() -> None:
 
 def test_an_edit_changes_one_cell_and_a_wrong_text_is_kept_beside_the_last_number() -> None:
     now = changed(given(), {"edit": "s", "row": 0, "col": 1, "text": "0.9"})
-    assert now.matrices["s"][0] == (0.5, 0.9, 0.4)
-    assert link_of(now) == "s_0.5_0.9_0.4_0.1_0.8_0.3_0.4_0.3_0.1"
+    assert (now.matrices["s"][0], link_of(now)) == ((0.5, 0.9, 0.4), "s_0.5_0.9_0.4_0.1_0.8_0.3_0.4_0.3_0.1")
     assert parse_link(link_of(now), now.queries, now.keys) == now.matrices
     now = changed(given(), {"edit": "x", "row": 2, "col": 1, "text": "a lot"})
     assert now.matrices == DEFAULTS
@@ -155,13 +149,9 @@ def test_presets_and_other_words_keep_what_was_edited() -> None:
     now = given(queries=("how", "are"), keys=("you",), e=((1.1, 1.2), (9.0, 2.2), (3.1, 3.2)), a2=((1,), (0,)))
     more = reworded(now, ("they", "are"), ("you",))
     assert distinct(more.queries, more.keys) == ["they", "are", "you"]
-    assert more.matrices["e"] == ((4.1, 4.2), (9.0, 2.2), (3.1, 3.2))
-    assert more.matrices["a2"] == now.matrices["a2"]
+    assert (more.matrices["e"], more.matrices["a2"]) == (((4.1, 4.2), (9.0, 2.2), (3.1, 3.2)), now.matrices["a2"])
     assert reworded(more, ("are",), ("you",)).matrices["a2"] == ((1,),)
     assert parse_link(link_of(more), more.queries, more.keys) == more.matrices
-
-
-# ---- one head
 
 
 def test_the_printed_numbers() -> None:
@@ -172,8 +162,7 @@ def test_the_printed_numbers() -> None:
     for line, printed in zip(numbers(weights), printed_weights, strict=True):
         for own, number in zip(line, printed, strict=True):
             quoted(own, f"{number:.2f}")
-    assert weights["sums"] == ["1.0000"] * 3
-    assert matrix(blocks, "exp")["cells"][0] == ["1.6487", "1.1052", "1.4918"]
+    assert (weights["sums"], matrix(blocks, "exp")["cells"][0]) == (["1.0000"] * 3, ["1.6487", "1.1052", "1.4918"])
     assert matrix(blocks, "exp")["sums"][0] == "4.2457"
     assert "Chosen by hand" in matrix(blocks, "scores")["note"]
     assert matrix(examples.one_head(given(s=((1, 2, 3),) * 3)), "scores")["note"] == ""
@@ -198,9 +187,6 @@ def test_empty_rows_and_overflow_are_named() -> None:
     assert matrix(blocks, "weights")["cells"][0] == ["1.0000", "0.0000", "0.0000"]
     assert "overflows in float32" in texts(blocks)
     assert "In 1 of 3 rows one weight is above 0.999" in texts(blocks)
-
-
-# ---- the others
 
 
 def test_two_sentences_of_different_length() -> None:
@@ -283,9 +269,6 @@ def test_every_example_holds_at_its_ends() -> None:
                 assert not {"—", "∞"} & {*shown}
 
 
-# ---- outputs as points among the values
-
-
 NUMBERS = st.integers(-1000, 1000).map(float)
 POINTS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=8)
 Point = tuple[float, float]
@@ -332,8 +315,7 @@ def test_the_hull_holds_every_point_and_says_who_is_outside(points: list[Point],
 def test_the_hull_of_a_triangle_a_line_and_a_point() -> None:
     assert barycentres.hull([(0, 0), (1, 0), (0, 1), (0.2, 0.2)]) == [0, 1, 2]
     assert barycentres.hull([(1.1, 1.2), (2.1, 2.2), (3.1, 3.2)]) == [0, 2]
-    assert barycentres.hull([(1, 1), (1, 1)]) == [0]
-    assert barycentres.outside((2, 0), [(0, 0), (1, 0), (0, 1)]) == 1
+    assert (barycentres.hull([(1, 1), (1, 1)]), barycentres.outside((2, 0), [(0, 0), (1, 0), (0, 1)])) == ([0], 1)
     assert barycentres.outside((0.2, 0.2), [(0, 0), (1, 0), (0, 1)]) == 0
 
 
