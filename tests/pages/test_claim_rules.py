@@ -38,8 +38,8 @@ class Made:
         return self.words
 
     def quantity(self, name: str, arguments: list[str | float], *, primed: bool) -> Value:
-        told = " ".join([name + "'" * primed, *(f"{one:g}" if isinstance(one, float) else one for one in arguments)])
-        made = self.quantities[told]
+        key = " ".join([name + "'" * primed, *(f"{one:g}" if isinstance(one, float) else one for one in arguments)])
+        made = self.quantities[key]
         if not isinstance(made, Tensor):
             return Value.number(float(made))
         letters = "l i c" if name == "H" else "i c" if name in ("value_vectors", "from_behind") else LETTERS[made.dim()]
@@ -146,48 +146,48 @@ def products(small: Tensor, large: Tensor) -> dict[str, Tensor]:
 # the claim, the words, its quantities, whether it holds, and the answer
 CASES: list[Any] = [
     *(("overlap", ANIMAL, {"shared_weight all": torch.full((6,), all_), "shared_weight words": torch.full((6,), words)},
-        *told) for all_, words, *told in (
+        *then) for all_, words, *then in (
         (0.3, 0.2, "holds", "A"), (0.6, 0.4, "depends", "B"), (0.7, 0.7, "does not hold", "C"))),
-    *(("mean", ANIMAL[:3], {"under_mean_map": lost, "W": HALF.expand(1, 2, 3, 3)}, *told) for lost, *told in (
+    *(("mean", ANIMAL[:3], {"under_mean_map": lost, "W": HALF.expand(1, 2, 3, 3)}, *then) for lost, *then in (
         (1e-8, "holds", "A"), (0.1, "does not hold", "B"), (0.3, "does not hold", "C"))),
-    *(("same-word", CAN, {"W": a.expand(1, 2, 3, 3), "W'": b.expand(1, 2, 3, 3)}, *told) for a, b, *told in (
+    *(("same-word", CAN, {"W": a.expand(1, 2, 3, 3), "W'": b.expand(1, 2, 3, 3)}, *then) for a, b, *then in (
         (HALF, HALF, "depends", "A"), (SAME, HALF, "holds", "B"),
         (HALF, SAME, "does not hold", "C"), (SAME, SAME, "depends", "D"))),
     *(("symmetric", ANIMAL, {"asymmetry x xᵀ": x, "asymmetry scores": s, "asymmetry weights": w,
-        "W": torch.rand(1, 1, 5, 5)}, *told) for x, s, w, *told in (
+        "W": torch.rand(1, 1, 5, 5)}, *then) for x, s, w, *then in (
         (0.0, 0.0, 0.0, "holds", "A"), (0.0, 0.0, 1.0, "does not hold", "B"), (0.0, 1.0, 1.0, "does not hold", "C"),
         (1.0, 1.0, 1.0, "does not hold", "D"), (1.0, 0.0, 1.0, "depends", None))),
-    *(("order", ANIMAL[:4], {"H": LONG[None], "H'": LONG[None], "from_behind": -LONG, "from_behind'": there}, *told)
-        for there, *told in ((LONG + 1e-7, "holds", "B"), (draw(4, 5, seed=1), "does not hold", "A"))),
-    *(("news", ANIMAL, dict(zip((POST, WAVES, FAIR, FAIR_WAVES, SMALL), of, strict=True)), *told) for *of, told in (
+    *(("order", ANIMAL[:4], {"H": LONG[None], "H'": LONG[None], "from_behind": -LONG, "from_behind'": there}, *then)
+        for there, *then in ((LONG + 1e-7, "holds", "B"), (draw(4, 5, seed=1), "does not hold", "A"))),
+    *(("news", ANIMAL, dict(zip((POST, WAVES, FAIR, FAIR_WAVES, SMALL), of, strict=True)), *then) for *of, then in (
         (HIGH, LOW, HIGH, LOW, LOW, ("holds", "A")), (HIGH, LOW, HIGH, LOW, HARDLY, ("depends", "B")),
         (LOW, HIGH, HIGH, HARDLY, HIGH, ("does not hold", "C")))),
     ("positions", ANIMAL, {**TASKS, POST: LOW, WAVES: HIGH}, "depends", "B"),
     ("positions", ANIMAL, {**TASKS, POST: HARDLY, WAVES: HIGH}, "does not hold", "C"),
     ("positions", ANIMAL, {**{task: share(1 if "sinusoidal" in task else 0.5) for task in TASKS}, POST: LOW,
         WAVES: HIGH}, "holds", "A"),
-    *(("waves", CAN, {"W": a.expand(1, 2, 3, 3), "W'": b}, *told) for a, b, *told in (
+    *(("waves", CAN, {"W": a.expand(1, 2, 3, 3), "W'": b}, *then) for a, b, *then in (
         (SAME, TURNED.expand(1, 2, 3, 3), "holds", "C"), (SAME, SAME.expand(1, 2, 3, 3), "does not hold", "A"),
         (SAME, torch.stack([SAME, TURNED[[0, 1, 1]]])[None], "depends", "C"),
         (SAME, torch.stack([SAME, SAME[[0, 1, 1]]])[None], "depends", "B"),
         # a word that stands twice has one weight at both places: the last bit says which of them is larger
         *((torch.tensor([0.4, 0.2, last]).expand(3, 3), torch.tensor([0.3, 0.2, 0.5]).expand(1, 2, 3, 3),
             "does not hold", "A") for last in (0.4, 0.4 / (1 + ALMOST / 2))))),
-    *(("padding", ANIMAL, {"in_batch alone": ALONE, "in_batch masked": kept, "in_batch not masked": lost}, *told)
-        for kept, lost, *told in ((ALONE, ALONE, "holds", "A"), (ALONE, NEAR, "holds", "B"),
+    *(("padding", ANIMAL, {"in_batch alone": ALONE, "in_batch masked": kept, "in_batch not masked": lost}, *then)
+        for kept, lost, *then in ((ALONE, ALONE, "holds", "A"), (ALONE, NEAR, "holds", "B"),
             (OTHER, OTHER, "does not hold", "C"), (NEAR, ALONE, "does not hold", "C"))),
-    *(("root-d", ANIMAL, products(*drawn), *told) for drawn, *told in (
+    *(("root-d", ANIMAL, products(*drawn), *then) for drawn, *then in (
         ((30 * draw(64, 8), LARGE), "holds", "C"), ((0.1 * draw(64, 8), 0.1 * draw(64, 8)), "does not hold", "A"),
         ((0.1 * draw(64, 8), torch.cat([LARGE, 0.1 * draw(192, 8)])), "depends", "B"))),
-    *(("amplitude", ANIMAL, {"first_products matrices": of, "first_products vectors": FLAT}, *told) for of, *told in (
+    *(("amplitude", ANIMAL, {"first_products matrices": of, "first_products vectors": FLAT}, *then) for of, *then in (
         (FLAT, "holds", "A"), (MIDDLE, "does not hold", "B"), (SHARP, "does not hold", "C"))),
-    *(("minus-1e9", ("a", "b"), {"masked_weights ours": EMPTY, "masked_weights -1e9": of}, *told) for of, *told in (
+    *(("minus-1e9", ("a", "b"), {"masked_weights ours": EMPTY, "masked_weights -1e9": of}, *then) for of, *then in (
         (EMPTY, "holds", "A"), (EMPTY + torch.tensor([[0.5, 0.5], [0, 0]]), "depends", "B"),
         (torch.full((2, 2), 0.5), "does not hold", "C"))),
-    *(("row-sum", CAN, {"W'": of.expand(4, 2, 3, 3), "W": torch.tril(HALF, -1).expand(4, 2, 3, 3)}, *told)
-        for of, *told in ((HALF, "holds", "A"), (HALF * torch.tensor([[1], [1], [1.001]]), "does not hold", "B"),
+    *(("row-sum", CAN, {"W'": of.expand(4, 2, 3, 3), "W": torch.tril(HALF, -1).expand(4, 2, 3, 3)}, *then)
+        for of, *then in ((HALF, "holds", "A"), (HALF * torch.tensor([[1], [1], [1.001]]), "does not hold", "B"),
             (2 * HALF, "does not hold", "C"))),
-    *(("values", ANIMAL[:4], {"H": LONG[None], "value_vectors": v}, *told) for v, *told in (
+    *(("values", ANIMAL[:4], {"H": LONG[None], "value_vectors": v}, *then) for v, *then in (
         (LONG, "holds", "A"), (LONG * 2, "does not hold", "A"), (LONG + 0.8 * draw(4, 5, seed=1), "does not hold", "B"),
         (draw(4, 5, seed=2), "does not hold", "C"))),
     ("biases", ANIMAL, {**BIASES, **FEWER, "taught_answers 2 0": share(0.94)}, "holds", "A"),
@@ -196,22 +196,22 @@ CASES: list[Any] = [
         "does not hold", "C"),
     ("biases", ANIMAL, {**BIASES, **FEWER, "taught_parameters 0": 20.0}, "does not hold", "A"),  # none fewer
     *(("trained-biases", ANIMAL, {f"without_bias {one}": torch.tensor([0.0, one not in free])
-        for one in ("query", "key", "value")}, *told) for free, *told in (
+        for one in ("query", "key", "value")}, *then) for free, *then in (
         (("query", "key", "value"), "holds", "A"), (("query",), "depends", "B"), (("key",), "depends", "C"),
         (("value",), "depends", None), ((), "does not hold", "D"))),
-    *(("key-bias", ANIMAL, {"key_bias added": a, "key_bias rotary": b}, *told) for a, b, *told in (
+    *(("key-bias", ANIMAL, {"key_bias added": a, "key_bias rotary": b}, *then) for a, b, *then in (
         (0.0, 0.0, "holds", "B"), (0.0, 1.0, "depends", "C"), (1.0, 1.0, "does not hold", "A"))),
-    *(("one-function", ANIMAL, {**SEEDS, FUNCTION: torch.full((2,), apart), "right_answers post-naive": naive}, *told)
-        for apart, naive, *told in ((ALMOST / 2, HIGH, "holds", "A"), (0.0, HARDLY, "holds", "A"),
+    *(("one-function", ANIMAL, {**SEEDS, FUNCTION: torch.full((2,), apart), "right_answers post-naive": naive}, *then)
+        for apart, naive, *then in ((ALMOST / 2, HIGH, "holds", "A"), (0.0, HARDLY, "holds", "A"),
             (0.0, LOW, "depends", "A"), (5e-4, HIGH, "depends", "B"), (1.0, LOW, "does not hold", "C"))),
     # above the printed number or below it says nothing; above what rounding may leave does
-    *(("torch", ANIMAL, {**BOUND, **REAL, DRAWN: torch.tensor(drawn)}, *told) for drawn, *told in (
+    *(("torch", ANIMAL, {**BOUND, **REAL, DRAWN: torch.tensor(drawn)}, *then) for drawn, *then in (
         ([1e-7, 1.9e-7], "holds", "A"), ([1e-7, 2.1e-7], "holds", "A"), ([0.0, 0.0], "holds", "A"),
         ([1e-7, 6e-7], "depends", "B"), ([1e-2, 1e-2], "depends", "C"))),
     ("torch", ANIMAL, {**REAL, DRAWN: torch.zeros(2), DRAWN_BOUND: torch.full((2,), 1e-7)}, "depends", "A"),
     ("torch", ANIMAL, {DRAWN: torch.ones(2), DRAWN_BOUND: torch.full((2,), 1e-7),
         **dict.fromkeys(REAL, torch.ones(2)), "from_torch einsum rounding": torch.zeros(2)}, "does not hold", "C"),
-    *(("axes", ANIMAL, {"by_loops": torch.tensor(apart)}, *told) for apart, *told in (
+    *(("axes", ANIMAL, {"by_loops": torch.tensor(apart)}, *then) for apart, *then in (
         ([1e-8, 0, 0, 0], "holds", "A"), ([5e-4] * 4, "does not hold", "B"), ([0, 0, 0, 5e-4], "depends", "B"),
         ([0, 0, 0, math.inf], "depends", "C"))),
 ]  # fmt: skip

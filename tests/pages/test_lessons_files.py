@@ -1,4 +1,4 @@
-"""Lesson files: a teacher's own folder, the example of the docs, and mistakes, each told with file and line."""
+"""Lesson files: a teacher's own folder, the example of the docs, and mistakes, each named with file and line."""
 
 from __future__ import annotations
 
@@ -316,7 +316,7 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
     assert "broken" in course.course().lessons
 
 
-def test_a_folder_that_is_not_there_is_told(
+def test_a_folder_that_is_not_there_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv(course.VARIABLE, "")
