@@ -34,10 +34,11 @@ STEPS = {f"{lesson.id}.{at}": step for lesson in COURSE.lessons.values() for at,
 ANIMAL = "The animal didn't cross the street because it was too tired"
 WIDE = ANIMAL.replace("tired", "wide")
 IT, CAT = 10, 2  # where "it" and the subject stand
-LARGE = pytest.mark.thorough("SmolLM2 reads each of its sentences")
+LONG = pytest.mark.thorough("a model that writes, or one pass without each head, is needed for its steps")
+OF_LONG = {"capital", "copying", "seat", "explanation"}
 each_lesson = pytest.mark.parametrize(
     "lesson",
-    [pytest.param(one, id=name, marks=LARGE if name == "capital" else ()) for name, one in COURSE.lessons.items()],
+    [pytest.param(one, id=name, marks=LONG if name in OF_LONG else ()) for name, one in COURSE.lessons.items()],
 )
 
 
@@ -120,15 +121,6 @@ def test_a_second_question_has_its_own_words_and_is_judged_by_them() -> None:
     assert verdict(first, as_it_opens(again)).picked is None, "the first one’s words are not there"
     assert second(replace(first, variants=("t=2",))) is None
     assert second(replace(first, variants=())) is None
-
-
-@pytest.mark.thorough("nine more sentences, for one note of one lesson")
-def test_the_weight_falls_for_every_subject(model: Model) -> None:
-    """As the teacher's note of the first lesson says of its last step."""
-    for subject in ("dog", "cat", "horse", "child", "man", "woman", "boy", "girl", "bear"):
-        texts = (text.replace("animal", subject) for text in (ANIMAL, WIDE))
-        tired, wide = (float(model.run(text).weights[3, 1, IT, CAT]) for text in texts)
-        assert wide < tired, subject
 
 
 def test_numbers_of_maps_and_vectors_by_plain_tensors(precise: Model) -> None:

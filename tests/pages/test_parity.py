@@ -96,7 +96,8 @@ def test_sizes_that_cannot_be_are_refused() -> None:
 
 def test_what_each_one_is_and_how_many_parameters_it_has() -> None:
     rows = {row[0]: row[1:] for row in parity.kinds(24, 3)["rows"]}
-    assert (rows.keys(), FEATURES.keys()) == (IMPLEMENTATIONS.keys(), EVERYTHING)
+    assert rows.keys() == IMPLEMENTATIONS.keys()
+    assert FEATURES.keys() == EVERYTHING
     for name, (words, count, bare, tensors, can, cannot) in rows.items():
         layer = IMPLEMENTATIONS[name](24, 3)
         parameters = list(layer.parameters())
