@@ -95,32 +95,29 @@ def test_maps_of_a_translation_are_chosen_by_what_is_read() -> None:
         assert np.array_equal(maps_of(header, body, 0, probe), np.stack(kept))
 
 
-def test_same_runs_same_bytes() -> None:
+def test_a_run_that_has_not_begun_is_left_out_and_same_runs_give_same_bytes() -> None:
+    header, _ = unpacked(packed(History(Recipe()), filmed()))
+    (own,) = header["films"]
+    assert (own["name"], own["colours"]) == ("b", {"dark": "#F0A830", "light": "#8A5A00"})
+    empty, body = unpacked(packed(History(Recipe())))
+    assert (empty["films"], empty["probes"], body) == ([], [], b"")
     assert packed(filmed()) == packed(filmed())
     assert packed(filmed()) != packed(filmed(), names="b")
     assert packed(filmed()) != packed(filmed(seed=1))
 
 
-def test_a_run_that_has_not_begun_is_left_out_and_keeps_the_others_colours() -> None:
-    header, _ = unpacked(packed(History(Recipe()), filmed()))
-    (own,) = header["films"]
-    assert own["name"] == "b"
-    assert own["colours"] == {"dark": "#F0A830", "light": "#8A5A00"}
-    empty, body = unpacked(packed(History(Recipe())))
-    assert (empty["films"], empty["probes"], body) == ([], [], b"")
-
-
-def test_a_language_model_looks_back_only() -> None:
+def test_any_token_is_sent_and_a_text_is_chosen_by_its_words_as_far_as_there_is_room() -> None:
     header, _ = unpacked(packed(filmed(), filmed(classes=(), probes=[[*"to be\n"]])))
-    assert [own["causal"] for own in header["films"]] == [False, True]
+    assert [own["causal"] for own in header["films"]] == [False, True], "a language model looks back only"
     assert header["films"][1]["probes"][0]["tokens"] == ["t", "o", "␣", "b", "e", "↵"]
-
-
-def test_a_text_is_chosen_by_its_words_as_far_as_there_is_room() -> None:
+    odd = ["<b>", '"\\', "\u202e", "\ud800", "😀"]
+    header, _ = unpacked(packed(filmed(probes=[odd]), names=("</script>",)))
+    assert header["films"][0]["probes"][0]["tokens"] == odd
+    assert json.dumps(header)
     probes = [["word"] * 12, ["word"] * 13]
     whole, short = unpacked(packed(filmed(range(1), probes=probes)))[0]["probes"]
-    assert unpacked(packed(filmed(probes=[[*"to be"]])))[0]["probes"] == ["to be"], "characters have no gaps"
     assert (len(whole), short) == (59, f"{whole}…")
+    assert unpacked(packed(filmed(probes=[[*"to be"]])))[0]["probes"] == ["to be"], "characters have no gaps"
 
 
 def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,13 +147,6 @@ def test_of_a_long_text_the_first_tokens_are_sent_and_that_is_said(monkeypatch: 
     assert np.array_equal(shown, whole[..., : film.MOST_TOKENS, : film.MOST_TOKENS])
     assert header["films"][0]["probes"][0]["steps"] == [0, 10, 20, 30, 40]
     assert any(f"first {film.MOST_TOKENS} tokens" in note for note in header["notes"])
-
-
-def test_any_token_can_be_sent() -> None:
-    odd = ["<b>", '"\\', "\u202e", "\ud800", "😀"]
-    header, _ = unpacked(packed(filmed(probes=[odd]), names=("</script>",)))
-    assert header["films"][0]["probes"][0]["tokens"] == odd
-    assert json.dumps(header)
 
 
 def test_a_film_is_found_by_its_name_alone_and_goes_with_who_keeps_it() -> None:

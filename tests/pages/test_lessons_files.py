@@ -190,18 +190,12 @@ def test_numbers_that_name_numbers_stay_bounded() -> None:
     )
 
 
-def test_the_line_is_that_of_the_right_step() -> None:
+def test_the_line_is_that_of_the_right_step_and_name_and_length_are_bounded() -> None:
     second = EXAMPLE[EXAMPLE.index("[[steps]]") :].replace('right = "B"', 'right = "D"')
     said = wrong(EXAMPLE + "\n" + second)
     assert said.startswith(f"90-back.toml, line {len(LINES) + 1 + line('right') - line('[[steps]]') + 1}: ")
-
-
-def test_a_files_name_is_a_number_and_small_letters() -> None:
     for name in ("Back.toml", "back.TOML", "../back.toml", "90-.toml", "back.2.toml"):
         assert "is called like “01-it.toml”" in wrong(EXAMPLE, name), name
-
-
-def test_what_is_too_large_is_not_read() -> None:
     assert "200,000 characters" in wrong(EXAMPLE + "#" * 200_000)
 
 
