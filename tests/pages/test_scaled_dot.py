@@ -120,12 +120,17 @@ def test_a_shape_is_read_or_refused() -> None:
     for shape in ((1024, 1024), (64, 64, 64, 8), (1, 1024, 512), (1024, 1024, 1, 1024)):
         with pytest.raises(SizeError, match="at most"):
             Case(shape).check()
-    for shape in ((300, 2, 2), (20, 20, 2, 2), (3, 1000, 400)):
-        with pytest.raises(SizeError, match="at most"):
+    for shape, what in (
+        ((300, 2, 2), "matrix products"),
+        ((20, 20, 2, 2), "matrix products"),
+        ((3, 1000, 400), "numbers"),
+        ((1, 500, 600), "multiplications"),
+    ):
+        with pytest.raises(SizeError, match=f"{what}.*, at most"):
             products.product(shape, 0)
 
 
-def test_it_opens_on_the_case_and_a_link_brings_every_choice() -> None:
+def test_it_opens_on_the_case_and_says_how_far_torch_lies() -> None:
     app = open_page()
     assert notices(app) == []
     (title,) = blocks(app, "opening")
