@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,77 +20,79 @@ from pages.kit.picture.traces import Traced, traced
 from pages.shapes import exercise, own_lines
 from pages.shapes.exercise import NONE_CHOSEN, chosen, write_it
 from pages.shapes.own_lines import GAPS, last_line
+from tests.closeness import same_function
 
 from .conftest import every
+from .numbers_shown import in_float64
 from .test_shapes import lesson
 
+pytestmark = pytest.mark.numeric
 RIGHT = (2, 3, 1, 3)
 WORDS = Settings("the cat sat on the mat", "causal", temperature=2.0)  # neither of which acts on the exercise
+ALL = [(at, line) for at, gap in enumerate(GAPS) for line in range(1, len(gap.lines) + 1)]
 
 
 @pytest.fixture
-def found() -> Traced:
-    return traced(WORDS, 2, "efficient")
+def found() -> Iterator[Traced]:
+    with in_float64():
+        yield traced(WORDS, 2, "efficient")
 
 
 def verdicts(found: Traced, lines: tuple[int, ...]) -> list[dict[str, Any]]:
     return [block for block in every(write_it(found, 0, lines).blocks) if block["kind"] == "verdict"]
 
 
-ALL = [(at, line) for at, gap in enumerate(GAPS) for line in range(1, len(gap.lines) + 1)]
+def test_the_line_on_the_button_is_what_is_run() -> None:
+    for at, line in ALL:
+        function = GAPS[at].lines[line - 1]
+        names = list(inspect.signature(function).parameters)
+        arguments: list[Any] = [torch.randn(1, 5, 12), 3] if at == 0 else [torch.randn(1, 3, 5, 4)] * len(names)
+        sizes = {"b": 1, "h": 3, "i": 5, "d": 4, "c": 12, "math": math, "torch": torch}
+        given: dict[str, Any] = sizes | dict(zip(names, arguments, strict=True))
+        try:
+            wanted: Tensor | None = eval(last_line(function), given)
+        except RuntimeError:
+            wanted = None
+        made = exercise.run(function, *arguments)
+        assert isinstance(made, str) == (wanted is None), (at, line)
+        assert isinstance(made, str) or wanted is None or torch.equal(made, wanted), (at, line)
 
 
-@pytest.mark.parametrize(("at", "line"), ALL)
-def test_the_line_on_the_button_is_what_is_run(at: int, line: int) -> None:
-    function = GAPS[at].lines[line - 1]
-    names = list(inspect.signature(function).parameters)
-    arguments: list[Any] = [torch.randn(1, 5, 12), 3] if at == 0 else [torch.randn(1, 3, 5, 4)] * len(names)
-    sizes = {"b": 1, "h": 3, "i": 5, "d": 4, "c": 12, "math": math, "torch": torch}
-    given: dict[str, Any] = sizes | dict(zip(names, arguments, strict=True))
-    try:
-        wanted: Tensor | None = eval(last_line(function), given)
-    except RuntimeError:
-        wanted = None
-    made = exercise.run(function, *arguments)
-    assert isinstance(made, str) == (wanted is None)
-    assert isinstance(made, str) or wanted is None or torch.equal(made, wanted)
-
-
-def test_one_line_of_each_function_is_the_layers(found: Traced) -> None:
+def test_one_line_of_each_function_is_the_layers(found: Traced, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict is of what the line gives, not of which one it is."""
     for at, gap in enumerate(GAPS):
-        results = []
-        for line in range(1, len(gap.lines) + 1):
-            alone = tuple(line if own == at else 0 for own in range(len(GAPS)))
-            results.append(verdicts(found, alone)[at]["result"])
-        assert results == ["holds" if line == RIGHT[at] else "does not hold" for line in range(1, len(gap.lines) + 1)]
+        lines = range(1, len(gap.lines) + 1)
+        alone = [tuple(line if own == at else 0 for own in range(len(GAPS))) for line in lines]
+        results = [verdicts(found, one)[at]["result"] for one in alone]
+        assert results == ["holds" if line == RIGHT[at] else "does not hold" for line in lines], at
+    split, scores, *rest = GAPS
+    turned = own_lines.Gap(scores.head, scores.does, (scores.lines[2], *scores.lines[:2]), scores.given, scores.made)
+    monkeypatch.setattr(exercise, "GAPS", (split, turned, *rest))
+    results = [verdicts(found, (0, line, 0, 0))[1]["result"] for line in (1, 2, 3)]
+    assert results == ["holds", "does not hold", "does not hold"]
 
 
-@pytest.mark.parametrize("lines", [RIGHT, *itertools.islice(itertools.product((1, 2, 3), repeat=4), 0, 81, 4)], ids=str)
-def test_together_they_are_the_layer_or_are_not(found: Traced, lines: tuple[int, ...]) -> None:
-    *_, whole = verdicts(found, lines)
+def test_together_they_are_the_layer_or_are_not(found: Traced) -> None:
     own, steps = exercise.of_layer(found)
     assert own.n_heads == 12
-    picked = [gap.lines[line - 1] for gap, line in zip(GAPS, lines, strict=True)]
-    made = exercise.run(exercise.together, picked, own, steps["x"])
-    fits = not isinstance(made, str) and relative_difference(made, steps["out"]) <= exercise.ROUNDING
-    assert fits == (whole["result"] == "holds")
-    assert not isinstance(made, str) or made in whole["said"]
-    assert (whole["result"] == "holds") == (lines == RIGHT)
-
-
-def test_it_is_the_layer_that_torch_has(found: Traced) -> None:
-    own, steps = exercise.of_layer(found)
-    theirs = IMPLEMENTATIONS["torch"](384, 12).load(own.save())
+    for lines in [RIGHT, *itertools.islice(itertools.product((1, 2, 3), repeat=4), 0, 81, 9)]:
+        *_, whole = verdicts(found, lines)
+        picked = [gap.lines[line - 1] for gap, line in zip(GAPS, lines, strict=True)]
+        made = exercise.run(exercise.together, picked, own, steps["x"])
+        fits = not isinstance(made, str) and relative_difference(made, steps["out"]) <= exercise.ROUNDING
+        assert fits == (whole["result"] == "holds") == (lines == RIGHT), lines
+        assert not isinstance(made, str) or made in whole["said"]
+    theirs = IMPLEMENTATIONS["torch"](384, 12).double().load(own.save())
     with torch.no_grad():
-        out, _ = theirs(steps["x"])
-    torch.testing.assert_close(steps["out"], out, rtol=1e-4, atol=1e-5)
+        same_function(theirs(steps["x"])[0], steps["out"])
 
 
 def test_shared_key_and_value_heads_serve_their_queries() -> None:
-    layer = EfficientAttention(12, 6, n_kv_heads=2).eval()
-    x = torch.randn(1, 5, 12)
+    layer = EfficientAttention(12, 6, n_kv_heads=2).double().eval()
+    x = torch.randn(1, 5, 12, dtype=torch.float64)
     picked = [gap.lines[line - 1] for gap, line in zip(GAPS, RIGHT, strict=True)]
-    torch.testing.assert_close(exercise.together(picked, layer, x), layer(x)[0])
+    with torch.no_grad():
+        same_function(exercise.together(picked, layer, x), layer(x)[0])
 
 
 def test_what_is_said_of_each_line(found: Traced) -> None:
@@ -110,16 +113,6 @@ def test_what_is_said_of_each_line(found: Traced) -> None:
     assert "view size is not compatible" in refused["said"]
 
 
-def test_a_line_that_is_mended_is_judged_anew(found: Traced, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The verdict is of what the line gives, not of which one it is."""
-    split, scores, *rest = GAPS
-    turned = own_lines.Gap(scores.head, scores.does, (scores.lines[2], *scores.lines[:2]), scores.given, scores.made)
-    monkeypatch.setattr(exercise, "GAPS", (split, turned, *rest))
-    assert [verdicts(found, (0, line, 0, 0))[1]["result"] for line in (1, 2, 3)] == [
-        "holds", "does not hold", "does not hold",
-    ]  # fmt: skip
-
-
 def test_a_choice_is_read() -> None:
     assert chosen("") == [*NONE_CHOSEN] == [0, 0, 0, 0]
     assert chosen("2.3.0.0") == [2, 3, 0, 0]
@@ -132,18 +125,14 @@ def test_lines_that_are_pressed_stand_in_the_link() -> None:
     begun = lesson(**link)
     assert "4 lines to choose" in str(begun["blocks"])
     assert begun["wrote"] == "0.0.0.0"
-    assert lesson(**link, wrote="7.1.1.1") == begun, "a link that says something else is read as none"
+    assert lesson(**link, wrote="7.1.1.1") == begun, "a link that holds something else is read as none"
     found = lesson(**link, wrote="2.3.1.3")
     assert found["wrote"] == "2.3.1.3"
     shown = list(every(found["blocks"]))
     lines = [one for block in shown if block["kind"] == "buttons" for one in block["buttons"]]
-    assert [one["text"] for one in lines if one["pressed"]] == [
-        last_line(gap.lines[n - 1]) for gap, n in zip(GAPS, RIGHT, strict=True)
-    ]
+    right = [gap.lines[n - 1] for gap, n in zip(GAPS, RIGHT, strict=True)]
+    assert [one["text"] for one in lines if one["pressed"]] == list(map(last_line, right))
     assert [one["event"] for one in lines] == [{"gap": at, "line": line} for at, line in ALL]
     *_, whole = [block for block in shown if block["kind"] == "verdict"]
     assert whole["result"] == "holds"
-    assert "def together" in found["source"]
-    assert all(
-        inspect.getsource(gap.lines[n - 1]).strip() in found["source"] for gap, n in zip(GAPS, RIGHT, strict=True)
-    )
+    assert all(inspect.getsource(line).strip() in found["source"] for line in (exercise.together, *right))

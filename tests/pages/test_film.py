@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from mha_core.errors import HeadlightError
-from mha_core.training.events import History
+from mha_core.training.events import End, Event, History, Snapshot, Start
 from mha_core.training.recipe import Recipe
 from pages.train import film
 from pages.train.curves import Candidate
@@ -20,7 +21,35 @@ from pages.train.message import HeldFilms
 from pages.train.message import film as asked
 
 from .conftest import unpacked
-from .films import PROBES, filmed
+
+PROBES = [["[CLS]", "the", "dog", "##s", "[SEP]"], ["[CLS]", "a", "[SEP]"]]
+
+
+def filmed(
+    steps: range = range(0, 41, 10),
+    *,
+    probes: list[list[str]] = PROBES,
+    layers: int = 2,
+    heads: int = 4,
+    classes: tuple[str, ...] = ("cat", "dog"),
+    over: bool = True,
+    columns: list[list[str]] | None = None,
+    seed: int = 0,
+) -> History:
+    """A run with a snapshot of every probe after each of these steps."""
+    recipe = Recipe(steps=40, n_layers=layers, n_heads=heads)
+    written = max(map(len, probes)) if columns else 0
+    start = Start(recipe, "t", [*classes], 8, 4, "f", [], 30, 100, 5, probes, {}, "cpu", columns or [], written)
+    events: list[Event] = [start]
+    generator = torch.Generator().manual_seed(seed)
+    for step in steps:
+        for number, tokens in enumerate(probes):
+            shape = [layers, heads, len(tokens), len(columns[number] if columns else tokens)]
+            maps = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+            events.append(Snapshot(step, number, shape, maps.numpy().tobytes()))
+    if over:
+        events.append(End("steps", 40, 0.5))
+    return History.of(events)
 
 
 def packed(*histories: History, names: Sequence[str] = "ab") -> bytes:
@@ -41,8 +70,7 @@ def maps_of(header: dict[str, Any], body: bytes, number: int, probe: int) -> np.
 def test_every_map_comes_back_where_the_header_says() -> None:
     histories = [filmed(seed=1), filmed(range(0, 21, 10), layers=1, heads=2, over=False, seed=2)]
     header, body = unpacked(packed(*histories))
-    assert header["steps"] == 40
-    assert header["probes"] == ["the dogs", "a"]
+    assert (header["steps"], header["probes"]) == (40, ["the dogs", "a"])
     assert [own["name"] for own in header["films"]] == ["a", "b"]
     assert [own["over"] for own in header["films"]] == [True, False]
     for number, history in enumerate(histories):
@@ -67,49 +95,45 @@ def test_maps_of_a_translation_are_chosen_by_what_is_read() -> None:
         assert np.array_equal(maps_of(header, body, 0, probe), np.stack(kept))
 
 
-def test_same_runs_same_bytes() -> None:
+def test_a_run_that_has_not_begun_is_left_out_and_same_runs_give_same_bytes() -> None:
+    header, _ = unpacked(packed(History(Recipe()), filmed()))
+    (own,) = header["films"]
+    assert (own["name"], own["colours"]) == ("b", {"dark": "#F0A830", "light": "#8A5A00"})
+    empty, body = unpacked(packed(History(Recipe())))
+    assert (empty["films"], empty["probes"], body) == ([], [], b"")
     assert packed(filmed()) == packed(filmed())
     assert packed(filmed()) != packed(filmed(), names="b")
     assert packed(filmed()) != packed(filmed(seed=1))
 
 
-def test_a_run_that_has_not_begun_is_left_out_and_keeps_the_others_colours() -> None:
-    header, _ = unpacked(packed(History(Recipe()), filmed()))
-    (own,) = header["films"]
-    assert own["name"] == "b"
-    assert own["colours"] == {"dark": "#F0A830", "light": "#8A5A00"}
-    empty, body = unpacked(packed(History(Recipe())))
-    assert (empty["films"], empty["probes"], body) == ([], [], b"")
-
-
-def test_a_language_model_looks_back_only() -> None:
+def test_any_token_is_sent_and_a_text_is_chosen_by_its_words_as_far_as_there_is_room() -> None:
     header, _ = unpacked(packed(filmed(), filmed(classes=(), probes=[[*"to be\n"]])))
-    assert [own["causal"] for own in header["films"]] == [False, True]
+    assert [own["causal"] for own in header["films"]] == [False, True], "a language model looks back only"
     assert header["films"][1]["probes"][0]["tokens"] == ["t", "o", "␣", "b", "e", "↵"]
-
-
-def test_a_text_is_chosen_by_its_words_as_far_as_there_is_room() -> None:
+    odd = ["<b>", '"\\', "\u202e", "\ud800", "😀"]
+    header, _ = unpacked(packed(filmed(probes=[odd]), names=("</script>",)))
+    assert header["films"][0]["probes"][0]["tokens"] == odd
+    assert json.dumps(header)
     probes = [["word"] * 12, ["word"] * 13]
     whole, short = unpacked(packed(filmed(range(1), probes=probes)))[0]["probes"]
+    assert (len(whole), short) == (59, f"{whole}…")
     assert unpacked(packed(filmed(probes=[[*"to be"]])))[0]["probes"] == ["to be"], "characters have no gaps"
-    assert len(whole) == 59
-    assert short == f"{whole}…"
 
 
-@pytest.mark.parametrize("most", [10_000, 2_000, 700, 1])
-def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(film, "MOST_BYTES", most)
-    history = filmed(range(41))
-    header, body = unpacked(packed(history))
-    steps = header["films"][0]["probes"][0]["steps"]
-    assert (steps[0], steps[-1]) == (0, 40), "the first and the last stay"
-    assert len(body) <= most or steps == [0, 40]
-    gaps = {after - before for before, after in pairwise(steps[:-1])}
-    assert len(gaps) <= 1
-    if most < len(history.snapshots[0].maps) * 41:
-        assert any("snapshot is shown" in note for note in header["notes"])
-    one = maps_of(header, body, 0, 0)[-1]
-    assert one.tobytes() == history.snapshots[-2].maps
+def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most in (10_000, 2_000, 700, 1):
+        monkeypatch.setattr(film, "MOST_BYTES", most)
+        history = filmed(range(41))
+        header, body = unpacked(packed(history))
+        steps = header["films"][0]["probes"][0]["steps"]
+        assert (steps[0], steps[-1]) == (0, 40), "the first and the last stay"
+        assert len(body) <= most or steps == [0, 40], most
+        gaps = {after - before for before, after in pairwise(steps[:-1])}
+        assert len(gaps) <= 1, most
+        if most < len(history.snapshots[0].maps) * 41:
+            assert any("snapshot is shown" in note for note in header["notes"]), most
+        one = maps_of(header, body, 0, 0)[-1]
+        assert one.tobytes() == history.snapshots[-2].maps, most
 
 
 def test_of_a_long_text_the_first_tokens_are_sent_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,13 +147,6 @@ def test_of_a_long_text_the_first_tokens_are_sent_and_that_is_said(monkeypatch: 
     assert np.array_equal(shown, whole[..., : film.MOST_TOKENS, : film.MOST_TOKENS])
     assert header["films"][0]["probes"][0]["steps"] == [0, 10, 20, 30, 40]
     assert any(f"first {film.MOST_TOKENS} tokens" in note for note in header["notes"])
-
-
-def test_any_token_can_be_sent() -> None:
-    odd = ["<b>", '"\\', "\u202e", "\ud800", "😀"]
-    header, _ = unpacked(packed(filmed(probes=[odd]), names=("</script>",)))
-    assert header["films"][0]["probes"][0]["tokens"] == odd
-    assert json.dumps(header)
 
 
 def test_a_film_is_found_by_its_name_alone_and_goes_with_who_keeps_it() -> None:

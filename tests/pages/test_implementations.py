@@ -1,25 +1,29 @@
-"""The Implementations page without a browser: links in, every control at its ends, a race, and what cannot be."""
+"""The Implementations page without a browser: links, every control at its ends, short sources, a race."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 from itertools import count
 from typing import Any
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from mha_core import IMPLEMENTATIONS
+from mha_core.measure import rounding
 from pages.implementations import cases, parity, timing
 from pages.implementations.parity import InputSizes
-from pages.implementations.short_sources import short_source
+from pages.implementations.short_sources import METHODS, label, short_source, without_records
 from pages.kit.draw.numbers import scientific
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.server.queue import Work
 
 from .conftest import app_at, blocks
+from .numbers_shown import assert_shows, read_number
 from .test_events import act, wish
 from .waiting import of_jobs, wait
 
@@ -53,15 +57,6 @@ def expected(settings: Settings, layer: int, sizes: InputSizes, *, largest: bool
     return [parity.differences(each, dtype, largest=largest) for each in both for dtype in parity.DTYPES]
 
 
-def test_default() -> None:
-    app = opened()
-    tables = differences(app)
-    assert tables == expected(Settings(PRESETS[0]), 3, InputSizes(1, 128, 384, 12))
-    assert {row[-1] for table in tables for row in table["rows"]} == {"OK"}
-    assert notices(app) == []
-    assert sources(app) == [inspect.getsource(IMPLEMENTATIONS[name]).rstrip() for name in ("efficient", "einsum")]
-
-
 def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources() -> None:
     app = app_at("implementations").run()
     both = parity.of_sentence(Settings(PRESETS[0]), 3), parity.of_random(InputSizes(1, 128, 384, 12), "none", "auto")
@@ -73,10 +68,10 @@ def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources
     )
     (bars,) = [block for block in blocks(app, "opening_picture") if block["kind"] == "bars"]
     assert bars["labels"] == ALL
-    differences = [[each for one in both for each in one.agreements["float32"][name].every] for name in ALL]
-    shares = [max(each.relative / each.bound for each in of_name) for of_name in differences]
-    assert bars["sizes"] == pytest.approx(shares, abs=1e-3)
-    assert max(bars["sizes"]) <= 1, "no bar is longer than its bound while the sentence says rounding"
+    for size, name in zip(bars["sizes"], ALL, strict=True):
+        every = [each for one in both for each in one.agreements["float32"][name].every]
+        assert_shows(f"{size:.3f}", max(each.relative / each.bound for each in every))
+        assert size <= 1, "no bar is longer than its bound while the sentence says rounding"
     (limits,) = [block["text"] for block in blocks(app, "race_limits")]
     assert limits.startswith("What fits: texts × heads × tokens² up to 8,000,000")
     (pair,) = [block for block in blocks(app, "two_forms") if block["kind"] == "row"]
@@ -86,79 +81,60 @@ def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources
         there = {line.split("  #")[0].strip() for line in other["lines"]} | {""}
         assert own["marks"] == [at for at, line in enumerate(own["lines"]) if line.split("  #")[0].strip() not in there]
     assert sources(app) == []
-    said = json.dumps(blocks(app), ensure_ascii=False)
-    assert not [word for word in ("the seven", "The seven", "house", "long post", "a lesson,") if word in said]
+    app = opened()
+    assert differences(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 128, 384, 12))
+    assert ({row[-1] for table in differences(app) for row in table["rows"]}, notices(app)) == ({"OK"}, [])
+    assert sources(app) == [inspect.getsource(IMPLEMENTATIONS[name]).rstrip() for name in ("efficient", "einsum")]
 
 
 def test_a_link_gives_the_page() -> None:
-    app = opened(
-        s="it is <b>mine</b>",
-        at="5.0",
-        mask="window",
-        w="2",
-        diff="largest",
-        b="2",
-        n="9",
-        d="24",
-        h="3",
-        impl="naive",
-        beside="torch",
-        what="training step without maps",
-        race=["sdpa", "naive"],
-        secs="2",
-        sweep="false",
-        dev="cpu",
-    )
+    values: dict[str, str | list[str]] = {
+        "s": "it is <b>mine</b>", "at": "5.0", "mask": "window", "w": "2", "diff": "largest", "b": "2", "n": "9",
+        "d": "24", "h": "3", "impl": "naive", "beside": "torch", "what": "training step without maps",
+        "race": ["sdpa", "naive"], "secs": "2", "sweep": "false", "dev": "cpu",
+    }  # fmt: skip
+    app = opened(**values)
     settings = Settings("it is <b>mine</b>", "window:2", device="auto")
-    assert differences(app) == expected(settings, 5, InputSizes(2, 9, 24, 3), largest=True)
-    assert notices(app) == []
+    assert (differences(app), notices(app)) == (expected(settings, 5, InputSizes(2, 9, 24, 3), largest=True), [])
     assert [source.split("(")[0] for source in sources(app)] == ["class NaiveAttention", "class TorchAttention"]
     app.button(key="start").click().run()
     plan = app.session_state["timing_job"].plan
     assert plan == timing.TimingPlan("training step without maps", ("naive", "sdpa"), 2, (9,), 24, 3, 2, "auto")
 
 
-@pytest.mark.parametrize("at", ["6.0", "x"])
-def test_garbage_in_a_link_is_told_and_ignored(at: str) -> None:
+def test_a_link_with_garbage_says_so() -> None:
     garbage = {
-        "at": at, "diff": "none", "b": "0", "n": "1025", "d": "1e9", "h": "-1", "impl": "flash", "beside": "",
+        "at": "6.0", "diff": "none", "b": "0", "n": "1025", "d": "1e9", "h": "-1", "impl": "flash", "beside": "",
         "what": "sleep", "race": "everything", "secs": "999", "sweep": "perhaps",
     }  # fmt: skip
     app = opened(**garbage)
-    told = notices(app)
-    assert sorted(notice.split("=")[0] for notice in told) == sorted(f"The link says {key}" for key in garbage)
+    warnings = notices(app)
+    assert sorted(one.split("=")[0] for one in warnings) == sorted(f"The link says {key}" for key in garbage)
     assert len(differences(app)) == 4
-    app.run()  # a text is told once more, because a view may answer by writing its default into the link
-    assert notices(app.run()) == told
+    app.run()  # a text is named once more, because a view may answer by writing its default into the link
+    assert notices(app.run()) == warnings
 
 
-@pytest.mark.parametrize(
-    ("sizes", "told"),
-    [
-        (
-            {"d": "50", "h": "6"},
-            "This cannot be computed: d_model=50 cannot be split into 6 equal heads; choose a multiple of 6.",
-        ),
-        (
-            {"n": "1024", "b": "64"},
-            "This cannot be timed: b · h · n² = 805,306,368, at most 70,000,000 are computed here",
-        ),
-        (
-            {"n": "128", "b": "64", "d": "1024", "h": "1"},
-            "This cannot be timed: b · n · d² = 8,589,934,592, at most 500,000,000",
-        ),
-    ],
-)
-def test_sizes_that_cannot_be_leave_the_rest(sizes: dict[str, str], told: str) -> None:
-    app = opened(**sizes)
-    assert [sentence for sentence in notices(app) if sentence.startswith(told)]
-    assert differences(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 1, 1, 1))[:2]
-    assert app.button(key="start").disabled
-    assert len(sources(app)) == 2
+@pytest.mark.thorough("seven runs of the whole page; the bounds themselves have tests of their own")
+def test_sizes_that_cannot_be_leave_the_rest() -> None:
+    equal = "This cannot be computed: d_model=50 cannot be split into 6 equal heads; choose a multiple of 6."
+    maps = "This cannot be timed: b · h · n² = 805,306,368, at most 70,000,000 are computed here"
+    products = "This cannot be timed: b · n · d² = 8,589,934,592, at most 500,000,000"
+    for sizes, why in (
+        ({"d": "50", "h": "6"}, equal),
+        ({"n": "1024", "b": "64"}, maps),
+        ({"n": "128", "b": "64", "d": "1024", "h": "1"}, products),
+    ):
+        app = opened(**sizes)
+        assert [sentence for sentence in notices(app) if sentence.startswith(why)], sizes
+        assert differences(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 1, 1, 1))[:2]
+        assert app.button(key="start").disabled
+        assert len(sources(app)) == 2
 
 
-def test_too_long_a_sentence_keeps_the_last_tables() -> None:
-    app = opened(s="it is short")
+@pytest.mark.thorough("twelve runs of the whole page")
+def test_too_long_a_sentence_keeps_the_last_tables_and_controls_can_be_deselected() -> None:
+    app = opened(s="it is short", b="1", n="9", d="24", h="3")
     before = differences(app)
     for text, limit in (
         ("x" * 12_001, "12,000 characters, this one has 12,001"),
@@ -169,19 +145,14 @@ def test_too_long_a_sentence_keeps_the_last_tables() -> None:
         assert limit in notices(app)[0]
         assert "it is short" in notices(app)[0]
     app.text_input(key="s").set_value("").run()
-    assert differences(app) != before
-    assert notices(app) == []
-
-
-def test_every_control_deselected() -> None:
-    app = opened()
     before = differences(app)
+    assert notices(app) == []
     for key in ("layer_of_at", "mask", "diff"):
         app.segmented_control(key=key).set_value(None).run()
-        assert differences(app) == before
+        assert differences(app) == before, key
     for key in ("b", "n", "d", "h", "secs"):
         app.number_input(key=key).set_value(None).run()
-        assert differences(app) == before
+        assert differences(app)[:2] == before[:2], key
     app.pills(key="race").set_value([]).run()
     assert notices(app) == ["Choose at least one implementation to time."]
     assert app.button(key="start").disabled
@@ -202,24 +173,31 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     sizes = InputSizes(8, 80, 12, 2, "none")
     equality = parity.of_random(sizes, "none", "auto")
     assert differences(app)[2:] == [parity.differences(equality, dtype, largest=False) for dtype in parity.DTYPES]
-    (told,) = [block["text"] for block in blocks(app, "reported")]
-    found = equality.agreements["float32"]["einsum"].torch_out.relative
-    assert 0 < found < 5e-7
-    assert f"einsum’s output lies {scientific(found)} from nn.MultiheadAttention’s" in told
-    assert "The notebook reports 1.98e−7" in told
+    (report,) = [block["text"] for block in blocks(app, "reported")]
+    found = equality.agreements["float32"]["einsum"].torch_out
+    assert 0 < found.relative <= found.bound
+    assert f"einsum’s output lies {scientific(found.relative)} from nn.MultiheadAttention’s" in report
+    assert "The notebook reports 1.98e−7" in report
     press(app, "cases", {"case": cases.BARE})
-    (told,) = [block["text"] for block in blocks(app, "reported")]
-    assert "on (2, 3, 6)" in told
-    assert float(told.rpartition(" ")[2].rstrip(".").replace("−", "-")) < 5e-7
+    (report,) = [block["text"] for block in blocks(app, "reported")]
+    assert "on (2, 3, 6)" in report
+    assert read_number(report.rpartition(" ")[2].rstrip(".")) <= rounding.of_sums(6, 6, 3, 3)
+    before = app.session_state["n"]
+    press(app, "cases", {"case": "<b>"})
+    assert app.session_state["n"] == before
+
+
+@pytest.mark.thorough("seven implementations on 512 tokens")
+def test_the_case_of_the_post_is_timed_with_more_texts_than_are_compared() -> None:
+    app = opened()
     press(app, "cases", {"case": cases.POST})
     assert (app.session_state["n"], app.session_state["b"]) == (512, 32)
     assert not [notice for notice in notices(app) if "cannot be computed" in notice]
     panel = [block for block in blocks(app) if block.get("heading") == "On random input"]
     assert panel[0]["note"].endswith("d_model 64, 8 heads of the 32 that are timed")
-    press(app, "cases", {"case": "<b>"})
-    assert app.session_state["n"] == 512
 
 
+@pytest.mark.thorough("two more runs of the whole page with all its tables")
 def test_biases_off_changes_the_tables_and_says_what_each_does() -> None:
     app = opened(b="1", n="9", d="24", h="3")
     (proof,) = [block for block in blocks(app) if block.get("head", [""])[0] == "bias of"][1:]
@@ -227,7 +205,7 @@ def test_biases_off_changes_the_tables_and_says_what_each_does() -> None:
     assert {name: row[3].split(",")[0] for name, row in rows.items()} == {
         "query": "no", "key": "yes", "value": "yes", "output": "yes",
     }  # fmt: skip
-    assert float(rows["key"][1].replace("−", "-")) < 1e-14
+    assert read_number(rows["key"][1]) <= rounding.of_sums(24, 8, 9, 24, dtype=torch.float64)
     assert rows["value"][2] == rows["output"][2] == "0"
     bare = opened(b="1", n="9", d="24", h="3", biases="none")
     assert differences(bare)[2:] != differences(app)[2:]
@@ -238,11 +216,18 @@ def test_biases_off_changes_the_tables_and_says_what_each_does() -> None:
     assert "drop them inside torch" in json.dumps(blocks(bare), ensure_ascii=False)
 
 
-def test_the_dictionary_is_searched() -> None:
+def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     (table,) = [block for block in blocks(opened(find="barycentre"), "words") if block["kind"] == "table"]
     assert [row[0] for row in table["rows"]] == ["weights · v"]
+    of_jobs(monkeypatch, Work.RACE, at_once=0, waiting=0)
+    app = opened()
+    app.button(key="start").click().run()
+    (notice,) = notices(app)
+    assert "try again" in notice
+    assert "timing_job" not in app.session_state
 
 
+@pytest.mark.thorough("implementations are timed for a second and more")
 def test_a_race_runs_to_its_table() -> None:
     app = opened(n="20", d="12", h="3", secs="1", race=["einsum", "torch"])
     app.button(key="start").click().run()
@@ -271,10 +256,41 @@ def test_a_race_is_stopped_by_its_button() -> None:
     assert not app.get("plotly_chart")
 
 
-def test_a_full_queue_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    of_jobs(monkeypatch, Work.RACE, at_once=0, waiting=0)
-    app = opened()
-    app.button(key="start").click().run()
-    (notice,) = notices(app)
-    assert "try again" in notice
-    assert "timing_job" not in app.session_state
+RECORDED = """
+    def attend(self, x: Tensor) -> Tensor:
+        \"\"\"What it does.\"\"\"
+        trace = switches.trace
+        # why
+        q, k = split(x)
+        trace("q", q, "b i d", "split(x)")
+        trace("k", k, "b j d", "split(x)")
+
+        scores = (
+            q @ k.mT
+        )
+        trace("scores", scores, "b i j", "q kᵀ")
+        of_head(trace, 3)("scores", scores, "i j", "one head")
+        together(trace, "v", [scores], "b h i j", "stacked")
+        return scores
+"""
+
+
+def test_records_become_the_axes_behind_a_line() -> None:
+    assert without_records(RECORDED.strip("\n")).split("\n") == [
+        "def attend(x):", "    q, k = split(x)  # q: b i d, k: b j d", "    scores = (", "        q @ k.mT",
+        "    )  # b i j", "    return scores",
+    ]  # fmt: skip
+
+
+def test_every_line_of_a_short_source_is_one_of_the_class() -> None:
+    for name, implementation in IMPLEMENTATIONS.items():
+        source = {line.strip() for line in inspect.getsource(implementation).split("\n")}
+        short = short_source(name)
+        for line in filter(None, short.split("\n")):
+            assert line.startswith("def ") or line.partition("  # ")[0].strip() in source, name
+        assert len(short.split("\n")) <= 30
+        assert "trace(" not in short
+        functions = [one.name for one in ast.parse(short).body if isinstance(one, ast.FunctionDef)]
+        assert functions == list(METHODS.get(name, ("attend",)))
+        assert label(name).startswith(f"{name}: ")
+        assert len(label(name)) < 90

@@ -1,4 +1,4 @@
-"""Lesson files: a teacher's own folder, the example of the docs, and mistakes, each told with file and line."""
+"""Lesson files: a teacher's own folder, the example of the docs, and mistakes, each named with file and line."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from pages.kit.lessons.schema import Curtain
 from pages.kit.lessons.variants import picked, varied
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture.query import Query
+
+from .numbers_shown import assert_shows
 
 DOCS = Path(__file__).parents[2] / "docs" / "lessons.md"
 BLOCK = re.search(r"```toml\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
@@ -47,70 +49,62 @@ def test_the_example_of_the_docs_is_a_lesson() -> None:
     assert step.because.startswith("It puts nearly all")
     found = verdict(step, Query(step.query.encode()))
     assert found.picked == step.right == "B"
-    assert float(found.numbers[0][2]) == pytest.approx(found.numbers[0][1], abs=5e-5)
+    assert_shows(found.numbers[0][2], found.numbers[0][1])
     assert [picked(step, variant)[0] for variant in step.variants] == [["B"]] * len(step.variants)
     assert varied(step.page, step.query, "are → were").query["s"] == "how were you"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "at", "why"),
-    [
+def test_a_mistake_is_one_sentence_with_file_and_line() -> None:
+    for old, new, at, why in (
         ('title = "Which head looks one word back?"', "", 1, "the lesson lacks the field “title”"),
-        ("minutes = 3", 'minutes = "3"', line("minutes"), "“minutes” is a whole number"),
-        ("minutes = 3", "minutes = 0", line("minutes"), "from 1 to 90"),
-        ('audiences = ["students"]', 'audiences = ["cats"]', line("audiences"), "not “cats”"),
+        ("minutes = 3", 'minutes = "3"', "minutes", "“minutes” is a whole number"),
+        ("minutes = 3", "minutes = 0", "minutes", "from 1 to 90"),
+        ('audiences = ["students"]', 'audiences = ["cats"]', "audiences", "not “cats”"),
         ("minutes = 3", "minutes = 3\ncolour = 1", line("minutes") + 1, "there is no field “colour”"),
         ("minutes = 3", 'minutes = 3\npaths = ["46 students"]', line("minutes") + 1, "a path is written like"),
         ("minutes = 3", 'minutes = 3\npaths = ["45 students: 2"]', line("minutes") + 1, "a step that is not there"),
-        ('aim = "Find', 'aim = "<script>alert(1)</script> Find', line("aim"), "“aim” holds markup or a script"),
-        ('ask = "Where', 'ask = "<img src=x onerror=alert(1)> Where', line("ask"), "“ask” holds markup"),
-        ('say = "Look', 'say = "javascript:alert(1) Look', line("say"), "“say” holds markup"),
-        ('say = "Look', f'say = "{"x" * 901} Look', line("say"), "may have 900 characters"),
-        ('say = "Look at head 2 of layer 0."', 'say = " "', line("say"), "“say” is empty"),
-        ('ask = "Where does each word look?"', "", line("[[steps]]"), "step 1 lacks the field “ask”"),
-        ('link = "/?s', 'link = "/nowhere?s', line("link"), "there is no page “/nowhere”"),
-        ('link = "/?s', 'link = "https://example.org/?s', line("link"), "there is no page"),
-        ("&at=0.2", "&at=9.2", line("link"), "this model has no head “9.2”"),
-        ("&at=0.2", "&t=7", line("link"), "“t” of a link is a number from 0.1 to 5"),
-        ("&at=0.2", "&head_count=7", line("link"), "a link has no key “head_count”"),
-        ("&at=0.2", "&model=none-such", line("link"), "trained model is gone"),
-        ("at=0.2", "at=0.2&s=é", line("link"), "percent signs"),
-        ('text = "At itself"', 'text = "<b>At</b> itself"', line('{ text = "At itself'), "“text” holds markup"),
-        ("mean(diag(W[0,2], 0)) > .5", "mean(diag(Z, 0)) > .5", line('{ text = "At itself'), "“Z” is no quantity"),
-        ("mean(diag(W[0,2], 0)) > .5", "mean(diag(W[0,2], 0) > .5", line('{ text = "At itself'), "“)” should stand"),
-        ("mean(diag(W[0,2], 0)) > .5", "(" * 40, line('{ text = "At itself'), "brackets deep"),
-        ('right = "B"', 'right = "C"', line("right"), "“right” is one of A, B"),
-        (', holds = "mean(diag(W[0,2], -1)) > .5"', "", line("right"), "the right option, B, has no rule"),
-        ('format = "4"', 'format = "5"', line("shows"), "a format is one of"),
-        (
-            'picture = "map"',
-            'picture = "two maps"',
-            line("picture"),
-            "Explore has no picture “two maps”; it has “map”,",
-        ),
-        ('picture = "map"', 'picture = "panel none"', line("picture"), "Explore has no picture “panel none”"),
-        ('because = "It', f'because = "{"x" * 10_000} It', line("because"), "may have 240 characters, it has 10,0"),
-        ('because = "It', 'because = "<b>It</b>', line("because"), "“because” holds markup"),
-        ('"map", "numbers"', '"map", "nothing"', line("curtain"), "not “nothing”"),
-        ('"map", "numbers"', '"row"', line("curtain"), "a curtain is"),
-        ('"are → were"', '"is → was"', line("variants"), "“is” is not in the sentence"),
-        ('"are → were"', '"are →"', line("variants"), "a variant is written"),
-        ('"are → were"', '"w=a"', line("variants"), "“w” of a link"),
-        ("[[steps]]", "[steps]", line("[[steps]]"), "“steps” is a list"),
-        ("minutes = 3", "minutes = three", line("minutes"), "this is not TOML"),
-        ("[[steps]]", "[[steps", line("[[steps]]"), "this is not TOML"),
-    ],
-)
-def test_a_mistake_is_one_sentence_with_file_and_line(old: str, new: str, at: int, why: str) -> None:
-    assert old in EXAMPLE
-    said = wrong(EXAMPLE.replace(old, new, 1))
-    assert said.startswith(f"90-back.toml, line {at}: ")
-    assert why in said
+        ('aim = "Find', 'aim = "<script>alert(1)</script> Find', "aim", "“aim” holds markup or a script"),
+        ('ask = "Where', 'ask = "<img src=x onerror=alert(1)> Where', "ask", "“ask” holds markup"),
+        ('say = "Look', 'say = "javascript:alert(1) Look', "say", "“say” holds markup"),
+        ('say = "Look', f'say = "{"x" * 901} Look', "say", "may have 900 characters"),
+        ('say = "Look at head 2 of layer 0."', 'say = " "', "say", "“say” is empty"),
+        ('ask = "Where does each word look?"', "", "[[steps]]", "step 1 lacks the field “ask”"),
+        ('link = "/?s', 'link = "/nowhere?s', "link", "there is no page “/nowhere”"),
+        ('link = "/?s', 'link = "https://example.org/?s', "link", "there is no page"),
+        ("&at=0.2", "&at=9.2", "link", "this model has no head “9.2”"),
+        ("&at=0.2", "&t=7", "link", "“t” of a link is a number from 0.1 to 5"),
+        ("&at=0.2", "&head_count=7", "link", "a link has no key “head_count”"),
+        ("&at=0.2", "&model=none-such", "link", "trained model is gone"),
+        ("at=0.2", "at=0.2&s=é", "link", "percent signs"),
+        ('text = "At itself"', 'text = "<b>At</b> itself"', '{ text = "At itself', "“text” holds markup"),
+        ("mean(diag(W[0,2], 0)) > .5", "mean(diag(Z, 0)) > .5", '{ text = "At itself', "“Z” is no quantity"),
+        ("mean(diag(W[0,2], 0)) > .5", "mean(diag(W[0,2], 0) > .5", '{ text = "At itself', "“)” should stand"),
+        ("mean(diag(W[0,2], 0)) > .5", "(" * 40, '{ text = "At itself', "brackets deep"),
+        ('right = "B"', 'right = "C"', "right", "“right” is one of A, B"),
+        (', holds = "mean(diag(W[0,2], -1)) > .5"', "", "right", "the right option, B, has no rule"),
+        ('format = "4"', 'format = "5"', "shows", "a format is one of"),
+        ('picture = "map"', 'picture = "two maps"', "picture", "Explore has no picture “two maps”; it has “map”,"),
+        ('picture = "map"', 'picture = "panel none"', "picture", "Explore has no picture “panel none”"),
+        ('because = "It', f'because = "{"x" * 10_000} It', "because", "may have 240 characters, it has 10,0"),
+        ('because = "It', 'because = "<b>It</b>', "because", "“because” holds markup"),
+        ('"map", "numbers"', '"map", "nothing"', "curtain", "not “nothing”"),
+        ('"map", "numbers"', '"row"', "curtain", "a curtain is"),
+        ('"are → were"', '"is → was"', "variants", "“is” is not in the sentence"),
+        ('"are → were"', '"are →"', "variants", "a variant is written"),
+        ('"are → were"', '"w=a"', "variants", "“w” of a link"),
+        ("[[steps]]", "[steps]", "[[steps]]", "“steps” is a list"),
+        ("minutes = 3", "minutes = three", "minutes", "this is not TOML"),
+        ("[[steps]]", "[[steps", "[[steps]]", "this is not TOML"),
+    ):
+        assert old in EXAMPLE, new
+        said = wrong(EXAMPLE.replace(old, new, 1))
+        assert said.startswith(f"90-back.toml, line {line(at) if isinstance(at, str) else at}: "), new
+        assert why in said, new
 
 
-@pytest.mark.parametrize(
-    ("link", "holds", "picture"),
-    [
+def test_a_file_without_pictures_shows_what_its_rules_speak_of() -> None:
+    """Files from before a step named its picture keep working."""
+    for link, holds, picture in (
         ("/?s=how+are+you", "W[0,2,0,0] > 0", "map"),
         ("/?model=smollm2&s=how+are", """p("you") > .1""", "next words"),
         ("/?model=smollm2&s=how+are", """choice'("you", 2) > 1""", "next words"),
@@ -118,16 +112,13 @@ def test_a_mistake_is_one_sentence_with_file_and_line(old: str, new: str, at: in
         ("/shapes?s=how+are+you", "n > 1", "panel step"),
         ("/shapes?s=how+are+you&lesson=dropout", "n > 1", "panel lesson"),
         ("/positions?s=how+are+you", "n > 1", "page"),
-    ],
-)
-def test_a_file_without_pictures_shows_what_its_rules_speak_of(link: str, holds: str, picture: str) -> None:
-    """Files from before a step named its picture keep working."""
-    old = "\n".join(text for text in LINES if not text.startswith(("picture", "because", "variants", "shows")))
-    text = old.replace("/?s=how+are+you&at=0.2", link)
-    for rule in ("mean(diag(W[0,2], 0)) > .5", "mean(diag(W[0,2], -1)) > .5"):
-        text = text.replace(f'"{rule}"', f"""'''{holds}'''""")
-    (step,) = reading.read("90-back.toml", text).steps
-    assert (step.picture, step.because) == (picture, "")
+    ):
+        old = "\n".join(text for text in LINES if not text.startswith(("picture", "because", "variants", "shows")))
+        text = old.replace("/?s=how+are+you&at=0.2", link)
+        for rule in ("mean(diag(W[0,2], 0)) > .5", "mean(diag(W[0,2], -1)) > .5"):
+            text = text.replace(f'"{rule}"', f"""'''{holds}'''""")
+        (step,) = reading.read("90-back.toml", text).steps
+        assert (step.picture, step.because) == (picture, ""), link
 
 
 CLAIM = (
@@ -165,9 +156,8 @@ def test_a_claim_is_judged_by_its_cases() -> None:
     assert picked(step, "are → were") == (["B"], "")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "why"),
-    [
+def test_a_mistake_in_a_claim_is_one_sentence_too() -> None:
+    for old, new, why in (
         ('name = "back"\n', "", "step 1 lacks the field “name”"),
         ('name = "back"\n', 'name = "Back!"\n', "of small letters and digits, not “Back!”"),
         ('{ name = "twice"', '{ name = "<b>"', "“name” holds markup"),
@@ -184,13 +174,11 @@ def test_a_claim_is_judged_by_its_cases() -> None:
         ('unit = "weight"', 'unit = "weight"\ncolour = 1', "there is no field “colour”"),
         (', holds = "mean(diag(W[0,2], 0)) > .5"', "", "each of its options has a rule"),
         ("numbers = [", 'right = "B"\nnumbers = [', "a claim means no option “right”"),
-    ],
-)
-def test_a_mistake_in_a_claim_is_one_sentence_too(old: str, new: str, why: str) -> None:
-    assert old in CLAIM
-    said = wrong(CLAIM.replace(old, new, 1))
-    assert re.match(r"90-back\.toml, line \d+: ", said)
-    assert why in said
+    ):
+        assert old in CLAIM, new
+        said = wrong(CLAIM.replace(old, new, 1))
+        assert re.match(r"90-back\.toml, line \d+: ", said), new
+        assert why in said, new
 
 
 def test_numbers_that_name_numbers_stay_bounded() -> None:
@@ -202,18 +190,12 @@ def test_numbers_that_name_numbers_stay_bounded() -> None:
     )
 
 
-def test_the_line_is_that_of_the_right_step() -> None:
+def test_the_line_is_that_of_the_right_step_and_name_and_length_are_bounded() -> None:
     second = EXAMPLE[EXAMPLE.index("[[steps]]") :].replace('right = "B"', 'right = "D"')
     said = wrong(EXAMPLE + "\n" + second)
     assert said.startswith(f"90-back.toml, line {len(LINES) + 1 + line('right') - line('[[steps]]') + 1}: ")
-
-
-@pytest.mark.parametrize("name", ["Back.toml", "back.TOML", "../back.toml", "90-.toml", "back.2.toml"])
-def test_a_files_name_is_a_number_and_small_letters(name: str) -> None:
-    assert "is called like “01-it.toml”" in wrong(EXAMPLE, name)
-
-
-def test_what_is_too_large_is_not_read() -> None:
+    for name in ("Back.toml", "back.TOML", "../back.toml", "90-.toml", "back.2.toml"):
+        assert "is called like “01-it.toml”" in wrong(EXAMPLE, name), name
     assert "200,000 characters" in wrong(EXAMPLE + "#" * 200_000)
 
 
@@ -235,17 +217,12 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "at", "why"), HOSTILE, ids=[text[:30] for text, _, _ in HOSTILE])
-def test_keys_and_nesting_are_bounded_before_toml_is_read(
-    text: str, at: int, why: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def loads(text: str) -> None:
-        pytest.fail("it must not come so far")
-
-    monkeypatch.setattr(tomllib, "loads", loads)
-    said = wrong(text)
-    assert said.startswith(f"90-back.toml, line {at}: ")
-    assert why in said
+def test_keys_and_nesting_are_bounded_before_toml_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tomllib, "loads", lambda _: pytest.fail("it must not come so far"))
+    for text, at, why in HOSTILE:
+        said = wrong(text)
+        assert said.startswith(f"90-back.toml, line {at}: "), text
+        assert why in said, text
 
 
 def test_what_stands_in_texts_and_comments_counts_for_nothing() -> None:
@@ -263,8 +240,7 @@ def test_a_lesson_of_full_steps_is_within_the_bounds() -> None:
     lines = [line for line in step.splitlines() if line[:1].isalpha() and not line.startswith(("options", "shows"))]
     full = "\n".join(["[[steps]]", *lines, "holds_in = 0", parts])
     lesson = reading.read("90-back.toml", head + full * reading.MOST_STEPS)
-    assert len(lesson.steps) == 20
-    assert [len(step.options) + len(step.shows) for step in lesson.steps] == [10] * 20
+    assert (len(lesson.steps), [len(step.options) + len(step.shows) for step in lesson.steps]) == (20, [10] * 20)
 
 
 def test_a_file_is_read_once_a_change_whether_it_is_broken_or_not(
@@ -320,8 +296,7 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
     ours = course.course().lessons
     with caplog.at_level(logging.WARNING):
         found = course.begin(["--server.port", "1", "--lessons", str(tmp_path)])
-    assert os.environ[course.VARIABLE] == str(tmp_path.resolve())
-    assert [*found.lessons] == [*ours, "back"]
+    assert (os.environ[course.VARIABLE], [*found.lessons]) == (str(tmp_path.resolve()), [*ours, "back"])
     assert found.lessons["it"] == ours["it"]
     assert found.errors == (
         "94-nowhere.toml, line 1: this file cannot be read.",
@@ -335,14 +310,13 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
     assert "broken" in course.course().lessons
 
 
-def test_a_folder_that_is_not_there_is_told(
+def test_a_folder_that_is_not_there_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv(course.VARIABLE, "")
     ours = course.course().lessons
     found = course.begin([f"--lessons={tmp_path / 'none'}"])
-    assert found.lessons == ours
-    assert found.errors == (f"There is no folder of lessons “{tmp_path / 'none'}”.",)
+    assert (found.lessons, found.errors) == (ours, (f"There is no folder of lessons “{tmp_path / 'none'}”.",))
     course.begin(["--lessons"])
     assert "name their folder" in caplog.records[-1].getMessage()
 
@@ -356,6 +330,5 @@ def test_a_link_names_a_step() -> None:
     assert again[1].options[1].text == "To “cat”", "the second question of the same idea"
     for learn in ("", "it", "it.0", "it.9", "it.-1", "it.2.1", "other.1", "IT.1", "it.٢"):
         assert found.find(learn) is None
-    assert found.path(5, "adults") == {"it": (1, 2, 3, 4)}
-    assert found.path(45, "adults")["explanation"][:2] == (1, 2)
+    assert (found.path(5, "adults"), found.path(45, "adults")["explanation"][:2]) == ({"it": (1, 2, 3, 4)}, (1, 2))
     assert found.path(45, "cats") == {}

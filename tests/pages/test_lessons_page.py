@@ -1,4 +1,4 @@
-"""What the browser is told of the course, and the page with all lessons."""
+"""What the browser gets of the course, and the page with all lessons."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from pages.lessons import page
 
 from .conftest import answers, app_at, payloads, unpacked
 
+FIELDS = {"path", "query", "picture", "say", "ask", "options", "curtain", "teacher", "second"}
 
-def test_the_texts_are_told_and_not_the_answers() -> None:
+
+def test_the_browser_gets_the_texts_and_not_the_answers() -> None:
     told = json.loads(message.course(b""))["lessons"]
     assert [lesson["id"] for lesson in told] == list(course().lessons)
     for lesson, own in zip(told, course().lessons.values(), strict=True):
@@ -29,17 +31,7 @@ def test_the_texts_are_told_and_not_the_answers() -> None:
             assert (step["ask"], step["path"], step["query"]) == (meant.ask, pages.path(meant.page), meant.query)
             assert step["options"] == [{"letter": one.letter, "text": one.text} for one in meant.options]
             assert step["curtain"] == [{"part": one.part, "words": list(one.words)} for one in meant.curtain]
-            assert set(step) == {
-                "path",
-                "query",
-                "picture",
-                "say",
-                "ask",
-                "options",
-                "curtain",
-                "teacher",
-                "second",
-            }  # no because
+            assert set(step) == FIELDS  # no because
             assert set(step["second"] or {}) <= set(step) - {"teacher", "second"}
     assert "<" not in message.as_json(), "it stands in a page"
     with pytest.raises(HeadlightError):
@@ -48,14 +40,10 @@ def test_the_texts_are_told_and_not_the_answers() -> None:
 
 def test_the_verdict_is_on_what_the_query_shows() -> None:
     step = course().lessons["it"].steps[0]
-    told = json.loads(message.lesson(f"{step.query}&learn=it.1".encode()))
+    found = json.loads(message.lesson(f"{step.query}&learn=it.1".encode()))
     own = verdict(step, Query(step.query.encode()))
-    assert told == {
-        "picked": "B",
-        "numbers": json.loads(json.dumps(own.numbers)),
-        "sentence": own.sentence,
-        "because": step.because,
-    }
+    numbers = json.loads(json.dumps(own.numbers))
+    assert found == {"picked": "B", "numbers": numbers, "sentence": own.sentence, "because": step.because}
     other = json.loads(message.lesson(b"at=3.1.2&s=how+are+you&learn=it.1"))
     assert (other["picked"], other["because"]) == (None, "")
     for learn in ("", "it.99", "nowhere.1"):

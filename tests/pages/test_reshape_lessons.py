@@ -1,10 +1,11 @@
-"""The words and numbers of the lessons, computed once more by other means."""
+"""The words and numbers of the lessons on Shapes, computed once more by other means."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,14 +13,24 @@ import torch
 from torch import Tensor
 
 from mha_core.attention import functional, sequence_first
+from mha_core.measure import rounding
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
 from pages.shapes import exercise, own_lines, reshape_lessons, time_first_lessons
 from pages.shapes.lesson import MOST_SHOWN, StepLesson
 from pages.shapes.reshape_lessons import LESSONS
+from tests.closeness import same_function
 
-TEXTS = ["", "The animal didn't cross the street because it was too tired", "a b c " * 40]
-HEADS = [0, 11]
+from .numbers_shown import assert_shows, in_float64, read_number
+
+pytestmark = pytest.mark.numeric
+TEXTS = ("", "The animal didn't cross the street because it was too tired", "a b c " * 20)
+
+
+@pytest.fixture(autouse=True)
+def precise() -> Iterator[None]:
+    with in_float64():
+        yield
 
 
 def blocks(lesson: StepLesson, kind: str) -> list[dict[str, Any]]:
@@ -36,92 +47,78 @@ def value(found: Traced, name: str) -> Tensor:
     return next(step.value for step in found.steps if step.name == name).cpu()
 
 
-@pytest.fixture(params=TEXTS, ids=lambda text: f"{len(text)} characters")
-def found(request: pytest.FixtureRequest) -> Traced:
-    return traced(Settings(request.param), 2, "efficient")
+def sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.strip("()").split(","))
 
 
-@pytest.mark.parametrize(
-    ("name", "mask"),
-    [*zip(LESSONS, ("none", "window:1", "causal", "none", "none", "none", "causal", "none"), strict=True)],
-)
-def test_every_lesson_can_be_read_and_shows_the_code_that_ran(name: str, mask: str) -> None:
-    lesson = LESSONS[name](traced(Settings("how are you", mask), 0, "efficient"), 3)
-    assert lesson.blocks[0]["kind"] == "title"
-    assert said(lesson).endswith(".")
-    assert not re.search(r"\bnan\b", repr(lesson.blocks), re.IGNORECASE)
-    functions = re.split(r"\n\n(?=def |class )", lesson.source)
-    assert all(re.match("def |class ", function) for function in functions)
+def assert_map(matrix: dict[str, Any], expected: Tensor) -> None:
+    for line, weights in zip(matrix["cells"], expected.tolist(), strict=True):
+        for cell, weight in zip(line, weights, strict=True):
+            assert_shows(cell, weight)
+
+
+def test_every_lesson_can_be_read_and_shows_the_code_that_ran() -> None:
     modules = (reshape_lessons, own_lines, exercise, time_first_lessons, functional, sequence_first)
     known = "".join(inspect.getsource(module) for module in modules)
-    assert all(line.strip() in known for function in functions for line in function.splitlines())
+    masks = ("none", "window:1", "causal", "none", "none", "none", "causal", "none")
+    for name, mask in zip(LESSONS, masks, strict=True):
+        lesson = LESSONS[name](traced(Settings("how are you", mask), 0, "efficient"), 3)
+        assert lesson.blocks[0]["kind"] == "title"
+        assert said(lesson).endswith("."), name
+        assert not re.search(r"\bnan\b", repr(lesson.blocks), re.IGNORECASE), name
+        functions = re.split(r"\n\n(?=def |class )", lesson.source)
+        assert all(re.match("def |class ", function) for function in functions)
+        assert all(line.strip() in known for function in functions for line in function.splitlines()), name
 
 
-@pytest.mark.parametrize("head", HEADS)
-def test_where_the_rows_of_the_wrong_view_come_from(found: Traced, head: int) -> None:
+def test_where_the_rows_of_the_wrong_view_come_from() -> None:
     """Each row of the wrong head is looked up, by its numbers, among all right rows."""
-    projected, right = value(found, "q.project"), value(found, "q")
-    n, c = projected.shape[1:]
-    wrong = projected.reshape(12, n, c // 12)[head]
-    real = []
-    for row in wrong:
-        same = [(i, h) for h in range(12) for i in range(n) if torch.equal(right[0, h, i], row)]
-        assert same, "the mistake mixes up rows, it invents none"
-        real.append(same)
-    lesson = LESSONS["no transpose"](found, head)
-    (table,) = blocks(lesson, "table")
-    shown = min(n, MOST_SHOWN)
-    assert len(table["rows"]) == shown
-    for i, (row, token, own, told) in enumerate(table["rows"]):
-        assert told == ("right" if (i, head) in real[i] else "wrong")
-        assert row == f"{i} {found.tokens[i]}"
-        number = int(token.split()[0])
-        assert token == f"{number} {found.tokens[number]}"
-        assert (number, int(own)) in real[i]
-    right_ones = sum((i, head) in same for i, same in enumerate(real))
-    assert f"{right_ones} of its {n} rows are what they are taken for" in said(lesson)
-    assert table["marks"] == [[i, 3, "good" if (i, head) in real[i] else "bad"] for i in range(shown)]
-    assert f"is {n * c // 12:,} numbers as they lie, from place {head * n * c // 12:,} on" in said(lesson)
-    if all(len(same) == 1 for same in real):
-        (mixed,) = re.findall(r"mixes (\d+) heads? and (\d+) tokens?:", said(lesson))
-        assert mixed == (str(len({h for ((_, h),) in real})), str(len({i for ((i, _),) in real})))
+    for text, head in zip(TEXTS, (0, 11, 11), strict=True):
+        found = traced(Settings(text), 2, "efficient")
+        projected, right = value(found, "q.project"), value(found, "q")
+        n, c = projected.shape[1:]
+        places: dict[tuple[float, ...], list[tuple[int, int]]] = {}
+        for i in range(n):
+            for h in range(12):
+                places.setdefault(tuple(right[0, h, i].tolist()), []).append((i, h))
+        # the mistake mixes up rows, it invents none
+        real = [places[tuple(row)] for row in projected.reshape(12, n, c // 12)[head].tolist()]
+        lesson = LESSONS["no transpose"](found, head)
+        (table,) = blocks(lesson, "table")
+        shown = min(n, MOST_SHOWN)
+        assert len(table["rows"]) == shown
+        for i, (row, token, own, verdict) in enumerate(table["rows"]):
+            assert verdict == ("right" if (i, head) in real[i] else "wrong")
+            assert row == f"{i} {found.tokens[i]}"
+            number = int(token.split()[0])
+            assert token == f"{number} {found.tokens[number]}"
+            assert (number, int(own)) in real[i]
+        right_ones = sum((i, head) in same for i, same in enumerate(real))
+        assert f"{right_ones} of its {n} rows are what they are taken for" in said(lesson)
+        assert table["marks"] == [[i, 3, "good" if (i, head) in real[i] else "bad"] for i in range(shown)]
+        assert f"is {n * c // 12:,} numbers as they lie, from place {head * n * c // 12:,} on" in said(lesson)
+        if all(len(same) == 1 for same in real):
+            (mixed,) = re.findall(r"mixes (\d+) heads? and (\d+) tokens?:", said(lesson))
+            assert mixed == (str(len({h for ((_, h),) in real})), str(len({i for ((i, _),) in real})))
 
 
-@pytest.mark.parametrize("head", HEADS)
-def test_the_right_and_the_wrong_map(found: Traced, head: int) -> None:
-    lesson = LESSONS["no transpose"](found, head)
-    right, wrong = blocks(lesson, "matrix")
-    n = len(found.tokens)
-    shown = min(n, MOST_SHOWN)
-    maps = []
-    for q, k in (
-        (value(found, "q")[0, head], value(found, "k")[0, head]),
-        (value(found, "q.project").reshape(12, n, -1)[head], value(found, "k.project").reshape(12, n, -1)[head]),
-    ):
-        powers = (q.double() @ k.double().T / math.sqrt(32)).exp()
-        maps.append(powers / powers.sum(1, keepdim=True))
-    for matrix, own in ((right, maps[0]), (wrong, maps[1])):
-        assert matrix["rows"] == matrix["cols"] == found.tokens[:shown]
-        for cells, numbers in zip(matrix["cells"], own[:shown, :shown].tolist(), strict=True):
-            assert all(map(tells, cells, numbers))
-        assert bool(matrix["note"]) == (n > shown)
-    torch.testing.assert_close(maps[0], value(found, "weights")[0, head].double(), atol=1e-5, rtol=0)
-    (difference,) = re.findall(r"between the two maps: (\S+)\.(?: |$)", said(lesson))
-    assert number_of(difference) == pytest.approx(float((maps[0] - maps[1]).abs().max()), abs=0.0001)
-
-
-def number_of(text: str) -> float:
-    return float(text.replace("−", "-"))
-
-
-def tells(cell: str, weight: float) -> bool:
-    """A cell says a weight in two digits, or nothing of what is less than these can say."""
-    if not cell:
-        return 0 <= weight < 0.0051
-    return number_of(cell) == pytest.approx(weight, abs=0.0051, rel=0.06)
-
-
-def test_maps_are_of_the_projections_alone_and_say_so() -> None:
+def test_the_right_and_the_wrong_map() -> None:
+    for text, head in zip(TEXTS, (11, 0, 0), strict=True):
+        found = traced(Settings(text), 2, "efficient")
+        lesson = LESSONS["no transpose"](found, head)
+        n = len(found.tokens)
+        shown, maps = min(n, MOST_SHOWN), []
+        for name in ("{}", "{}.project"):
+            q, k = (value(found, name.format(letter)).reshape(12, n, -1)[head] for letter in "qk")
+            powers = (q @ k.T / math.sqrt(32)).exp()
+            maps.append(powers / powers.sum(1, keepdim=True))
+        for matrix, own in zip(blocks(lesson, "matrix"), maps, strict=True):
+            assert matrix["rows"] == matrix["cols"] == found.tokens[:shown]
+            assert_map(matrix, own[:shown, :shown])
+            assert bool(matrix["note"]) == (n > shown)
+        same_function(maps[0], value(found, "weights")[0, head])
+        (difference,) = re.findall(r"between the two maps: (\S+)\.(?: |$)", said(lesson))
+        assert_shows(difference, float((maps[0] - maps[1]).abs().max()))
     plain, masked = (
         LESSONS["no transpose"](traced(settings, 0, "efficient"), 0)
         for settings in (Settings("how are you"), Settings("how are you", "causal", temperature=2.0))
@@ -130,50 +127,40 @@ def test_maps_are_of_the_projections_alone_and_say_so() -> None:
     assert blocks(plain, "matrix") == blocks(masked, "matrix")
 
 
-@pytest.mark.parametrize(("head", "mask"), [(5, "none"), (11, "causal")])
-def test_softmax_over_the_heads(head: int, mask: str) -> None:
-    found = traced(Settings("you how are it", mask), 4, "efficient")
-    scores = value(found, "masked" if mask == "causal" else "scores")[0].double()
-    lesson = LESSONS["wrong axis"](found, head)
-    right, wrong = blocks(lesson, "matrix")
-    powers = scores.exp()
-    over_keys = powers / powers.sum(2, keepdim=True)
-    over_heads = torch.where(powers.sum(0) > 0, powers / powers.sum(0).clamp(min=1e-300), 0.0)
-    for matrix, own in ((right, over_keys), (wrong, over_heads)):
-        for cells, numbers in zip(matrix["cells"], own[head].tolist(), strict=True):
-            assert all(map(tells, cells, numbers))
-        assert [number_of(total) for total in matrix["sums"]] == pytest.approx(own[head].sum(1).tolist(), abs=0.0051)
-    assert set(right["sums"]) == {"1.00"}
-    sums = over_heads.sum(2)
-    (ends,) = re.findall(r"anything between (\S+) and (\S+), all heads", said(lesson))
-    assert [number_of(end) for end in ends] == pytest.approx([float(sums.min()), float(sums.max())], abs=0.0051)
+def test_softmax_over_the_heads() -> None:
+    for head, mask in ((5, "none"), (11, "causal")):
+        found = traced(Settings("you how are it", mask), 4, "efficient")
+        powers = value(found, "masked" if mask == "causal" else "scores")[0].exp()
+        lesson = LESSONS["wrong axis"](found, head)
+        over_keys = powers / powers.sum(2, keepdim=True)
+        over_heads = torch.where(powers.sum(0) > 0, powers / powers.sum(0).clamp(min=1e-300), 0.0)
+        right, wrong = blocks(lesson, "matrix")
+        for matrix, own in ((right, over_keys), (wrong, over_heads)):
+            assert_map(matrix, own[head])
+            for total, row in zip(matrix["sums"], own[head], strict=True):
+                assert_shows(total, float(row.sum()))
+        assert set(right["sums"]) == {"1.00"}
+        ((least, most),) = re.findall(r"anything between (\S+) and (\S+), all heads", said(lesson))
+        assert_shows(least, float(over_heads.sum(2).min()))
+        assert_shows(most, float(over_heads.sum(2).max()))
 
 
-def test_the_loop_is_the_product(found: Traced) -> None:
-    lesson = LESSONS["products are loops"](found, 0)
-    (table,) = blocks(lesson, "table")
+def test_the_loop_is_the_product() -> None:
+    found = traced(Settings("how are you"), 2, "efficient")
+    (table,) = blocks(LESSONS["products are loops"](found, 0), "table")
     n = len(found.tokens)
-    shapes = {row[0]: tuple(map(tuple_of, row[1:4])) for row in table["rows"]}
+    shapes = {row[0]: tuple(map(sizes, row[1:4])) for row in table["rows"]}
     assert shapes["3-D"] == ((3, 10, 256), (3, 256, 10), (3, 10, 10))
     assert shapes["4-D"] == ((3, 2, 10, 256), (3, 2, 256, 10), (3, 2, 10, 10))
     assert shapes["q kᵀ of this layer"] == ((1, 12, n, 32), (1, 12, 32, n), (1, 12, n, n))
     for row in table["rows"]:
-        left, _, result = (tuple_of(text) for text in row[1:4])
-        assert row[4] == " × ".join(str(size) for size in left[:-2])
-        assert result[:-2] == left[:-2]
-        assert 0 <= number_of(row[5]) < 1e-3
-
-
-def tuple_of(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.strip("()").split(","))
-
-
-def test_a_loop_over_any_number_of_axes() -> None:
+        left, _, result = (sizes(text) for text in row[1:4])
+        assert (row[4], result[:-2]) == (" × ".join(str(size) for size in left[:-2]), left[:-2])
+        assert 0 <= read_number(row[5]) <= rounding.of_sums(left[-1]) * left[-1] * 4  # of normal numbers
     random = torch.Generator().manual_seed(1)
     for axes in ((), (2,), (2, 3), (2, 1, 3)):
         a, b = (torch.randn(*axes, *size, generator=random, dtype=torch.float64) for size in ((4, 5), (5, 6)))
-        expected = torch.einsum("...id,...dj->...ij", a, b)
-        torch.testing.assert_close(reshape_lessons.looped(a, b), expected, atol=1e-14, rtol=0)
+        same_function(reshape_lessons.looped(a, b), torch.einsum("...id,...dj->...ij", a, b))
 
 
 def test_the_two_ways_of_splitting_differ_unless_there_is_one_token_or_one_head() -> None:
@@ -183,11 +170,12 @@ def test_the_two_ways_of_splitting_differ_unless_there_is_one_token_or_one_head(
     assert not torch.equal(wrong, right)
     for b, i, h, d in ((1, 2, 3, 1), (0, 0, 2, 1)):
         assert right[b, h, i, d] == x[b, i, 2 * h + d]
-    assert torch.equal(own_lines.without_transpose(x, 1), own_lines.with_transpose(x, 1))
-    assert torch.equal(own_lines.without_transpose(x[:, :1], 4), own_lines.with_transpose(x[:, :1], 4))
+    for same, heads in ((x, 1), (x[:, :1], 4)):
+        assert torch.equal(own_lines.without_transpose(same, heads), own_lines.with_transpose(same, heads))
 
 
-def test_why_contiguous(found: Traced) -> None:
+def test_why_contiguous() -> None:
+    found = traced(Settings("how are you"), 2, "efficient")
     lesson = LESSONS["contiguous"](found, 0)
     (table,) = blocks(lesson, "table")
     n = len(found.tokens)

@@ -9,18 +9,25 @@ from typing import Any
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
+from torch import Tensor
 from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, Trace, attention
 from mha_core.errors import SizeError
+from mha_core.measure import rounding
 from pages.kit.draw.pages import PAGES, path
+from pages.kit.picture import sharing
 from pages.kit.picture.fields import FIELDS
 from pages.scaled_dot import case as cases
 from pages.scaled_dot import page, parts, products
 from pages.scaled_dot.case import CASES, SOURCES, Case, checked, parse_shape
-from pages.scaled_dot.parts import FIGURES, Box
+from pages.scaled_dot.parts import FIGURES
+from tests.closeness import same_function
 
 from .conftest import app_at, blocks, every, picture_of
+from .numbers_shown import assert_shows
+
+pytestmark = pytest.mark.numeric
 
 
 def open_page(**values: str) -> AppTest:
@@ -31,94 +38,96 @@ def notices(app: AppTest) -> list[str]:
     return [line for block in blocks(app, "told") for line in block.get("sentences", [])]
 
 
-def table(app: AppTest, head: str) -> dict[str, str]:
-    (found,) = [block for block in blocks(app, "call") if block["kind"] == "table" and block["head"][0] == head]
+def shapes(app: AppTest) -> dict[str, str]:
+    (found,) = [block for block in blocks(app, "call") if block["kind"] == "table" and block["head"][0] == "tensor"]
     return {line[0]: line[1] for line in found["rows"]}
 
 
-def cells(app: AppTest, name: str) -> torch.Tensor:
-    (found,) = [block for block in blocks(app) if block.get("name") == name and "cells" in block]
-    return torch.tensor([[float(cell.replace("−", "-").lstrip("<>")) for cell in line] for line in found["cells"]])
+def cells(app: AppTest, name: str) -> list[list[str]]:
+    (found,) = [block["cells"] for block in blocks(app) if block.get("name") == name and "cells" in block]
+    return list(found)
 
 
-# ---- the function
+def assert_cells(shown: list[list[str]], expected: Tensor) -> None:
+    for line, values in zip(shown, expected.tolist(), strict=True):
+        for cell, value in zip(line, values, strict=True):
+            assert_shows(cell, value)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_case_by_a_dense_loop(name: str) -> None:
+def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every output and weight once more, query by query, in float64."""
-    case = CASES[name]
-    given = [one.double() for one in cases.tensors(case)]
-    q, k, v = (given[min(at, len(given) - 1)] for at in range(3))
-    i, j, d, width = case.sizes
-    expected = torch.zeros(*case.leading, i, width, dtype=torch.float64)
-    for index in torch.cartesian_prod(*(torch.arange(size) for size in (*case.leading, i))).reshape(
-        -1, len(q.shape) - 1
-    ):
-        *lead, row = index.tolist()
-        scores = [float(q[(*lead, row)] @ k[(*lead, key)]) / math.sqrt(d) for key in range(j)]
-        exps = [math.exp(score) for score in scores]
-        for key, exp in enumerate(exps):
-            expected[(*lead, row)] += exp / sum(exps) * v[(*lead, key)]
-    made = checked(case, "cpu")
-    assert made.shapes["mixed"] == tuple(expected.shape)
-    assert made.shapes["weights"] == (*case.leading, i, j)
-    shown = expected.reshape(-1, i, width)[0, : cases.MOST_SHOWN, : cases.MOST_SHOWN]
-    torch.testing.assert_close(torch.tensor(made.mixed), shown.float(), rtol=0, atol=1e-5)
-    torch.testing.assert_close(torch.tensor(made.torchs), shown.float(), rtol=0, atol=1e-5)
-    assert max(made.to_torch, made.to_truth, made.torch_to_truth) < 1e-6
+    drawn = cases.tensors
+    monkeypatch.setattr(cases, "tensors", lambda case: tuple(one.double() for one in drawn(case)))
+    sharing.forget()
+    for name, case in CASES.items():
+        given = cases.tensors(case)
+        q, k, v = (given[min(at, len(given) - 1)] for at in range(3))
+        i, j, d, width = case.sizes
+        expected = torch.zeros(*case.leading, i, width, dtype=torch.float64)
+        axes = [torch.arange(size) for size in (*case.leading, i)]
+        for index in torch.cartesian_prod(*axes).reshape(-1, len(axes)).tolist():
+            *lead, row = index
+            scores = [float(q[(*lead, row)] @ k[(*lead, key)]) / math.sqrt(d) for key in range(j)]
+            exps = [math.exp(score) for score in scores]
+            for key, exp in enumerate(exps):
+                expected[(*lead, row)] += exp / sum(exps) * v[(*lead, key)]
+        made = checked(case, "cpu")
+        assert (made.shapes["mixed"], made.shapes["weights"]) == (tuple(expected.shape), (*case.leading, i, j)), name
+        shown = expected.reshape(-1, i, width)[0, : cases.MOST_SHOWN, : cases.MOST_SHOWN]
+        for found in (made.mixed, made.torchs):
+            same_function(torch.tensor(found, dtype=torch.float64), shown)
+        same_function(1 + max(made.to_torch, made.to_truth, made.torch_to_truth), 1.0)
+        same_function(made.row_sum, 1.0)
+    sharing.forget()
 
 
 def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     made, (x,) = checked(CASES["(2, 3, 6)"], "cpu"), cases.tensors(CASES["(2, 3, 6)"])
-    ours, torchs = attention(x)[0], F.scaled_dot_product_attention(x, x, x)
-    assert x.shape == (2, 3, 6)
-    assert made.to_torch == pytest.approx(float((ours - torchs).double().norm() / torchs.double().norm()), rel=1e-3)
-    assert made.largest == pytest.approx(float((ours - torchs).abs().max()))
+    assert (tuple(x.shape), x.dtype) == ((2, 3, 6), torch.float32)
+    assert 0 < max(made.to_truth, made.torch_to_truth) <= rounding.of_sums(6, 3, 3)
 
-    def wrong(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    def wrong(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return attention(q, k, v)[0] * 1.5
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", wrong)
     case = Case((2, 3, 6), seed=77)  # which nobody has asked for yet
-    assert checked(case, "cpu").to_torch == pytest.approx(1 / 3, rel=1e-5)
-    assert "differ by 3.3e−1" in parts.opening(case, checked(case, "cpu"))["text"]
-    assert "rounding" not in parts.opening(case, checked(case, "cpu"))["text"]
+    made, (mixed, _) = checked(case, "cpu"), attention(cases.tensors(case)[0])
+    assert_shows("0.33333", made.to_torch)
+    assert_shows("0.50000", made.torch_to_truth)
+    assert_shows(f"{made.largest:.5f}", float(mixed.abs().max()) / 2)
+    opening = parts.opening(case, checked(case, "cpu"))["text"]
+    assert "differ by 3.3e−1" in opening
+    assert "rounding" not in opening
 
 
 def test_the_seed_and_the_source_decide_the_numbers() -> None:
     assert torch.equal(cases.tensors(Case((3, 6)))[0], cases.tensors(Case((3, 6), "keys from elsewhere", 5))[0])
     assert not torch.equal(cases.tensors(Case((3, 6)))[0], cases.tensors(Case((3, 6), seed=1))[0])
     assert [len(cases.tensors(Case((3, 6), source))) for source in SOURCES] == [1, 2, 3]
-    assert Case((3, 6), "both the queries", 5, 9).sizes == (3, 3, 6, 6)
-    assert Case((3, 6), "keys from elsewhere", 5, 9).sizes == (3, 5, 6, 6)
-    assert Case((3, 6), "both from elsewhere", 5, 9).sizes == (3, 5, 6, 9)
-    assert Case((3, 6), "both from elsewhere").sizes == (3, 3, 6, 6)
+    for source, *given, sizes in (
+        ("both the queries", 5, 9, (3, 3, 6, 6)), ("keys from elsewhere", 5, 9, (3, 5, 6, 6)),
+        ("both from elsewhere", 5, 9, (3, 5, 6, 9)), ("both from elsewhere", (3, 3, 6, 6)),
+    ):  # fmt: skip
+        assert Case((3, 6), source, *given).sizes == sizes
 
 
-# ---- what is typed
-
-
-@pytest.mark.parametrize("text", ["2, 3, 6", "2 3 6", "(2,3,6)", "2×3×6", " [2; 3; 6] "])
-def test_a_shape_is_read(text: str) -> None:
-    assert parse_shape(text, 2, 5) == (2, 3, 6)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "3", "1,2,3,4,5,6", "2, -3, 6", "2, 0", "2, 3.5", "a, b", "9999999, 2", "2, 1025"]
-)
-def test_what_is_no_shape_is_refused(text: str) -> None:
-    with pytest.raises(SizeError):
-        parse_shape(text, 2, 5)
-
-
-@pytest.mark.parametrize("shape", [(1024, 1024), (64, 64, 64, 8), (1, 1024, 512), (1024, 1024, 1, 1024)])
-def test_what_takes_too_long_is_not_computed(shape: tuple[int, ...]) -> None:
-    with pytest.raises(SizeError, match="at most"):
-        Case(shape).check()
-
-
-# ---- the page
+def test_a_shape_is_read_or_refused() -> None:
+    for text in ("2, 3, 6", "2 3 6", "(2,3,6)", "2×3×6", " [2; 3; 6] "):
+        assert parse_shape(text, 2, 5) == (2, 3, 6), text
+    for text in ("", "3", "1,2,3,4,5,6", "2, -3, 6", "2, 0", "2, 3.5", "a, b", "9999999, 2", "2, 1025"):
+        with pytest.raises(SizeError, match=r"sizes, need|every size|a shape is"):
+            parse_shape(text, 2, 5)
+    for shape in ((1024, 1024), (64, 64, 64, 8), (1, 1024, 512), (1024, 1024, 1, 1024)):
+        with pytest.raises(SizeError, match="at most"):
+            Case(shape).check()
+    for shape, what in (
+        ((300, 2, 2), "matrix products"),
+        ((20, 20, 2, 2), "matrix products"),
+        ((3, 1000, 400), "numbers"),
+        ((1, 500, 600), "multiplications"),
+    ):
+        with pytest.raises(SizeError, match=f"{what}.*, at most"):
+            products.product(shape, 0)
 
 
 def test_it_opens_on_the_case_and_says_how_far_torch_lies() -> None:
@@ -126,35 +135,26 @@ def test_it_opens_on_the_case_and_says_how_far_torch_lies() -> None:
     assert notices(app) == []
     (title,) = blocks(app, "opening")
     assert title["text"].startswith("attention(q) and PyTorch’s own agree ")
-    shapes = table(app, "tensor")
-    assert shapes["q"] == shapes["v"] == shapes["mixed"] == "(2, 3, 6)"
-    assert shapes["weights"] == shapes["scores"] == "(2, 3, 3)"
-    (x,) = cases.tensors(CASES["(2, 3, 6)"])
-    mixed, weights = attention(x)
-    torch.testing.assert_close(cells(app, "mixed, by attention"), mixed[0], rtol=0, atol=1e-4)
-    torch.testing.assert_close(cells(app, "weights"), weights[0], rtol=0, atol=0.006)
+    assert shapes(app)["q"] == shapes(app)["v"] == shapes(app)["mixed"] == "(2, 3, 6)"
+    assert shapes(app)["weights"] == shapes(app)["scores"] == "(2, 3, 3)"
+    mixed, weights = attention(cases.tensors(CASES["(2, 3, 6)"])[0].double())
+    assert_cells(cells(app, "mixed, by attention"), mixed[0])
+    assert_cells(cells(app, "weights"), weights[0])
     assert any(inspect.getsource(attention).rstrip() in code.value for code in app.code)
+    values = {"qs": "2, 4, 5, 8", "kv": "both from elsewhere", "nk": "7", "wv": "3", "draw": "5"}
+    app = open_page(**values)
+    assert (shapes(app)["k"], shapes(app)["mixed"]) == ("(2, 4, 7, 8)", "(2, 4, 5, 3)")
+    assert ({key: str(app.session_state[key]) for key in values}, tuple(SOURCES)) == (values, FIELDS["kv"].choices)
+    assert [len(line) for line in cells(app, "weights")] == [7] * 5
 
 
-def test_a_link_brings_every_choice() -> None:
-    app = open_page(qs="2, 4, 5, 8", kv="both from elsewhere", nk="7", wv="3", draw="5")
-    assert table(app, "tensor")["k"] == "(2, 4, 7, 8)"
-    assert table(app, "tensor")["mixed"] == "(2, 4, 5, 3)"
-    assert {key: app.session_state[key] for key in ("qs", "kv", "nk", "wv", "draw")} == {
-        "qs": "2, 4, 5, 8", "kv": "both from elsewhere", "nk": 7, "wv": 3, "draw": 5,
-    }  # fmt: skip
-    assert tuple(SOURCES) == FIELDS["kv"].choices
-    assert cells(app, "weights").shape == (5, 7)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_button_is_pressed_when_the_controls_say_its_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_button_sets_the_controls_and_is_pressed_when_they_hold_its_case(monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, Any] = {}
     monkeypatch.setattr("streamlit.session_state", state)
-    page.choose_case({"case": name})
-    shape = parse_shape(state["qs"], 2, 5)
-    (buttons,) = [parts.cases(Case(shape, state["kv"], state["nk"], state["wv"]))]
-    assert [one["text"] for one in buttons["buttons"] if one["pressed"]] == [name]
+    for name in CASES:
+        page.choose_case({"case": name})
+        buttons = parts.cases(Case(parse_shape(state["qs"], 2, 5), state["kv"], state["nk"], state["wv"]))
+        assert [one["text"] for one in buttons["buttons"] if one["pressed"]] == [name]
     for event in ({"case": "nothing"}, {"case": 3}, {"product": "9, 9"}):
         before = dict(state)
         page.choose_case(event)
@@ -162,86 +162,61 @@ def test_a_button_is_pressed_when_the_controls_say_its_case(name: str, monkeypat
         assert state == before
 
 
-@pytest.mark.parametrize(
-    ("values", "key"),
-    [({"qs": "<b>2</b>"}, "qs"), ({"qs": "1024, 1024"}, "qs"), ({"aat": "100, 100, 2, 2"}, "aat"), ({"nk": "0"}, "nk")],
-)  # fmt: skip
-def test_garbage_in_a_link_is_told_and_ignored(values: dict[str, str], key: str) -> None:
-    app = open_page(**values)
-    (notice,) = notices(app)
-    told = ("The link says nk=0",) if key == "nk" else ("“", "This is not computed")
-    assert notice.startswith(told)
-    assert table(app, "tensor")["q"] == "(2, 3, 6)"
-    assert notices(app.run()) == [notice]
-
-
-def test_what_is_typed_wrongly_keeps_the_last_shape() -> None:
+def test_a_link_with_garbage_says_so_and_what_is_typed_wrongly_keeps_the_last_shape() -> None:
+    for key, value, start in (
+        ("qs", "<b>2</b>", "“"), ("qs", "1024, 1024", ("“", "This is not computed")),
+        ("aat", "100, 100, 2, 2", ("“", "This is not computed")), ("nk", "0", "The link says nk=0"),
+    ):  # fmt: skip
+        app = open_page(**{key: value})
+        (notice,) = notices(app)
+        assert notice.startswith(start), value
+        assert (shapes(app)["q"], notices(app.run())) == ("(2, 3, 6)", [notice])
     app = open_page(qs="4, 6")
     app.text_input(key="qs").set_value("4, six").run()
     (notice,) = notices(app)
     assert notice.startswith("“4, six” is not used: ")
     assert notice.endswith("Still shown: (4, 6).")
-    assert table(app, "tensor")["q"] == "(4, 6)"
+    assert shapes(app)["q"] == "(4, 6)"
     app.text_input(key="qs").set_value("5, 6").run()
     assert notices(app) == []
 
 
-# ---- products as loops
+def test_a_batched_product_is_the_loop_and_symmetric() -> None:
+    for text in products.CASES.values():
+        shape = parse_shape(text, *products.AXES)
+        a = torch.randn(shape, generator=torch.Generator().manual_seed(0)).double()
+        looped = products.LOOPS[len(shape)](a)
+        same_function(looped, torch.einsum("...id,...jd->...ij", a, a))
+        made = products.product(shape, 0)
+        assert made.result == tuple(looped.shape) == (*shape[:-1], shape[-2])
+        most = rounding.of_sums(shape[-1]) * float(looped.abs().max())
+        assert 0 <= made.apart <= most
+        assert 0 <= made.asymmetry <= most
+        assert_shows(f"{made.diagonal:.2f}", float(a.square().sum(dim=-1).mean()))
+        app = open_page(aat=text)
+        name = f"(A Aᵀ)[{', '.join('0' for _ in shape[:-2])}]"
+        assert_cells(cells(app, name), looped.reshape(-1, 10, 10)[0])
+        assert any(inspect.getsource(products.LOOPS[len(shape)]).rstrip() in code.value for code in app.code)
 
 
-@pytest.mark.parametrize("text", products.CASES.values())
-def test_a_batched_product_is_the_loop_and_symmetric(text: str) -> None:
-    shape = parse_shape(text, *products.AXES)
-    a = torch.randn(shape, generator=torch.Generator().manual_seed(0))
-    looped = products.LOOPS[len(shape)](a)
-    torch.testing.assert_close(looped, torch.einsum("...id,...jd->...ij", a, a), rtol=0, atol=1e-4)
-    made = products.product(shape, 0)
-    assert made.result == tuple(looped.shape) == (*shape[:-1], shape[-2])
-    assert made.apart < 1e-4
-    assert made.asymmetry < 1e-4
-    assert made.diagonal == pytest.approx(float(a.square().sum(dim=-1).mean()), rel=1e-5)
-    app = open_page(aat=text)
-    name = f"(A Aᵀ)[{', '.join('0' for _ in shape[:-2])}]"
-    torch.testing.assert_close(cells(app, name), looped.reshape(-1, 10, 10)[0], rtol=0, atol=0.06)
-    assert any(inspect.getsource(products.LOOPS[len(shape)]).rstrip() in code.value for code in app.code)
-
-
-@pytest.mark.parametrize("shape", [(300, 2, 2), (20, 20, 2, 2), (3, 1000, 400)])
-def test_too_many_products_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(SizeError, match="at most"):
-        products.product(shape, 0)
-
-
-# ---- the two figures
-
-
-def steps() -> list[str]:
-    """The steps of one layer with a mask, in the order in which they are made."""
+def test_boxes_are_steps_in_their_order_and_open_them() -> None:
     trace = Trace()
     IMPLEMENTATIONS["efficient"](4, 2)(torch.randn(1, 3, 4), allow=torch.ones(3, 3).tril().bool(), trace=trace)
-    return [step.name for step in trace.steps]
-
-
-@pytest.mark.parametrize("boxes", FIGURES.values(), ids=FIGURES)
-def test_boxes_are_steps_in_their_order(boxes: tuple[Box, ...]) -> None:
-    made = steps()
-    assert all(box.step in made for box in boxes)
-    for at, box in enumerate(boxes):
-        assert 0 <= box.columns[0] <= box.columns[1] <= 2
-        assert box.input_ is not bool(box.from_)
-        below = [boxes[number] for number in box.from_]
-        assert all(other.row < box.row for other in below)
-        assert not below or min(made.index(other.step) for other in below) < made.index(box.step)
-        assert all(number < at for number in box.from_)
-
-
-def test_a_box_opens_its_step() -> None:
+    made = [step.name for step in trace.steps]
+    for boxes in FIGURES.values():
+        assert all(box.step in made for box in boxes)
+        for at, box in enumerate(boxes):
+            assert 0 <= box.columns[0] <= box.columns[1] <= 2
+            assert box.input_ is not bool(box.from_)
+            below = [boxes[number] for number in box.from_]
+            assert all(other.row < box.row for other in below)
+            assert not below or min(made.index(other.step) for other in below) < made.index(box.step)
+            assert all(number < at for number in box.from_)
     drawn = {block["name"]: block for block in every([parts.figures()]) if block["kind"] == "diagram"}
     assert list(drawn) == list(FIGURES)
     for block in drawn.values():
         assert (block["path"], block["title"]) == (path("shapes"), PAGES["shapes"].title)
         assert all(box["link"][0][0] == "step" for box in block["boxes"])
     mask = next(box for box in drawn["Scaled dot-product attention"]["boxes"] if box["text"].startswith("Mask"))
-    said, _ = picture_of("steps", **dict(mask["link"]))
-    assert said["step"] == "masked"
-    assert said["notices"] == []
+    picture, _ = picture_of("steps", **dict(mask["link"]))
+    assert (picture["step"], picture["notices"]) == ("masked", [])

@@ -1,4 +1,4 @@
-"""Sheets as data, the shape of every block; and numbers to take away: exact, and no cell that a spreadsheet runs."""
+"""What pages draw, as data: the blocks of sheets, charts, formulas; and numbers to take away, exact and safe."""
 
 from __future__ import annotations
 
@@ -6,47 +6,44 @@ import csv
 import io
 import json
 import math
+import re
+from typing import Any
 
 import numpy as np
-import pytest
+import plotly.graph_objects as go
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core import Model
-from pages.kit.draw import sheet
+from mha_core.positions.added import sinusoids
+from pages.kit.draw import figures, paper, sheet
+from pages.kit.draw.figures import Point
 from pages.kit.draw.tables import Table, csv_of_tables, map_of, npz_of, npz_of_tables, of_blocks, quoted
+from pages.kit.draw.web import FOLDER
+from pages.scaled_dot import parts
+from pages.scaled_dot.case import CASES, Case
+
+from .conftest import every
+from .numbers_shown import assert_shows
 
 INF = math.inf
 
 
-def test_a_matrix() -> None:
+def test_a_matrix_has_its_numbers_axes_sums_and_invalid_cells() -> None:
     block = sheet.matrix(
         "scores", [[0.5, -INF], [1, 2]], rows=["how", "are"], cols=["x", "y"], formula="q kᵀ", sums=[0.5, 3]
     )
-    assert block["kind"] == "matrix"
+    assert (block["kind"], block["levels"], block["sums"]) == ("matrix", None, ["0.5000", "3.0000"])
     assert block["cells"] == [["0.5000", "−∞"], ["1.0000", "2.0000"]]
     assert block["axes"] == [["i", "2 queries"], ["j", "2 keys"]]
-    assert block["sums"] == ["0.5000", "3.0000"]
-    assert block["levels"] is None
-
-
-def test_whole_matrices_and_single_rows() -> None:
     block = sheet.matrix("x", [[1, 10]], rows=["how"], cols=["0", "1"], axes="i c")
-    assert block["cells"] == [["1", "10"]]
-    assert block["axes"] == [["i", "1 query"], ["c", "2 channels"]]
-
-
-def test_a_field_keeps_what_was_typed_wrongly() -> None:
-    wrong = {(1, 0): ("abc", "not a number")}
-    block = sheet.matrix("x", [[0.1, 2], [3, 1e-7]], rows="ab", cols="cd", edit="x", invalid=wrong)
-    assert block["kind"] == "number"
-    assert block["cells"] == [["0.1", "2"], ["abc", "1e-07"]]
+    assert (block["cells"], block["axes"]) == ([["1", "10"]], [["i", "1 query"], ["c", "2 channels"]])
+    invalid = {(1, 0): ("abc", "not a number")}
+    block = sheet.matrix("x", [[0.1, 2], [3, 1e-7]], rows="ab", cols="cd", edit="x", invalid=invalid)
+    assert (block["kind"], block["cells"]) == ("number", [["0.1", "2"], ["abc", "1e-07"]])
     assert block["invalid"] == [[1, 0, "not a number"]]
     assert sheet.matrix("a", [[1]], rows="a", cols="b", edit="a", how="switch")["kind"] == "switch"
-
-
-def test_levels_of_colour() -> None:
     weights = sheet.matrix("w", [[0, 0.5, 1.0000001]], rows="a", cols="bcd", colour="weights")
     assert weights["levels"] == [[0, 128, 255]]
     signed = sheet.matrix("s", [[-2, 1, -INF]], rows="a", cols="bcd", colour="signed")
@@ -54,31 +51,24 @@ def test_levels_of_colour() -> None:
     assert sheet.matrix("s", [[0.0]], rows="a", cols="b", colour="signed")["levels"] == [[0]]
 
 
-def test_bars_scale_to_the_largest() -> None:
+def test_bars_curves_and_tables() -> None:
     block = sheet.bars("q · k", ["0", "1"], [-2.0, 1.0])
     assert (block["sizes"], block["values"]) == ([-1, 0.5], ["−2.0000", "1.0000"])
     assert sheet.bars("bits", ["0"], [1.0], most=4.0)["sizes"] == [0.25]
-    assert sheet.bars("none", ["0"], [0.0])["sizes"] == [0]
-    assert sheet.bars("nothing", [], [])["sizes"] == []
-
-
-def test_number_columns_stand_to_the_right() -> None:
-    block = sheet.table(
-        ["key", "score", "weight"], [["how", "−∞", "0.5000"], ["1", "1.2e−5", "—"]], marks={(1, -1): "here"}
-    )
-    assert block["right"] == [False, True, True]
-    assert block["marks"] == [[1, -1, "here"]]
+    assert (sheet.bars("none", ["0"], [0.0])["sizes"], sheet.bars("nothing", [], [])["sizes"]) == ([0], [])
+    rows = [["how", "−∞", "0.5000"], ["1", "1.2e−5", "—"]]
+    block = sheet.table(["key", "score", "weight"], rows, marks={(1, -1): "here"})
+    assert (block["right"], block["marks"]) == ([False, True, True], [[1, -1, "here"]])
     assert sheet.table(["a"], [])["right"] == [False]
+    block = sheet.curves("bits", "d", ["1", "2"], [("with", [4.0, 2.0])], most=4.0)
+    assert (block["table"]["head"], block["table"]["rows"]) == (["d", "1", "2"], [["with", "4.00", "2.00"]])
 
 
-def test_signs_stand_between_blocks() -> None:
+def test_signs_stand_between_blocks_and_in_a_chain_with_the_matrix_behind_them() -> None:
     one, two, three = (sheet.text(text) for text in "abc")
-    kinds = [block["text"] for block in sheet.row([one, two, three], ["·", "=", "unused"])["blocks"]]
-    assert kinds == ["a", "·", "b", "=", "c"]
-    assert [block["kind"] for block in sheet.row([one, two])["blocks"]] == ["text", "text"]
-
-
-def test_in_a_chain_a_sign_goes_with_the_matrix_behind_it() -> None:
+    texts = [block["text"] for block in sheet.row([one, two, three], ["·", "=", "unused"])["blocks"]]
+    assert texts == ["a", "·", "b", "=", "c"]
+    assert [block["text"] for block in sheet.row([one, two])["blocks"]] == ["a", "b"]
     one, two = (sheet.matrix(name, [[1.5]], rows="a", cols="b") for name in "ab")
     made = sheet.chain([one, two], ["→"])
     first, pair = made["blocks"]
@@ -87,46 +77,29 @@ def test_in_a_chain_a_sign_goes_with_the_matrix_behind_it() -> None:
     assert [block.get("text", block.get("name")) for block in pair["blocks"]] == ["→", "b"]
 
 
-def test_curves_bring_their_table() -> None:
-    block = sheet.curves("bits", "d", ["1", "2"], [("with", [4.0, 2.0])], most=4.0)
-    assert block["table"]["head"] == ["d", "1", "2"]
-    assert block["table"]["rows"] == [["with", "4.00", "2.00"]]
-
-
 @given(st.lists(st.floats(), min_size=1, max_size=4))
 def test_every_block_is_json_whatever_the_numbers(values: list[float]) -> None:
-    names = [str(at) for at in range(len(values))]
+    names, nan = [str(at) for at in range(len(values))], any(map(math.isnan, values))
+    colours = (None,) if nan else (None, "weights", "signed")
     blocks = [
-        sheet.matrix("m", [values], rows=["a"], cols=names, colour=colour, sums=values[:1])
-        for colour in (None, "weights", "signed")
-        if not (colour and any(map(math.isnan, values)))
+        sheet.matrix("m", [values], rows=["a"], cols=names, colour=colour, sums=values[:1])  # type: ignore[arg-type]
+        for colour in colours
     ]
-    if not any(map(math.isnan, values)):
-        blocks.append(sheet.bars("b", names, values))
-    json.dumps(blocks, allow_nan=False)
+    json.dumps([*blocks, *([] if nan else [sheet.bars("b", names, values)])], allow_nan=False)
 
 
-# ---- to take away
-
-
-def test_formulas_are_quoted_and_other_text_is_left_alone() -> None:
+def test_csv_has_every_weight_in_full_and_no_formula(model: Model) -> None:
     formulas, others = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"], ["it", "[CLS]", "##s", "", "1=1", "'", "é"]
-    assert [quoted(text) for text in formulas] == [f"'{text}" for text in formulas]
-    assert [quoted(text) for text in others] == others
-
-
-@pytest.mark.parametrize("text", ["=1+1 - @ +x", 'a "quoted", word; 😀 שלום', ""])
-def test_csv_has_every_weight_in_full(model: Model, text: str) -> None:
-    run = model.run(text)
-    head, *rows = csv.reader(
-        io.StringIO(csv_of_tables([map_of("layer 2 head 7: query / key", run, 2, 7)]).decode("utf-8-sig"))
-    )
-    assert head[0] == "layer 2 head 7: query / key"
-    assert [cell.removeprefix("'") for cell in head[1:]] == [token.removeprefix("'") for token in run.tokens]
-    assert head[1:] == [row[0] for row in rows]
-    assert not [cell for cell in head[1:] if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
-    assert np.array_equal(np.array([row[1:] for row in rows], np.float32), run.weights[2, 7].cpu().numpy())
-    assert not [cell for row in rows for cell in row[1:] if cell.startswith("'")]
+    assert [quoted(text) for text in [*formulas, *others]] == [*(f"'{text}" for text in formulas), *others]
+    for text in ("=1+1 - @ +x", 'a "quoted", word; 😀 שלום', ""):
+        run, name = model.run(text), "layer 2 head 7: query / key"
+        head, *rows = csv.reader(io.StringIO(csv_of_tables([map_of(name, run, 2, 7)]).decode("utf-8-sig")))
+        assert head[0] == name
+        assert [cell.removeprefix("'") for cell in head[1:]] == [token.removeprefix("'") for token in run.tokens]
+        assert head[1:] == [row[0] for row in rows]
+        assert not [cell for cell in head[1:] if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+        assert np.array_equal(np.array([row[1:] for row in rows], np.float32), run.weights[2, 7].cpu().numpy())
+        assert not [cell for row in rows for cell in row[1:] if cell.startswith("'")]
 
 
 LABELS = ['"', ",", "a\nb", "😀", "=cmd", "-1", "@x", "[CLS]", "é"]
@@ -146,23 +119,132 @@ def test_any_label_and_any_number_survive() -> None:
             assert arrays[f"{name}_rows"].tolist() == LABELS
 
 
-def test_every_matrix_of_a_sheet_is_a_table() -> None:
-    def matrix(name: str) -> sheet.Block:
-        return sheet.matrix(name, [[0.25, 1e300]], rows=["how"], cols=["a", "b"], axes="")
-
-    inside = sheet.chain([matrix("q"), matrix("k")], ["·"])
-    found = of_blocks([sheet.text("no"), sheet.panel("Scores", [inside]), matrix("out")])
-    assert [table.name for table in found] == ["Scores, q", "Scores, k", "out"]
-    assert all(table.values.tolist() == [[0.25, float("inf")]] for table in found), "as float32"
-
-
-def test_npz_is_read_without_pickle(model: Model) -> None:
+def test_every_matrix_of_a_sheet_is_a_table_and_a_run_is_read_without_pickle(model: Model) -> None:
+    q, k, out = (
+        sheet.matrix(name, [[0.25, 1e300]], rows=["how"], cols=["a", "b"], axes="") for name in ("q", "k", "o")
+    )
+    found = of_blocks([sheet.text("no"), sheet.panel("Scores", [sheet.chain([q, k], ["·"])]), out])
+    assert [table.name for table in found] == ["Scores, q", "Scores, k", "o"]
+    assert all(table.values.tolist() == [[0.25, INF]] for table in found), "as float32"
     run = model.run("=1 it 😀")
     with np.load(io.BytesIO(npz_of(run)), allow_pickle=False) as arrays:
         assert set(arrays) == {"tokens", "ids", "weights", "hidden", "sentence"}
-        assert arrays["tokens"].tolist() == run.tokens
-        assert arrays["ids"].tolist() == run.ids
+        assert (arrays["tokens"].tolist(), arrays["ids"].tolist()) == (run.tokens, run.ids)
         for name in ("weights", "hidden", "sentence"):
             wanted = getattr(run, name).cpu().numpy()
             assert arrays[name].dtype == wanted.dtype == np.float32
             assert np.array_equal(arrays[name], wanted)
+
+
+CURVES = {
+    "a <b>bold</b>": [Point(16, 1.5, 1.0, 2.0), Point(64, 2.0, 1.75, 2.5)],
+    "c": [Point(16, 0.5, 0.5, 0.5), Point(64, 0.7, 0.6, 0.8)],
+}
+
+
+def lines(theme: str = "dark", curves: dict[str, list[Point]] = CURVES, name: str = "one") -> figures.Figure:
+    order = ["z", "c", "a <b>bold</b>"]
+    return figures.lines(curves, order=order, x_title="x <i>", y_title="y", theme=theme, reference=(1, name))
+
+
+def test_lines_over_lengths_have_ticks_spreads_and_a_look_of_their_own() -> None:
+    go.Figure(lines("light"))
+    figure = go.Figure(lines())
+    assert (len(figure.data), list(figure.data[0].y)) == (3, [1.5, 2.0])
+    assert (list(figure.data[0].error_y.array), list(figure.data[0].error_y.arrayminus)) == ([0.5, 0.5], [0.5, 0.25])
+    axis = lines()["layout"]["xaxis"]
+    assert (axis["tickvals"], axis["ticktext"]) == ([16, 64], ["16", "64"])
+    single = lines(curves={"c": [Point(1024, 1, 1, 1)]})["layout"]["xaxis"]
+    assert single["ticktext"] == ["1,024"]
+    assert all(one["range"][0] < one["range"][1] for one in (axis, single))
+    text = json.dumps(lines(name="<a href='x'>y</a> & z"))
+    assert not [tag for tag in ("<b>", "<i>", "<a ") if tag in text]
+    assert figures.escaped("<b> & </b>") == "&lt;b&gt; &amp; &lt;/b&gt;"
+    alone = lines(curves={"c": CURVES["c"]})["data"][0]
+    first, second, _ = lines()["data"]
+    assert (alone["line"], alone["marker"]) == (second["line"], second["marker"])
+    assert first["marker"]["symbol"] != second["marker"]["symbol"]
+    assert first["line"]["dash"] != second["line"]["dash"]
+
+
+def test_curves_over_whole_numbers_have_a_band_and_marks_and_are_thinned() -> None:
+    figure = figures.curves(
+        {"a <b>": [0.0, 1.0, 4.0], "c": [1.0, 2.0]},
+        start=-1,
+        x_title="x",
+        y_title="y",
+        theme="light",
+        spread=([0.0, 0.5, 3.0], [1.0, 1.5, 5.0], "band"),
+        marks={"here": 1, "beyond": 9},
+    )
+    go.Figure(figure)
+    band, first, second = figure["data"]
+    assert (band["x"], band["y"]) == ([-1, 0, 1, 1, 0, -1], [1.0, 1.5, 5.0, 3.0, 0.5, 0.0])
+    assert ((first["x"], first["y"], first["name"]), second["x"]) == (([-1, 0, 1], [0, 1, 4], "a &lt;b&gt;"), [-1, 0])
+    assert first["line"]["dash"] != second["line"]["dash"]
+    assert figure["layout"]["xaxis"]["ticktext"] == ["−1", "0", "1"]
+    assert [each["text"] for each in figure["layout"]["annotations"]] == ["here"]
+    figure = figures.curves({"a": [float(x) for x in range(2048)]}, x_title="x", y_title="y", theme="dark")
+    assert len(figure["data"][0]["x"]) <= 600
+    assert figure["data"][0]["x"] == figure["data"][0]["y"]
+    assert len(figure["layout"]["xaxis"]["tickvals"]) <= 10
+
+
+# ---- formulas
+
+# How many children an element of MathML takes; None = any number.
+CHILDREN = {"mfrac": 2, "msup": 2, "msub": 2, "munder": 2, "msubsup": 3, "msqrt": 1, "mrow": None}
+
+
+def nodes(node: Any) -> list[Any]:
+    tag, axis, *children = node
+    inner = [one for child in children if isinstance(child, list) for one in nodes(child)]
+    return [(tag, axis, children), *inner]
+
+
+def text_of(node: Any) -> str:
+    return "".join(text_of(child) if isinstance(child, list) else child for child in node[2:])
+
+
+def test_every_element_of_a_formula_is_one_that_the_browser_builds() -> None:
+    source = (FOLDER / "sheets" / "equation.js").read_text("utf-8")
+    assert "innerHTML" not in source
+    assert paper.name("<b>") == ["mi", "", "<b>"]
+    (listed,) = re.findall(r'new Set\("([a-z ]+)"', source)
+    for block in (paper.attention(3, 5, 6, 4, (2,)), paper.multi_head(3, 1, 6), paper.sinusoids(2, 1, 6, (0.5, -0.25))):
+        for tag, axis, children in (node for line in block["lines"] for node in nodes(line)):
+            assert tag in listed.split()
+            assert axis in {*"bhijdcv", ""}
+            wanted = CHILDREN.get(tag, 1)
+            assert wanted is None or len(children) == wanted, (tag, children)
+            assert tag not in ("mi", "mn", "mo", "mtext") or isinstance(children[0], str)
+
+
+def test_formulas_have_the_sizes_of_the_call_in_the_colours_of_their_axes() -> None:
+    (line,) = paper.attention(3, 5, 6, 4)["lines"]
+    sizes = [axis + children[0] for tag, axis, children in nodes(line) if tag == "mn"]
+    assert sizes == ["i3", "c4", "i3", "d6", "d6", "j5", "d6", "j5", "c4"]
+    assert text_of(line).startswith("Attention(Q,K,V)3×4=softmax(")
+    (other,) = paper.attention(30, 5, 6, 4)["lines"]
+    assert text_of(other) != text_of(line)
+    for sizes_given, first, second in (
+        ((10, 12, 384), ("head1,…,head12",), ("384×32",)),
+        ((10, 12, 384, 5), ("10×60", "WO60×384"), ("WhV384×5",)),
+        ((3, 2, 4), ("head1,head2)",), ()),
+    ):
+        above, below, *_ = (text_of(line) for line in paper.multi_head(*sizes_given)["lines"])
+        assert all(part in above for part in first), sizes_given
+        assert all(part in below for part in second), sizes_given
+
+
+def test_every_case_has_its_formulas_and_the_encoding_is_the_one_of_the_core() -> None:
+    for name, case in CASES.items():
+        names = [block["name"] for block in every([parts.formulas(case)]) if block["kind"] == "equation"]
+        assert names[:2] == ["Scaled dot-product attention", "Multi-head attention"], name
+    equations = [block for block in every([parts.formulas(Case((3, 8)))]) if block["kind"] == "equation"]
+    written = [text_of(line) for block in equations for line in block["lines"]]
+    found = [line.rsplit("=", 1)[1] for line in written if re.search(r"=[−\d.]+$", line)]
+    for text, exact, value in zip(found, (math.sin(2), math.cos(2)), sinusoids(3, 8)[2, :2].tolist(), strict=True):
+        assert_shows(text, exact)
+        assert_shows(text, value)
+    assert any("is odd" in block.get("text", "") for block in every([parts.formulas(Case((3, 7)))]))

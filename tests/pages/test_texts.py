@@ -1,4 +1,4 @@
-"""The page of texts: every element has a link, and every link opens what it says, with nothing left over."""
+"""The page of texts: every element has a link that opens what it says; and the glossary of all that is chosen."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import pytest
 from torch import nn
 
 from mha_core import Model
+from mha_core.positions import NAMES
 from pages.claims.page import by_name
 from pages.implementations.dialects import dictionary
 from pages.kit.draw import web
 from pages.kit.draw.pages import PAGES, path
+from pages.kit.draw.terms import MARKED, TERMS
 from pages.kit.lessons.course import claims
-from pages.kit.picture.fields import FIELDS
+from pages.kit.picture.fields import FIELDS, MASKS
 from pages.kit.picture.query import Query
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import usable
-from pages.texts.catalog import MINILM_TOKENS, Element, classifier, texts
+from pages.texts.catalog import MINILM_TOKENS, classifier, texts
 
 from .conftest import app_at, blocks, payloads
 
@@ -37,7 +39,7 @@ def values_of(link: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
 def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
     app = app_at("texts").run()
     (columns,) = [block for block in blocks(app, "texts") if block.get("columns")]
-    assert [card["heading"] for card in columns["blocks"]] == [text.name for text in texts()]
+    assert ([card["heading"] for card in columns["blocks"]], len(texts())) == ([text.name for text in texts()], 4)
     for card, text in zip(columns["blocks"], texts(), strict=True):
         (rows,) = card["blocks"]
         assert [row[:2] for row in rows["rows"]] == [[one.name, one.said] for one in text.elements]
@@ -46,76 +48,79 @@ def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
             assert link.path == path(one.page)
             assert [(key, value) for key, found in parse_qs(link.query).items() for value in found] == list(one.link)
             assert title == PAGES[one.page].title
-    assert len(texts()) == 4
-
-
-def test_an_element_is_a_name_and_one_or_two_sentences() -> None:
-    for text in texts():
         assert len({one.name for one in text.elements}) == len(text.elements) >= 12
-    for one in ELEMENTS:
-        assert len(one.name) <= 40, one.name
-        assert len(one.said) <= 130, one.name
-        assert one.said[-1] in ".?"
+    (button,) = [one.proto for one in app.get("link_button")]
+    assert (button.label, button.url) == ("The tutorial as a notebook, .ipynb", f"{web.PREFIX}/tutorial.ipynb")
+    assert web.FILES["tutorial.ipynb"] == web.TUTORIAL.read_bytes()
 
 
-@pytest.mark.parametrize("element", ELEMENTS, ids=lambda one: one.name)
-def test_a_link_says_what_the_fields_take(element: Element) -> None:
-    assert element.page in PAGES
-    query = Query(urlsplit(element.address).query.encode())
-    for key, value in element.link:
-        assert key in FIELDS
-        found = query[key]  # raises where no control of that key could say this
-        assert not isinstance(found, str) or found == value
-    said = dict(element.link)
-    assert said.get("claim", "orange") in by_name(claims())
-    assert said.get("lesson", "no transpose") in LESSONS
-    assert usable(said.get("step", "q"))
-    assert "find" not in said or dictionary(said["find"])[0]["kind"] == "table"
+def test_a_link_says_what_the_fields_take() -> None:
+    for element in ELEMENTS:
+        assert len(element.name) <= 40, element.name
+        assert len(element.said) <= 130, element.name
+        assert element.said[-1] in ".?"
+        query, said = Query(urlsplit(element.address).query.encode()), dict(element.link)
+        for key, value in element.link:
+            assert key in FIELDS
+            found = query[key]  # raises where no control of that key could hold this
+            assert not isinstance(found, str) or found == value
+        assert said.get("claim", "orange") in by_name(claims())
+        assert said.get("lesson", "no transpose") in LESSONS
+        assert usable(said.get("step", "q"))
+        assert "find" not in said or dictionary(said["find"])[0]["kind"] == "table"
 
 
-@pytest.mark.parametrize(("page", "link"), LINKS, ids=str)
-def test_a_link_opens_what_it_says(page: str, link: tuple[tuple[str, str], ...]) -> None:
-    app = app_at(page, **values_of(link)).run()
-    assert "The link says" not in payloads(app)
-    for key, wanted in values_of(link).items():
-        if key not in app.session_state:  # no control of the script's
+@pytest.mark.thorough("thirty runs of whole pages, until each key of each has been in a link")
+def test_a_link_opens_what_it_says() -> None:
+    opened = set[tuple[str, str]]()
+    for page, link in sorted(LINKS, key=lambda one: -len(one[1])):  # until each key of each page has been opened once
+        keys = {(page, key) for key, _ in link}
+        if keys and keys <= opened:
             continue
-        now = app.session_state[key]
-        assert (list(map(str, now)) if isinstance(now, list) else str(now).lower().removesuffix(".0")) == (
-            wanted if isinstance(wanted, list) else wanted.lower().removesuffix(".0")
-        )
+        opened |= keys
+        app = app_at(page, **values_of(link)).run()
+        assert "The link says" not in payloads(app), (page, link)
+        for key, wanted in values_of(link).items():
+            if key in app.session_state:  # else it has no control of the script's
+                now = app.session_state[key]
+                found = list(map(str, now)) if isinstance(now, list) else str(now).lower().removesuffix(".0")
+                assert found == (wanted if isinstance(wanted, list) else wanted.lower().removesuffix(".0")), (page, key)
+    for name, values in {"classes": {"impl": "naive", "beside": "efficient"}, "words": {"find": "seq_length"}}.items():
+        assert ("implementations", tuple(values.items())) in LINKS
+        assert app_at("implementations", **values).run().session_state[f"unfolded_{name}"]
 
 
-def test_its_folds_are_open() -> None:
-    folds = {"classes": {"impl": "naive", "beside": "efficient"}, "words": {"find": "seq_length"}}
-    for name, link in folds.items():
-        assert ("implementations", tuple(link.items())) in LINKS
-        assert app_at("implementations", **link).run().session_state[f"unfolded_{name}"]
-
-
-def test_the_numbers_are_those_of_such_models(model: Model) -> None:
+def test_the_numbers_are_those_of_such_models_and_no_brand_is_named(model: Model) -> None:
     width = 64
-    attention = nn.MultiheadAttention(width, 8)
-    parts = [nn.Embedding(1000, width), attention, nn.Linear(width, 128), nn.Linear(128, 5)]
+    parts = [nn.Embedding(1000, width), nn.MultiheadAttention(width, 8), nn.Linear(width, 128), nn.Linear(128, 5)]
     total, embedding = classifier(1000)
     assert total == sum(one.numel() for part in parts for one in part.parameters()) == 89_605
-    assert embedding == 64_000
-    assert model.sizes.vocabulary == MINILM_TOKENS
-    said = " ".join(element.said for element in ELEMENTS)
+    assert (embedding, model.sizes.vocabulary) == (64_000, MINILM_TOKENS)
     large, large_embedding = classifier(MINILM_TOKENS)
     assert large - total == large_embedding - embedding == (30_522 - 1000) * width
+    said = " ".join(f"{text.name} {text.line} " + " ".join(one.said for one in text.elements) for text in texts())
     for number in (total, embedding, large, large_embedding, 590_208, 591_360):
         assert f"{number:,}" in said
-
-
-def test_no_brand_is_named() -> None:
-    said = " ".join(f"{text.name} {text.line} " + " ".join(one.said for one in text.elements) for text in texts())
     assert not re.search(r"labml|colab|medium|kaggle|datacamp", said, re.IGNORECASE)
 
 
-def test_the_tutorial_is_offered_as_it_lies_in_the_docs() -> None:
-    (button,) = [one.proto for one in app_at("texts").run().get("link_button")]
-    assert button.label == "The tutorial as a notebook, .ipynb"
-    assert button.url == f"{web.PREFIX}/tutorial.ipynb"
-    assert web.FILES["tutorial.ipynb"] == web.TUTORIAL.read_bytes()
-    assert web.FILES["tutorial.ipynb"].startswith(b"{")
+def test_a_word_stands_once_in_the_glossary_in_one_short_sentence_and_links_to_its_page() -> None:
+    every = [term for terms in TERMS.values() for term in terms]
+    names = {term.name for term in every}
+    assert len(names) == len(every)
+    for term in every:
+        assert term.meaning.endswith("."), term.name
+        assert term.meaning.count(". ") == 0, term.name
+        assert len(term.meaning) <= 90, term.name
+        assert term.page in PAGES
+    wanted = {"attention", "model", "language model", "vector", "map", "cosine", "decoder", "next word", "pretrained"}
+    of_tensors = {"query", "key", "value", "score", "masked", "weight", "mixed", "joined", "batch", "channel"}
+    wanted |= of_tensors | {"bag of words", "head", "feature", "vocabulary"} | ((set(MASKS) | set(NAMES)) - {"none"})
+    assert wanted <= names
+    assert {"attention", "head", "softmax", "bag of words"} <= MARKED.keys() <= names
+    assert not {"view", "window", "documents"} & MARKED.keys(), "everyday words"
+    (columns,) = [block for block in blocks(app_at("glossary").run()) if block.get("columns")]
+    cards = [card["blocks"][0] for card in columns["blocks"]]
+    assert [(card["name"], card["kind"]) for card in cards] == [(name, "terms") for name in TERMS]
+    for card, terms in zip(cards, TERMS.values(), strict=True):
+        assert card["rows"] == [[one.name, one.meaning, path(one.page), PAGES[one.page].title] for one in terms]

@@ -137,7 +137,7 @@ def _beside(query: Query, settings: Settings, padding: str) -> tuple[Run, Run]:
 
 def _by_sdpa(q: Tensor, k: Tensor, allow: Tensor) -> Tensor:
     """q (i, d), k (j, d) -> the weights (i, j) of torch's function: what it mixes of the unit vectors."""
-    return F.scaled_dot_product_attention(q[None], k[None], torch.eye(len(k))[None], attn_mask=allow)[0]
+    return F.scaled_dot_product_attention(q[None], k[None], torch.eye(len(k), dtype=k.dtype)[None], attn_mask=allow)[0]
 
 
 def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttention, Tensor]:
