@@ -31,7 +31,7 @@ WHO = Recipe(task="who", max_len=64, evaluations=2)
 
 
 @contextmanager
-def row(name: object) -> Iterator[None]:
+def case(name: object) -> Iterator[None]:
     """Add to an error the row of a table that it is about."""
     try:
         yield

@@ -24,7 +24,7 @@ from tests.closeness import identical, same_function
 
 from .dense import flat
 from .dense_models import dense_block, layer_norm
-from .runs import differ, randomised, row
+from .runs import case, differ, randomised
 
 COMMON: dict[str, int] = {"vocabulary": 33, "d_model": 16, "n_heads": 4, "n_layers": 2, "max_len": 12}
 BARE = ClassifierSizes(**COMMON, classes=3)
@@ -64,13 +64,9 @@ def padded(texts: list[list[int]]) -> tuple[Tensor, Tensor]:
 
 
 AROUND: list[dict[str, Any]] = [
-    {"residual": True, "norm": True},
-    {"residual": True, "norm": True, "norm_after": True},
-    {"residual": True},
-    {"norm": True, "norm_after": True},
-    {"norm": True},
-    {},
-]
+    {"residual": True, "norm": True}, {"residual": True, "norm": True, "norm_after": True}, {"residual": True},
+    {"norm": True, "norm_after": True}, {"norm": True}, {},
+]  # fmt: skip
 
 
 def test_a_block_is_that_written_out() -> None:
@@ -81,7 +77,7 @@ def test_a_block_is_that_written_out() -> None:
         randomised(block)
         out, weights = block(x, allow=allow)
         assert weights.shape == (2, 2, 5, 5)
-        with row((around, d_feed_forward)):
+        with case((around, d_feed_forward)):
             same_function(out, dense_block(block, x, allow, Position()))
 
 
@@ -103,7 +99,7 @@ def test_the_classifier_is_that_written_out() -> None:
         changes: dict[str, Any] = {"d_feed_forward": d_feed_forward, "residual": residual, "norm": norm}
         stack = bare(**changes, pooling=pooling, position="rotary")
         randomised(stack)
-        with row((changes, pooling)):
+        with case((changes, pooling)):
             expected = torch.stack([dense_logits(stack, text) for text in TEXTS])
             same_function(stack.logits(*padded(TEXTS)), expected)
     with pytest.raises(HeadlightError, match=r"pooling='max': choose \[CLS\] or mean"):
@@ -117,7 +113,7 @@ def test_the_language_model_is_that_written_out() -> None:
         x = stack.position.add(stack.words.weight[IDS])
         for block in stack.layers:
             x = dense_block(block, x, torch.ones(1, 1, 6, 6).tril().bool(), stack.position)
-        with row((n_layers, d_feed_forward, position)):
+        with case((n_layers, d_feed_forward, position)):
             same_function(stack.logits(IDS), layer_norm(x, stack.norm) @ stack.out.weight.T + stack.out.bias)
 
 
@@ -130,7 +126,7 @@ def test_the_pass_without_maps_equals_the_one_with_maps() -> None:
             randomised(stack)
         else:
             stack = made(kind, position=position)
-        with row((kind, position)):
+        with case((kind, position)):
             hidden, weights = stack(IDS, allow=allow)
             assert (len(hidden), len(weights)) == (3, 2)
             same_function(stack.without_maps(IDS, allow), hidden[-1])
@@ -144,7 +140,7 @@ def test_padding_changes_nothing_unless_it_is_unmasked() -> None:
     for name, pooling in zip(IMPLEMENTATIONS, ["[CLS]", "mean"] * 4, strict=False):
         stack = bare(implementation=name, pooling=pooling)
         alone = stack.logits(*padded(TEXTS[:1]))
-        with row((name, pooling)):
+        with case((name, pooling)):
             for others in ([[2, 3]], [[2, *range(4, 13), 3]], [[2, 8, 3]] * 5):
                 same_function(stack.logits(*padded([TEXTS[0], *others]))[:1], alone)
             unmasked = stack.logits(*padded([TEXTS[0], [2, *range(4, 13), 3]]), mask_padding=False)[:1]
@@ -153,7 +149,7 @@ def test_padding_changes_nothing_unless_it_is_unmasked() -> None:
     ids, keep = padded(TEXTS)
     for pooling, position in zip(["mean", "[CLS]"] * 4, NAMES, strict=False):
         stack = bare(pooling=pooling, position=position)
-        with row((pooling, position)):
+        with case((pooling, position)):
             same_function(stack.logits(torch.where(keep, ids, 17), keep), stack.logits(ids, keep))
     assert bare().logits(torch.tensor([[2, 7, 3], [0, 0, 0]]), torch.tensor([[True] * 3, [False] * 3])).isfinite().all()
 
@@ -179,7 +175,7 @@ def test_order_is_seen_only_with_positions() -> None:
         if name == "none":
             same_function(one, other)
         else:
-            with row(name):
+            with case(name):
                 differ(one, other)
 
 
@@ -198,7 +194,7 @@ def test_the_past_does_not_know_the_future() -> None:
             changed = IDS.clone()
             changed[:, place] = 11
             logits = stack.logits(changed)
-            with row((name, position, place)):
+            with case((name, position, place)):
                 same_function(logits[:, :place], expected[:, :place])
                 for later in range(place, IDS.shape[1]):
                     differ(logits[:, later], expected[:, later])
@@ -216,7 +212,7 @@ def test_a_language_model_looks_back_alone_whatever_else_is_masked() -> None:
     given = ["none", masks.full, "causal", torch.ones(5, 5, dtype=torch.bool), torch.ones(4, 5, 5).bool(), "window:2"]
     for number, mask in enumerate(given):
         run = model.run(TEXT, mask=mask)
-        with row(number):
+        with case(number):
             assert run.weights.shape == (2, 4, 5, 5)
             assert not run.weights[..., ~past].any()
             same_function(run.weights.sum(dim=-1), torch.ones(2, 4, 5, dtype=torch.float64))
@@ -242,7 +238,7 @@ def test_ablate_each_head_is_a_pass_for_each() -> None:
         for layer, head in ((layer, head) for layer in range(2) for head in range(4)):
             heads = torch.ones(2, 4, dtype=torch.bool)
             heads[layer, head] = False
-            with row((layer, head)):
+            with case((layer, head)):
                 same_function(found[layer, head], stack(IDS[:1], ablate=Ablation(heads))[0][-1].mean(dim=1)[0])
                 same_function(of_model[layer, head], model.run(TEXT, heads_off=[(layer, head)]).sentence)
 
@@ -310,7 +306,7 @@ def test_all_implementations_start_from_the_same_numbers(kind: str) -> None:
     reference = made(kind)
     for name in IMPLEMENTATIONS:
         stack = made(kind, implementation=name)
-        with row(name):
+        with case(name):
             for own, layer in zip(stack.layers, reference.layers, strict=True):
                 identical(flat(own.attention.save()), flat(layer.attention.save()))
             same_function(logits(stack), logits(reference))

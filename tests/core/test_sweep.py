@@ -55,7 +55,7 @@ def weights(place: Path) -> list[bytes]:
 
 
 @pytest.mark.faults
-@pytest.mark.skipif(os.name == "nt", reason="kills as POSIX does")
+@pytest.mark.thorough("processes import torch, train and are killed")
 def test_a_killed_worker_s_run_is_done_again_with_the_same_bits(tmp_path: Path) -> None:
     (tmp_path / "trap").touch()
     jobs = {tmp_path / "killed": sweep.PlannedRun(SMALL, Deadly(tmp_path / "trap")), tmp_path / "no": IMPOSSIBLE}
@@ -77,7 +77,7 @@ def test_a_run_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPat
     assert not place.exists()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="interrupts as POSIX does")
+@pytest.mark.thorough("a process is started and the command interrupted")
 def test_ctrl_c_ends_all_of_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -192,6 +192,7 @@ def test_without_ray_it_says_how_it_comes(monkeypatch: pytest.MonkeyPatch) -> No
         next(sweep.on_ray([JOB], "auto"))
 
 
+@pytest.mark.thorough("models of two variants are trained from two seeds")
 def test_checkpoints_keep_the_weights_of_their_first_seed(
     as_here: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

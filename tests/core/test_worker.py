@@ -73,6 +73,7 @@ def end_of(lines: list[dict[str, Any]], run: int) -> End:
     return cast(End, events(lines, run)[-1])
 
 
+@pytest.mark.thorough("a process imports torch and trains two models")
 def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
     """Also: the same seed gives the same weights, bit for bit, in this process as in that one."""
     recipes = (replace(TINY, position="none"), TINY)
@@ -96,6 +97,7 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
+@pytest.mark.thorough("steps of three implementations are timed in rounds")
 def test_a_step_is_timed_against_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order_runs, "TIMING_SECONDS", 0.05)
     *_, told, last = here(order(tmp_path, TINY, replace(TINY, implementation="naive"), timing=True))
@@ -146,7 +148,7 @@ def test_enough_ends_the_runs_as_their_time_would(tmp_path: Path) -> None:
     assert [line for line in lines if "run" not in line] == [{"saved": 0}, {"done": "time"}]
 
 
-def test_enough_is_heard(tmp_path: Path) -> None:
+def test_a_process_trains_until_it_reads_enough(tmp_path: Path) -> None:
     with worker() as running:
         told = tell(running, order(tmp_path, ENDLESS, seconds=10 * PATIENCE).to_line())
         next(line for line in told if "run" in line and isinstance(from_line(line["line"]), Step))
@@ -182,6 +184,7 @@ def test_a_run_whose_loss_is_no_number_is_not_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.faults
+@pytest.mark.thorough("a process of its own is left by its parent")
 def test_the_parent_is_gone(tmp_path: Path) -> None:
     with worker() as running:
         told = tell(running, order(tmp_path, ENDLESS).to_line())
@@ -199,17 +202,13 @@ def test_an_order_that_cannot_be_read_is_told() -> None:
         assert running.wait(PATIENCE) == 0
 
 
-@pytest.mark.parametrize("kind", ["csv", "news"])
-def test_data_from_a_table(tmp_path: Path, kind: str) -> None:
+def test_data_from_a_table_or_a_text(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_bytes(CSV)
-    lines = here(order(tmp_path, replace(TINY, task=kind, max_len=64), data=Data(kind, str(file))))
-    assert cast(Start, events(lines, 0)[0]).classes == ["a", "b"]
-    assert lines[-1] == {"done": "steps"}
-
-
-def test_data_from_a_text(tmp_path: Path) -> None:
-    file = tmp_path / "data"
+    for kind in ("csv", "news"):
+        lines = here(order(tmp_path, replace(TINY, task=kind, max_len=64), data=Data(kind, str(file))))
+        assert cast(Start, events(lines, 0)[0]).classes == ["a", "b"], kind
+        assert lines[-1] == {"done": "steps"}, kind
     file.write_bytes(b"to be or not to be, that is the question. " * 40)
     recipes = [replace(TINY, task="text", max_len=context) for context in (16, 100)]
     lines = here(order(tmp_path, *recipes, data=Data("text", str(file))))
@@ -218,27 +217,23 @@ def test_data_from_a_text(tmp_path: Path) -> None:
     assert lines[-1] == {"done": "steps"}
 
 
-def test_data_of_an_unknown_kind(tmp_path: Path) -> None:
+def test_data_of_an_unknown_kind_and_a_folder_that_is_gone(tmp_path: Path) -> None:
     with pytest.raises(HeadlightError, match="choose one of csv, news, text, hub"):
         here(order(tmp_path, TINY, data=Data("pickle")))
-
-
-def test_a_folder_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
     with pytest.raises(HeadlightError, match="gone"):
         here(order(tmp_path / "gone", TINY))
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("bound", "match"),
-    [("MOST_SCORES", "choose a smaller batch"), ("MOST_MAPS", r"2 runs with 1 × 2 heads keep [\d,]+ bytes of maps")],
-)
-def test_what_is_too_much_for_this_data_ends_the_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, match: str
-) -> None:
-    monkeypatch.setattr(limits, bound, 100)
-    with pytest.raises(SizeError, match=match):
-        here(order(tmp_path, TINY, replace(TINY, seed=2)))
+def test_what_is_too_much_for_this_data_ends_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for bound, sentence in (
+        ("MOST_SCORES", "choose a smaller batch"),
+        ("MOST_MAPS", r"2 runs with 1 × 2 heads keep [\d,]+ bytes of maps"),
+    ):
+        with monkeypatch.context() as bounds:
+            bounds.setattr(limits, bound, 100)
+            with pytest.raises(SizeError, match=sentence):
+                here(order(tmp_path, TINY, replace(TINY, seed=2)))
 
 
 # ---- the order, and its bounds
@@ -267,9 +262,7 @@ def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
         check_threads((replace(TINY, threads=most),))
         with pytest.raises(SizeError, match=f"threads={most + 1}: a training gets at most {most}"):
             check_threads((TINY, replace(TINY, threads=most + 1)))
-
-
-def test_the_cores_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    # and the cores are those of this process
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     assert most_threads() == 2

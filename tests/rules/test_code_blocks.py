@@ -22,6 +22,7 @@ from packaging.requirements import Requirement
 
 import make
 from mha_core.training import recipe
+from tests.core.runs import case
 
 ROOT = Path(__file__).parents[2]
 FILES = ("README.md", "CONTRIBUTING.md")
@@ -71,6 +72,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "defaults", lambda task: replace(usual(task), steps=4, evaluations=1))
 
 
+@pytest.mark.thorough("models of the README are trained, if only for a few steps")
 @pytest.mark.usefixtures("brief")
 def test_the_python_of_the_readme_runs_and_says_what_is_behind_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -107,8 +109,13 @@ def test_every_block_is_of_a_kind_that_is_tested() -> None:
     assert set(kinds["CONTRIBUTING.md"]) == {"sh", "diff", "text"}
 
 
-@pytest.mark.parametrize("command", sorted(set(commands())))
-def test_every_command_exists(command: str) -> None:
+def test_every_command_exists() -> None:
+    for command in sorted(set(commands())):
+        with case(command):
+            check_command(command)
+
+
+def check_command(command: str) -> None:
     tool, *given = shlex.split(command)
     if tool == "pip":
         assert given[0] == "install"

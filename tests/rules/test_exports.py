@@ -8,7 +8,6 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 import torch
 
 import mha_core
@@ -28,12 +27,12 @@ def test_the_contracts_names() -> None:
     assert set(CONTRACT.split()) <= set(mha_core.__all__)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_name_in_all_exists_once(module: str) -> None:
-    loaded = importlib.import_module(module)
-    names = getattr(loaded, "__all__", [])  # of packages and of the modules that the contract names
-    assert len(set(names)) == len(names)
-    assert [name for name in names if not hasattr(loaded, name)] == []
+def test_every_name_in_all_exists_once() -> None:
+    for module in MODULES:
+        loaded = importlib.import_module(module)
+        names = getattr(loaded, "__all__", [])  # of packages and of the modules that the contract names
+        assert len(set(names)) == len(names), module
+        assert [name for name in names if not hasattr(loaded, name)] == [], module
 
 
 def signature(function: Callable[..., Any]) -> str:
@@ -52,18 +51,15 @@ def test_attention() -> None:
     )
 
 
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_a_layer(name: str) -> None:
-    kind = IMPLEMENTATIONS[name]
-    assert signature(kind.__init__) == (
-        "(d_model, n_heads, *, bias=True, out_bias=None, dropout=0.0, n_kv_heads=None, v_bias=None)"
-    )
+def test_every_layer() -> None:
+    made = "(d_model, n_heads, *, bias=True, out_bias=None, dropout=0.0, n_kv_heads=None, v_bias=None)"
     switches = "allow=None, position=None, heads=None, temperature=1.0, need_weights=True"
-    trace = mha_core.no_trace
-    assert signature(kind.forward) == f"(query, key=None, value=None, *, {switches}, trace={trace}, ablate=None)"
-    assert issubclass(kind, (AttentionLayer, torch.nn.Module))
-    assert signature(kind.load) == "(weights)"
-    assert signature(kind.save) == "()"
+    called = f"(query, key=None, value=None, *, {switches}, trace={mha_core.no_trace}, ablate=None)"
+    for name, kind in IMPLEMENTATIONS.items():
+        signatures = [signature(one) for one in (kind.__init__, kind.forward, kind.load, kind.save)]
+        assert signatures == [made, called, "(weights)", "()"], name
+        assert issubclass(kind, AttentionLayer), name
+        assert issubclass(kind, torch.nn.Module), name
 
 
 def test_load_model_run_and_run_batch() -> None:
@@ -83,16 +79,15 @@ def test_positions() -> None:
     names = "Position Nothing Sinusoidal Learned Rotary ALiBi T5Bias Shaw Together"
     assert set(names.split()) <= set(positions.__all__)
     assert positions.NAMES == ("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "shaw")
-    assert signature(positions.Position.add) == "(x)"
-    assert signature(positions.Position.rotate) == "(q, k)"
-    assert signature(positions.Position.bias) == "(q, len_k)"
-    assert signature(positions.Sinusoidal.__init__) == "(d_model, amplitude=1.0)"
-    assert signature(positions.Learned.__init__).startswith("(d_model, max_len, ")
-    assert signature(positions.Rotary.__init__) == "(d_head, base=10000.0)"
-    assert signature(positions.ALiBi.__init__) == "(n_heads, symmetric=True)"
-    assert signature(positions.T5Bias.__init__).startswith("(n_heads, buckets=32, max_distance=128, causal=False, ")
-    assert signature(positions.Shaw.__init__).startswith("(d_head, max_distance, ")
-    assert signature(positions.Together.__init__) == "(a, b)"
+    for function, written in (
+        (positions.Position.add, "(x)"), (positions.Position.rotate, "(q, k)"), (positions.Position.bias, "(q, len_k)"),
+        (positions.Sinusoidal.__init__, "(d_model, amplitude=1.0)"),
+        (positions.Rotary.__init__, "(d_head, base=10000.0)"),
+        (positions.Learned.__init__, "(d_model, max_len, "), (positions.ALiBi.__init__, "(n_heads, symmetric=True)"),
+        (positions.T5Bias.__init__, "(n_heads, buckets=32, max_distance=128, causal=False, "),
+        (positions.Shaw.__init__, "(d_head, max_distance, "), (positions.Together.__init__, "(a, b)"),
+    ):  # fmt: skip
+        assert signature(function).startswith(written), function
 
 
 def test_the_fields_of_results() -> None:
@@ -111,16 +106,8 @@ def test_the_fields_of_results() -> None:
 
 
 def test_the_error_tree() -> None:
-    names = [
-        "SizeError",
-        "MaskError",
-        "PositionError",
-        "Unsupported",
-        "TooLong",
-        "WeightsFileError",
-        "DeviceError",
-        "DtypeError",
-    ]
+    names = [*("SizeError", "MaskError", "PositionError", "Unsupported", "TooLong"),
+             *("WeightsFileError", "DeviceError", "DtypeError")]  # fmt: skip
     assert set(errors.__all__) == {"HeadlightError", *names}
     drawn = {line.split()[1] for line in (errors.__doc__ or "").splitlines() if line.strip().startswith(("├", "└"))}
     assert drawn == set(names), "as the module's text draws it"
