@@ -76,10 +76,6 @@ def test_nobody_looks_at_padding_or_at_what_is_still_to_be_written() -> None:
     assert torch.equal(made.logits(IDS, KEEP, other)[:, :2], made.logits(IDS, KEEP, TARGET)[:, :2])
     alone = made.logits(IDS[1:, :3], KEEP[1:, :3], TARGET[1:])
     same_function(made.logits(IDS, KEEP, TARGET)[1:], alone)
-
-
-def test_greedy_takes_the_likeliest_token_after_another() -> None:
-    made = stack(position="sinusoidal")
     written = made.greedy(IDS, KEEP, 1, 4)
     given = torch.cat([torch.ones(2, 1, dtype=torch.int64), written[:, :-1]], dim=1)
     assert torch.equal(made.logits(IDS, KEEP, given).argmax(dim=-1), written)
@@ -135,15 +131,11 @@ def test_every_switch_of_a_group(group: str) -> None:
             model.run_batch([TEXT]) if refused == "batch" else model.run(TEXT, position="none")
 
 
-def test_heads_off_in_all_layers_of_cross_leave_nothing_of_the_text() -> None:
-    cross = translator().of("cross")
-    off = [(layer, head) for layer in range(2) for head in range(2)]
-    runs = [cast(Translator, cross).run(text, target="2021", heads_off=off) for text in (TEXT, "May 4, 1999")]
-    assert torch.equal(runs[0].hidden, runs[1].hidden)
-
-
-def test_a_target_is_read_as_given() -> None:
+def test_a_target_is_read_as_given_and_heads_off_in_all_layers_of_cross_leave_nothing_of_the_text() -> None:
     cross = cast(Translator, translator().of("cross"))
+    off = [(layer, head) for layer in range(2) for head in range(2)]
+    runs = [cross.run(text, target="2021", heads_off=off) for text in (TEXT, "May 4, 1999")]
+    assert torch.equal(runs[0].hidden, runs[1].hidden)
     assert cross.run(TEXT, target="20x").tokens == [START, "2", "0", "x"]
     assert cross.run(TEXT, target="20x").ids[-1] == cross.sizes.vocabulary - 1
     with pytest.raises(TooLong):
@@ -152,10 +144,7 @@ def test_a_target_is_read_as_given() -> None:
         cross.run("the " * 40)
     with pytest.raises(SizeError):
         cross.run(TEXT, trace_layer=2)
-
-
-def test_another_implementation_has_the_same_maps() -> None:
-    model = translator()
+    model = translator()  # and in another implementation
     other = model.as_implementation("einsum")
     same_function(other.of("cross").run(TEXT).weights, model.of("cross").run(TEXT).weights)
     assert {type(block.attention).__name__ for block in cast(Any, other.encoder).cross_layers} == {"EinsumAttention"}

@@ -52,12 +52,6 @@ def alone(stack: Classifier, own: Labelled, text: str) -> Tensor:
         return stack.logits(ids, ids > 0)[0].log_softmax(dim=0)
 
 
-def test_totals() -> None:
-    total = sum((Totals(1.5, 3, 2, 4), Totals(0.5, 1, 0, 1)), Totals())
-    assert (total.mean_loss, total.accuracy) == (0.5, 0.4)
-    assert (Totals().mean_loss, Totals().accuracy) == (0.0, 0.0)
-
-
 def test_the_classes_of_the_test_rows() -> None:
     for batch in (1, 4):
         made, own = classes(replace(TINY, batch=batch)), labelled()
@@ -71,8 +65,11 @@ def test_the_classes_of_the_test_rows() -> None:
         assert (outcome.totals.losses, outcome.totals.answers) == (6, 6), batch
 
 
-def test_pairs_with_both_members_right(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_totals_and_pairs_with_both_members_right(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows 0 and 1 are a pair, 2 and 3 another; row 5 is what is left of a third; row 4 has no pair."""
+    total = sum((Totals(1.5, 3, 2, 4), Totals(0.5, 1, 0, 1)), Totals())
+    assert (total.mean_loss, total.accuracy) == (0.5, 0.4)
+    assert (Totals().mean_loss, Totals().accuracy) == (0.0, 0.0)
     made = classes()
     for predicted, pairs in (("010101", 3), ("010001", 2), ("000000", 0), ("101001", 1)):
         logits = torch.nn.functional.one_hot(torch.tensor([int(one) for one in predicted]), 2).float()
@@ -142,19 +139,15 @@ def test_the_loss_of_the_next_tokens() -> None:
     assert (totals.right, totals.answers, totals.losses) == (right, answers, places)
 
 
-def test_a_language_models_test_rows_are_the_same_in_any_batch() -> None:
+def test_a_language_models_test_rows_are_the_same_in_any_batch_and_its_maps_causal() -> None:
     one, other = next_tokens(), next_tokens(replace(TINY_WORDS, batch=100))
     a, b = one.evaluate(), other.evaluate()
     assert (a.totals.right, a.totals.answers, a.totals.losses) == (b.totals.right, b.totals.answers, b.totals.losses)
     same_function(a.totals.loss, b.totals.loss)
     assert a.predicted == []
     assert [len(a.more[name]) for name in ("induction", "previous")] == [2, 2]
-
-
-def test_the_maps_of_a_language_model_are_causal() -> None:
-    made = next_tokens()
-    (_, ids), *_ = made.probes
-    for weights in made.maps(torch.tensor([ids])):
+    (_, ids), *_ = one.probes
+    for weights in one.maps(torch.tensor([ids])):
         assert not weights[..., ~masks.allow(masks.causal, len(ids), len(ids))[0, 0]].any()
 
 

@@ -98,12 +98,3 @@ def check_recorded_runs(line: str) -> None:
     cells = f"| {name} | {', '.join(f'{score:.3f}' for score in scores)} | {mean:.3f} ± {deviation:.3f} |"
     table = (ROOT / "docs" / "long-post.md").read_text("utf-8").splitlines()
     assert [row for row in table if row.startswith(cells)], cells
-
-
-def test_naive_and_efficient_are_two_draws() -> None:
-    for seed in SEEDS:
-        one, other = (saved.read(SHIPPED / f"news-{POST}-{name}-{seed}") for name in ("naive", "efficient"))
-        assert one.evaluations[0] != other.evaluations[0]  # before the first step
-        assert one.end
-        assert other.end
-        assert one.end.predicted != other.end.predicted

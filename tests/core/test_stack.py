@@ -1,7 +1,7 @@
 """Blocks of attention; the classifier and the language model made of them; the random start of their parameters."""
 
+import itertools
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import pytest
@@ -63,21 +63,16 @@ def padded(texts: list[list[int]]) -> tuple[Tensor, Tensor]:
     return ids, keep
 
 
-AROUND: list[dict[str, Any]] = [
-    {"residual": True, "norm": True}, {"residual": True, "norm": True, "norm_after": True}, {"residual": True},
-    {"norm": True, "norm_after": True}, {"norm": True}, {},
-]  # fmt: skip
-
-
 def test_a_block_is_that_written_out() -> None:
     x, allow = torch.randn(2, 5, 8, dtype=torch.float64), masks.allow(masks.causal, 5, 5)
-    for around, d_feed_forward in ((around, width) for around in AROUND for width in (0, 10)):
-        sizes = BlockSizes(vocabulary=9, d_model=8, n_heads=2, n_layers=1, max_len=5, d_feed_forward=d_feed_forward)
-        block = AttentionBlock(replace(sizes, **around)).double()
+    for residual, norm, norm_after, width in itertools.product((True, False), (True, False), (True, False), (0, 10)):
+        around = {"residual": residual, "norm": norm, "norm_after": norm and norm_after}
+        sizes = BlockSizes(vocabulary=9, d_model=8, n_heads=2, n_layers=1, max_len=5, d_feed_forward=width, **around)
+        block = AttentionBlock(sizes).double()
         randomised(block)
         out, weights = block(x, allow=allow)
         assert weights.shape == (2, 2, 5, 5)
-        with case((around, d_feed_forward)):
+        with case((around, width)):
             same_function(out, dense_block(block, x, allow, Position()))
 
 
@@ -272,28 +267,17 @@ def test_sizes_that_cannot_be_built() -> None:
         made("classifier", position="learned", amplitude=-1.0)
 
 
-def test_the_long_posts_sizes() -> None:
-    """vocabulary 1,000, width 64, 8 heads, five classes."""
-    sizes = ClassifierSizes(vocabulary=1000, d_model=64, n_heads=8, n_layers=1, max_len=512, classes=5)
-    for changes in ({}, *({"implementation": name, "position": "sinusoidal"} for name in IMPLEMENTATIONS)):
-        stack = Classifier(replace(sizes, **changes))  # type: ignore[arg-type]
-        assert sum(parameter.numel() for parameter in stack.parameters()) == 89_605, changes
-
-
 # The random start.
 
 
-@pytest.mark.parametrize("kind", STACKS)
-def test_the_amplitude_of_positions(kind: str) -> None:
-    one, small = (made(kind, position="sinusoidal", amplitude=amplitude) for amplitude in (1.0, 0.1))
+def test_the_amplitude_of_positions() -> None:
+    one, small = (made("classifier", position="sinusoidal", amplitude=amplitude) for amplitude in (1.0, 0.1))
     words = F.embedding(IDS, one.words.weight)
-    waves, small_waves = (
-        stack.position.add(torch.zeros_like(words)) for stack in (one, small)
-    )  # in float64, as the words are
+    waves = one.position.add(torch.zeros_like(words))
     assert waves.any()
-    same_function(small_waves, 0.1 * waves)
+    same_function(small.position.add(torch.zeros_like(words)), 0.1 * waves)
     same_function(one.embed(IDS, one.position), words + waves)
-    learned = made(kind, position="learned", amplitude=0.1, max_len=1000)
+    learned = made("language model", position="learned", amplitude=0.1, max_len=1000)
     assert 0.099 < float(learned.position.table.detach().std()) < 0.101
 
 
@@ -332,7 +316,9 @@ def test_a_seed_decides_everything(kind: str) -> None:
     for position in ("learned", "t5"):
         one, other = (build(replace(sizes, position=position)) for _ in range(2))
         randomised(one)
+        before = torch.get_rng_state()
         draw(one, 7)
+        assert torch.equal(torch.get_rng_state(), before), "torch's own generator is left alone"
         torch.rand(3)
         draw(other, 7)
         drawn = dict(one.named_parameters())
@@ -340,14 +326,6 @@ def test_a_seed_decides_everything(kind: str) -> None:
         assert all(torch.equal(own, other.get_parameter(name)) for name, own in drawn.items()), position
         draw(other, 8)
         assert not any(torch.equal(own, other.get_parameter(name)) for name, own in drawn.items()), position
-
-
-def test_draws_leave_torchs_own_generator_alone() -> None:
-    for number, position in enumerate(NAMES):
-        stack = made("classifier", position=position, implementation="torch" if position == "none" else "fused")
-        before = torch.get_rng_state()
-        draw(stack, 3, own=number % 2 == 0)
-        assert torch.equal(torch.get_rng_state(), before), position
 
 
 def test_the_distribution_of_the_start() -> None:
@@ -370,19 +348,3 @@ def test_the_distribution_of_the_start() -> None:
         assert not any(tensor.any() for name, tensor in weights.items() if name.endswith("bias") and tensor is not None)
     drawn = Encoder(replace(ENCODER, d_model=384, n_layers=0))
     assert 0.015 < float(drawn.segment.detach().std()) < 0.025
-
-
-def test_own_draws_of_each_implementation() -> None:
-    """Each begins with numbers of its own, the attention's and all others'."""
-    own = {name: Classifier(replace(CLASSIFIER, implementation=name)) for name in IMPLEMENTATIONS}
-    for stack in own.values():
-        draw(stack, 1, own=True)
-
-    def values(stack: Classifier) -> list[Tensor]:
-        weights = [stack.block(layer).attention.save() for layer in range(len(stack.layers))]
-        return [stack.words.weight, stack.connected.weight, *(matrix for one in weights for matrix in (one.q, one.o))]
-
-    for one, other in combinations(IMPLEMENTATIONS, 2):
-        same = [torch.equal(*pair) for pair in zip(values(own[one]), values(own[other]), strict=True)]
-        assert not same[2], (one, other)  # q
-        assert not any(same) or {one, other} == {"torch", "efficient"}  # what their distribution leaves alike

@@ -153,40 +153,36 @@ def test_the_command_goes_on_where_it_was(as_here: None, tmp_path: Path, capsys:
     assert "words-rotary-torch-2layers-1 could not be trained: " in capsys.readouterr().err
 
 
-def test_what_is_wrong_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_are_refused_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").touch()
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         nobody = f"127.0.0.1:{closed.getsockname()[1]}"
-        for code, arguments, says in (
-            (2, ["--task", "nobody"], "--task: there is no “nobody”; there are who, food"),
-            (2, ["--position", "none", "north"], "--position: there is no “north”"),
-            (2, ["--implementation", "none"], "--implementation: there is no “none”"),
-            (2, ["--position", "none", "rotary"], "several runs at once need --sweep"),
-            (2, ["--seeds", "2"], "several runs at once need --sweep"),
-            (2, ["--seeds", "0"], "--seeds is 1 or more"),
-            (2, ["--worker", "1"], "unrecognized arguments: --worker 1; headlight train --help"),
-            (1, ["--steps", "0"], "steps=0: choose 1 to 100,000"),
-            (1, ["--workers", "0"], "--workers=0: choose 1 to 256"),
-            (1, ["--workers", "1", "--ray", "auto"], "leave it out beside --ray"),
-            (1, ["--ray", "http://example.org"], "“http://example.org” is no address of a Ray cluster"),
-            (1, ["--ray", "cluster:port"], "“cluster:port” is no address of a Ray cluster"),
-            (1, ["--ray", nobody], f"no Ray cluster answers at “{nobody}”"),
-            (1, ["--ray", f"ray://{nobody}"], f"no Ray cluster answers at “ray://{nobody}”"),
-            (1, ["--ray", ""], "“” is no address"),
-            (1, ["--out", str(tmp_path / "file")], "--out: nothing can be written into the folder"),
-        ):
+        for code, arguments, sentence in (
+            (2, "--task nobody", "--task: there is no “nobody”; there are who, food"),
+            (2, "--position none north", "--position: there is no “north”"),
+            (2, "--implementation none", "--implementation: there is no “none”"),
+            (2, "--position none rotary", "several runs at once need --sweep"),
+            (2, "--seeds 2", "several runs at once need --sweep"), (2, "--seeds 0", "--seeds is 1 or more"),
+            (2, "--worker 1", "unrecognized arguments: --worker 1; headlight train --help"),
+            (1, "--steps 0", "steps=0: choose 1 to 100,000"), (1, "--workers 0", "--workers=0: choose 1 to 256"),
+            (1, "--workers 1 --ray auto", "leave it out beside --ray"), (1, "--ray=", "“” is no address"),
+            (1, "--ray http://example.org", "“http://example.org” is no address of a Ray cluster"),
+            (1, "--ray cluster:port", "“cluster:port” is no address of a Ray cluster"),
+            (1, f"--ray {nobody}", f"no Ray cluster answers at “{nobody}”"),
+            (1, f"--ray ray://{nobody}", f"no Ray cluster answers at “ray://{nobody}”"),
+            (1, f"--out {tmp_path / 'file'}", "--out: nothing can be written into the folder"),
+        ):  # fmt: skip
             try:
-                ended = command.main(["train", "--out", str(tmp_path), *arguments])
+                ended = command.main(["train", "--out", str(tmp_path), *arguments.split()])
             except SystemExit as end:
                 ended = int(end.code or 0)
-            (said,) = capsys.readouterr().err.splitlines()
-            assert said.startswith("headlight: ")
-            assert says in said
-            assert ended == code, said
-
-
-def test_without_ray_it_says_how_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+            (line,) = capsys.readouterr().err.splitlines()
+            assert line.startswith("headlight: ")
+            assert sentence in line
+            assert ended == code, line
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(HeadlightError, match="pip install 'headlight-attention\\[ray\\]'"):
         next(sweep.on_ray([JOB], "auto"))

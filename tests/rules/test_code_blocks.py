@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from packaging.requirements import Requirement
 
 import make
@@ -90,17 +89,6 @@ def test_the_python_of_the_readme_runs_and_says_what_is_behind_it(
     assert len(checked) >= 3, checked
     assert "weights" in capsys.readouterr().out
     assert (tmp_path / "my-run" / "model.safetensors").is_file()
-
-
-def test_a_wrong_remark_is_seen() -> None:
-    ((statement, remark),) = remarked("run.weights  # 0.64; (layers, heads)")
-    assert isinstance(statement, ast.Expr)
-    assert check_remark(torch.tensor(0.6449), remark)
-    assert check_remark(torch.Size((3, 4)), "(3, 4): the shape")
-    assert not check_remark(None, "a run")
-    for value, wrong in ((torch.tensor(0.63), remark), ((3, 5), "(3, 4)")):
-        with pytest.raises(AssertionError):
-            check_remark(value, wrong)
 
 
 def test_every_block_is_of_a_kind_that_is_tested() -> None:

