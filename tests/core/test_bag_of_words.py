@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import cache
 
+import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -110,6 +111,7 @@ def test_the_long_posts_questions_are_words_of_it() -> None:
     assert len({label[question] for question in news().questions[3:]}) == 3, "whole test rows of three classes"
 
 
+@pytest.mark.thorough("a baseline of three hundred paragraphs is solved")
 def test_counting_words_tells_much_and_not_all() -> None:
     task = replace(news(), train=news().train[:300], test=news().test[:150])
     assert 0.6 < bag_of_words.accuracy(task, 600, 128) < 0.99, "chance is 0.2"

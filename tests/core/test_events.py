@@ -126,7 +126,8 @@ def test_a_history_grows() -> None:
 def test_events_that_make_no_history() -> None:
     wrong: list[list[Event]] = [
         [], [STEP], [STEP, START], [START, replace(START, classes=["a", "b", "c"])], [START, END, STEP],
-        [START, END, END], *([START, replace(END, predicted=guess)] for guess in ([0, 1, 2], [0, 1, -1], [0, 1])),
+        [START, END, END],
+        *(list[Event]([START, replace(END, predicted=guess)]) for guess in ([0, 1, 2], [0, 1, -1], [0, 1])),
         [START, replace(END, reason="because")], [START, replace(END, step=RECIPE.steps + 1)],
         [START, replace(STEP, step=-1)], [START, replace(MAPS, step=RECIPE.steps + 1)], [START, replace(MAPS, probe=1)],
         [START, replace(LOOK, test_accuracy=1.5)], [START, replace(LOOK, train_accuracy=-0.5)],

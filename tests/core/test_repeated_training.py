@@ -86,6 +86,7 @@ def test_the_number_of_threads_is_that_of_the_recipe(monkeypatch: pytest.MonkeyP
     assert seen == {wanted}
 
 
+@pytest.mark.thorough("every implementation is trained; what they compute alike is tested without training too")
 def test_all_implementations_learn_alike() -> None:
     """Their first three losses, in float64; but from draws of its own, an implementation begins elsewhere."""
     recipe = replace(TINY, position="none", steps=3, evaluations=1, schedule="constant")

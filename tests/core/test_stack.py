@@ -26,10 +26,10 @@ from .dense import flat
 from .dense_models import dense_block, layer_norm
 from .runs import case, differ, randomised
 
-COMMON: dict[str, int] = {"vocabulary": 33, "d_model": 16, "n_heads": 4, "n_layers": 2, "max_len": 12}
+COMMON: dict[str, Any] = {"vocabulary": 33, "d_model": 16, "n_heads": 4, "n_layers": 2, "max_len": 12}
 BARE = ClassifierSizes(**COMMON, classes=3)
 CLASSIFIER = replace(BARE, d_feed_forward=24, residual=True, norm=True)
-LANGUAGE = BlockSizes(**COMMON, residual=True, norm=True)  # type: ignore[arg-type]
+LANGUAGE = BlockSizes(**COMMON, residual=True, norm=True)
 ENCODER = EncoderSizes(**COMMON, d_feed_forward=24)
 STACKS: dict[str, tuple[Any, Any]] = {
     "classifier": (Classifier, CLASSIFIER),
@@ -66,7 +66,7 @@ def padded(texts: list[list[int]]) -> tuple[Tensor, Tensor]:
 def test_a_block_is_that_written_out() -> None:
     x, allow = torch.randn(2, 5, 8, dtype=torch.float64), masks.allow(masks.causal, 5, 5)
     for residual, norm, norm_after, width in itertools.product((True, False), (True, False), (True, False), (0, 10)):
-        around = {"residual": residual, "norm": norm, "norm_after": norm and norm_after}
+        around: dict[str, Any] = {"residual": residual, "norm": norm, "norm_after": norm and norm_after}
         sizes = BlockSizes(vocabulary=9, d_model=8, n_heads=2, n_layers=1, max_len=5, d_feed_forward=width, **around)
         block = AttentionBlock(sizes).double()
         randomised(block)
@@ -204,7 +204,14 @@ def word_model(**changes: Any) -> Model:
 def test_a_language_model_looks_back_alone_whatever_else_is_masked() -> None:
     model, past = word_model(position="rotary"), torch.ones(5, 5).tril().bool()
     plain = model.run(TEXT).weights
-    given = ["none", masks.full, "causal", torch.ones(5, 5, dtype=torch.bool), torch.ones(4, 5, 5).bool(), "window:2"]
+    given: list[Any] = [
+        "none",
+        masks.full,
+        "causal",
+        torch.ones(5, 5, dtype=torch.bool),
+        torch.ones(4, 5, 5).bool(),
+        "window:2",
+    ]
     for number, mask in enumerate(given):
         run = model.run(TEXT, mask=mask)
         with case(number):
@@ -253,7 +260,7 @@ def test_a_stack_in_another_implementation_computes_the_same() -> None:
 def test_sizes_that_cannot_be_built() -> None:
     for name, kind in IMPLEMENTATIONS.items():
         for position, place in (("rotary", "rotate"), ("alibi", "bias")):
-            changes = {"implementation": name, "position": position}
+            changes: dict[str, Any] = {"implementation": name, "position": position}
             if place in kind.can:
                 made("classifier", **changes)
             else:

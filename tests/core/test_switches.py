@@ -182,6 +182,7 @@ def test_a_value_that_is_not_handed_on_leaves_its_own_layers_weights(minilm64: M
     assert equal(minilm64.run(TIRED, values_off=(15, 400)), tired64)  # the sentence has 15 tokens
 
 
+@pytest.mark.thorough("every token of a sentence is left out in two ways, a run for each")
 def test_the_seat_of_cls_matters_and_its_value_does_not(minilm: Model, tired: Run) -> None:
     """Forbidden, [CLS] is the worst token to lose; its contribution alone is hardly missed."""
 

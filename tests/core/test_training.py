@@ -191,6 +191,7 @@ def test_a_model_is_a_copy() -> None:
 # What it learns.
 
 
+@pytest.mark.thorough("a model is trained for a hundred steps; the shipped ones show the same in `test`")
 def test_without_positions_order_cannot_be_learnt() -> None:
     """Exactly one of each mirror pair is right, because both get the same answer; the logits are equal."""
     made = trained(replace(WHO, position="none", steps=100))

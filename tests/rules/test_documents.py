@@ -21,16 +21,13 @@ ENTRY = re.compile(r"`([\w/]+\.py)`(?: \| |\s\()(\d+)(?: \||\))")  # a row of th
 MOST_BYTES = 3_000_000  # of all pictures
 
 
-def test_every_file_stands_there_once_with_its_length() -> None:
+def test_every_file_stands_there_once_with_its_length_and_the_sums_are_theirs() -> None:
     entries = ENTRY.findall(SECTION)
     rooms = (CORE / room for room in ("attention", "masks", "positions"))
     files = [CORE / "trace.py", *(file for room in rooms for file in room.glob("*.py"))]
     assert sorted(name for name, _ in entries) == sorted(file.relative_to(CORE).as_posix() for file in files)
     for name, lines in entries:
         assert int(lines) == len((CORE / name).read_text("utf-8").splitlines()), name
-
-
-def test_the_sums_are_those_of_the_files() -> None:
     table, _, others = SECTION.partition("The other ")
     first, after = (sum(int(lines) for _, lines in ENTRY.findall(part)) for part in (table, others))
     assert f"positions are {first + after:,} lines" in table

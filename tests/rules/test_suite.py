@@ -54,21 +54,18 @@ def test_skipped_and_xfailed_tests_fail(suite: pytest.Pytester) -> None:
     assert result.stdout.str().count("may be skipped or xfailed") >= 6
 
 
-def test_skip_in_a_fixture_is_an_error(suite: pytest.Pytester) -> None:
-    suite.makepyfile("import pytest\n@pytest.fixture\ndef thing(): pytest.skip('later')\ndef test_it(thing): pass")
-    result = suite.runpytest()
-    result.assert_outcomes(errors=1)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-
-
-def test_skipped_module_is_an_error(suite: pytest.Pytester) -> None:
+def test_a_skip_in_a_fixture_or_of_a_module_is_an_error(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         test_one="import pytest\npytest.skip('later', allow_module_level=True)\ndef test_it(): pass",
         test_two="import pytest\npytest.importorskip('no_such')\ndef test_it(): pass",
+        test_three="import pytest\n@pytest.fixture\ndef thing(): pytest.skip('later')\ndef test_it(thing): pass",
     )
     result = suite.runpytest()
     result.assert_outcomes(errors=2)
     assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = suite.runpytest("test_three.py")
+    result.assert_outcomes(errors=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_gpu_tests_are_left_out_unless_asked_for(suite: pytest.Pytester) -> None:
