@@ -131,6 +131,7 @@ def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path:
     assert others(lines) == [{"saved": 0}, {"done": "time"}]
 
 
+@pytest.mark.thorough("a process imports torch; in `test`, a training in the browser is one of its own")
 def test_a_process_trains_until_it_reads_enough(tmp_path: Path) -> None:
     with worker() as running:
         lines = send(running, order(tmp_path, ENDLESS, seconds=10 * PATIENCE).to_line())
