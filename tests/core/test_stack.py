@@ -355,3 +355,17 @@ def test_the_distribution_of_the_start() -> None:
         assert not any(tensor.any() for name, tensor in weights.items() if name.endswith("bias") and tensor is not None)
     drawn = Encoder(replace(ENCODER, d_model=384, n_layers=0))
     assert 0.015 < float(drawn.segment.detach().std()) < 0.025
+
+
+def test_each_implementation_has_draws_of_its_own() -> None:
+    """The attention's and all others'."""
+    found = {}
+    for name in IMPLEMENTATIONS:
+        stack = Classifier(replace(CLASSIFIER, implementation=name))
+        draw(stack, 1, own=True)
+        weights = stack.block(1).attention.save()
+        found[name] = [stack.words.weight, stack.connected.weight, weights.q, weights.o]
+    for one, other in itertools.combinations(IMPLEMENTATIONS, 2):
+        same = [torch.equal(*pair) for pair in zip(found[one], found[other], strict=True)]
+        assert not same[2], (one, other)  # q
+        assert not any(same) or {one, other} == {"torch", "efficient"}  # what their distribution leaves alike

@@ -110,7 +110,7 @@ def test_balanced_is_what_can_be_emptied(symbols: str) -> None:
 @pytest.mark.parametrize(
     "names",
     [
-        ORDER,
+        (*ORDER, *LANGUAGE),
         pytest.param(tuple(tasks.NAMES), marks=pytest.mark.thorough("long texts and pictures are drawn three times")),
     ],
     ids=["some", "all"],
