@@ -175,5 +175,5 @@ def choose(logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int =
     generator = torch.Generator().manual_seed(seed)  # its own: torch's is shared by all threads
     drawn = torch.rand(place + 1, generator=generator, dtype=torch.float64)[place]
     # the largest is taken off first, so that a temperature near 0 overflows nothing
-    chances = torch.softmax((scores - scores.max()) / temperature, dim=0, dtype=torch.float64).cumsum(dim=0)
+    chances = torch.softmax((scores - scores.max()).double() / temperature, dim=0).cumsum(dim=0)
     return int(torch.searchsorted(chances, drawn * chances[-1], right=True))

@@ -3,7 +3,8 @@
 import copy
 import io
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from mha_core.training import saved, sweep, tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Task
+from tests.closeness import SAME_FUNCTION, relative_error
 
 Files = dict[str, bytes]  # of a saved run, by name
 Refused = Callable[[bytes, str], None]
@@ -26,6 +28,22 @@ TINY_WORDS = replace(TINY, task="words", n_layers=2, residual=True, norm=True, p
 TINY_DATES = replace(TINY, task="dates", n_layers=2, residual=True, norm=True, d_feed_forward=16)
 TINY_SHAPES = replace(TINY, task="shapes", n_layers=2, residual=True, norm=True)
 WHO = Recipe(task="who", max_len=64, evaluations=2)
+
+
+@contextmanager
+def case(name: object) -> Iterator[None]:
+    """Add to an error the row of a table that it is about."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"in the row {name!r}")
+        raise
+
+
+def differ(a: torch.Tensor, b: torch.Tensor) -> None:
+    """Assert that float64 tensors differ by far more than two roads to one result do."""
+    assert a.dtype == b.dtype == torch.float64
+    assert relative_error(a, b) > 1000 * SAME_FUNCTION
 
 
 def here(jobs: Sequence[sweep.PlannedRun], **_: object) -> sweep.Ended:
@@ -51,9 +69,9 @@ def run(recipe: Recipe) -> Training:
 trained = cache(run)  # for all tests: not to be trained on
 
 
-def shipped(name: str) -> Model:
+def shipped(name: str, dtype: torch.dtype = torch.float32) -> Model:
     """The model that lies in assets/trained under this name."""
-    return load_model(str(SHIPPED / name), device="cpu")
+    return load_model(str(SHIPPED / name), device="cpu", dtype=dtype)
 
 
 def randomised(stack: nn.Module) -> None:

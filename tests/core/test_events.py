@@ -11,19 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
-from mha_core.training.events import (
-    End,
-    Evaluation,
-    Event,
-    History,
-    Snapshot,
-    Start,
-    Step,
-    from_line,
-    from_values,
-    to_line,
-)
+from mha_core.training import events as ev
+from mha_core.training.events import End, Evaluation, Event, History, Snapshot, Start, Step
 from mha_core.training.recipe import ENDS, Recipe
+
+from .runs import case
 
 RECIPE = Recipe(n_layers=2, n_heads=2, d_model=8)
 START = Start(RECIPE, "Task", ["a", "b"], 6, 3, "f00, version 1", ["A note."], 9, 500, 7, [["[CLS]", "x"]], {}, "cpu")
@@ -32,6 +24,7 @@ LOOK = Evaluation(1, 0.01, 0.5, 0.5, 0.6, 2 / 3, 0.5, [[0.1, 0.2]] * 2, [[0.0, 1
 MAPS = Snapshot(1, 0, [2, 2, 2, 2], bytes(range(16)))
 END = End("steps", 1, 0.01, [0, 1, 1])
 EVERY: list[Event] = [START, STEP, LOOK, MAPS, END]
+NO_EVENT = "no event of a training run"
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 counts = st.integers(0, 2**53)
@@ -39,111 +32,64 @@ words = st.text(st.characters(exclude_categories=["Cs"]))
 grids = st.lists(st.lists(numbers))
 EVENTS = st.one_of(
     st.builds(
-        Start,
-        recipe=st.just(RECIPE),
-        title=words,
-        classes=st.lists(words),
-        rows_train=counts,
-        rows_test=counts,
-        fingerprint=words,
-        notes=st.lists(words),
-        vocabulary=counts,
-        parameters=counts,
-        longest=counts,
-        probes=st.lists(st.lists(words)),
-        versions=st.dictionaries(words, words),
-        machine=words,
+        Start, st.just(RECIPE), words, st.lists(words), counts, counts, words, st.lists(words), counts, counts, counts,
+        st.lists(st.lists(words)), st.dictionaries(words, words), words,
     ),
     st.builds(Step, counts, numbers, numbers),
     st.builds(Evaluation, counts, numbers, numbers, numbers, numbers, numbers, st.none() | numbers, grids, grids),
     st.builds(Snapshot, counts, counts, st.lists(counts), st.binary()),
     st.builds(End, st.sampled_from(ENDS), counts, numbers, st.lists(counts)),
-)
+)  # fmt: skip
 
 
 @given(EVENTS)
 def test_there_and_back(event: Event) -> None:
-    line = to_line(event)
+    line = ev.to_line(event)
     assert "\n" not in line
-    assert from_line(line) == event
+    assert ev.from_line(line) == event
 
 
 def changed(event: Event, **values: Any) -> str:
-    return json.dumps({**json.loads(to_line(event)), **values})
+    return json.dumps({**json.loads(ev.to_line(event)), **values})
 
 
-def test_lines_of_something_else_and_fields_of_the_wrong_kind() -> None:
-    lines = [
-        *("", "nonsense", "[]", "{}", "null", "3", "[" * 100_000, '{"kind": "Model"}'),
-        '{"kind": ["Step"]}',
-        '{"kind": "Step"}',
-        changed(STEP, step="1"),
-        changed(STEP, step=True),
-        changed(STEP, step=1.0),
-        changed(STEP, step=10**300),
-        changed(STEP, loss=math.nan),
-        changed(STEP, loss=math.inf),
-        changed(STEP, loss=10**400),
-        changed(STEP, loss=True),
-        changed(STEP, loss=None),
-        changed(STEP, more=1),
-        changed(LOOK, induction=[0.1]),
-        changed(LOOK, previous=[[math.nan]]),
-        changed(LOOK, pair_accuracy="0.5"),
-        changed(MAPS, maps="no base64"),
-        changed(MAPS, maps=[1, 2]),
-        changed(MAPS, shape=[2.0]),
-        changed(START, classes="ab"),
-        changed(START, classes=[1]),
-        changed(START, title="\ud800"),
-        changed(START, versions={"torch": 2}),
-        changed(START, recipe={}),
-        changed(START, recipe={**asdict(RECIPE), "n_heads": 3}),
-        changed(END, predicted=[0.5]),
-        changed(END, reason=None),
-        *(changed(event)[:-9] for event in EVERY),
-    ]
-    for line in lines:
-        with pytest.raises(HeadlightError, match="no event of a training run"):
-            from_line(line)
-
-
-def test_plain_values_are_checked_as_a_line_is_and_stay_as_they_are() -> None:
-    for event in EVERY:
-        values = json.loads(to_line(event))
-        before = json.dumps(values)
-        assert from_values(values) == event
-        assert json.dumps(values) == before
-        with pytest.raises(HeadlightError, match="no event of a training run"):
-            from_values({**values, "more": 1})
-
-
-def test_no_field_may_be_missing_that_has_no_default() -> None:
+def test_lines_of_something_else_and_fields_that_are_wrong_or_missing() -> None:
+    wrong: list[tuple[Event, str, list[Any]]] = [
+        (STEP, "step", ["1", True, 1.0, 10**300]), (STEP, "loss", [math.nan, math.inf, 10**400, True, None]),
+        (STEP, "more", [1]), (LOOK, "induction", [[0.1]]), (LOOK, "previous", [[[math.nan]]]),
+        (LOOK, "pair_accuracy", ["0.5"]), (MAPS, "maps", ["no base64", [1, 2]]), (MAPS, "shape", [[2.0]]),
+        (START, "classes", ["ab", [1]]), (START, "title", ["\ud800"]), (START, "versions", [{"torch": 2}]),
+        (START, "recipe", [{}, {**asdict(RECIPE), "n_heads": 3}]), (END, "predicted", [[0.5]]), (END, "reason", [None]),
+    ]  # fmt: skip
+    lines = [changed(event, **{name: value}) for event, name, values in wrong for value in values]
+    lines += ["", "nonsense", "[]", "{}", "null", "3", "[" * 100_000, '{"kind": "Model"}', '{"kind": ["Step"]}']
+    lines += ['{"kind": "Step"}', *(changed(event)[:-9] for event in EVERY)]
     optional = {"kind", "pair_accuracy", "induction", "previous", "predicted", "aligned"}
     optional |= {"columns", "target_length", "picture"}
     for event in EVERY:
-        values = json.loads(to_line(event))
+        values = json.loads(ev.to_line(event))
         for name in values.keys() - optional:
-            with pytest.raises(HeadlightError, match="no event of a training run"):
-                from_line(json.dumps({key: value for key, value in values.items() if key != name}))
+            lines.append(json.dumps({key: value for key, value in values.items() if key != name}))
+        before = json.dumps(values)
+        assert ev.from_values(values) == event
+        assert json.dumps(values) == before, "plain values stay as they are"
+        with pytest.raises(HeadlightError, match=NO_EVENT):
+            ev.from_values({**values, "more": 1})
+    for line in lines:
+        with case(line[:200]), pytest.raises(HeadlightError, match=NO_EVENT):
+            ev.from_line(line)
 
 
 def test_maps_that_do_not_fit() -> None:
     MAPS.check(START)
     assert prod(MAPS.shape) == len(MAPS.maps)
     wrong: list[dict[str, Any]] = [
-        {"probe": 1},
-        {"probe": -1},
-        {"maps": bytes(15)},
-        {"maps": bytes(17)},
-        {"shape": [1, 2, 2, 2], "maps": bytes(8)},
-        {"shape": [2, 2, 2, 3], "maps": bytes(24)},
-        {"shape": [2, 2, 4, 1]},
-        {"shape": []},
+        {"probe": 1}, {"probe": -1}, {"maps": bytes(15)}, {"maps": bytes(17)}, {"shape": [2, 2, 4, 1]}, {"shape": []},
+        {"shape": [1, 2, 2, 2], "maps": bytes(8)}, {"shape": [2, 2, 2, 3], "maps": bytes(24)},
         {"shape": [-2, -2, 2, 2]},
-    ]
+    ]  # fmt: skip
     for changes in wrong:
-        with pytest.raises(HeadlightError, match="do not fit the run"):
+        with case(changes), pytest.raises(HeadlightError, match="do not fit the run"):
             replace(MAPS, **changes).check(START)
 
 
@@ -161,62 +107,38 @@ def test_maps_of_a_translation_have_a_column_for_each_word_that_is_read() -> Non
             History.of([strange])
 
 
-def test_a_picture_is_cut_into_whole_patches() -> None:
-    assert History.of([replace(START, picture=[28, 4, 1])]).start is not None
-    for picture in ([28, 5, 1], [28, 4], [28, 0, 1], [28, 4, -1], [0, 1, 0], [4096, 1, 0], [28, 4, 10**9]):
-        with pytest.raises(HeadlightError):
-            History.of([replace(START, picture=picture)])
-
-
 def test_a_history_grows() -> None:
     history = History(RECIPE)
     assert (history.step, history.seconds) == (0, 0.0)
-    for event in EVERY[:2]:
-        history.take(event)
-    assert (history.step, history.seconds) == (1, 0.01)
-    history.take(replace(STEP, step=2, seconds=0.03))
-    assert (history.step, history.seconds) == (2, 0.03)
+    history.take(START)
+    for step in (STEP, replace(STEP, step=2, seconds=0.03)):
+        history.take(step)
+        assert (history.step, history.seconds) == (step.step, step.seconds)
     for event in EVERY[2:]:
         history.take(event)
     assert (history.step, history.seconds) == (END.step, END.seconds)
     assert (history.start, history.evaluations, history.snapshots, history.end) == (START, [LOOK], [MAPS], END)
-
-
-def test_a_history_of_events() -> None:
-    made = History.of(EVERY)
-    assert asdict(made)["steps"] == [asdict(STEP)]
+    assert asdict(History.of(EVERY))["steps"] == [asdict(STEP)]
     assert History.of([START, replace(END, reason="stopped", step=0, predicted=[])]).end is not None
+    assert History.of([replace(START, picture=[28, 4, 1])]).start is not None
 
 
-@pytest.mark.parametrize(
-    "events",
-    [
-        [],
-        [STEP],
-        [STEP, START],
-        [START, replace(START, classes=["a", "b", "c"])],
-        [START, END, STEP],
+def test_events_that_make_no_history() -> None:
+    wrong: list[list[Event]] = [
+        [], [STEP], [STEP, START], [START, replace(START, classes=["a", "b", "c"])], [START, END, STEP],
         [START, END, END],
-        [START, replace(END, predicted=[0, 1, 2])],
-        [START, replace(END, predicted=[0, 1, -1])],
-        [START, replace(END, predicted=[0, 1])],
-        [START, replace(END, reason="because")],
-        [START, replace(END, step=RECIPE.steps + 1)],
-        [START, replace(STEP, step=-1)],
-        [START, replace(MAPS, step=RECIPE.steps + 1)],
-        [START, replace(MAPS, probe=1)],
-        [START, replace(LOOK, test_accuracy=1.5)],
-        [START, replace(LOOK, train_accuracy=-0.5)],
-        [START, replace(LOOK, pair_accuracy=7.0)],
-        [START, replace(LOOK, induction=[[0.1, 0.2]])],
-        [START, replace(LOOK, previous=[[0.1], [0.2]])],
-        [START, replace(LOOK, previous=[[0.1, 0.2], [0.1, 2.0]])],
-        [replace(START, longest=0)],
-        [replace(START, longest=10**9)],
-        [replace(START, rows_test=-1)],
-    ],
-    ids=str,
-)
-def test_events_that_make_no_history(events: list[Event]) -> None:
-    with pytest.raises(HeadlightError, match=r"begins with its start|fit the run"):
-        History.of(events)
+        *(list[Event]([START, replace(END, predicted=guess)]) for guess in ([0, 1, 2], [0, 1, -1], [0, 1])),
+        [START, replace(END, reason="because")], [START, replace(END, step=RECIPE.steps + 1)],
+        [START, replace(STEP, step=-1)], [START, replace(MAPS, step=RECIPE.steps + 1)], [START, replace(MAPS, probe=1)],
+        [START, replace(LOOK, test_accuracy=1.5)], [START, replace(LOOK, train_accuracy=-0.5)],
+        [START, replace(LOOK, pair_accuracy=7.0)], [START, replace(LOOK, induction=[[0.1, 0.2]])],
+        [START, replace(LOOK, previous=[[0.1], [0.2]])], [START, replace(LOOK, previous=[[0.1, 0.2], [0.1, 2.0]])],
+        [replace(START, longest=0)], [replace(START, longest=10**9)], [replace(START, rows_test=-1)],
+    ]  # fmt: skip
+    for events in wrong:
+        with case(events), pytest.raises(HeadlightError, match=r"begins with its start|fit the run"):
+            History.of(events)
+    # a picture is cut into whole patches
+    for picture in ([28, 5, 1], [28, 4], [28, 0, 1], [28, 4, -1], [0, 1, 0], [4096, 1, 0], [28, 4, 10**9]):
+        with case(picture), pytest.raises(HeadlightError):
+            History.of([replace(START, picture=picture)])

@@ -1,6 +1,5 @@
 """Losses and judgements, counted again by hand."""
 
-import math
 from dataclasses import replace
 
 import pytest
@@ -15,6 +14,7 @@ from mha_core.training.objectives import Classes, NextTokens, objective
 from mha_core.training.recipe import Recipe
 from mha_core.training.scores import Totals, head_scores
 from mha_core.training.tasks import Batch, Labelled, Language, Row
+from tests.closeness import same_function
 
 from .runs import TINY, TINY_WORDS, task
 
@@ -28,16 +28,20 @@ def labelled(test: tuple[Row, ...] = PAIRS) -> Labelled:
 
 
 def classes(recipe: Recipe = TINY, own: Labelled | None = None) -> Classes:
+    """In float64."""
     own = own or labelled()
     made = objective(recipe, own, tokens.of(own), CPU)
     assert isinstance(made, Classes)
+    made.stack.double()
     return made
 
 
 def next_tokens(recipe: Recipe = TINY_WORDS) -> NextTokens:
+    """In float64."""
     words = task("words")
     made = objective(recipe, words, tokens.of(words), CPU)
     assert isinstance(made, NextTokens)
+    made.stack.double()
     return made
 
 
@@ -48,38 +52,29 @@ def alone(stack: Classifier, own: Labelled, text: str) -> Tensor:
         return stack.logits(ids, ids > 0)[0].log_softmax(dim=0)
 
 
-def test_totals() -> None:
+def test_the_classes_of_the_test_rows() -> None:
+    for batch in (1, 4):
+        made, own = classes(replace(TINY, batch=batch)), labelled()
+        outcome = made.evaluate()
+        found = [alone(made.stack, own, row.text) for row in own.test]
+        assert outcome.predicted == [int(one.argmax()) for one in found], batch
+        losses = [-float(one[row.label]) for one, row in zip(found, own.test, strict=True)]
+        same_function(outcome.totals.mean_loss, sum(losses) / 6)
+        right = [guess == row.label for guess, row in zip(outcome.predicted, own.test, strict=True)]
+        assert outcome.totals.accuracy == sum(right) / 6, batch
+        assert (outcome.totals.losses, outcome.totals.answers) == (6, 6), batch
+
+
+def test_totals_and_pairs_with_both_members_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows 0 and 1 are a pair, 2 and 3 another; row 5 is what is left of a third; row 4 has no pair."""
     total = sum((Totals(1.5, 3, 2, 4), Totals(0.5, 1, 0, 1)), Totals())
     assert (total.mean_loss, total.accuracy) == (0.5, 0.4)
     assert (Totals().mean_loss, Totals().accuracy) == (0.0, 0.0)
-
-
-@pytest.mark.parametrize("batch", [1, 4])
-def test_the_classes_of_the_test_rows(batch: int) -> None:
-    made, own = classes(replace(TINY, batch=batch)), labelled()
-    outcome = made.evaluate()
-    found = [alone(made.stack, own, row.text) for row in own.test]
-    assert outcome.predicted == [int(one.argmax()) for one in found]
-    losses = [-float(one[row.label]) for one, row in zip(found, own.test, strict=True)]
-    assert outcome.totals.mean_loss == pytest.approx(sum(losses) / 6, abs=1e-6)
-    right = [guess == row.label for guess, row in zip(outcome.predicted, own.test, strict=True)]
-    assert outcome.totals.accuracy == sum(right) / 6
-    assert (outcome.totals.losses, outcome.totals.answers) == (6, 6)
-
-
-@pytest.mark.parametrize(
-    ("predicted", "share"),
-    [([0, 1, 0, 1, 0, 1], 1.0), ([0, 1, 0, 0, 0, 1], 2 / 3), ([0, 0, 0, 0, 0, 0], 0.0), ([1, 0, 1, 0, 0, 1], 1 / 3)],
-)
-def test_pairs_with_both_members_right(predicted: list[int], share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows 0 and 1 are a pair, 2 and 3 another; row 5 is what is left of a third; row 4 has no pair."""
     made = classes()
-    logits = torch.nn.functional.one_hot(torch.tensor(predicted), 2).float()
-    monkeypatch.setattr(made.stack, "logits", lambda ids, keep, mask_padding: logits)
-    assert made.evaluate().more["pair_accuracy"] == pytest.approx(share)
-
-
-def test_without_pairs_there_is_no_share_of_them() -> None:
+    for predicted, pairs in (("010101", 3), ("010001", 2), ("000000", 0), ("101001", 1)):
+        logits = torch.nn.functional.one_hot(torch.tensor([int(one) for one in predicted]), 2).float()
+        monkeypatch.setattr(made.stack, "logits", lambda ids, keep, mask_padding, logits=logits: logits)
+        assert made.evaluate().more["pair_accuracy"] == pairs / 3, predicted
     assert classes(own=labelled((Row("a b", 0), Row("b a", 1)))).evaluate().more == {"pair_accuracy": None}
 
 
@@ -105,8 +100,8 @@ def test_a_training_loss_is_the_mean_over_its_rows() -> None:
     made, own = classes(replace(TINY, batch=16)), labelled()
     loss, totals = made.next_loss(torch.Generator().manual_seed(1))
     expected = [-float(alone(made.stack, own, row.text)[row.label]) for row in own.train]
-    assert loss.item() == pytest.approx(sum(expected) / 16, abs=1e-6)
-    assert totals.mean_loss == pytest.approx(loss.item(), abs=1e-6)
+    same_function(loss.item(), sum(expected) / 16)
+    same_function(totals.mean_loss, loss.item())
     assert made.evaluate_train().losses == 6  # as many as there are test rows
 
 
@@ -139,24 +134,20 @@ def test_the_loss_of_the_next_tokens() -> None:
                 answers += 1
                 right += int(likely[row, place].argmax()) == answer
     places = 8 * words.length
-    assert loss.item() == pytest.approx(losses / places, rel=1e-5)
-    assert totals.mean_loss == pytest.approx(losses / places, rel=1e-5)
+    same_function(loss.item(), losses / places)
+    same_function(totals.mean_loss, losses / places)
     assert (totals.right, totals.answers, totals.losses) == (right, answers, places)
 
 
-def test_a_language_models_test_rows_are_the_same_in_any_batch() -> None:
+def test_a_language_models_test_rows_are_the_same_in_any_batch_and_its_maps_causal() -> None:
     one, other = next_tokens(), next_tokens(replace(TINY_WORDS, batch=100))
     a, b = one.evaluate(), other.evaluate()
     assert (a.totals.right, a.totals.answers, a.totals.losses) == (b.totals.right, b.totals.answers, b.totals.losses)
-    assert math.isclose(a.totals.loss, b.totals.loss, rel_tol=1e-5)
+    same_function(a.totals.loss, b.totals.loss)
     assert a.predicted == []
     assert [len(a.more[name]) for name in ("induction", "previous")] == [2, 2]
-
-
-def test_the_maps_of_a_language_model_are_causal() -> None:
-    made = next_tokens()
-    (_, ids), *_ = made.probes
-    for weights in made.maps(torch.tensor([ids])):
+    (_, ids), *_ = one.probes
+    for weights in one.maps(torch.tensor([ids])):
         assert not weights[..., ~masks.allow(masks.causal, len(ids), len(ids))[0, 0]].any()
 
 
@@ -164,24 +155,21 @@ def test_scores_of_perfect_heads() -> None:
     """Head 0 looks at the answer, head 1 at the token before, head 2 at both alike, head 3 at itself."""
     source = torch.tensor([[-1, -1, -1, 1, 2, -1], [-1, 0, -1, -1, 3, 2]])
     b, i = source.shape
-    answer = torch.zeros(b, i, i)
+    answer = torch.zeros(b, i, i, dtype=torch.float64)
     for row in range(b):
         for place in range(i):
             answer[row, place, max(0, int(source[row, place]))] = 1
-    previous = torch.eye(i).roll(-1, dims=1).expand(b, i, i).clone()
-    previous[:, 0] = torch.eye(i)[0]
-    weights = torch.stack((answer, previous, (answer + previous) / 2, torch.eye(i).expand(b, i, i)), dim=1)
+    previous = torch.eye(i, dtype=torch.float64).roll(-1, dims=1).expand(b, i, i).clone()
+    previous[:, 0] = torch.eye(i, dtype=torch.float64)[0]
+    weights = torch.stack((answer, previous, (answer + previous) / 2, torch.eye(i).double().expand(b, i, i)), dim=1)
     induction, before = head_scores(weights, source)
     assert induction[0] == 1
     assert before[1] == 1
-    assert induction[2] == pytest.approx((1 + induction[1]) / 2)
-    assert before[2] == pytest.approx((1 + before[0]) / 2)
+    same_function(induction[2], (1 + induction[1]) / 2)
+    same_function(before[2], (1 + before[0]) / 2)
     assert (induction[3], before[3]) == (0, 0)
     by_hand = [float(previous[r, p, source[r, p]]) for r in range(b) for p in range(i) if source[r, p] >= 0]
-    assert induction[1] == pytest.approx(sum(by_hand) / len(by_hand))
-
-
-def test_scores_where_no_answer_is_known() -> None:
+    same_function(induction[1], sum(by_hand) / len(by_hand))
     induction, before = head_scores(torch.full((2, 3, 4, 4), 0.25), torch.full((2, 4), -1))
     assert induction == [0, 0, 0]
     assert before == [0.25] * 3

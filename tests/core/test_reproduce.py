@@ -11,7 +11,7 @@ from mha_core.training.report import mean_and_sd
 from mha_core.training.reproduce import FAIR, LINES, POST, PROBES
 from mha_core.training.tasks import from_csv
 
-from .runs import SHIPPED, here
+from .runs import SHIPPED, case, here
 
 ROOT = Path(__file__).parents[2]
 SEEDS = range(1, 6)
@@ -29,7 +29,8 @@ def table(tmp_path: Path) -> Path:
     return file
 
 
-def test_all_of_it(
+@pytest.mark.thorough("all lines of the experiment are trained on a small table")
+def test_the_whole_experiment_on_a_small_table(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweep, "in_processes", here)
@@ -71,8 +72,13 @@ def test_what_cannot_be_trained_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     assert "This cannot be trained" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_recorded_runs_are_what_their_line_says_and_the_document_tells(line: str) -> None:
+def test_recorded_runs_are_what_their_line_says_and_the_document_tells() -> None:
+    for line in LINES:
+        with case(line):
+            check_recorded_runs(line)
+
+
+def check_recorded_runs(line: str) -> None:
     scores = []
     for seed in SEEDS:
         history = saved.read(SHIPPED / f"news-{line}-{seed}")
@@ -90,14 +96,5 @@ def test_recorded_runs_are_what_their_line_says_and_the_document_tells(line: str
     name = line.removeprefix(f"{POST}-").removeprefix(f"{FAIR}-").replace("-sinusoidal", " + sinusoidal")
     name = name.replace("sinusoidal-0.1", "sinusoidal × 0.1")
     cells = f"| {name} | {', '.join(f'{score:.3f}' for score in scores)} | {mean:.3f} ± {deviation:.3f} |"
-    told = (ROOT / "docs" / "long-post.md").read_text("utf-8").splitlines()
-    assert [row for row in told if row.startswith(cells)], cells
-
-
-def test_naive_and_efficient_are_two_draws() -> None:
-    for seed in SEEDS:
-        one, other = (saved.read(SHIPPED / f"news-{POST}-{name}-{seed}") for name in ("naive", "efficient"))
-        assert one.evaluations[0] != other.evaluations[0]  # before the first step
-        assert one.end
-        assert other.end
-        assert one.end.predicted != other.end.predicted
+    table = (ROOT / "docs" / "long-post.md").read_text("utf-8").splitlines()
+    assert [row for row in table if row.startswith(cells)], cells

@@ -9,8 +9,9 @@ import torch
 from mha_core.training import checkpoints, inference, reproduce, saved, tasks
 from mha_core.training.objectives import objective
 from mha_core.training.tasks import Labelled
+from tests.closeness import same_function
 
-from .runs import SHIPPED, shipped
+from .runs import SHIPPED, case, shipped
 
 RECIPES = {name: recipe for task in checkpoints.VARIANTS for name, recipe in checkpoints.recipes(task).items()}
 FIRST = [name for name, recipe in RECIPES.items() if recipe.seed == 1]
@@ -27,7 +28,12 @@ def test_exactly_these_are_there() -> None:
         assert files == (set(saved.FILES) if name in FIRST else {saved.RUN})
 
 
-@pytest.mark.parametrize("name", checkpoints.VARIANTS)
+THOROUGH = pytest.mark.thorough("the same statement of another run of the list")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in ("who", "dates") else THOROUGH) for n in checkpoints.VARIANTS]
+)
 def test_histories_are_those_of_today_s_recipes_and_data(name: str) -> None:
     task = tasks.build(name)
     for run, recipe in checkpoints.recipes(name).items():
@@ -40,7 +46,13 @@ def test_histories_are_those_of_today_s_recipes_and_data(name: str) -> None:
         assert bool(history.snapshots) == (run in FIRST)
 
 
-@pytest.mark.parametrize("name", FIRST)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=() if n in ("who-rotary-1", "words-2layers-1", "shapes-sinusoidal-1") else THOROUGH)
+        for n in FIRST
+    ],
+)
 def test_the_weights_give_the_accuracy_again(name: str) -> None:
     model = shipped(name)
     history = model.history
@@ -57,38 +69,43 @@ def test_the_weights_give_the_accuracy_again(name: str) -> None:
         accuracy = outcome.totals.accuracy
         assert outcome.more.get("aligned", 1.0) >= 0.95
     assert accuracy >= LEAST.get(task.name, 0.0)
-    assert accuracy == pytest.approx(history.evaluations[-1].test_accuracy, abs=5e-3)  # other threads, other rounding
+    assert abs(accuracy - history.evaluations[-1].test_accuracy) < 0.005, "other threads, other rounding"
 
 
-@pytest.mark.parametrize("name", LEAST)
-def test_dates_and_shapes_are_learnt_from_every_seed(name: str) -> None:
-    for seed in range(1, checkpoints.SEEDS + 1):
+def test_dates_and_shapes_are_learnt_from_every_seed() -> None:
+    for name, seed in ((name, seed) for name in LEAST for seed in range(1, checkpoints.SEEDS + 1)):
         last = saved.read(SHIPPED / f"{name}-sinusoidal-{seed}").evaluations[-1]
-        assert last.test_accuracy >= LEAST[name], seed
+        assert last.test_accuracy >= LEAST[name], (name, seed)
         assert name != "dates" or cast(float, last.aligned) >= 0.95, seed
 
 
-@pytest.mark.parametrize("task", ["who", "food", "brackets"])
-def test_who_cannot_see_order_is_right_on_one_of_each_pair(task: str) -> None:
-    for seed in range(1, checkpoints.SEEDS + 1):
-        last = saved.read(SHIPPED / f"{task}-none-{seed}").evaluations[-1]
-        assert last.test_accuracy == pytest.approx(0.5, abs=0.005)
-        assert last.pair_accuracy == pytest.approx(0.0, abs=0.01)
-    questions = tasks.build(task).questions[:2]
-    blind, sighted = (inference.logits(shipped(f"{task}-{name}-1"), questions) for name in ("none", "rotary"))
-    assert float((blind[0] - blind[1]).abs().max()) <= 1e-5
-    assert float((sighted[0] - sighted[1]).abs().max()) > 1
+def test_a_model_without_positions_is_right_on_one_of_each_pair() -> None:
+    for task in ("who", "food", "brackets"):
+        for seed in range(1, checkpoints.SEEDS + 1):
+            last = saved.read(SHIPPED / f"{task}-none-{seed}").evaluations[-1]
+            assert abs(last.test_accuracy - 0.5) < 0.005, (task, seed)
+            assert cast(float, last.pair_accuracy) < 0.01, (task, seed)
+        questions = tasks.build(task).questions[:2]
+        models = (shipped(f"{task}-{name}-1", torch.float64) for name in ("none", "rotary"))
+        without, sighted = (inference.logits(model, questions) for model in models)
+        with case(task):
+            same_function(without[0], without[1])
+            assert float((sighted[0] - sighted[1]).abs().max()) > 1
 
 
 def test_made_up_news_shows_the_long_posts_picture() -> None:
     """Without positions the two rows `can` are the same, and so are the answers to both orders; with sinusoids not."""
-    blind, sighted = (shipped(f"made_up-{name}-1") for name in ("none", "sinusoidal"))
-    assert blind.run("can you can that").tokens == ["[CLS]", "can", "you", "can", "that", "[SEP]"]
-    for model, least, most in ((blind, 0.0, 1e-6), (sighted, 1e-2, 1.0)):
+    without, sighted = (shipped(f"made_up-{name}-1", torch.float64) for name in ("none", "sinusoidal"))
+    assert without.run("can you can that").tokens == ["[CLS]", "can", "you", "can", "that", "[SEP]"]
+    for model in (without, sighted):
         weights = model.run("can you can that").weights[0]
-        assert least <= float((weights[:, 1] - weights[:, 3]).abs().max()) <= most
         how, you = inference.logits(model, ["how are you", "you how are"])
-        assert least <= float((how - you).abs().max()) <= most * 10
+        if model is without:
+            same_function(weights[:, 1], weights[:, 3])
+            same_function(how, you)
+        else:
+            assert float((weights[:, 1] - weights[:, 3]).abs().max()) > 0.01
+            assert float((how - you).abs().max()) > 0.01
 
 
 def test_made_up_news_is_learnt_about_as_well_as_the_long_posts() -> None:

@@ -1,5 +1,6 @@
 """The switches of `Model.run`: masks, positions, heads and temperature, and the errors for wrong ones."""
 
+import math
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError,
 from mha_core.measure.measures import largest_difference, worst_row_sum
 from mha_core.models.inputs import Mask
 from mha_core.positions import ALiBi, Learned, Nothing, Sinusoidal
+from tests.closeness import identical, same_function
 
 from .conftest import TIRED
 from .dense import Counting
+from .runs import case
 from .runs import same_run as equal
 
 
@@ -26,7 +29,12 @@ def n_by_n(rule: masks.Rule) -> Tensor:
     return masks.allow(rule, 15, 15)[0, 0]
 
 
-def test_a_mask_as_text_rule_or_tensor_is_the_same(minilm: Model) -> None:
+@pytest.fixture(scope="module")
+def tired64(minilm64: Model) -> Run:
+    return minilm64.run(TIRED)
+
+
+def test_a_mask_as_text_rule_or_tensor_is_the_same(minilm: Model, tired: Run) -> None:
     rule = masks.either(masks.both(masks.causal, masks.window(3)), masks.sinks(1))
     written = minilm.run(TIRED, mask="causal & window:3 | sinks:1")
     assert torch.equal(written.weights > 0, n_by_n(rule).expand(6, 12, 15, 15))
@@ -34,27 +42,21 @@ def test_a_mask_as_text_rule_or_tensor_is_the_same(minilm: Model) -> None:
     for mask in forms:
         assert equal(minilm.run(TIRED, mask=mask), written)
 
-
-def test_no_mask_written_in_any_way(minilm: Model, tired: Run) -> None:
     for mask in ("none", "window:99", masks.full):
-        assert equal(minilm.run(TIRED, mask=mask), tired)
-    full = minilm.run(TIRED, mask=n_by_n(masks.full))
-    assert largest_difference(full.weights, tired.weights) <= 1e-6
+        assert equal(minilm.run(TIRED, mask=mask), tired), mask
 
 
-def test_a_mask_of_its_own_for_each_head(minilm: Model) -> None:
+def test_a_full_mask_one_for_each_head_and_one_with_an_empty_row(minilm64: Model, tired64: Run) -> None:
+    same_function(minilm64.run(TIRED, mask=n_by_n(masks.full)).weights, tired64.weights)
     mask = torch.stack([n_by_n(masks.window(head + 1)) for head in range(12)])
-    run = minilm.run(TIRED, mask=mask)
+    run = minilm64.run(TIRED, mask=mask)
     assert torch.equal(run.weights > 0, mask.expand(6, 12, 15, 15))
-    torch.testing.assert_close(run.weights[:, 0], torch.eye(15).expand(6, 15, 15))
-
-
-def test_an_empty_row_stays_finite_through_all_layers(minilm: Model) -> None:
-    run = minilm.run(TIRED, mask=masks.invert(masks.causal))  # the last token may look at nothing
+    same_function(run.weights[:, 0], torch.eye(15).double().expand(6, 15, 15))
+    run = minilm64.run(TIRED, mask=masks.invert(masks.causal))  # the last token may look at nothing
     assert not run.weights[:, :, -1].any()
     assert run.hidden.isfinite().all()
     assert worst_row_sum(run.weights) == 0
-    assert worst_row_sum(run.weights[:, :, :-1]) == pytest.approx(1, abs=1e-5)
+    same_function(worst_row_sum(run.weights[:, :, :-1]), 1.0)
 
 
 PAIRS: list[Any] = [(6, 0), (0, 12), (-1, 0), (0, -1), (0.5, 1), (1,), (1, 2, 3), "ab", 3, [6, 2]]
@@ -63,45 +65,30 @@ WRONG: list[tuple[type[HeadlightError], str, dict[str, Any]]] = [
     (MaskError, "at least 1", {"mask": "window:0"}),
     (MaskError, r"shape \(15, 14\); allowed are \(15, 15\), \(12, 15, 15\)", {"mask": torch.ones(15, 14).bool()}),
     (MaskError, r"shape \(2, 1, 15, 15\)", {"mask": torch.ones(2, 1, 15, 15, dtype=torch.bool)}),
-    (MaskError, "bool tensor", {"mask": torch.ones(15, 15)}),
-    (MaskError, "NoneType", {"mask": None}),
-    (MaskError, "int", {"mask": 3}),
-    (MaskError, "int64", {"mask": lambda i, j: i + j}),
+    (MaskError, "bool tensor", {"mask": torch.ones(15, 15)}), (MaskError, "NoneType", {"mask": None}),
+    (MaskError, "int", {"mask": 3}), (MaskError, "int64", {"mask": lambda i, j: i + j}),
     (MaskError, r"\(0, 15\) lies outside 15 queries × 15 keys", {"mask": masks.cells([(0, 15)])}),
     (MaskError, r"\(2,\) for 15 queries", {"mask": masks.documents([0, 1])}),
-    *(
-        (PositionError, "is not known; choose one of", {"position": position})
-        for position in ("rotory", "", "Trained", None, 3)
-    ),
+    *((PositionError, "is not known; choose", {"position": wrong}) for wrong in ("rotory", "", "Trained", None, 3)),
     (PositionError, r"d_model=64.*384", {"position": Sinusoidal(64)}),
     (PositionError, r"15 positions.*has 10", {"position": Learned(384, 10)}),
     *((SizeError, r"layers 0 to 5, heads 0 to 11", {"heads_off": [(0, 0), pair]}) for pair in PAIRS),
-    *(
-        (HeadlightError, "above 0", {"temperature": temperature})
-        for temperature in (0, -1, float("nan"), float("inf"), "1", None)
-    ),
+    *((HeadlightError, "above 0", {"temperature": wrong}) for wrong in (0, -1, math.nan, math.inf, "1", None)),
     (SizeError, "values_off has -1; give places of tokens, counted from 0", {"values_off": (3, -1)}),
     *((SizeError, "the layers are 0 to 5", {"trace_layer": layer}) for layer in (-1, 6, 1.5, "3")),
     (HeadlightError, "say which layer it takes the place of", {"implementation": "einsum"}),
-    (
-        Unsupported,
-        r"implementation='flash' is not known; choose one of naive, efficient",
-        {"trace_layer": 0, "implementation": "flash"},
-    ),
-]
+    (Unsupported, "'flash' is not known; choose one of naive", {"trace_layer": 0, "implementation": "flash"}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("error", "told", "switches"), WRONG)
-def test_wrong_switches_raise(minilm: Model, error: type[HeadlightError], told: str, switches: dict[str, Any]) -> None:
-    with pytest.raises(error, match=told):
-        minilm.run(TIRED, **switches)
+def test_wrong_switches_raise(minilm: Model) -> None:
+    for error, sentence, switches in WRONG:
+        with case(switches), pytest.raises(error, match=sentence):
+            minilm.run(TIRED, **switches)
 
 
-def test_no_positions(minilm: Model) -> None:
+def test_positions_given_as_an_encoding_are_those_of_their_name(minilm: Model, tired: Run) -> None:
     assert equal(minilm.run(TIRED, position="none"), minilm.run(TIRED, position=Nothing()))
-
-
-def test_the_trained_positions_given_as_an_encoding(minilm: Model, tired: Run) -> None:
     assert isinstance(minilm.encoder.position, Learned)
     table = Learned(384, 512)
     table.table.data.copy_(minilm.encoder.position.table)
@@ -110,51 +97,53 @@ def test_the_trained_positions_given_as_an_encoding(minilm: Model, tired: Run) -
     assert not given.weights.requires_grad
 
 
-def test_sinusoids_by_name_have_the_size_of_the_trained_table(minilm: Model, tired: Run) -> None:
-    assert isinstance(minilm.encoder.position, Learned)
-    by_name = minilm.run(TIRED, position="sinusoidal")
-    size = float(minilm.encoder.position.table.square().mean().sqrt())
-    waves = Sinusoidal(384, amplitude=size * 2**0.5)
-    assert float(waves.add(torch.zeros(512, 384)).square().mean().sqrt()) == pytest.approx(size, rel=0.01)
-    assert largest_difference(by_name.weights, minilm.run(TIRED, position=waves).weights) <= 1e-5
-    assert largest_difference(by_name.weights, minilm.run(TIRED, position=Sinusoidal(384)).weights) > 0.1
-    assert largest_difference(by_name.weights, tired.weights) > 0.1
+def test_sinusoids_by_name_have_the_size_of_the_trained_table(minilm64: Model, tired64: Run) -> None:
+    assert isinstance(minilm64.encoder.position, Learned)
+    by_name = minilm64.run(TIRED, position="sinusoidal").weights
+    size = float(minilm64.encoder.position.table.square().mean().sqrt())
+    waves = Sinusoidal(384, amplitude=size * 2**0.5).double()
+    added = waves.add(torch.zeros(512, 384).double()).square().mean().sqrt()
+    assert 0.99 < float(added) / size < 1.01
+    same_function(by_name, minilm64.run(TIRED, position=waves).weights)
+    assert largest_difference(by_name, minilm64.run(TIRED, position=Sinusoidal(384)).weights) > 0.1
+    assert largest_difference(by_name, tired64.weights) > 0.1
 
 
-def test_add_is_called_once_and_bias_in_every_layer(minilm: Model, tired: Run) -> None:
+def test_add_is_called_once_and_bias_in_every_layer(minilm: Model) -> None:
     position = Counting()
     minilm.run(TIRED, position=position)
     assert position.added == 1
-    slanted = minilm.run(TIRED, position=ALiBi(12))
-    untold = minilm.run(TIRED, position="none")
-    assert torch.equal(slanted.hidden[0], untold.hidden[0])
-    assert not torch.allclose(slanted.weights[0], untold.weights[0], atol=0.01)
+    slanted, plain = minilm.run(TIRED, position=ALiBi(12)), minilm.run(TIRED, position="none")
+    identical(slanted.hidden[0], plain.hidden[0])
+    assert largest_difference(slanted.weights[0], plain.weights[0]) > 0.01
 
 
-def test_permuting_words(minilm: Model) -> None:
+def test_words_in_another_order_are_the_same_where_there_are_no_positions(minilm64: Model) -> None:
     words = TIRED.split()
     order = [4, 2, 10, 0, 7, 5, 1, 8, 3, 6, 9]
     assert sorted(order) == list(range(len(words)))
-    for position, holds in (("none", True), ("trained", False)):
-        straight = minilm.run(" ".join(words), position=position)
-        mixed = minilm.run(" ".join(words[place] for place in order), position=position)
-        starts = [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14]  # "didn't" has three tokens
-        pieces = [list(range(starts[word + 1], starts[word + 2])) for word in range(11)]
-        moved = [0, *(piece for place in order for piece in pieces[place]), 14]
+    starts = [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14]  # "didn't" has three tokens
+    pieces = [list(range(starts[word + 1], starts[word + 2])) for word in range(11)]
+    moved = [0, *(piece for place in order for piece in pieces[place]), 14]
+    for position in ("none", "trained"):
+        straight = minilm64.run(" ".join(words), position=position)
+        mixed = minilm64.run(" ".join(words[place] for place in order), position=position)
         assert [straight.tokens[place] for place in moved] == mixed.tokens
-        far = largest_difference(mixed.hidden[-1], straight.hidden[-1][moved])
-        assert far <= 1e-5 if holds else far > 0.1
+        if position == "none":
+            same_function(mixed.hidden[-1], straight.hidden[-1][moved])
+        else:
+            assert largest_difference(mixed.hidden[-1], straight.hidden[-1][moved]) > 0.1
 
 
-@pytest.mark.parametrize("layer", [0, 4])
-def test_a_head_switched_off_changes_later_layers_and_not_earlier_ones(minilm: Model, tired: Run, layer: int) -> None:
-    run = minilm.run(TIRED, heads_off=[(layer, 6)])
-    assert torch.equal(run.hidden[: layer + 1], tired.hidden[: layer + 1])
-    assert torch.equal(run.weights[: layer + 1], tired.weights[: layer + 1])
-    for later in range(layer + 1, 6):
-        assert largest_difference(run.hidden[later], tired.hidden[later]) > 0.001
-        assert largest_difference(run.weights[later], tired.weights[later]) > 0.001
-    assert largest_difference(run.hidden[-1], tired.hidden[-1]) > 0.001
+def test_a_head_switched_off_changes_later_layers_and_not_earlier_ones(minilm: Model, tired: Run) -> None:
+    for layer in (0, 4):
+        run = minilm.run(TIRED, heads_off=[(layer, 6)])
+        identical(run.hidden[: layer + 1], tired.hidden[: layer + 1])
+        identical(run.weights[: layer + 1], tired.weights[: layer + 1])
+        for later in range(layer + 1, 6):
+            assert largest_difference(run.hidden[later], tired.hidden[later]) > 0.001, (layer, later)
+            assert largest_difference(run.weights[later], tired.weights[later]) > 0.001, (layer, later)
+        assert largest_difference(run.hidden[-1], tired.hidden[-1]) > 0.001
 
 
 def test_heads_off_takes_any_iterable_and_repeats(minilm: Model, tired: Run) -> None:
@@ -167,10 +156,11 @@ def test_heads_off_takes_any_iterable_and_repeats(minilm: Model, tired: Run) -> 
     assert minilm.run(TIRED, heads_off=everything).hidden.isfinite().all()
 
 
-def test_temperature(minilm: Model, tired: Run) -> None:
+def test_temperature(minilm: Model, minilm64: Model, tired: Run) -> None:
     assert equal(minilm.run(TIRED, temperature=1), tired)
-    assert float(minilm.run(TIRED, temperature=1e9).weights.sub(1 / 15).abs().max()) <= 1e-6
-    cold = minilm.run(TIRED, temperature=1e-3).weights
+    hot = minilm64.run(TIRED, temperature=10**12).weights
+    same_function(hot, torch.full_like(hot, 1 / 15))
+    cold = minilm.run(TIRED, temperature=0.001).weights
     assert float(cold.amax(dim=-1).median()) > 0.999
 
     def entropy(run: Run) -> float:
@@ -182,16 +172,17 @@ def test_temperature(minilm: Model, tired: Run) -> None:
 CLS = 0
 
 
-def test_a_value_that_is_not_handed_on_leaves_its_own_layers_weights(minilm: Model, tired: Run) -> None:
-    run = minilm.run(TIRED, values_off=(CLS,))
-    assert torch.equal(run.weights[0], tired.weights[0])
-    assert largest_difference(run.weights[1:], tired.weights[1:]) > 0.01
-    assert largest_difference(run.hidden[1][1:], tired.hidden[1][1:]) > 0.001
+def test_a_value_that_is_not_handed_on_leaves_its_own_layers_weights(minilm64: Model, tired64: Run) -> None:
+    run = minilm64.run(TIRED, values_off=(CLS,))
+    identical(run.weights[0], tired64.weights[0])
+    assert largest_difference(run.weights[1:], tired64.weights[1:]) > 0.01
+    assert largest_difference(run.hidden[1][1:], tired64.hidden[1][1:]) > 0.001
     # its own row mixes everything, so that after the first layer nothing of it has changed
-    torch.testing.assert_close(run.hidden[1][CLS], tired.hidden[1][CLS], atol=1e-6, rtol=0)
-    assert equal(minilm.run(TIRED, values_off=(15, 400)), tired)  # the sentence has 15 tokens
+    same_function(run.hidden[1][CLS], tired64.hidden[1][CLS])
+    assert equal(minilm64.run(TIRED, values_off=(15, 400)), tired64)  # the sentence has 15 tokens
 
 
+@pytest.mark.thorough("every token of a sentence is left out in two ways, a run for each")
 def test_the_seat_of_cls_matters_and_its_value_does_not(minilm: Model, tired: Run) -> None:
     """Forbidden, [CLS] is the worst token to lose; its contribution alone is hardly missed."""
 
@@ -206,11 +197,10 @@ def test_the_seat_of_cls_matters_and_its_value_does_not(minilm: Model, tired: Ru
     assert minilm.run(TIRED, mask="unseen:0").weights[:, :, 1:, CLS].max() == 0
 
 
-def test_values_off_in_a_batch_and_with_each_head_off(minilm: Model) -> None:
-    long, short = minilm.run_batch([TIRED, "how are you"], values_off=(2, 7))
-    for run in (long, short):
-        alone = minilm.run(TIRED if run is long else "how are you", values_off=(2, 7))
-        assert largest_difference(run.hidden[-1], alone.hidden[-1]) <= 1e-5
-    each = minilm.ablate_each_head("how are you", values_off=(2,))
-    one = minilm.run("how are you", values_off=(2,), heads_off=[(3, 1)])
-    assert largest_difference(each[3, 1], one.sentence) <= 1e-5
+def test_values_off_in_a_batch_and_with_each_head_off(minilm64: Model) -> None:
+    texts = (TIRED, "how are you")
+    for text, run in zip(texts, minilm64.run_batch(texts, values_off=(2, 7)), strict=True):
+        same_function(run.hidden[-1], minilm64.run(text, values_off=(2, 7)).hidden[-1])
+    each = minilm64.ablate_each_head("how are you", values_off=(2,))
+    one = minilm64.run("how are you", values_off=(2,), heads_off=[(3, 1)])
+    same_function(each[3, 1], one.sentence)

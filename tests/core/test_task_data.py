@@ -2,7 +2,6 @@
 
 import csv
 import io
-import random
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -19,6 +18,8 @@ from mha_core.training import Training, tasks
 from mha_core.training.recipe import defaults
 from mha_core.training.tasks import Labelled
 from mha_core.training.tasks.table import LIMITS
+
+from .runs import case
 
 GERMAN = ("Der Kurs der Aktie fällt weiter", "Das Spiel endet ohne Tor", "Der Film läuft „heute“ an")
 
@@ -37,12 +38,18 @@ def rows(count: int, classes: int = 2) -> list[tuple[str, str]]:
     return [(f"text {number}", f"class {number % classes}") for number in range(count)]
 
 
-def test_a_quarter_of_each_class_is_for_testing() -> None:
-    task = tasks.from_csv(table(*rows(100, 5)))
+def labelled(task: Labelled) -> set[tuple[str, str]]:
+    return {(row.text, task.classes[row.label]) for row in (*task.train, *task.test)}
+
+
+def test_a_quarter_of_each_class_is_for_testing_and_the_seed_decides_which() -> None:
+    data = table(*rows(100, 5))
+    task = tasks.from_csv(data, seed=1)
     assert (len(task.train), len(task.test)) == (75, 25)
     assert Counter(row.label for row in task.test) == dict.fromkeys(range(5), 5)
     assert task.classes == tuple(f"class {number}" for number in range(5))
     assert task.notes == ()
+    assert tasks.from_csv(data, seed=1).fingerprint == task.fingerprint != tasks.from_csv(data, seed=2).fingerprint
 
 
 @given(counts=st.lists(st.integers(2, 30), min_size=2, max_size=8))
@@ -52,56 +59,40 @@ def test_every_class_is_in_both_parts_and_a_quarter_is_tested(counts: list[int])
     for part in (task.train, task.test):
         assert {row.label for row in part} == set(range(len(counts)))
     assert len(task.train) + len(task.test) == sum(counts)
-    if min(counts) >= 4:
-        assert len(task.test) == -(-sum(counts) // 4)
+    assert min(counts) < 4 or len(task.test) == -(-sum(counts) // 4)
 
 
-def test_the_seed_decides_the_split_and_nothing_else() -> None:
-    data = table(*rows(40))
-    assert tasks.from_csv(data, seed=1).fingerprint == tasks.from_csv(data, seed=1).fingerprint
-    assert tasks.from_csv(data, seed=1).fingerprint != tasks.from_csv(data, seed=2).fingerprint
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_columns_are_found_by_name_in_any_case_order_and_separator(delimiter: str) -> None:
-    made = [(str(number), named, f"said, {said};\tand\nmore") for number, (said, named) in enumerate(rows(8))]
-    task = tasks.from_csv(table(*made, head=("id", "Label", " TEXT "), delimiter=delimiter))
-    assert len(task.train) + len(task.test) == 8
-    assert "said, text 0;\tand\nmore" in {row.text for row in (*task.train, *task.test)}
-
-
-def test_the_mark_of_utf_8_and_old_line_ends_are_read() -> None:
-    plain = table(*rows(8))
+def test_columns_are_found_by_name_in_any_case_order_and_separator() -> None:
+    made = [(str(number), named, f"so, {text};\tand\nmore") for number, (text, named) in enumerate(rows(8))]
+    for delimiter in ",;\t":
+        task = tasks.from_csv(table(*made, head=("id", "Label", " TEXT "), delimiter=delimiter))
+        assert labelled(task) == {(line[2], line[1]) for line in made}, delimiter
+    plain = table(*rows(8))  # with the mark of UTF-8, and with old line ends
     assert tasks.from_csv(b"\xef\xbb\xbf" + plain).fingerprint == tasks.from_csv(plain).fingerprint
     assert tasks.from_csv(plain.replace(b"\r\n", b"\r")).fingerprint == tasks.from_csv(plain).fingerprint
 
 
-def test_rows_without_text_or_label_and_ragged_ones_are_counted() -> None:
+def test_what_is_left_out_cut_or_kept_is_counted() -> None:
     odd = b"only a text\n,class 0\n \x00 ,class 1\n\nunquoted, comma,class 0\n"
-    task = tasks.from_csv(table(*rows(8)) + odd)
-    assert len(task.train) + len(task.test) == 8
-    assert task.notes == (
-        "Rows without a text or a label: 3; they were left out.",
-        "Rows with more cells than there are columns: 1; they were left out.",
-    )
-
-
-def test_duplicates_are_counted_and_left_out() -> None:
-    task = tasks.from_csv(table(*rows(8), ("text 0", "class 0"), (" text 1 ", "class 0")))
-    assert len(task.train) + len(task.test) == 8
-    assert task.notes == (
-        "Rows whose text was there before: 2; they were left out.",
-        "Texts that occur with more than one label: 1; the first label was kept.",
-    )
-    (found,) = {task.classes[row.label] for row in (*task.train, *task.test) if row.text == "text 1"}
-    assert found == "class 1"
-
-
-def test_kept_duplicates_tell_how_many_test_rows_were_trained_on() -> None:
+    doubled = (("text 0", "class 0"), (" text 1 ", "class 0"))
+    for data, notes in (
+        (table(*rows(8)) + odd, ("Rows without a text or a label: 3; they were left out.",
+                                 "Rows with more cells than there are columns: 1; they were left out.")),
+        (table(*rows(8), *doubled), ("Rows whose text was there before: 2; they were left out.",
+                                     "Texts that occur with more than one label: 1; the first label was kept.")),
+        (table(*rows(8), ("odd", "alone"), ("odder", "alone too")),
+         ("Classes with a single row: 2; they were left out, for a class needs two rows.",)),
+    ):  # fmt: skip
+        task = tasks.from_csv(data)
+        with case(notes):
+            assert task.notes == notes
+            assert labelled(task) == set(rows(8))
+    task = tasks.from_csv(table(*rows(8), ("x" * (LIMITS["characters"] + 1), "class 0")))
+    assert max(len(row.text) for row in (*task.train, *task.test)) == LIMITS["characters"]
+    assert task.notes == ("Texts of more than 20,000 characters: 1; they were cut there.",)
     task = tasks.from_csv(table(*rows(40), *rows(40)), keep_duplicates=True)
     assert len(task.train) + len(task.test) == 80
-    known = {row.text for row in task.train}
-    both = sum(row.text in known for row in task.test)
+    both = sum(row.text in {row.text for row in task.train} for row in task.test)
     assert both > 0
     assert task.notes == (
         "Rows whose text was there before: 40; they were kept.",
@@ -109,79 +100,47 @@ def test_kept_duplicates_tell_how_many_test_rows_were_trained_on() -> None:
     )
 
 
-def test_a_long_text_is_cut_and_counted() -> None:
-    task = tasks.from_csv(table(*rows(8), ("x" * (LIMITS["characters"] + 1), "class 0")))
-    assert max(len(row.text) for row in (*task.train, *task.test)) == LIMITS["characters"]
-    assert task.notes == ("Texts of more than 20,000 characters: 1; they were cut there.",)
-
-
-def test_questions_are_the_long_posts_where_the_texts_have_its_words() -> None:
+def test_questions_are_the_long_posts_where_the_texts_have_its_words_and_their_own_beginnings_elsewhere() -> None:
     made = [(f"{text}, how are you, you can do that", label) for text, label in rows(20)]
     task = tasks.from_csv(table(*made))
     assert task.questions[:3] == ("how are you", "you how are", "can you can that")
     assert task.probes == ("can you can that", "how are you")
     assert set(task.questions[3:]) <= {row.text for row in task.test}
     assert tasks.from_csv(table(*rows(20)), name="news").questions == task.questions[:3]
+    for text in ("heute spricht der Minister über Preise und Zölle, so viel steht fest. Nr. {}", "今天下雨{0}" * 90):
+        task = tasks.from_csv(table(*((text.format(number), f"Klasse {number % 2}") for number in range(12))))
+        assert task.questions == task.probes, text
+        assert all(any(row.text.startswith(question) for row in task.test) for question in task.questions), text
+        assert max(map(len, task.questions)) <= 120, text
 
 
-@pytest.mark.parametrize(
-    "text", ["heute spricht der Minister über Preise und Zölle, so viel steht fest. Nr. {}", "今天下雨{0}" * 90]
-)
-def test_of_another_language_its_own_beginnings_are_asked(text: str) -> None:
-    task = tasks.from_csv(table(*((text.format(number), f"Klasse {number % 2}") for number in range(12))))
-    assert task.questions == task.probes
-    assert all(any(row.text.startswith(question) for row in task.test) for question in task.questions)
-    assert max(map(len, task.questions)) <= 120
+BAD_TABLES: list[tuple[bytes, str]] = [
+    (b"", "the file is empty"), (b"\n\n", "the file is empty"),
+    (table(), "no two rows with a text and the same label"),
+    (table(*rows(8, 8), head=("a", "b")), "no column 'label', and no other one holds 2 to 50 labels; its .* 'a', 'b'"),
+    (table(*((str(number), f"Meldung {number}") for number in range(60)), head=("id", "Meldung")),
+     "no column 'label', and no other one holds 2 to 50 labels; .*'id', 'Meldung'"),
+    (table(("a",), ("b",), head=("label",)), "no column 'text', and no other one holds texts; its columns are 'label'"),
+    (table(*rows(8), head=("text", "text")), "twice a column 'text'"),
+    (table(*rows(8, 1)), "every row has the label 'class 0'; there must be at least two classes"),
+    (table(("a", "x"), ("b", "x"), ("odd", "alone")), "every row has the label 'x'"),
+    (table(*rows(200, 51)), "51 different labels; at most 50"),
+    (table(*rows(8), ("a text", "x" * 201)), "a label has 201 characters, at most 200"),
+    (table(*rows(8), ("x",) * 51), r"line 10 has 51 columns; at most 50"),
+    (table(*rows(LIMITS["rows"] + 1)), "more than 50,000 rows"),
+    (b"x" * (LIMITS["bytes"] + 1), r"5,242,881 bytes; at most 5,242,880 \(5 MB\)"),
+    ("text,label\ncafé,a\n".encode("latin-1"), r"not UTF-8 \(byte 14\)"),
+    ("text,label\n".encode("utf-16"), "not UTF-8"),
+    (b'text,label\n"' + b"x" * 140_000, "line 2 cannot be read as CSV .* is a quotation mark left open"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (b"", "the file is empty"),
-        (b"\n\n", "the file is empty"),
-        (table(), "no two rows with a text and the same label"),
-        (
-            table(*rows(8, 8), head=("a", "b")),
-            "no column 'label', and no other one holds 2 to 50 labels; its .* 'a', 'b'",
-        ),
-        (
-            table(*((str(number), f"Meldung {number}") for number in range(60)), head=("id", "Meldung")),
-            "no column 'label', and no other one holds 2 to 50 labels; .*'id', 'Meldung'",
-        ),
-        (
-            table(("a",), ("b",), head=("label",)),
-            "no column 'text', and no other one holds texts; its columns are 'label'",
-        ),
-        (table(*rows(8), head=("text", "text")), "twice a column 'text'"),
-        (table(*rows(8, 1)), "every row has the label 'class 0'; there must be at least two classes"),
-        (table(("a", "x"), ("b", "x"), ("odd", "alone")), "every row has the label 'x'"),
-        (table(*rows(200, 51)), "51 different labels; at most 50"),
-        (table(*rows(8), ("a text", "x" * 201)), "a label has 201 characters, at most 200"),
-        (table(*rows(8), ("x",) * 51), r"line 10 has 51 columns; at most 50"),
-        (table(*rows(LIMITS["rows"] + 1)), "more than 50,000 rows"),
-        (b"x" * (LIMITS["bytes"] + 1), r"5,242,881 bytes; at most 5,242,880 \(5 MB\)"),
-        ("text,label\ncafé,a\n".encode("latin-1"), r"not UTF-8 \(byte 14\)"),
-        ("text,label\n".encode("utf-16"), "not UTF-8"),
-        (b'text,label\n"' + b"x" * 140_000, "line 2 cannot be read as CSV .* is a quotation mark left open"),
-    ],
-)
-def test_what_is_no_table_is_refused_with_a_sentence(data: bytes, sentence: str) -> None:
-    with pytest.raises(HeadlightError, match=sentence):
-        tasks.from_csv(data)
-
-
-def test_classes_with_a_single_row_are_left_out_and_counted() -> None:
-    task = tasks.from_csv(table(*rows(8), ("odd", "alone"), ("odder", "alone too")))
-    assert task.classes == ("class 0", "class 1")
-    assert task.notes == ("Classes with a single row: 2; they were left out, for a class needs two rows.",)
-
-
-def test_a_column_that_was_asked_for_by_another_name_is_not_guessed() -> None:
+def test_what_is_no_table_is_refused_with_a_sentence() -> None:
+    for data, sentence in BAD_TABLES:
+        with pytest.raises(HeadlightError, match=sentence):
+            tasks.from_csv(data)
     with pytest.raises(HeadlightError, match="no column 'topic'; its columns are 'text', 'label'"):
         tasks.from_csv(table(*rows(8)), label="topic")
-
-
-def test_texts_and_labels_are_two_columns() -> None:
     with pytest.raises(HeadlightError, match="cannot both be in column 'text'"):
         tasks.from_csv(table(*rows(8)), text="text", label="Text")
 
@@ -195,58 +154,37 @@ def test_any_bytes_give_a_task_or_a_sentence(data: bytes) -> None:
 # ---- columns of any name
 
 
-def articles(count: int = 24) -> list[tuple[str, ...]]:
-    """Number, date, rubric, link, text: in order of their rubrics, as such files often are."""
-    return [
-        (
-            str(number),
-            f"2024-0{1 + number % 9}-01",
-            ("Wirtschaft", "Sport", "Kultur")[number * 3 // count],
-            f"https://example.org/{'x' * 80}/{number}",
-            f"{GERMAN[number * 3 // count]}, meldet Nummer {number}",
-        )
-        for number in range(count)
-    ]
-
-
 HEAD = ("Nr", "Datum", "Rubrik", "Verweis", "Meldung")
+ARTICLES: list[tuple[str, ...]] = [  # in order of their rubrics, as such files often are
+    (str(number), f"2024-0{1 + number % 9}-01", ("Wirtschaft", "Sport", "Kultur")[number // 8],
+     f"https://example.org/{'x' * 80}/{number}", f"{GERMAN[number // 8]}, meldet Nummer {number}")
+    for number in range(24)
+]  # fmt: skip
 
 
-def labelled(task: Labelled) -> set[tuple[str, str]]:
-    return {(row.text, task.classes[row.label]) for row in (*task.train, *task.test)}
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-@pytest.mark.parametrize("seed", range(3))
-def test_columns_of_any_name_and_order_are_guessed_and_told(delimiter: str, seed: int) -> None:
-    order = random.Random(seed).sample(range(5), 5)
-    lines = [tuple(line[at] for at in order) for line in (HEAD, *articles())]
+@given(order=st.permutations(range(5)), delimiter=st.sampled_from(",;\t"))
+def test_columns_of_any_name_and_order_are_guessed(order: list[int], delimiter: str) -> None:
+    lines = [tuple(line[at] for at in order) for line in (HEAD, *ARTICLES)]
     task = tasks.from_csv(written(lines, delimiter))
-    assert labelled(task) == {(line[4], line[2]) for line in articles()}
+    assert labelled(task) == {(line[4], line[2]) for line in ARTICLES}
     assert task.notes == (
         "Texts were found in the column “Meldung”, labels in “Rubrik”; other columns can be named below the file.",
     )
     assert tasks.from_csv(written(lines, delimiter), label="datum").classes[0] == "2024-01-01"
 
 
-def test_a_table_without_names_is_read_from_its_first_line_on() -> None:
-    task = tasks.from_csv(written(articles()))
-    assert labelled(task) == {(line[4], line[2]) for line in articles()}
+def test_tables_without_names_with_known_names_with_numbers_and_with_formulas() -> None:
+    task = tasks.from_csv(written(ARTICLES))  # read from its first line on
+    assert labelled(task) == {(line[4], line[2]) for line in ARTICLES}
     assert "The first line is a row like the others" in task.notes[0]
     assert "texts were found in column 5, labels in column 3, counted from 1" in task.notes[0]
-
-
-def test_a_name_that_is_there_is_taken_whatever_stands_in_it() -> None:
-    lines = [("text", "Meldung", "Rubrik"), *((f"kurz {line[0]}", line[4], line[2]) for line in articles())]
+    # a name that is there is taken, whatever stands in the column
+    lines: list[tuple[str, ...]] = [("text", "Meldung", "Rubrik")]
+    lines += [(f"kurz {line[0]}", line[4], line[2]) for line in ARTICLES]
     assert {text for text, _ in labelled(tasks.from_csv(written(lines)))} == {f"kurz {n}" for n in range(24)}
-
-
-def test_numbers_are_labels_where_nothing_else_returns() -> None:
+    # numbers are labels where nothing else returns
     lines = [("review", "stars"), *((f"review number {number} of all", str(number % 5)) for number in range(30))]
     assert tasks.from_csv(written(lines)).classes == ("0", "1", "2", "3", "4")
-
-
-def test_formulas_and_quotes_are_texts_like_others() -> None:
     cells = ('=1+1|" /C calc"!A0', '@SUM("a", b)', "-2+3", '""')
     lines = [("Satz", "Art"), *((f"{cell} {number}", f"={number % 2}") for number in range(3) for cell in cells)]
     task = tasks.from_csv(written([*lines, *lines[1:]]))
@@ -255,49 +193,37 @@ def test_formulas_and_quotes_are_texts_like_others() -> None:
     assert "Rows whose text was there before: 12; they were left out." in task.notes
 
 
-@pytest.mark.parametrize("classes", [2, 50])
-def test_a_table_of_2_to_50_classes_can_be_trained_on(classes: int) -> None:
-    lines = [
-        ("Satz", "Art"),
-        *((f"Satz über Art {number}", f"Art {number % classes}") for number in range(4 * classes)),
-    ]
-    task = tasks.from_csv(written(lines))
-    training = Training(replace(defaults("csv"), steps=1, evaluations=1, d_model=16, n_heads=2), task)
-    assert list(training.events())
-    assert training.history.start
-    assert len(training.history.start.classes) == classes
-    assert training.history.end
-    assert training.history.end.reason == "steps"
+def test_a_table_of_2_to_50_classes_can_be_trained_on() -> None:
+    for classes in (2, 50):
+        lines = [(f"Satz über Art {number}", f"Art {number % classes}") for number in range(4 * classes)]
+        task = tasks.from_csv(written([("Satz", "Art"), *lines]))
+        training = Training(replace(defaults("csv"), steps=1, evaluations=1, d_model=16, n_heads=2), task)
+        assert list(training.events())
+        assert training.history.start
+        assert len(training.history.start.classes) == classes
+        assert training.history.end
+        assert training.history.end.reason == "steps"
 
 
 # ---- the hub
 
 
-def fake_hub(monkeypatch: pytest.MonkeyPatch, load: object) -> None:
+@pytest.mark.faults
+def test_the_hub_gives_its_training_part_or_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, str]] = []
+
+    def load(name: str, *, split: str) -> list[dict[str, object]]:
+        calls.append((name, split))
+        if len(calls) > 1:
+            raise ConnectionError("no route")
+        return [{"text": text, "label": 0, "label_text": label} for text, label in rows(40, 5)]
+
     module = ModuleType("datasets")
     module.load_dataset = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "datasets", module)
-
-
-def test_the_hub_gives_its_training_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, str]] = []
-
-    def load(name: str, *, split: str) -> list[dict[str, object]]:
-        asked.append((name, split))
-        return [{"text": text, "label": 0, "label_text": label} for text, label in rows(40, 5)]
-
-    fake_hub(monkeypatch, load)
     task = tasks.from_hub()
-    assert asked == [("SetFit/bbc-news", "train")]
+    assert calls == [("SetFit/bbc-news", "train")]
     assert (task.name, task.title, len(task.train), len(task.test)) == ("news", "BBC news", 30, 10)
-
-
-@pytest.mark.faults
-def test_without_the_package_or_the_network_the_hub_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    def load(name: str, *, split: str) -> list[object]:
-        raise ConnectionError("no route")
-
-    fake_hub(monkeypatch, load)
     with pytest.raises(HeadlightError, match=r"could not be fetched from the hub \(ConnectionError\)"):
         tasks.from_hub()
     monkeypatch.setitem(sys.modules, "datasets", None)

