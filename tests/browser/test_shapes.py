@@ -52,9 +52,14 @@ def test_steps_heads_and_numbers_by_mouse_and_keyboard(shapes: Shapes) -> None:
     shapes.clicked(shapes.head(7))
     check_readout(shapes.hover(2, 17), "q.transpose", (0, 7, 2, 17))
     shapes.click_cell(13, 31)
-    shapes.side().locator(".plane .cell").focus()
+    shapes.page.mouse.move(5, 5)
+    shapes.settled("q.transpose")
+    cell = shapes.side().locator(".plane .cell")
+    cell.focus()
     for key, row, column in (("ArrowDown", 14, 31), ("ArrowLeft", 14, 30)):
         shapes.keys(key)
+        expect(cell).to_have_attribute("aria-colindex", str(column + 1))
+        expect(cell.locator("..")).to_have_attribute("aria-rowindex", str(row + 1))
         check_readout(shapes.readout(), "q.transpose", (0, 7, row, column))
     shapes.wait_for_query(at="3.7.14", f="30")
 
