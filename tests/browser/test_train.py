@@ -67,14 +67,10 @@ def test_a_point_of_a_recorded_curve_opens_its_step_by_mouse_and_by_keyboard(tra
     train.keys("Enter")
     expect(train.slider).to_have_attribute("aria-valuetext", "step 30 of 400")
 
-    # a sentence of one's own, with a word that the model does not know
-    train.enter(train.tab("Ask").page.get_by_role("textbox", name="A sentence"), "the zebra <b>chased</b> the dog")
-    expect(train.page.get_by_text("not in this model’s vocabulary").first).to_be_visible()
-    expect(train.page.get_by_role("rowheader", name="the zebra <b>chased</b> the dog")).to_be_visible()
-    train.page.wait_for_url("**ask=*")
 
-
-@pytest.mark.thorough("A walk over the report, dates, shapes, a visit that nobody knows, and tables of one's own.")
+@pytest.mark.thorough(
+    "A walk over the report, a sentence, dates, shapes, a visit that nobody knows, and tables of one's own."
+)
 def test_the_report_dates_shapes_and_bad_and_good_tables(train: Train, tmp_path: Path) -> None:
     # the report: a cell of the matrix shows its rows, a heading sorts
     train.open(pe=["none", "alibi"], only="wrong answers", tab="Report")
@@ -93,6 +89,14 @@ def test_the_report_dates_shapes_and_bad_and_good_tables(train: Train, tmp_path:
     assert shares == sorted(shares, reverse=True)
     heading.get_by_role("button").click()
     expect(heading).to_have_attribute("aria-sort", "ascending")
+
+    # a sentence of one's own, with a word that the model does not know
+    words = train.tab("Ask").page.get_by_role("textbox", name="A sentence")
+    expect(train.page.locator("[role='tabpanel']:visible").get_by_role("rowheader").first).to_be_visible()  # answered
+    train.enter(words, "the zebra <b>chased</b> the dog")
+    expect(train.page.get_by_text("not in this model’s vocabulary").first).to_be_visible()
+    expect(train.page.get_by_role("rowheader", name="the zebra <b>chased</b> the dog")).to_be_visible()
+    train.page.wait_for_url("**ask=*")
 
     # the name of a visit that means nothing goes
     train.page.goto(train.url + HEALTH)
