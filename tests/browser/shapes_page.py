@@ -115,13 +115,21 @@ def read(readout: str) -> dict[str, Any]:
     }
 
 
-def check_readout(readout: str, name: str, cell: tuple[int, ...], *, implementation: str = "efficient") -> None:
+def check_readout(
+    readout: str,
+    name: str,
+    cell: tuple[int, ...],
+    *,
+    implementation: str = "efficient",
+    layer: int = 3,
+    settings: Settings | None = None,
+) -> None:
     """The number and its place, by torch."""
-    told, tensor = read(readout), step_of(implementation, name).value
-    assert told["index"] == cell
-    assert told["value"] == float(f"{float(tensor[cell]):.3e}")
+    found, tensor = read(readout), step_of(implementation, name, layer, settings).value
+    assert found["index"] == cell
+    assert found["value"] == float(f"{float(tensor[cell]):.3e}")
     strides = sum(number * stride for number, stride in zip(cell, tensor.stride(), strict=True))
-    assert told["place"] == tensor.storage_offset() + strides
+    assert found["place"] == tensor.storage_offset() + strides
 
 
 class Shapes(Tab):

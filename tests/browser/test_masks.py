@@ -1,4 +1,4 @@
-"""Masks in the browser: painted by mouse, keys and finger, undone, joined, for one head, and opened elsewhere."""
+"""Masks in a browser: painted by mouse, keys and finger, undone, joined, for one head, and sent at once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,29 @@ from playwright.sync_api import expect
 from pages.kit.picture import mask_codec
 from pages.kit.picture.rules import per_head_windows
 from pages.kit.picture.settings import Settings
+from tests.closeness import quoted
 
 from .conftest import NewTab
 from .expected import TIRED, core
 from .explore_page import Explore
+from .held import begins_with_its_picture, holds_back, say
 from .masks_page import WORDS, Masks, weights_of
-from .tab import place_of
+from .tab import TWO_FRAMES, place_of
 
 HEADS = 12
+# How many pictures were requested.
+REQUESTS = 'performance.getEntriesByType("resource").filter(({ name }) => name.includes("/api/masked")).length'
+# From `window.hold()` on every answer of a route waits for `window.release()`.
+LATE = """() => {
+  const real = window.fetch;
+  let gate = null;
+  window.hold = () => { gate = new Promise((open) => { window.release = open; }); };
+  window.fetch = async (input, options) => {
+    const answer = await real(input, options);
+    if (String(input).includes("/api/")) await gate;
+    return answer;
+  };
+}"""
 
 
 def painting(cells: Iterable[tuple[int, int]], heads: Sequence[int] = range(HEADS), n: int = 6) -> str:
@@ -31,42 +46,55 @@ def painting(cells: Iterable[tuple[int, int]], heads: Sequence[int] = range(HEAD
 
 
 def check_weights(masks: Masks, settings: Settings, layer: int = 0, head: int = 3) -> None:
-    """The table of the weights after, against the core: blocked ones are none, and each row sums to 1 or is empty."""
+    """The table of the weights after, against the core: "—" where the mask forbids, and its four digits elsewhere."""
     n = mask_codec.tokens_of(settings.painted) if settings.painted else 6
     allow = mask_codec.allowed(settings.mask, settings.painted, n, HEADS)
     allow = allow[head] if allow.dim() == 3 else allow
-    weights = weights_of(settings, layer, head)
-    shown = masks.table("after")
+    weights, shown = weights_of(settings, layer, head), masks.table("after")
     assert [[text == "—" for text in row] for row in shown] == (~allow).tolist()
-    for row, line in enumerate(shown):
-        numbers = [0.0 if text == "—" else float(text) for text in line]
-        assert numbers == pytest.approx(weights[row].tolist(), abs=6e-5)
-        assert sum(numbers) == pytest.approx(1 if allow[row].any() else 0, abs=4e-4)
+    for row, key in allow.nonzero().tolist():
+        quoted(float(weights[row, key]), shown[row][key])
 
 
-def test_a_mask_is_painted_by_row_by_mouse_by_keyboard_for_one_head_and_on_a_rule(masks: Masks) -> None:
-    masks.open(mask="causal", at="0.3.4.1")
-    rows_columns_undo_and_clear(masks)
-    masks.button("clear").click()
-    masks.clicked(masks.card("full"), "none", "")
-    painted_by_mouse(masks)
-    painted_by_keyboard(masks)
-    masks.clicked("clear", "none", "")
-    painted_for_one_head(masks)
-    masks.button("clear").click()
-    masks.clicked(masks.card("window 3"), "window:3")
-    painted_on_a_rule_it_waits_for_its_sentence(masks)
+def test_a_mask_is_painted_by_mouse_and_by_keyboard_and_joined_with_another(masks: Masks) -> None:
+    masks.open(at="0.3")
+    masks.shows()
+    # a stroke by mouse leaves out no cell between its ends
+    masks.drag((5, 5), (2, 2), (2, 5))
+    stroke = [(5, 5), (4, 4), (3, 3), (2, 2), (2, 3), (2, 4), (2, 5)]
+    settings = masks.shows("none", painting(stroke))
+    expect(masks.counted).to_have_text("7 of 36 blocked")
+    check_weights(masks, settings)
+    masks.wait_for_query(mask="painted", p=settings.painted)
+
+    # by keyboard, and undone
+    masks.cell.focus()
+    masks.keys("Home", *["ArrowUp"] * 5, "ArrowDown", "ArrowRight", "ArrowRight", "Space")
+    expect(masks.cell).to_have_accessible_name("row can, key you: blocked")
+    masks.shows("none", painting([*stroke, (1, 2)]))
+    masks.clicked("undo", "none", settings.painted)
+
+    # the row in focus is emptied, and named
+    masks.clicked(masks.card("causal"), "causal")
+    masks.clicked("empty a row", "causal", painting([(1, 0), (1, 1)]))
+    expect(masks.sums.locator("li")).to_have_text(["1.00", "empty", "1.00", "1.00", "1.00", "1.00"])
+    expect(masks.sheets.first).to_contain_text("Row 1 “can” may look at nobody")
+
+    # two rules joined; the link shows the same
+    masks.clicked(masks.card("causal"), "causal")
+    masks.button("combine").click()
+    masks.button("and").click()
+    masks.clicked(masks.card("window 3"), "causal & window:3")
+    masks.wait_for_query(mask="combination", rule="causal & window:3")
+    masks.visit(masks.page.url).shows("causal & window:3")
 
 
-def rows_columns_undo_and_clear(masks: Masks) -> None:
-    masks.shows("causal")
+@pytest.mark.thorough("A walk over every tool: rows, columns, blocking and allowing, one head, and a rule below.")
+def test_painted_by_row_by_every_tool_for_one_head_and_on_a_rule(masks: Masks) -> None:
+    masks.open(mask="causal", at="0.3.4.1").shows("causal")
+    # rows, columns, undo and clear
     expect(masks.button("undo")).to_be_disabled()
-    expect(masks.sheets.first).not_to_contain_text("may look at nobody")
     row = [(4, key) for key in range(5)]
-    masks.clicked("empty a row", "causal", painting(row))
-    expect(masks.sums.locator("li")).to_have_text(["1.00", "1.00", "1.00", "1.00", "empty", "1.00"])
-    expect(masks.sheets.first).to_contain_text("Row 4 “that” may look at nobody")
-    masks.clicked("undo", "causal")
     masks.button("row").click()
     masks.click(4, 0)
     settings = masks.shows("causal", painting(row))
@@ -74,61 +102,42 @@ def rows_columns_undo_and_clear(masks: Masks) -> None:
     expect(masks.sums.locator(".empty")).to_have_count(1)
     expect(masks.sheets.first).to_contain_text("6 of 6 weights are NaN")
     masks.click(-1, 0)  # the label of a column, whatever the tool
-    column = [(key, 0) for key in range(6) if key != 4]
-    masks.shows("causal", painting(row + column))
+    masks.shows("causal", painting(row + [(key, 0) for key in range(6) if key != 4]))
     masks.clicked("undo", "causal", settings.painted)
     masks.clicked("clear", "causal", "")
     masks.clicked("undo", "causal", settings.painted)
     masks.clicked(masks.card("window 3"), "window:3")
     masks.clicked("undo", "causal", settings.painted)
     masks.wait_for_query(mask="painted", on="causal")
+    masks.button("clear").click()
+    masks.clicked(masks.card("full"), "none", "")
 
-
-def painted_by_mouse(masks: Masks) -> None:
+    # blocking and allowing by mouse
     masks.button("block").click()
     masks.click(1, 2)
-    expect(masks.counted).to_have_text("1 of 36 blocked")
-    masks.shows("none", painting([(1, 2)]))
     masks.drag((3, 0), (3, 4))
     stroke = [(1, 2), *((3, key) for key in range(5))]
     masks.shows("none", painting(stroke))
-    masks.drag((5, 5), (2, 2), (2, 5))
-    stroke += [(5, 5), (4, 4), (3, 3), (2, 2), (2, 3), (2, 4), (2, 5)]
-    settings = masks.shows("none", painting(stroke))
-    check_weights(masks, settings)
-    masks.wait_for_query(mask="painted", p=settings.painted)
     masks.button("allow").click()
     masks.drag((0, 2), (5, 2))
-    left = [cell for cell in stroke if cell[1] != 2]
-    masks.shows("none", painting(left))
-
-
-def painted_by_keyboard(masks: Masks) -> None:
+    masks.shows("none", painting([cell for cell in stroke if cell[1] != 2]))
     masks.clicked("clear", "none", "")
-    press = masks.keys
-    masks.cell.focus()
-    press("Home", *["ArrowUp"] * 5, "ArrowDown", "ArrowRight")
-    expect(masks.cell).to_have_accessible_name("row can, key can: allowed")
-    press("ArrowRight", "Space")
-    expect(masks.cell).to_have_accessible_name("row can, key you: blocked")
-    expect(masks.cell).to_be_focused()
-    masks.shows("none", painting([(1, 2)]))
-    masks.cell.focus()
-    press("Enter")
-    masks.shows("none", "")
+
+    # a stroke by keyboard
     masks.button("block").click()
     masks.cell.focus()
-    press("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowLeft")
-    masks.shows("none", painting([(1, 2), (2, 2), (3, 2), (3, 1)]))
-    expect(masks.cell).to_have_accessible_name("row can, key can: blocked")
+    masks.keys("Home", *["ArrowUp"] * 5, "ArrowDown", "ArrowRight")
+    expect(masks.cell).to_have_accessible_name("row can, key can: allowed")
+    masks.keys("ArrowRight", "Space", "Shift+ArrowDown", "Shift+ArrowLeft")
+    masks.shows("none", painting([(1, 2), (2, 2), (2, 1)]))
     masks.cell.focus()
-    press("Control+z")
-    masks.shows("none", painting([(1, 2), (2, 2), (3, 2)]))
-    press("Home", "ArrowUp", "End", "Space")
-    masks.shows("none", painting([(1, 2), (2, 2), (3, 2), (2, 5)]))
+    masks.keys("Control+z")
+    masks.shows("none", painting([(1, 2), (2, 2)]))
+    masks.keys("Home", "ArrowUp", "End", "Enter")
+    masks.shows("none", painting([(1, 2), (2, 2), (1, 5)]))
+    masks.clicked("clear", "none", "")
 
-
-def painted_for_one_head(masks: Masks) -> None:
+    # one head, then all; Explore shows the same mask
     masks.button("this head").click()
     masks.click(2, 1)
     settings = masks.shows("none", painting([(2, 1)], [3]))
@@ -154,19 +163,19 @@ def painted_for_one_head(masks: Masks) -> None:
     explore.go("Masks")
     masks.shows("none", settings.painted)
 
-
-def painted_on_a_rule_it_waits_for_its_sentence(masks: Masks) -> None:
+    # on a rule: a painting waits for a sentence of its length
+    masks.button("clear").click()
+    masks.clicked(masks.card("window 3"), "window:3")
     masks.button("block").click()
     masks.click(0, 5)  # blocked by the rule already
     expect(masks.counted).to_have_text("12 of 36 blocked")
     masks.button("allow").click()
     masks.click(0, 5)
-    masks.shows("window:3", painting([(0, 5)]))
-    masks.clicked(masks.card("window 3"), "window:3")
     p = painting([(0, 5)])
+    masks.shows("window:3", p)
+    masks.clicked(masks.card("window 3"), "window:3")
     masks.wait_for_query(mask="window", w=None, on="window:3", p=p)
     masks.clicked(masks.card("painted"), "window:3", p)
-
     masks.box.fill(TIRED)
     masks.shows("window:3", text=TIRED)
     expect(masks.view.locator(".notices")).to_contain_text("painted for 6 tokens; the sentence has 15")
@@ -174,25 +183,18 @@ def painted_on_a_rule_it_waits_for_its_sentence(masks: Masks) -> None:
     masks.box.fill(WORDS)
     masks.shows("window:3", p)
     expect(masks.view.locator(".notices p")).to_have_count(0)
-    masks.enter(masks.page.get_by_role("textbox", name="Another sentence"), "you how are")
-    expect(masks.sheets.last).to_contain_text("“you how are”: 5 tokens and 1 of padding")
 
 
-def test_a_bare_address_begins_with_a_mask_and_the_gallery_has_others_and_their_joins(masks: Masks) -> None:
-    masks.visit(f"{masks.url}/masks?big=false").shows("causal")  # says nothing of the picture
+@pytest.mark.thorough("A walk over the gallery, its fields, joins, a bad link, and a second sentence of the batch.")
+def test_the_gallery_joins_what_a_link_cannot_say_and_a_second_sentence(masks: Masks) -> None:
+    # a bare address begins with a mask
+    masks.visit(f"{masks.url}/masks?big=false").shows("causal")
     masks.wait_for_query(s=WORDS, mask="causal")
-    masks.clicked(masks.card("full"), "none")
-    masks.wait_for_query(s=WORDS, mask="none")
     masks.button("layer 0").click()
     masks.clicked(masks.head(3))
-    for name, rule in (("prefix 2", "prefix:2"), ("documents", "documents:3")):  # the others below, and joined
-        masks.clicked(masks.card(name), rule)
-        expect(masks.card(name)).to_have_attribute("aria-pressed", "true")
+    masks.clicked(masks.card("full"), "none")
     settings = masks.clicked(masks.card("per head"), "none", mask_codec.write_flips(per_head_windows(6, HEADS)))
     check_weights(masks, settings)
-    masks.clicked(masks.card("causal"), "causal")
-    masks.clicked(masks.card("painted"), "none", settings.painted)
-
     masks.clicked(masks.card("dilated 3 2"), "dilated:3:2")
     gap = masks.view.get_by_role("spinbutton", name="Distance between them")
     masks.enter(gap, "3")
@@ -201,15 +203,13 @@ def test_a_bare_address_begins_with_a_mask_and_the_gallery_has_others_and_their_
     gap.fill("0")
     masks.keys("Tab")
     expect(gap).to_have_value("3")
-    masks.enter(gap, "2")
-    masks.wait_for_query(mask="dilated", gap=None)
     masks.clicked(masks.card("causal"), "causal")
     expect(gap).to_have_count(0)
     expect(masks.view.locator(".meaning")).to_contain_text("A word sees itself and the words before it")
     masks.card("sinks 1").hover()
     expect(masks.view.locator(".meaning")).to_contain_text("All words see only the first token")
 
-    expect(masks.button("and")).to_have_count(0)
+    # joined by and, or, and not; written; one that is no rule
     masks.button("combine").click()
     for join, name, rule in (
         ("and", "window 3", "causal & window:3"),
@@ -221,16 +221,33 @@ def test_a_bare_address_begins_with_a_mask_and_the_gallery_has_others_and_their_
         masks.clicked(masks.card(name), rule)
         expect(masks.rule).to_have_value(rule)
     check_weights(masks, masks.shows(rule))
-    masks.wait_for_query(mask="combination", rule=rule)
     masks.enter(masks.rule, "!causal")
     masks.shows("!causal")
     masks.enter(masks.rule, "!causal & (")
     expect(masks.view.locator(".notices")).to_contain_text("Still using “!causal”")
     masks.shows("!causal")
 
+    # what a link cannot say is named and leaves it; a rule may be too long
+    masks.open(mask="combination", rule="causal & (", t="99", w="0", off=["L0 H2", "L9 H9"], at="9.9")
+    masks.settled(Settings(WORDS, "causal & window:4", heads_off=((0, 2),)).digest)
+    masks.wait_for_query(mask="combination", t=None, w=None, off="L0 H2", at=None, rule="causal & (")
+    expect(masks.view.locator(".notices p")).to_have_count(5)
+    refused = {said.split("=")[0].removeprefix("The link says ") for said in masks.notices() if "says" in said}
+    assert refused == {"t", "w", "off", "at"}
+    expect(masks.view.locator(".notices")).to_contain_text("Not a valid rule")
+    masks.clicked("all on", "causal & window:4")
+    long = " & ".join(f"!sinks:{number}" for number in range(10, 26))
+    masks.enter(masks.rule, long)
+    masks.shows(long)
+    masks.button("or").click()
+    masks.card("dilated 3 2").click()
+    expect(masks.view.locator(".notices")).to_contain_text("takes more than 200 characters as a rule")
+    masks.shows(long)
+    masks.clicked(masks.card("causal"), "causal")
+    expect(masks.view.locator(".notices p")).to_have_count(0)
 
-def test_a_second_sentence_stands_in_the_batch_and_three_maps_in_line(masks: Masks) -> None:
-    masks.visit(f"{masks.url}/masks?at=3.1").shows("none", text=TIRED)  # says something of the picture
+    # a second sentence stands in the batch
+    masks.visit(f"{masks.url}/masks?at=3.1").shows("none", text=TIRED)
     field = masks.page.get_by_role("textbox", name="Another sentence")
     expect(masks.sheets.last).to_contain_text("“how are you”: 5 tokens and 10 of padding")
     field.fill("you how are too")
@@ -242,74 +259,11 @@ def test_a_second_sentence_stands_in_the_batch_and_three_maps_in_line(masks: Mas
     assert masks.notices() == []
     masks.clicked(masks.card("causal"), "causal", text=TIRED)
     expect(masks.sheets.last).to_contain_text("The mask “causal” alone already keeps these tokens")
-    expect(masks.view.locator(".outcomes .reason")).to_contain_text("the model can read 512")
     field.fill("how are you")
     expect(masks.view.locator(".outcomes .reason")).to_be_empty()
     masks.wait_for_query(pad=None)
-    three_maps_stand_in_line_and_have_numbers_also_projected(masks)
 
-
-def check_rows_in_line(masks: Masks) -> None:
-    boxes = [
-        masks.box_of(masks.view.locator(f"section.{name} .cell"), row, 0)
-        for row in (0, 14)
-        for name in ("who", "before", "after")
-    ]
-    for row in (boxes[:3], boxes[3:]):
-        assert max(box.y for box in row) - min(box.y for box in row) <= 1
-        assert max(box.height for box in row) - min(box.height for box in row) <= 0.1
-        assert row == sorted(row, key=lambda box: box.x)
-    assert boxes[3].bottom <= 900, "the last row is on the first screen"
-
-
-def check_numbers(masks: Masks) -> None:
-    for name in ("before", "after"):
-        panel = masks.view.locator(f"section.{name}")
-        size = float(panel.locator(".map").get_attribute("data-number") or 0)
-        assert size >= 12
-        assert masks.box_of(panel.locator(".cell"), 0, 0).width > 1.3 * size, "a point and two digits"
-
-
-def check_last_row(masks: Masks, text: str, shown: list[str]) -> None:
-    n = len(core().tokenize(text)[0])
-    for name in ("who", "before", "after"):
-        panel = masks.view.locator(f"section.{name}")
-        expect(panel).to_be_visible(visible=name in shown)
-        if name in shown:
-            last = masks.box_of(panel.locator(".cell"), n - 1, n - 1)
-            assert last.bottom <= 720
-            assert last.width >= 30, "three characters of 16 pixels"
-
-
-def three_maps_stand_in_line_and_have_numbers_also_projected(masks: Masks) -> None:
-    masks.still()
-    masks.shows("causal", text=TIRED)
-    check_rows_in_line(masks)
-    check_numbers(masks)
-    masks.page.set_viewport_size({"width": 1280, "height": 900})
-    masks.still()
-    check_rows_in_line(masks)
-    masks.page.set_viewport_size({"width": 1280, "height": 720})
-    masks.still()
-    check_numbers(masks)
-
-    masks.card("causal").press("p")
-    expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
-    masks.still()
-    check_last_row(masks, TIRED, ["after"])
-    masks.page.keyboard.press("Escape")  # the box is there again
-    masks.box.fill(WORDS)
-    masks.shows("causal", text=WORDS)
-    masks.page.get_by_role("button", name="Projector", exact=True).click()
-    expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
-    masks.still()
-    check_last_row(masks, WORDS, ["who", "after"])
-    masks.button("before").click()
-    expect(masks.view.locator("section.before")).to_be_visible()
-    expect(masks.view.locator("section.after")).to_be_hidden()
-
-
-def test_a_painting_that_is_too_long_for_a_link_is_said(masks: Masks) -> None:
+    # a painting that is nearly too long for a link, and a sentence too long to be painted
     words, n = "the " * 60, 62
     noise = torch.rand(4, n, n, generator=torch.Generator().manual_seed(0)) < 0.5
     flips = noise[0].repeat(HEADS, 1, 1)
@@ -329,7 +283,6 @@ def test_a_painting_that_is_too_long_for_a_link_is_said(masks: Masks) -> None:
     expect(masks.view.locator(".notices p")).to_have_count(0)
     masks.button("undo").click()
     masks.settled(settings.digest)
-
     text = "the " * 70  # longer than can be painted
     masks.card("causal").click()
     masks.box.fill(text)
@@ -337,9 +290,139 @@ def test_a_painting_that_is_too_long_for_a_link_is_said(masks: Masks) -> None:
     expect(masks.view.locator(".notices")).to_contain_text("at most 64 tokens, this sentence has 72")
     masks.click(5, 2)
     masks.shows("causal", text=text)
-    masks.clicked(masks.card("window 3"), "window:3", text=text)
+
+    # three maps stand in line and have numbers, also in the projector
+    masks.box.fill(TIRED)
+    masks.shows("causal", text=TIRED)
+    for width, height in ((1440, 900), (1280, 900), (1280, 720)):
+        masks.page.set_viewport_size({"width": width, "height": height})
+        masks.still().shows("causal", text=TIRED)
+        check_maps(masks, in_line=height == 900)
+    masks.card("causal").press("p")
+    expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
+    check_last_row(masks.still(), TIRED, ["after"])
+    masks.page.keyboard.press("Escape")  # the box is there again
+    masks.box.fill(WORDS)
+    masks.shows("causal", text=WORDS)
+    masks.page.get_by_role("button", name="Projector", exact=True).click()
+    expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
+    check_last_row(masks.still(), WORDS, ["who", "after"])
+    masks.button("before").click()
+    expect(masks.view.locator("section.before")).to_be_visible()
+    expect(masks.view.locator("section.after")).to_be_hidden()
 
 
+def check_maps(masks: Masks, *, in_line: bool) -> None:
+    """Rows of the three maps stand at one height, the last on the first screen; their cells have room for numbers."""
+    for row in (0, 14) if in_line else ():
+        boxes = [
+            masks.box_of(masks.view.locator(f"section.{name} .cell"), row, 0) for name in ("who", "before", "after")
+        ]
+        assert max(box.y for box in boxes) - min(box.y for box in boxes) <= 1
+        assert max(box.height for box in boxes) - min(box.height for box in boxes) <= 0.1
+        assert boxes == sorted(boxes, key=lambda box: box.x)
+        assert boxes[0].bottom <= 900
+    for name in ("before", "after"):
+        panel = masks.view.locator(f"section.{name}")
+        size = float(panel.locator(".map").get_attribute("data-number") or 0)
+        assert size >= 12
+        assert masks.box_of(panel.locator(".cell"), 0, 0).width > 1.3 * size, "a point and two digits"
+
+
+def check_last_row(masks: Masks, text: str, shown: list[str]) -> None:
+    n = len(core().tokenize(text)[0])
+    for name in ("who", "before", "after"):
+        panel = masks.view.locator(f"section.{name}")
+        expect(panel).to_be_visible(visible=name in shown)
+        if name in shown:
+            last = masks.box_of(panel.locator(".cell"), n - 1, n - 1)
+            assert last.bottom <= 720
+            assert last.width >= 30, "three characters of 16 pixels"
+
+
+@pytest.mark.thorough(
+    "Answers are held back, and a page is opened before its script: what is painted meanwhile counts."
+)
+def test_no_stroke_is_lost_the_newest_holds_and_each_is_requested_once(masks: Masks) -> None:
+    # painted on the first picture, before the script has heard anything
+    holds_back(masks, from_the_start=True)
+    begins_with_its_picture(masks, f"{masks.url}/masks?s=can+you+can+that&at=0.3")
+    masks.click(1, 2)
+    expect(masks.counted).to_have_text("1 of 36 blocked")
+    say(masks)
+    masks.page.wait_for_selector("#headlight-early", state="detached")
+    settings = masks.shows("none", painting([(1, 2)]))
+    check_weights(masks, settings)
+    masks.wait_for_query(mask="painted", p=settings.painted)
+    masks.forget_scripts()
+
+    # the newest of the view and of the controls below holds
+    masks.open(pos="none")  # so the controls are unfolded
+    masks.card("window 3").click()
+    masks.settled(Settings(WORDS, "window:3", position="none").digest)
+    masks.position("rotary").click()
+    masks.view.get_by_role("button", name="layer 0 head 2", exact=True).click()
+    masks.wait_for_query(off="L0 H2", pos="rotary")
+    masks.button("all on").click()
+    masks.card("prefix 2").click()
+    masks.clicked(masks.position("as trained"), "prefix:2")
+    masks.click(5, 5)
+    masks.shows("prefix:2", painting([(5, 5)]))
+    masks.button("combine").click()
+    masks.enter(masks.view.get_by_role("textbox", name="Painted on the rule"), "causal")
+    check_weights(masks, masks.shows("causal", painting([(5, 5)])))
+    masks.wait_for_query(mask="painted", on="causal", p=painting([(5, 5)]), pos=None)
+
+    # each picture is requested once
+    masks.clicked("clear", "causal", "")
+    before = masks.page.evaluate(REQUESTS)
+    masks.click(4, 0)
+    masks.shows("causal", painting([(4, 0)]))
+    masks.cell.focus()
+    masks.keys("ArrowDown")
+    masks.settled()
+    assert masks.page.evaluate(REQUESTS) == before + 1, "another cell in focus needs nothing"
+    masks.clicked("undo", "causal", "")
+    expect(masks.card("painted")).to_be_disabled()  # what was undone is nothing
+
+    # two joins, the second before the first is answered
+    masks.button("and").click()
+    masks.card("window 3").click()
+    expect(masks.rule).to_have_value("causal & window:3")
+    masks.button("or").click()
+    masks.clicked(masks.card("sinks 1"), "causal & window:3 | sinks:1")
+    masks.wait_for_query(mask="combination", rule="causal & window:3 | sinks:1")
+
+    # strokes faster than their answers, and one that goes on over an answer
+    masks.clicked(masks.card("full"), "none", "")
+    masks.page.evaluate(LATE)
+    masks.page.evaluate("window.hold()")
+    masks.click(0, 0)
+    masks.page.mouse.move(*masks.place(2, 0))
+    masks.page.mouse.down()
+    masks.page.mouse.move(*masks.place(2, 2))
+    masks.page.evaluate("window.release()")
+    expect(masks.view).not_to_have_attribute("data-pending", "")  # the first one is answered
+    masks.page.evaluate(TWO_FRAMES)
+    expect(masks.counted).to_have_text("4 of 36 blocked")
+    masks.page.mouse.move(*masks.place(2, 3))
+    masks.page.mouse.up()
+    settings = masks.shows("none", painting([(0, 0), (2, 0), (2, 1), (2, 2), (2, 3)]))
+    check_weights(masks, settings)
+    masks.clicked("clear", "none", "")
+    masks.page.evaluate("window.hold()")
+    cells = [(row, key) for row in range(3) for key in range(3)]
+    for number, (row, key) in enumerate(cells, 1):
+        masks.click(row, key)
+        expect(masks.counted).to_have_text(f"{number} of 36 blocked")
+    masks.page.evaluate("window.release()")
+    masks.shows("none", painting(cells))
+    for _ in cells[4:]:
+        masks.button("undo").click()
+    check_weights(masks, masks.shows("none", painting(cells[:4])))
+
+
+@pytest.mark.thorough("A phone is a second window; the quick tier opens every page on one.")
 def test_a_finger_scrolls_or_paints(new_phone: NewTab) -> None:
     masks = new_phone(Masks).open()
     grid = masks.view.locator("section.who .map")
@@ -353,7 +436,6 @@ def test_a_finger_scrolls_or_paints(new_phone: NewTab) -> None:
     masks.shows("none", painting([(2, 1), (3, 3)]))
     assert place_of(grid).x >= 0
     assert place_of(grid).right <= 375
-
     masks.box.fill(TIRED)
     masks.card("causal").tap()
     masks.shows("causal", text=TIRED)

@@ -1,29 +1,65 @@
-"""Trained models on Explore, Shapes, Compare and By hand: chosen, linked, kept from page to page, and refused."""
+"""Other models in a browser: trained here, a recording, a decoder, and those of this machine's cache of the hub."""
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
 from dataclasses import replace
-from urllib.parse import urlsplit
+from pathlib import Path
+from typing import Any
 
+import pytest
 import torch
+from filelock import FileLock
 from playwright.sync_api import expect
 
+from mha_core import load_model
 from mha_core.pretrained.recordings import Group, Recording
 from pages.explore import first_row
-from pages.kit.picture import models, pictures, recordings
+from pages.kit.picture import abilities, models, pictures, recordings
+from pages.kit.picture.album import SOUNDS
 from pages.kit.picture.place import At
+from pages.kit.picture.presets import CONTINUED
 from pages.kit.picture.settings import Settings
 from pages.kit.server import store
+from tests import hub_cache
+from tests.closeness import quoted
+from tests.core import pictures as picture_files
+from tests.core import sounds
+from tests.hub_cache import name_of
 
+from .axe import nothing_serious
 from .compare_page import Compare
-from .expected import TIRED, largest
+from .expected import TIRED, largest, run_of
 from .explore_page import Explore
-from .form_pages import Positions
 from .masks_page import Masks
 from .shapes_page import Shapes
+from .tab import place_of
 
 WHO, ORDERLESS, WORDS = "who-sinusoidal-1", "who-none-1", "words-2layers-1"
 ASKED = {name: models.presets(name) for name in (WHO, ORDERLESS, WORDS)}
+PRIVET, PLACE = next(iter(CONTINUED.items()))
+FRANCE = "The capital of France is"
+TEXT = "the quick brown fox sat on the mat"
+SEES, HEARS = "dinov2_with_registers", "wav2vec2"
+SHARES = "moments => moments.map((moment) => moment.style.getPropertyValue('--share'))"
+DURATION = "player => new Promise((done) => { player.onloadedmetadata = () => done(player.duration); player.load(); })"
+
+
+@pytest.fixture
+def hub(common_folder: Path) -> Path:
+    """The cache of the hub that the server has, with five models in it."""
+    with FileLock(common_folder / "hf.lock"):
+        if not (common_folder / "hf" / "hub").exists():
+            hub_cache.fill(common_folder / "hf", "distilbert", "gpt2", "t5", SEES, HEARS)
+    return common_folder / "hf" / "hub"
+
+
+def size_of(tab: Explore | Compare | Masks, panel: str) -> tuple[str | None, str | None]:
+    """Rows and columns of a map, as its grid says them."""
+    grid = tab.view.locator(f"{panel} .map[role=grid]").first
+    return grid.get_attribute("aria-rowcount"), grid.get_attribute("aria-colcount")
 
 
 def choose(explore: Explore, name: str) -> None:
@@ -31,42 +67,39 @@ def choose(explore: Explore, name: str) -> None:
     explore.page.get_by_role("combobox", name="Model", exact=True).select_option(name)
 
 
-def first(text: str, name: str) -> int:
-    """The row that Explore looks at first."""
-    shown, at = pictures.picture(Settings(text, model=name)), At(0, 0)
-    return first_row.on(at.on(shown.run.tokens), at, shown).row or 0
+def looks_first(run_text: str, name: str, layer: int, head: int) -> list[str]:
+    """What the row that Explore begins with looks at."""
+    shown, at = pictures.picture(Settings(run_text, model=name)), At(0, 0)
+    row = first_row.on(at.on(shown.run.tokens), at, shown).row or 0
+    return largest(run_of(Settings(run_text, model=name)), layer, head, row)
 
 
-def a_model_is_chosen_and_its_first_question_asked(explore: Explore) -> None:
+def test_a_model_trained_here_is_chosen_and_another_opened_by_its_link(explore: Explore) -> None:
+    explore.open()
     choose(explore, WHO)
-    run = explore.shows(ASKED[WHO][0], model=WHO)
+    explore.shows(ASKED[WHO][0], model=WHO)
     explore.wait_for_query(model=[WHO], s=None, at=None)
-    assert explore.badges() == largest(run, 0, 0, first(ASKED[WHO][0], WHO))
+    assert explore.badges() == looks_first(ASKED[WHO][0], WHO, 0, 0)
     assert explore.place.inner_text().endswith(" · nothing changed, trained here weights")
     assert explore.figures()[0].split()[0] == "fox"
-    assert len(explore.figures()) == 4
-    explore.clicked(ASKED[WHO][1], ASKED[WHO][1], model=WHO)
-    explore.clicked(explore.lamp(0, 2), ASKED[WHO][1], model=WHO, heads_off=((0, 2),))
+    explore.clicked(explore.lamp(0, 2), ASKED[WHO][0], model=WHO, heads_off=((0, 2),))
     choose(explore, "minilm")
     explore.shows(TIRED, heads_off=((0, 2),))
     explore.wait_for_query(model=None, s=None, off=["L0 H2"])
-    assert not explore.notices()
 
-
-def test_a_link_opens_a_model(explore: Explore) -> None:
     explore.open(model=WORDS, at="1.2")
     run = explore.shows(ASKED[WORDS][0], model=WORDS)
-    assert explore.badges() == largest(run, 1, 2, first(ASKED[WORDS][0], WORDS))
+    assert explore.badges() == looks_first(ASKED[WORDS][0], WORDS, 1, 2)
     assert "causal mask: built in" in explore.place.inner_text()
     assert explore.heads() == [f"1.{head}" for head in range(run.weights.shape[1])]
     explore.typed("zebra wolf", model=WORDS)
     assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. The model reads [UNK] instead."]
 
 
-def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
+@pytest.mark.thorough("A walk with one model over five pages and back, a pinned picture, and a recording's slider.")
+def test_the_pages_keep_the_model_and_a_recording_is_walked_with_a_slider(explore: Explore) -> None:
     text = ASKED[ORDERLESS][0]
-    explore.open(model=ORDERLESS)
-    explore.shows(text, model=ORDERLESS)
+    explore.open(model=ORDERLESS).shows(text, model=ORDERLESS)
     explore.go("Shapes")
     shapes = explore.on(Shapes)
     shapes.shows(text, model=ORDERLESS)
@@ -80,45 +113,29 @@ def test_the_pages_keep_the_model_and_back_finds_it(explore: Explore) -> None:
     box = explore.page.get_by_role("textbox", name="Sentence", exact=True)
     expect(box).to_have_value(text)
     explore.on(Masks).settled()
-    explore.go("Positions")  # which shows MiniLM alone
-    expect(box).to_have_value(TIRED)
-    explore.on(Positions).settled()  # its page links carry the model only when the whole page is there
-    assert urlsplit(explore.page.url).path == "/positions"
     explore.go("Explore")
     explore.shows(text, model=ORDERLESS)  # the mask that Masks begins with is that page’s own, nobody chose it
     explore.wait_for_query(model=[ORDERLESS], s=None, mask=None)
-    explore.page.evaluate("history.go(-3)")
+    explore.page.evaluate("history.go(-2)")
     compare.shows(untouched, masked)
     explore.page.go_back()
     shapes.shows(text, model=ORDERLESS)
     explore.page.go_back()
     explore.shows(text, model=ORDERLESS)
-    a_pinned_picture_names_its_model(explore)
-
-
-def a_pinned_picture_names_its_model(explore: Explore) -> None:
     explore.clicked("pin")
     choose(explore, WHO)
     explore.shows(ASKED[WHO][0], model=WHO)
-    expect(explore.view.locator(".view .label, .label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
-    explore.page.reload()
-    explore.shows(ASKED[WHO][0], model=WHO)
     expect(explore.view.locator(".label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
-    assert not explore.notices()
 
-
-def test_a_recording_is_walked_with_a_slider_and_nothing_in_it_can_be_changed(explore: Explore) -> None:
+    # a recording: its steps are walked, and nothing in it can be changed
     maps = torch.eye(6).roll(1, 0).expand(3, 2, 2, 6, 6) * torch.tensor([1, 0.5, 0.25]).view(3, 1, 1, 1, 1)
     own = Group("layers.*.attn", ("layers.0.attn", "layers.1.attn"), list("abcdef"), None, maps.contiguous())
     cross = Group("cross", ("cross",), list("abcdef"), ["u", "v"], maps[:, :1, :, :, :2].contiguous())
     made = Recording((own, cross), (0, 100, 200), "Learns to look back")
-    name = recordings.PREFIX + store.keep("data", made.to_bytes())
-    explore.open(model=name)
-    explore.settled(Settings("step 200", model=name).digest)
-    view = explore.view
+    name, view = recordings.PREFIX + store.keep("data", made.to_bytes()), explore.view
+    explore.open(model=name).settled(Settings("step 200", model=name).digest)
     assert "This is a recording" in view.locator(".recorded").inner_text()
-    slider = view.get_by_role("slider", name="Step of the training")
-    slider.press("ArrowLeft")
+    view.get_by_role("slider", name="Step of the training").press("ArrowLeft")
     explore.settled(Settings("step 100", model=name).digest)
     expect(view.locator(".recorded .count")).to_have_text("step 100, 2 of 3")
     explore.wait_for_query(model=[name], s=["step 100"])
@@ -131,4 +148,247 @@ def test_a_recording_is_walked_with_a_slider_and_nothing_in_it_can_be_changed(ex
     explore.button("map").click()
     choose(explore, "minilm")
     explore.shows(TIRED)
-    a_model_is_chosen_and_its_first_question_asked(explore)
+
+
+@pytest.mark.thorough("A walk with SmolLM2, whose 270 heads take a second for each of its many pictures.")
+def test_a_decoder_copies_by_seven_of_270_heads_writes_on_and_draws_a_token(explore: Explore) -> None:
+    view = explore.view
+    bar = view.locator(".next-list").get_by_role("button", name="write Drive: ", exact=False).first.locator(".value")
+    explore.open(model="smollm2")
+    expect(explore.box).to_have_value(PRIVET)
+    quoted(float(bar.inner_text()), "0.84")
+    expect(explore.place).to_contain_text(f"layer {PLACE.replace('.', ', head ')} ")
+    view.get_by_role("button", name="Switch heads off").click()
+    expect(view.locator(".lamps")).to_be_hidden()  # 270 lamps would help nobody
+    expect(view.locator(".found-heads button").first).to_contain_text("L18 H6")
+    explore.button("the 7 strongest").click()
+    expect(bar).to_contain_text("→")
+    for value, written in zip(bar.inner_text().split(" → "), ("0.84", "0.02"), strict=True):
+        quoted(float(value), written)
+    explore.keys("Escape")
+    explore.button("all 270 heads").click()
+    expect(view.locator(".tile[data-column]")).to_have_count(30)
+
+    # a line break of a link is kept
+    explore.open(model="smollm2", s="One.\nTwo.")
+    expect(explore.box).to_have_value("One.⏎\ufe0eTwo.")
+    explore.box.press("End")
+    explore.box.press_sequentially("Three")
+    explore.wait_for_query(s=["One.\nTwo.Three"])
+
+    # it writes on, and takes back
+    explore.box.fill(FRANCE)
+    explore.wait_for_query(s=FRANCE)
+    explore.settled()
+    view.locator(".next-list").get_by_role("button", name="write Paris: ", exact=False).first.click()
+    expect(explore.box).to_have_value(f"{FRANCE} Paris")
+    explore.settled()
+    explore.button("keep writing").click()
+    expect(explore.button("stop")).to_be_visible()
+    expect(view.locator(".chip").nth(7)).to_be_visible()
+    explore.clicked("stop")
+    written_on = explore.chips()
+    assert written_on[:6] == [*FRANCE.split(), "Paris"]
+    text = explore.box.input_value()
+    explore.button("remove last").click()
+    expect(explore.box).not_to_have_value(text)
+    explore.settled()
+    assert text.startswith(explore.box.input_value()), "what was written last is gone"
+    assert explore.chips()[:-1] == written_on[: len(explore.chips()) - 1], "two line breaks are read as one token"
+    explore.box.fill(FRANCE)
+    expect(explore.button("remove last")).to_be_hidden()
+    explore.settled()
+    view.get_by_role("button", name="Switch heads off").click()
+    expect(explore.button("copy")).to_be_hidden()  # the sentence repeats nothing
+    explore.button("measure on random words, written twice").click()
+    expect(view.locator(".random-said")).to_contain_text("so it copies.")
+    explore.button("copy").click()
+    expect(view.locator(".found-heads button").first).to_contain_text("L18 H6")
+    explore.wait_for_query(look=["random"])
+
+    # a token is drawn, and a word asked about
+    explore.box.fill("Once upon a time")
+    explore.wait_for_query(s="Once upon a time")
+    explore.settled()
+    explore.button("more").click()
+    view.get_by_label("Sampling temperature").fill("1.5")
+    drawn = view.locator(".sampling > .label")
+    expect(drawn).to_contain_text("draws “")
+    view.get_by_label("Seed of the draws").fill("7")
+    view.get_by_label("How likely is this word?").fill("there")
+    expect(view.locator(".word-said")).to_contain_text("“there” comes next with probability 0.")
+    explore.wait_for_query(temp=["1.5"], dice=["7"], word=["there"])
+    explore.settled()
+    found = re.match("draws “(.+?)”, ", drawn.inner_text())
+    assert found
+    view.locator(".help").click()  # out of the fields: letters are keys again
+    explore.keys("n")
+    expect(view.locator(".chip").last).to_have_text(found[1])
+    explore.keys("b")
+    expect(view.locator(".chip")).to_have_count(4)
+    explore.settled()  # the script writes both into the address, one after the other
+    explore.wait_for_query(s=["Once upon a time"], temp=["1.5"], dice=["7"], word=["there"])
+    explore.page.reload()
+    expect(drawn).to_contain_text(f"draws “{found[1]}”, ")
+
+    # both sides of Compare say what comes next
+    compare = explore.on(Compare).open(model="smollm2", s=FRANCE, pos2="none", word="Paris")
+    expect(compare.view.locator(".next-list .next").filter(has_text="Paris")).to_contain_text("0.77 → 0.27")
+    expect(compare.view.locator(".word-said")).to_have_text(
+        "“Paris” comes next with probability 0.77 on the left, 0.27 on the right."
+    )
+
+
+@pytest.mark.thorough("Fills a cache of the hub with five models, which takes most of its time.")
+def test_a_model_of_this_machine_shows_one_text_on_three_pages(explore: Explore, hub: Path) -> None:
+    assert hub.exists()
+    explore.open(model=name_of("distilbert"), s=TEXT)
+    expect(explore.page.get_by_role("combobox", name="Model", exact=True)).to_have_value(name_of("distilbert"))
+    assert size_of(explore, ".large") == ("9", "9")
+    explore.clicked(explore.lamp(0, 1))
+    expect(explore.view.locator(".changed .list")).to_contain_text("L0 H1 off")
+    explore.go("Compare")
+    compare = explore.on(Compare).settled()
+    assert size_of(compare, ".right") == ("9", "9")
+    compare.go("Masks")
+    masks = compare.on(Masks).settled()
+    assert size_of(masks, ".after") == ("9", "9")
+    expect(masks.view.locator(".card").first).to_be_visible()
+
+
+@pytest.mark.thorough(
+    "Opens an encoder–decoder on four pages, and chooses good, damaged and missing models in the dialog."
+)
+def test_two_texts_and_another_model_is_chosen_and_a_bad_one_leaves_what_was_there(explore: Explore, hub: Path) -> None:
+    explore.open(model=name_of("t5"), s=TEXT)
+    assert size_of(explore, ".large") == ("9", "9")
+    explore.group("Kind of attention").get_by_role("button", name="cross").click()
+    expect(explore.view.locator(".notices")).to_contain_text("the columns are the sentence")
+    explore.settled()
+    expect(explore.view.locator(".first-steps")).to_be_hidden()
+    rows, columns = size_of(explore, ".large")
+    assert (rows, columns) == (str(len(explore.chips())), "9")
+    explore.cell.focus()
+    explore.keys("End", "ArrowRight", "ArrowDown")  # from the last column there is no way on
+    expect(explore.cell).to_have_attribute("aria-colindex", "9")
+    expect(explore.view.locator(".switch", has_text="Hide words")).to_have_attribute("title", abilities.TWO_TEXTS)
+    explore.go("Compare")
+    compare = explore.on(Compare).settled()
+    assert size_of(compare, ".left") == (rows, columns)
+    expect(compare.shuffle).to_be_hidden()
+    compare.go("Masks")
+    masks = compare.on(Masks).settled()
+    assert size_of(masks, ".before") == (rows, columns)
+    expect(masks.view.locator(".gallery")).to_be_hidden()
+    masks.clicked(masks.view.get_by_role("button", name="encoder"))
+    expect(masks.view.locator(".gallery")).to_be_visible()
+    assert size_of(masks, ".after") == ("9", "9")
+    masks.go("Shapes")
+    expect(masks.page.locator(".view.steps .notices.bare")).to_contain_text("choose MiniLM in the bar, the link stays")
+
+    # another model by the dialog: a folder without one, one of the cache, a damaged one
+    explore.open(s=TEXT)
+    picker = explore.page.get_by_role("combobox", name="Model", exact=True)
+    picker.select_option("your own")
+    dialog = explore.page.get_by_role("dialog", name="Another model")
+    expect(dialog.get_by_role("button", name="tiny/gpt2")).to_contain_text("gpt2, 2 × 4 heads")
+    expect(dialog.locator(".leaves")).to_contain_text("the address of this machine, leave it")
+    dialog.get_by_role("textbox", name="Folder").fill(str(hub.parent))
+    dialog.get_by_role("button", name="Open", exact=True).click()
+    expect(dialog.get_by_role("status")).to_contain_text("cannot be opened: cannot read config.json")
+    dialog.get_by_role("button", name="tiny/gpt2").click()
+    expect(dialog).to_be_hidden()
+    explore.settled()
+    expect(picker).to_have_value(name_of("gpt2"))
+    assert (explore.chips(), size_of(explore, ".large")) == (TEXT.split(), ("8", "8"))
+    damaged = shutil.copytree(hub / "models--tiny--gpt2", hub / "models--tiny--damaged")
+    config = next(damaged.rglob("config.json"))
+    config.write_text(json.dumps(json.loads(config.read_text("utf-8")) | {"n_embd": 64}), "utf-8")
+    picker.select_option("your own")
+    dialog.get_by_role("button", name="tiny/damaged").click()
+    expect(explore.view.locator(".notices")).to_contain_text("tiny/damaged")
+    explore.settled()
+    assert len(explore.notices()) == 1
+    assert explore.chips() == TEXT.split(), "the model before stays"
+    picker.select_option("minilm")
+    explore.settled()
+    assert explore.notices() == []
+
+
+@pytest.mark.thorough("Opens models of pictures and sounds, with files of one's own, good and bad.")
+def test_a_picture_and_its_patches_and_a_sound_and_its_moments(explore: Explore, hub: Path) -> None:
+    explore.open(model=name_of(SEES))
+    page, view = explore.page, explore.view
+    expect(view.get_by_role("heading", level=1)).to_have_text("Which patches does each patch look at?")
+    expect(explore.box).to_be_hidden()
+    assert size_of(explore, ".large") == ("21", "21")
+    patches = view.get_by_role("group", name="a ball and a box: patches").get_by_role("button")
+    expect(patches).to_have_count(16)
+    expect(patches.nth(10)).to_have_attribute("aria-pressed", "true")
+    patches.nth(10).press("ArrowRight")
+    explore.keys("ArrowUp", "Enter")
+    expect(patches.nth(7)).to_have_attribute("aria-pressed", "true")
+    expect(view.locator(".large h2")).to_contain_text("“1,3” puts")
+    patches.nth(2).click()
+    expect(view.locator(".large h2")).to_contain_text("“0,2” puts")
+    view.get_by_role("button", name="[REG1]").click()
+    expect(view.locator(".large h2")).to_contain_text("“[REG1]” puts")
+    explore.button("table").click()
+    cell = view.locator(".large .table tbody tr").nth(2).locator("td").nth(5).inner_text()  # [REG1] → 0,0
+    quoted(float(cell), str(patches.nth(0).get_attribute("title")).removeprefix("row 0, column 0: "))
+    explore.button("map").click()
+    explore.keys("p")
+    explore.wait_for_query(big="true")
+    shown = place_of(view.locator(".board .picture"))
+    assert shown.x >= place_of(view.locator(".large .map")).right, "beside the map"
+    assert shown.bottom <= 900
+    explore.keys("p")
+    explore.wait_for_query(big=None)
+    nothing_serious(explore)
+    file = page.locator(".st-key-own_file input[type=file]")
+    file.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": picture_files.file("JPEG")})
+    own = view.get_by_role("button", name="your own picture")
+    expect(own).to_have_attribute("aria-pressed", "true")
+    explore.settled()
+    expect(view.locator(".board img")).to_have_js_property("naturalWidth", 32)
+    file.set_input_files({"name": "b.png", "mimeType": "image/png", "buffer": picture_files.png_of(10_000, 10_000)})
+    expect(page.locator(".st-key-own_file")).to_contain_text("The picture before is still there.")
+    choose(explore, "minilm")
+    explore.settled()
+    assert explore.notices() == []
+    expect(explore.box).to_be_visible()
+    expect(file).to_be_hidden()
+
+    # a sound
+    explore.open(model=name_of(HEARS))
+    expect(view.get_by_role("heading", level=1)).to_have_text("Which moments does each moment look at?")
+    assert size_of(explore, ".large") == ("74", "74")
+    moments = view.get_by_role("slider", name="Moment")
+    expect(moments).to_have_attribute("aria-valuenow", "37")
+    moments.press("ArrowRight")
+    expect(view.locator(".large h2")).to_contain_text("“0.76 s” puts")
+    explore.keys("End")
+    expect(moments).to_have_attribute("aria-valuetext", re.compile(r"^1\.46 s looks most at \d\.\d\d s: 0\.\d\d$"))
+    moments.click(position={"x": place_of(moments).width * 10.5 / 74, "y": 30})
+    explore.wait_for_query(at="0.0.10")
+    explore.settled()
+    folder = next((hub / f"models--tiny--{HEARS}" / "snapshots").iterdir())
+    heard: Any = next(iter(SOUNDS.values()))
+    row = load_model(str(folder), device="cpu").run(heard).weights[0, 0, 10]
+    shares = view.locator(".wave g rect:not(.place)").evaluate_all(SHARES)
+    for share, wanted in zip(shares, (100 * (row / row.max()).sqrt()).tolist(), strict=True):
+        quoted(wanted, share.rstrip("%")[:6])
+    quoted(view.locator("audio").evaluate(DURATION), "1.50")
+    file.set_input_files({"name": "a.wav", "mimeType": "audio/wav", "buffer": sounds.file()})
+    own = view.get_by_role("button", name="your own sound")
+    expect(own).to_have_attribute("aria-pressed", "true")
+    explore.settled()
+    assert size_of(explore, ".large") == ("29", "29")
+    file.set_input_files({"name": "b.wav", "mimeType": "audio/wav", "buffer": b"ID3 and no sound"})
+    expect(page.locator(".st-key-own_file")).to_contain_text("The sound before is still there.")
+    nothing_serious(explore)
+    explore.go("Glossary")
+    expect(page.locator(".question")).to_contain_text("What does this word mean?")
+    page.go_back()
+    expect(moments).to_be_visible()
+    expect(page.locator(".question")).to_be_hidden()

@@ -1,0 +1,262 @@
+"""Positions, Implementations, Claims, Scaled dot product and Texts in a browser: what each page is for."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mha_core import IMPLEMENTATIONS
+from pages.claims.page import OURS, by_name
+from pages.implementations.timing import YARDSTICK
+from pages.kit.draw.pages import PAGES
+from pages.kit.draw.terms import MARKED
+from pages.kit.lessons.course import claims as read_claims
+from pages.kit.picture.fields import DEFAULTS
+from pages.positions.parts import TITLES
+from pages.texts.catalog import texts
+
+from .conftest import NewTab
+from .expected import WIDE
+from .form_pages import Implementations, Positions
+from .measures import PHONE, height
+from .plain_pages import Claims, ScaledDot, Texts
+from .shapes_page import Shapes
+from .tab import place_of
+
+CLAIMS = by_name(read_claims())
+# a text -> one of its elements, and what stands on the page that its link opens
+FOLLOWED = {
+    "Annotated code, time first": ("prepare_mask", "prepare_mask: mask (q|1, k, b|1), then unsqueeze(-1)"),
+    "Lesson with three helpers": ("define your own", "Write attention yourself"),
+    "Long post on attention from scratch": ("stacked weights", "the second is the product with W₂"),
+    "Notebook in einsum": ("D", "its formula has ⟨k_s, q_t⟩"),
+}
+# small enough to be over in a few seconds
+RACE: dict[str, Any] = {"n": "20", "d": "24", "h": "3", "secs": "1", "race": ["einsum", "sdpa"]}
+
+
+def fits_in_three_windows(page: Page) -> bool:
+    """Whether what a page opens with takes few windows; how high its lines are is left to the fonts."""
+    return height(page) <= 3 * int(page.evaluate("innerHeight"))
+
+
+def test_an_encoding_is_chosen_by_its_map_and_a_position_by_keyboard(positions: Positions) -> None:
+    positions.open()
+    left, right = (place_of(positions.part(f"{TITLES[name]}: picture")) for name in ("sinusoidal", "learned"))
+    assert right.x >= left.right
+    assert abs(right.y - left.y) < 2
+    assert fits_in_three_windows(positions.page)
+    large = positions.page.locator(".enlarged")
+    expect(large.get_by_role("heading")).to_contain_text("As trained: layer 0 head 2 gives the word before 0.9998")
+    positions.map("ALiBi").focus()
+    positions.keys("Enter")
+    expect(large.get_by_role("heading")).to_contain_text("ALiBi: layer 0 head 2")
+    expect(positions.map("ALiBi")).to_have_attribute("aria-pressed", "true")
+    expect(positions.heading(TITLES["alibi"])).to_be_visible()
+    positions.wait_for_query(enc="alibi")
+    expect(positions.map("ALiBi")).to_be_focused()
+
+
+@pytest.mark.thorough("A walk over the projector, the circles of RoPE, the presets and every part that is folded away.")
+def test_maps_projector_circles_presets_and_every_fold_of_positions(positions: Positions) -> None:
+    positions.open()
+    maps = positions.page.locator(".view.encodings .group")
+    learnt, unseen = (
+        maps.and_(positions.page.get_by_role("group", name=name))
+        for name in ("Trained with this", "Never seen by this model")
+    )
+    expect(learnt.locator(".encoding")).to_have_text([re.compile("^As trained")])
+    expect(unseen.locator(".encoding")).to_have_count(9)
+    positions.page.set_viewport_size({"width": 1280, "height": 720})
+    positions.keys("p")
+    map_ = positions.page.locator(".enlarged .map")
+    expect(map_).to_have_attribute("data-number", re.compile("^1[6-9]"))
+    assert place_of(map_).y >= 50
+    assert place_of(map_).bottom <= 720
+    positions.keys("p")
+    positions.wait_for_query(big=None)
+    positions.page.set_viewport_size({"width": 1440, "height": 900})
+
+    # a map that is pressed and at once taken back by its control stays taken back
+    positions.map("ALiBi").press("Enter")
+    expect(positions.heading(TITLES["alibi"])).to_be_visible()
+    positions.choose("Encoding", "sinusoidal")
+    expect(positions.heading(TITLES["alibi"])).to_have_count(0)
+    positions.settled()
+    positions.wait_for_query(enc=None)
+
+    # encodings, a position and a pair of channels by keyboard
+    positions.choose("Encoding", "rotary")
+    expect(positions.heading(TITLES["rotary"])).to_be_visible()
+    positions.choose("Beside it", "t5")
+    positions.unfold("Closer")
+    positions.wait_for_query(enc="rotary", enc2="t5")
+    heading = "Rotary (RoPE): pair 0, position by position"
+    assert positions.row(heading)[:2] == ["1", "1.0000"]
+    positions.page.get_by_role("slider", name="Position on the circles").focus()
+    positions.keys(*["ArrowRight"] * 2)
+    expect(positions.part(heading).locator("tbody th").first).to_have_text("3")
+    assert positions.row(heading)[1:3] == ["3.0000", "0.4775"]
+    positions.wait_for_query(at_pos="3")
+    positions.enter(positions.page.get_by_role("spinbutton", name="Pair of channels"), "4")
+    moved = "Rotary (RoPE): pair 4, position by position"  # 10000^(−8/32) is 0.1
+    expect(positions.heading(moved)).to_be_attached()
+    assert positions.row(moved)[1] == "0.3000"
+
+    # a preset sets both, and the sentence is live
+    positions.page.get_by_role("button", name="ALiBi and T5").click()
+    expect(positions.heading("ALiBi: all heads")).to_be_attached()
+    positions.wait_for_query(enc="alibi", enc2="t5")
+    expect(positions.page.get_by_role("slider", name="Position on the circles")).to_be_hidden()
+    positions.box.fill("how are <b>you</b>")
+    expect(positions.part("ALiBi: picture").locator(".ytick text").nth(3)).to_have_text("3 <")
+    assert positions.page.locator(".js-plotly-plot b").count() == 0
+    positions.page.get_by_role("button", name="waves and a trained table").click()
+    expect(positions.heading("Sinusoids: picture")).to_be_attached()
+    positions.unfold("Curves", "Past the trained length", "Amplitude")
+    expect(positions.page.locator(".js-plotly-plot")).to_have_count(11)
+    assert positions.notices() == []
+    positions.page.get_by_role("link", name="compared on Train").click()
+    positions.page.wait_for_url("**/train*")
+
+
+def test_all_implementations_give_the_same_numbers_under_another_mask(implementations: Implementations) -> None:
+    assert fits_in_three_windows(implementations.open().page)
+    before = implementations.differences()
+    implementations.page.get_by_role("textbox", name="Sentence", exact=True).fill(WIDE)
+    implementations.page.get_by_text("causal", exact=True).click()
+    implementations.wait_for_query(mask="causal")
+    implementations.until(lambda: implementations.differences()[0] != before[0], "the numbers follow")
+    after = implementations.settled().differences()
+    assert implementations.notices() == []
+    for rows in (*before, *after):
+        assert [row[0] for row in rows] == list(IMPLEMENTATIONS)
+        assert {row[-1] for row in rows} == {"OK"}
+    assert (len(before), len(after)) == (4, 4)
+
+
+@pytest.mark.thorough("Two visitors race implementations, the second waits until the first has stopped.")
+@pytest.mark.usefixtures("nobody_else_works")
+def test_implementations_are_raced_by_one_visitor_at_a_time(implementations: Implementations, new_tab: NewTab) -> None:
+    implementations.open()
+    other = new_tab(Implementations).open(**RACE)
+    implementations.enter(implementations.page.get_by_role("spinbutton", name="Seconds per length"), "20")  # too long
+    implementations.wait_for_query(secs="20")
+    implementations.settled().button("Start").click()
+    expect(implementations.button("Stop")).to_be_visible()
+    expect(implementations.page.get_by_role("progressbar")).to_be_visible()
+    # by keyboard, from the field before it
+    start = other.button("Start")
+    other.page.get_by_role("spinbutton", name="Seconds per length").focus()
+    for _ in range(6):
+        other.keys("Tab")
+        if start.evaluate("button => button === document.activeElement"):
+            break
+    expect(start).to_be_focused()
+    other.keys("Enter")
+    expect(other.page.get_by_text("Waiting: 1 measurement comes first")).to_be_visible()
+    implementations.button("Stop").click()
+    expect(implementations.button("Start")).to_be_enabled()
+    stopped = implementations.page.locator(".sheet .notices p", has_text=re.compile("^Stopped after"))
+    expect(stopped).to_be_visible()
+    charts = 0 if "results for 0 of" in stopped.inner_text() else 2  # a slow machine has finished a length meanwhile
+    expect(implementations.page.locator(".js-plotly-plot")).to_have_count(charts)
+
+    # the second visitor's chart and table
+    rows = other.raced()
+    assert [row[:2] for row in rows] == [[n, name] for n in ("16", "20") for name in ("einsum", "sdpa", YARDSTICK)]
+    chart = other.page.locator(".js-plotly-plot")
+    expect(chart).to_have_count(2)
+    expect(chart.first.locator(".xtick text")).to_have_text(["16", "20"])
+    names = chart.first.locator(".annotation-text").all_text_contents()
+    assert sorted(names) == sorted(["einsum", "sdpa", f"{YARDSTICK} with maps"])
+
+    # on a narrow screen one spelling stands below the other
+    implementations.page.set_viewport_size(PHONE["viewport"])
+    codes = implementations.unfold("The whole classes").page.locator(".st-key-folded_classes [data-testid='stCode']")
+    expect(codes).to_have_count(2)
+    first, second = map(place_of, codes.all())
+    assert second.y >= first.bottom
+
+
+def test_a_claim_is_answered_by_keyboard_and_a_term_explained(new_tab: NewTab) -> None:
+    claims = new_tab(Claims).open(claim="order")
+    (_, own), (following, _) = CLAIMS["order"], CLAIMS["news"]
+    expect(claims.view.get_by_role("heading", name=f"“{own.said}”")).to_be_visible()
+    expect(claims.view.get_by_text(own.source, exact=True)).to_be_visible()
+    expect(claims.view.locator(".cards button[aria-pressed=true] strong")).to_have_text(f"“{own.said}”")
+    verdict = claims.view.locator(".verdict")
+    expect(verdict).to_have_role("status")
+    assert verdict.inner_text() == ""
+    claims.view.get_by_role("button", name="True", exact=True).press("Enter")
+    expect(verdict).to_contain_text("so do the numbers")
+    claims.wait_for_query(claim=["order"], say=["true"])
+    assert claims.focused() == "True"
+    claims.view.get_by_role("button", name="next claim", exact=True).press("Enter")
+    expect(claims.view.get_by_text(following.ask)).to_have_attribute("aria-live", "polite")
+    claims.wait_for_query(claim=["news"], say=None)
+    assert verdict.inner_text() == ""
+    assert claims.focused() == "next claim"
+
+    # a question of ours, and terms by keyboard and by mouse
+    claims.view.locator(".cards button").filter(has_text=CLAIMS["symmetric"][1].said).click()
+    expect(claims.view.get_by_role("heading", name=CLAIMS["symmetric"][1].said, exact=True)).to_be_visible()
+    expect(claims.view.get_by_text(OURS, exact=True)).to_be_visible()
+    word, bubble = claims.view.get_by_role("button", name="layer", exact=True), claims.page.locator("#headlight-term")
+    word.focus()
+    expect(bubble).to_have_text(MARKED["layer"])
+    claims.keys("Escape")
+    expect(bubble).to_be_empty()
+    word.press(" ")
+    expect(bubble).to_have_text(MARKED["layer"])
+    claims.view.get_by_role("button", name="True", exact=True).focus()
+    expect(bubble).to_be_empty()
+    claims.view.get_by_role("button", name="embeddings", exact=True).hover()
+    expect(bubble).to_have_text(MARKED["embedding"])
+
+
+def test_a_case_by_one_click_its_formula_and_a_box_of_the_figure(new_tab: NewTab) -> None:
+    tab = new_tab(ScaledDot).open(qs="3, 6", s="how are you")
+    assert fits_in_three_windows(tab.page)
+    formula = tab.page.locator("math").first
+    expect(formula).to_contain_text("3×6")
+    tab.page.get_by_role("button", name="values of another width", exact=True).click()
+    tab.wait_for_query(qs=None, kv="both from elsewhere", nk="5", wv="4")
+    expect(formula).to_contain_text("6×5")
+    # MathML is laid out, not written in a line: a fraction is higher than its numerator
+    over, whole = formula.locator("mfrac > *").first, formula.locator("mfrac")
+    assert place_of(whole).height > place_of(over).height > 0
+    # with any font, what is written below a letter begins below it, and keeps its distance from the next
+    for font in ("math", "sans-serif", "monospace"):
+        formula.evaluate("(formula, font) => { formula.style.fontFamily = font; }", font)
+        letters, sizes = (formula.locator(f"munder > :nth-child({n})").all() for n in (1, 2))
+        for letter, below in zip(map(place_of, letters), map(place_of, sizes), strict=True):
+            assert below.y + 0.25 * below.height >= letter.bottom, (font, letter, below)
+    tab.page.get_by_role("link", name="SoftMax over the keys: opens the step weights on Shapes").click()
+    tab.page.wait_for_url("**/shapes?**")
+    shapes = tab.on(Shapes).settled()
+    assert (shapes.query["step"], shapes.query["s"]) == (["weights"], ["how are you"])
+
+
+@pytest.mark.thorough("Follows a link of each of four texts, each to another page.")
+def test_one_link_of_each_text_opens_that_very_thing_and_the_tutorial_is_taken_along(new_tab: NewTab) -> None:
+    tab = new_tab(Texts).open()
+    link = tab.page.get_by_role("link", name="The tutorial as a notebook").get_attribute("href") or ""
+    assert link.endswith("/tutorial.ipynb")
+    book = tab.page.request.get(f"{tab.url}{link}").json()
+    assert "Write it yourself" in "".join("".join(cell["source"]) for cell in book["cells"])
+    for text, (name, seen) in FOLLOWED.items():
+        (element,) = [one for own in texts() if own.name == text for one in own.elements if one.name == name]
+        card = tab.page.get_by_role("region", name=text, exact=True)
+        row = next(one for one in card.locator(".term").all() if one.locator("dt").inner_text() == name)
+        row.get_by_role("link").click()
+        expect(tab.page.get_by_role("heading", level=1)).to_have_text(PAGES[element.page].question)
+        expect(tab.page.get_by_text(seen).first).to_be_visible()
+        wanted = {key: [value] for key, value in element.link if value != DEFAULTS[key]}  # a link leaves defaults out
+        tab.until(lambda wanted=wanted: tab.query == wanted, "its link")  # type: ignore[misc]
+        tab.house.get_by_role("link", name="Texts", exact=True).click()
+        expect(tab.page.get_by_role("heading", level=1)).to_have_text(PAGES["texts"].question)
+        tab.settled()
