@@ -208,8 +208,14 @@ def test_readers_take_their_own_kind_alone() -> None:
         assert text is None or (text is value and isinstance(text.encode(), bytes))
         assert whole is None or (type(whole) is int and whole is value)
     assert (events.text({"a": "3.1"}, "a"), events.whole({"a": -1}, "a")) == ("3.1", -1)
-    assert (events.text({"a": 3}, "a"), events.text({"a": "\ud800"}, "a"), events.whole({"a": True}, "a")) == (None,) * 3
+    assert (events.text({"a": 3}, "a"), events.text({"a": "\ud800"}, "a"), events.whole({"a": True}, "a")) == (
+        None,
+    ) * 3
     assert (events.text({}, "a"), events.whole({}, "a")) == (None, None)
     for length, largest, usable in ((3000, 2**53 - 1, True), (3001, 2**53, False)):
         assert (events.text({"a": "x" * length}, "a") is not None) == usable
-        assert (events.whole({"a": largest}, "a") is not None) == (events.whole({"a": -largest}, "a") is not None) == usable
+        assert (
+            (events.whole({"a": largest}, "a") is not None)
+            == (events.whole({"a": -largest}, "a") is not None)
+            == usable
+        )

@@ -30,6 +30,7 @@ from pages.kit.picture.limits import LONGEST_TEXT
 from pages.kit.picture.models import SMOLLM2
 from pages.kit.picture.query import Query
 from pages.kit.picture.settings import Settings
+from pages.kit.picture.traces import traced
 from pages.kit.server import addresses
 from pages.kit.wire import files, routes
 from tests.closeness import identical, within_rounding
@@ -175,7 +176,7 @@ def test_by_hand_gives_every_matrix_of_its_example_and_the_map_of_a_real_layer(m
     check(rows, run.weights[1, 3])
 
 
-def test_positions_scaled_dot_and_shapes_give_what_they_show(model: Model) -> None:
+def test_positions_scaled_dot_and_shapes_give_what_they_show() -> None:
     arrays = arrays_of("positions.npz", s="can you", enc="sinusoidal", enc2="alibi", d="64", h="8", amp="0.5")
     assert arrays["as trained"].shape == arrays["none"].shape == (4, 4)
     waves, lowered = Sinusoidal(64, 0.5).add(torch.zeros(1, 4, 64))[0], ALiBi(8).bias(torch.zeros(1, 8, 4, 8), 4)
@@ -183,20 +184,23 @@ def test_positions_scaled_dot_and_shapes_give_what_they_show(model: Model) -> No
     identical(torch.from_numpy(arrays["alibi, head 7"]), lowered[0, 7])
     arrays = arrays_of("scaled_dot.npz", qs="2, 3, 6", kv="both from elsewhere", nk="5", wv="4")
     weights = torch.from_numpy(next(value for name, value in arrays.items() if name.endswith("weights")))
-    ours, torchs = (torch.from_numpy(value) for name, value in arrays.items() if "mixed" in name and value.dtype == "f4")
+    ours, torchs = (
+        torch.from_numpy(value) for name, value in arrays.items() if "mixed" in name and value.dtype == "f4"
+    )
     assert (weights.shape, ours.shape) == ((3, 5), (3, 4))
     within_rounding(weights.double().sum(-1), torch.ones(3), rounding.of_sums(5, 1, 1))
     within_rounding(ours, torchs, rounding.of_sums(6, 6, 5, 5, 5))  # scores twice, a softmax's row, and what is mixed
     with pytest.raises(HeadlightError, match="0 sizes, need 2 to 5"):
         made("scaled_dot.csv", qs="x")
-    run, link = model.run("can you", trace_layer=1), {"s": "can you", "at": "1.3"}
-    head, *rows = rows_of("shapes.csv", **link, step="scores")
+    steps = {step.name: step.value for step in traced(Settings("can you"), 1, "fused").steps}
+    link = {"s": "can you", "impl": "fused", "step": "weights", "at": "1.3"}
+    head, *rows = rows_of("shapes.csv", **link)
+    assert head[1:] == ["j0", "j1", "j2", "j3"]
+    assert [row[0] for row in rows][:5] == ["b0 h0 i0", "b0 h0 i1", "b0 h0 i2", "b0 h0 i3", "b0 h1 i0"]
+    check(rows, steps["weights"].reshape(-1, 4))
     arrays = arrays_of("shapes.npz", **link)
-    for step in run.steps:
-        if step.name in ("q", "scores", "weights", "out"):
-            identical(torch.from_numpy(arrays[step.name]), step.value)
-    assert len(head) > 1
-    assert len(rows) > 1
+    for name in ("q", "scores", "weights", "out"):
+        identical(torch.from_numpy(arrays[name]), steps[name])
 
 
 def handout(**values: str) -> tuple[dict[str, Any], np.ndarray]:

@@ -197,7 +197,9 @@ def test_what_cannot_be_used_is_named_and_the_nearest_picture_is_drawn() -> None
         header, _ = picture_of(route, **link, **unread)
         assert header["digest"] == Settings(PRESETS[0]).digest
         assert (header["layer"], header["head"], header.get("pin")) == (3, 1, None)
-        assert sorted(notice.split("=")[0] for notice in header["notices"]) == sorted(f"The link says {key}" for key in link)
+        assert sorted(notice.split("=")[0] for notice in header["notices"]) == sorted(
+            f"The link says {key}" for key in link
+        )
         assert set(header["unusable"]) == set(link)
         assert max(map(len, header["notices"])) < 250
 
