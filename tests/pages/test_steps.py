@@ -58,9 +58,14 @@ def memory(value: torch.Tensor) -> int:
     return value.untyped_storage().data_ptr()
 
 
+@pytest.mark.parametrize(
+    "masks_of_it",
+    [["causal"], pytest.param(["none", "window:2"], marks=pytest.mark.thorough("The same with other masks."))],
+    ids=" ".join,
+)
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: str) -> None:
-    for mask in ("none", "causal", "window:2"):
+def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: str, masks_of_it: list[str]) -> None:
+    for mask in masks_of_it:
         trace = traced(Settings(TEXT, mask, device="cpu"), 3, name)
         header, values = read_back(pack_trace(trace, "q"))
         assert (header["implementation"], header["heads"], header["dHead"]) == (name, 12, 32)
