@@ -129,7 +129,9 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_shown() -> None:
         {"look": "upside_down"}, {"word": "x" * 200}, {"s": ["one", "two"]}, {"model2": "nobody"},
         {"pos2": "elsewhere", "t2": "99", "shuffle": "x", "look": "upside_down", "off2": ["L9 H9"]},
     ]  # fmt: skip
-    for values in [{f"{key}{side}": value for key, value in own.items()} for own in of_a_side for side in ("", "2")] + of_both:
+    for values in [
+        {f"{key}{side}": value for key, value in own.items()} for own in of_a_side for side in ("", "2")
+    ] + of_both:
         wrong = [key for key in values if not key.startswith("mask") or values[key] == "everything"]
         header = check(values, *BEGINS)
         assert set(header["unusable"]) == set(wrong), values

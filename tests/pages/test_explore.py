@@ -221,9 +221,7 @@ def test_the_mean_is_what_torchs_module_returns_by_default(model: Model) -> None
         identical(floats[: N * N].view(N, N), weights.mean(dim=0))
         far = [(own - weights.mean(dim=0)).abs().sum(dim=-1).mean() / 2 for own in weights]
         nearest = min(range(12), key=far.__getitem__)
-        sentence = (
-            f"no head looks like this. Nearest is head {nearest}: of a row’s weight it puts {far[nearest]:.2f} elsewhere"
-        )
+        sentence = f"no head looks like this. Nearest is head {nearest}: of a row’s weight it puts {far[nearest]:.2f} elsewhere"
         assert sentence in header["mean"]
     alike = pictures.picture(Settings("how are you", "window:1"))
     assert notes.of_mean(alike, [(2, head) for head in range(12)]).endswith("looks exactly like it.")

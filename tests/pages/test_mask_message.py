@@ -229,7 +229,13 @@ def test_what_a_page_begins_with() -> None:
     assert message.first(b"") == message.masked(b"")
     assert answered(big="true")[0]["begins"] == header["begins"], "the projector says nothing of the picture"
     assert "mask" not in header["defaults"], "none that was chosen is not nothing: the link always says it"
-    for values in ({"mask": "none"}, {"at": "0.3"}, {"s": "how are you"}, {"big": "true", "at": "0.3"}, {"model": "minilm"}):
+    for values in (
+        {"mask": "none"},
+        {"at": "0.3"},
+        {"s": "how are you"},
+        {"big": "true", "at": "0.3"},
+        {"model": "minilm"},
+    ):
         header, _ = answered(**values)
         assert (header["begins"], header["digest"]) == ({}, Settings(values.get("s", PRESETS[0])).digest), values
     header, _ = answered("entered", s="how are you")  # from another page, without a mask

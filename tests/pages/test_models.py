@@ -82,7 +82,9 @@ def test_the_list_says_size_and_direction_of_every_folder_with_weights(model: Mo
     assert listed["minilm"].title == "MiniLM · pretrained"
     assert list(dict.fromkeys(choice.group for choice in listed.values())) == ["Pretrained", "Trained here", "Yours"]
     assert listed["mine"].says == listed["words-rotary-1"].says
-    for name, loaded in ({name: pictures.model_on("cpu", name) for name in models.shipped()} | {"minilm": model}).items():
+    for name, loaded in (
+        {name: pictures.model_on("cpu", name) for name in models.shipped()} | {"minilm": model}
+    ).items():
         sizes, says = loaded.sizes, listed[name].says
         assert says.startswith(f"{sizes.n_layers} × {sizes.n_heads} heads, "), name
         assert says.endswith(models.BOTH_WAYS if loaded.own_mask == "none" else models.ONE_WAY), name

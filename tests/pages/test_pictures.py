@@ -165,9 +165,7 @@ def test_many_visitors_get_equal_numbers(model: Model) -> None:
             identical(picture.run.weights, wanted)
 
 
-def test_a_model_is_loaded_once_for_visitors_who_ask_at_once(
-    loads: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_is_loaded_once_for_visitors_who_ask_at_once(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(4) as pool:
         assert len({id(model) for model in pool.map(pictures.model_on, ["auto"] * 8)}) == 1
         found = list(pool.map(lambda name: pictures.model_on("cpu", name), ["food-none-1"] * 8))

@@ -22,7 +22,16 @@ from pages.kit.picture.fields import DEFAULTS, FIELDS
 from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS, check_length
 from pages.kit.picture.link_query import Refused
 from pages.kit.picture.place import (
-    DEFAULT_AT, At, Look, head_name, parse_at, parse_heads, parse_look, parse_places, parse_view, write_heads,
+    DEFAULT_AT,
+    At,
+    Look,
+    head_name,
+    parse_at,
+    parse_heads,
+    parse_look,
+    parse_places,
+    parse_view,
+    write_heads,
     write_places,
 )  # fmt: skip
 from pages.kit.picture.presets import PRESETS
