@@ -80,8 +80,7 @@ def test_a_model_computes_an_answer_once_and_in_a_place_of_the_process(
     assert len(places) == len(passes) + 2, "the maps took one each"
     before = len(places)
     passes.clear()
-    assert compute() == first
-    assert (passes, len(places)) == ([], before)
+    assert (compute(), passes, len(places)) == (first, [], before)
     answers.continuations({"words": trained("words-rotary-1")}, "a b", 4, 0.0, 0, " ")
     assert passes == ["continuation"]
     (rows,) = answers.chances({"one": models["none"]}, ["the dog"])
@@ -132,8 +131,7 @@ def test_padding_and_a_text_that_is_cut(models: dict[str, Trained]) -> None:
         chance = float(inference.probabilities(model, texts, mask_padding=mask)[0].max())
         assert block["rows"][0][cell].endswith(f" {chance:.3f}")
     text = answers.beginning(models, "the dog was called by the cat " * 100)
-    assert len(model.tokenize(text)[1]) == model.sizes.max_len
-    assert answers.beginning(models, "the dog") == "the dog"
+    assert (len(model.tokenize(text)[1]), answers.beginning(models, "the dog")) == (model.sizes.max_len, "the dog")
     assert answers.beside(models, "the dog", text)["rows"]
 
 
@@ -156,12 +154,10 @@ def test_maps(models: dict[str, Trained]) -> None:
     one, other, _ = answers.maps(both, "the dog chased the cat", "layer 0 head 2")
     run = models["none"].model.run("the dog chased the cat")
     assert one["rows"] == one["cols"] == run.tokens
-    assert one["cells"][1][2] == f"{float(run.weights[0, 2, 1, 2]):.2f}".lstrip("0")
-    assert other["name"] == "rotary"
+    assert (one["cells"][1][2], other["name"]) == (f"{float(run.weights[0, 2, 1, 2]):.2f}".lstrip("0"), "rotary")
     mean = answers.maps(models, "the dog", "mean of layer 0")[0]
     weight = float(models["none"].model.run("the dog").weights[0, :, 0, 1].mean())
     assert mean["cells"][0][1] == f"{weight:.2f}".lstrip("0")
     missing, _, of_words = answers.maps(both, "the dog", "layer 1 head 0")
-    assert missing["text"] == "none has no layer 1 head 0."
-    assert of_words["kind"] == "matrix"
+    assert (missing["text"], of_words["kind"]) == ("none has no layer 1 head 0.", "matrix")
     assert of_words["cells"][0] == ["1", ""], "the first query sees itself alone"

@@ -141,7 +141,10 @@ def test_no_event_breaks_a_page(
     for some in in_five(names):
         act(app, view, {"each": [EVENTS[name] for name in some]})
         unchanged(app, before, str(some))
-    assert len(taken) == len(names)
+    for name in ("no event", "a text", "a list", "huge"):  # each in a message of its own, as from a browser
+        act(app, view, EVENTS[name])
+        unchanged(app, before, name)
+    assert len(taken) >= len(names)
     assert not app.run().exception
 
 
@@ -157,20 +160,6 @@ def test_no_wish_breaks_a_page(shipped: object, page: str, link: dict[str, str],
         act(app, view, {"wishes": value})
         unchanged(app, before, str(value)[:80])
     assert not app.run().exception
-
-
-@pytest.mark.thorough("Each event in a message of its own, as it comes from a browser, opens the page anew.")
-def test_what_all_views_and_all_sheets_take_alike() -> None:
-    app = opened("positions", s="how are you")
-    before = said(app)
-    for name in ("no event", "a text", "a list", "no values", "huge"):
-        act(app, "encodings_view", EVENTS[name])
-        unchanged(app, before, name)
-    app = opened("by-hand")
-    before = said(app)
-    for value in VALUES.values():
-        act(app, "hand", {"wishes": value})
-        unchanged(app, before, str(value)[:80])
 
 
 def test_usual_events_still_do_what_they_say() -> None:

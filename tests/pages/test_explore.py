@@ -73,8 +73,7 @@ def test_default_and_any_place(model: Model) -> None:
 def test_the_script_mounts_the_view_and_knows_nothing_of_what_it_shows() -> None:
     app = app_at("explore", s="how are you", at="2.3", mask="causal").run()
     told = told_to(component(app, "maps"))
-    assert set(told) == {"visit", "heard", "own"}
-    assert told["heard"] == 0
+    assert (set(told), told["heard"]) == ({"visit", "heard", "own"}, 0)
     assert told["own"] == {"picture": "", "sound": ""}, "nor of what it is given, but a file that was brought"
     assert "how are you" not in str(app.session_state.to_dict())
 
@@ -96,8 +95,7 @@ def test_kinds_in_sight_other_languages_and_the_comparison_that_is_asked_for() -
     header = shown(at="2.1")
     assert [len(layer) for layer in header["kinds"]] == [0, 0, 12, 0, 0, 0]
     every = shown(at="2.1", look="all")["kinds"]
-    assert [len(layer) for layer in every] == [12] * 6
-    assert every[2] == header["kinds"][2]
+    assert ([len(layer) for layer in every], every[2]) == ([12] * 6, header["kinds"][2])
     for text, is_said in (("猫 は 寝る", True), ("مرحبا بالعالم", True), ("the cat 猫 sat", False)):
         notices = shown(s=text)["pieces"]
         assert any(notice.startswith("This model reads English.") for notice in notices) == is_said, text
@@ -221,8 +219,8 @@ def test_the_mean_is_what_torchs_module_returns_by_default(model: Model) -> None
         identical(floats[: N * N].view(N, N), weights.mean(dim=0))
         far = [(own - weights.mean(dim=0)).abs().sum(dim=-1).mean() / 2 for own in weights]
         nearest = min(range(12), key=far.__getitem__)
-        sentence = f"no head looks like this. Nearest is head {nearest}: of a row’s weight it puts {far[nearest]:.2f} elsewhere"
-        assert sentence in header["mean"]
+        assert "no head looks like this. " in header["mean"]
+        assert f"Nearest is head {nearest}: of a row’s weight it puts {far[nearest]:.2f} elsewhere" in header["mean"]
     alike = pictures.picture(Settings("how are you", "window:1"))
     assert notes.of_mean(alike, [(2, head) for head in range(12)]).endswith("looks exactly like it.")
     header, floats = picture_of("maps", look="mean_difference", pos="none")
@@ -269,8 +267,7 @@ def test_words_are_joined_in_numbers_and_labels_and_the_place_stays(model: Model
     for map_, mask in zip(floats.view(2, 6, 6), ("causal", "none"), strict=True):
         identical(map_, merged(model.run(TEXT, mask=mask).weights[2, 4], own, own))
     causal = torch.ones(6, 6, dtype=torch.bool).tril()  # within a word all are one cell
-    assert header["forbidden"] == [write_cells(~causal)]
-    assert len(header["before"]["distances"]) == 6
+    assert (header["forbidden"], len(header["before"]["distances"])) == ([write_cells(~causal)], 6)
     assert shown(s=TEXT, look="keys2-5", at="3.1.7.3")["notices"] == []
 
 
@@ -323,8 +320,7 @@ def test_a_word_is_replaced_by_the_mask_token_and_what_cannot_be_is_refused(mode
         ("👍🏽 is café", 3, "👍🏽 is [MASK]"),
     ):
         found = masked_word(s=text, at=f"3.1.{row}")
-        assert found["text"] == masked
-        assert model.tokenize(masked)[0][found["row"]] == "[MASK]"
+        assert (found["text"], model.tokenize(masked)[0][found["row"]]) == (masked, "[MASK]")
         assert "[MASK] hides a word" in " ".join(shown(s=masked)["pieces"])
     for at, why in (
         ("3.1.0", "own token and stands for no word"),

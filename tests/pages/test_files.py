@@ -64,8 +64,7 @@ def test_explores_files_are_of_the_links_picture(model: Model) -> None:
     run = model.run(ODD, mask="causal")
     link = {"s": ODD, "mask": "causal", "at": "2.5"}
     head, *rows = rows_of("explore.csv", **link)
-    assert head[0] == "layer 2 head 5: query / key"
-    assert [text.removeprefix("'") for text in head[1:]] == run.tokens
+    assert (head[0], [text.removeprefix("'") for text in head[1:]]) == ("layer 2 head 5: query / key", run.tokens)
     check(rows, run.weights[2, 5])
     head, *rows = rows_of("explore.csv", **link, look="mean")
     assert head[0] == "mean of 12 heads: query / key"
@@ -76,8 +75,7 @@ def test_explores_files_are_of_the_links_picture(model: Model) -> None:
     assert [list(map(float, row[1:])) for row in rows] == [[0, 1, 0]] * 3
     arrays = arrays_of("explore.npz", **link)
     assert np.array_equal(arrays["weights"], run.weights.numpy())
-    assert arrays["tokens"].tolist() == run.tokens
-    assert made("explore.html", **link).decode().count("</title>") == 1
+    assert (arrays["tokens"].tolist(), made("explore.html", **link).decode().count("</title>")) == (run.tokens, 1)
     for route in ("explore.csv", "shapes.npz"):
         with pytest.raises(HeadlightError):
             made(route, s="x" * (LONGEST_TEXT + 1))
@@ -99,8 +97,7 @@ def test_the_html_file_has_the_pages_changes() -> None:
         assert block
         own, _ = unpacked(unpacked(zlib.decompress(base64.b64decode(block[1])))[1])
         shown, _ = unpacked(answers("focus", urlencode(values, doseq=True))[0])
-        assert own["changed"] == shown["label"]
-        assert ("nothing changed" in own["changed"]) == (not link)
+        assert (own["changed"], ("nothing changed" in own["changed"])) == (shown["label"], not link)
         assert f"{html.escape(shown['label'])}</title>" in page
         assert [text for text in own["forbidden"] if text] == [text for text in shown["forbidden"] if text], link
         off = [link["off"]] if isinstance(link.get("off"), str) else link.get("off", [])

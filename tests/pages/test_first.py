@@ -77,8 +77,7 @@ def test_the_picture_is_that_of_the_link() -> None:
     assert found[1] == PAGES["/"][1]
     header, body = unpacked(brought(answer.text))
     focus, _ = unpacked(body[: header["parts"][0]])
-    assert focus["digest"] == Settings("the cat sat", "causal").digest
-    assert (focus["layer"], focus["head"]) == (1, 2)
+    assert (focus["digest"], focus["layer"], focus["head"]) == (Settings("the cat sat", "causal").digest, 1, 2)
     assert answer.text.replace(found[0], "").count("the cat sat") == 0
     assert answer.headers["cache-control"] == "no-store"
     assert "etag" not in answer.headers
@@ -118,8 +117,7 @@ def test_two_models_and_longer_sentences(monkeypatch: pytest.MonkeyPatch) -> Non
     for words, whole in ((20, list(range(6))), (60, [3])):  # of a longer one the layer in sight
         header, body = unpacked(brought(served().get(f"/?s={'+'.join(['word'] * words)}").text))
         maps, values = unpacked(body[header["parts"][0] :])
-        assert maps["whole"] == whole
-        assert len(values) == len(whole) * 12 * (words + 2) ** 2
+        assert (maps["whole"], len(values)) == (whole, len(whole) * 12 * (words + 2) ** 2)
     assert not BLOCK.search(served().get(f"/?s={'+'.join(['word'] * fitting.MOST_AT_FIRST)}").text)
     two = "/compare?s=how+are+you&model2=food-none-1&at2=0.1"
     message = brought(served().get(two).text)
@@ -161,8 +159,7 @@ def test_everything_else_passes_as_it_is() -> None:
         assert (answer.text, answer.headers["etag"]) == (INDEX, '"page"')
     for path in ("/positions", "/train", "/train/"):
         assert is_without_picture(client.get(path))
-    assert client.head("/").status_code == 200
-    assert client.post("/").status_code == 405
+    assert (client.head("/").status_code, client.post("/").status_code) == (200, 405)
     assert BLOCK.search(client.get("/", headers={"If-None-Match": '"page"'}).text), "never “as before”"
     assert client.get(f"/?x={'a' * 60_001}").text == INDEX
 
@@ -205,8 +202,7 @@ def test_many_who_open_one_link_share_a_pass_and_a_class_behind_one_address_is_l
     text = "many open this link"
     with served() as client:
         found = {client.get(f"/?s={text.replace(' ', '+')}").text for _ in range(20)}
-    assert passes == [text]
-    assert sum(bool(BLOCK.search(one)) for one in found) == 1
+    assert (passes, sum(bool(BLOCK.search(one)) for one in found)) == ([text], 1)
     with served(lambda page, raw: raw) as client:
         texts = together(20, lambda number: client.get(f"/?s=link+{number}").text)
     assert [bool(BLOCK.search(one)) for one in texts] == [True] * 20

@@ -48,16 +48,14 @@ def test_layer_after_layer_until_it_is_whole(run: Run) -> None:
     nothing, before = answers("maps", asked())
     assert not nothing, "the layer in sight is not there"
     maps, small = unpacked(before)
-    assert (maps["layers"], maps["first"], maps["done"]) == (2, 0, 1)
-    assert small == expected[0].tobytes()
+    assert (maps["layers"], maps["first"], maps["done"], small) == (2, 0, 1, expected[0].tobytes())
     (focus, row), (maps, small) = map(unpacked, answers("part", asked(part=1)))
     assert (focus["tile"], focus["done"]) == (long_message.TILE, 2)
     assert (focus["layer"], focus["head"], focus["row"]) == (1, 1, 3)
     assert np.array_equal(np.frombuffer(row, "<f4"), run.weights[1, 1, 3].numpy())
     assert [one["label"] for one in focus["next"]]
     assert (maps["tokens"], maps["whole"], maps["first"], maps["done"]) == (run.tokens, [], 1, 2)
-    assert maps["thumbnail"] == expected.shape[-1]
-    assert small == expected[1].tobytes()
+    assert (maps["thumbnail"], small) == (expected.shape[-1], expected[1].tobytes())
     assert any("one map at a time" in said for said in focus["notices"])
     (_, other), *rest = map(unpacked, answers("focus", asked(at="0.1.5", part=2)))
     assert not rest, "the thumbnails are there"

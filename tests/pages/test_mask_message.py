@@ -224,8 +224,7 @@ def test_what_a_model_forbids_itself_stays_forbidden() -> None:
 
 def test_what_a_page_begins_with() -> None:
     header, _ = answered()
-    assert header["digest"] == Settings(WORDS, "causal").digest
-    assert header["begins"] == {"s": WORDS, "mask": "causal"}
+    assert (header["digest"], header["begins"]) == (Settings(WORDS, "causal").digest, {"s": WORDS, "mask": "causal"})
     assert message.first(b"") == message.masked(b"")
     assert answered(big="true")[0]["begins"] == header["begins"], "the projector says nothing of the picture"
     assert "mask" not in header["defaults"], "none that was chosen is not nothing: the link always says it"
@@ -256,9 +255,8 @@ def test_empty_rows_and_rows_that_are_renormalised() -> None:
     values = {"s": WORDS, "mask": "painted", "on": "causal", "p": "6.rYF"}
     assert not mask_codec.allowed("causal", "6.rYF", 6, 12)[4].any()
     text = outcomes(**values)
-    assert "Row 4 “that” may look at nobody" in text
-    assert "6 of 6 weights are NaN" in text
-    assert "each blocked key gets 0.1667" in text
+    for part in ("Row 4 “that” may look at nobody", "6 of 6 weights are NaN", "each blocked key gets 0.1667"):
+        assert part in text, part
     assert answered(**values)[0]["sums"] == "row sums 1.0000 · one row empty"
     plain = outcomes(s=WORDS, mask="causal")
     assert "NaN" not in plain

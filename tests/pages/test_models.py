@@ -237,8 +237,7 @@ def test_figures_status_and_what_is_needed_to_get_the_numbers_again(model: Model
     for sent, size in ((15_900, "16 kB"), (999_999, "1000 kB"), (4_800_000, "4.8 MB")):
         assert text.status(picture, sent).endswith(f" ms · {size} of maps · 5 of at most 512 tokens")
     about = text.about(pictures.picture(Settings("it is short", "causal")))
-    assert about["sha256 of the weights"] == MINILM_SHA256
-    assert about["settings"] == "mask causal; 5 tokens"
+    assert (about["sha256 of the weights"], about["settings"]) == (MINILM_SHA256, "mask causal; 5 tokens")
     assert int(about["threads"]) >= 1
     assert "float32" in about["device"]
     assert "trained" not in about
@@ -373,6 +372,5 @@ def test_a_large_model_is_loaded_once_for_two_who_ask_at_the_same_moment(monkeyp
 
     monkeypatch.setattr(pictures, "load_model", load)
     found = together(2, ask)
-    assert found == [own, own]
-    assert loads == [models.SMOLLM2]
+    assert (found, loads) == ([own, own], [models.SMOLLM2])
     sharing.forget()

@@ -1,4 +1,4 @@
-"""Other views of a run: the flow into a token, a pair's channels, all heads by every measure, kinds of heads, effects."""
+"""Other views of a run: the flow, a pair's channels, all heads by every measure, kinds of heads, effects."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def test_what_is_off_hands_nothing_on_and_what_there_is_to_follow() -> None:
     for unheard, comes in (("2", False), ("", True)):
         assert bool(told("flow", unheard=unheard, at="0.0.3")[1].reshape(7, -1)[0][2] > 0) == comes
     one, masses = told("flow", s="step", model="words-2layers-1", at="0.0.0")
-    assert masses.tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(masses, [1, 1, 1])
     assert one["said"][0] == f"After 2 layers “{one['tokens'][0]}” is made of itself 100 %."
     nobody, masses = told("flow", mask="combination", rule="!none", at="0.0.3")
-    assert masses.reshape(7, -1)[:, 3].tolist() == [1] * 7
+    np.testing.assert_array_equal(masses.reshape(7, -1)[:, 3], [1] * 7)
     assert nobody["said"][1] == "The strongest path from “sat” stays with it through all layers."
     unreached = told("flow", mask="causal", at="0.0.2.5")[0]
     assert unreached["path"] == []
@@ -147,8 +147,7 @@ def test_the_channels_of_a_pair(link: dict[str, str]) -> None:
     np.testing.assert_array_equal(k, own.k.float().numpy())
     summed, strongest, then = header["said"]
     quoted(own.score, numbers_in(summed)[-1])
-    assert ("the encoding of positions adds" in summed) == biased
-    assert ("the temperature" in summed) == ("t" in link)
+    assert (("the encoding of positions adds" in summed), ("the temperature" in summed)) == (biased, ("t" in link))
     assert header["strong"] == own.strongest(0.8)
     assert f" {len(header['strong'])} strongest of {len(q)} channels" in strongest
     if weights[key] == 0:

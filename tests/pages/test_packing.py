@@ -35,8 +35,7 @@ def test_up_to_the_limit_every_weight_comes_back_as_its_nearest_step() -> None:
         assert packed == pack_maps(weights.clone(), names(tokens), "d", 5), "the layer in sight changes nothing"
         assert packed != pack_maps(weights, names(tokens), "e", 3)
         header, body = unpacked(packed)
-        assert header["tokens"] == names(tokens)
-        assert (header["layers"], header["heads"], header["digest"]) == (6, 12, "d")
+        assert (header["tokens"], header["layers"], header["heads"], header["digest"]) == (names(tokens), 6, 12, "d")
         assert (header["whole"], header["thumbnail"]) == (list(range(6)), 0)
         assert np.array_equal(np.frombuffer(body, np.uint8).reshape(weights.shape), in_steps(weights))
         assert most is None or len(packed) / weights.numel() <= most, "bytes a weight"

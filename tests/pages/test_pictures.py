@@ -153,8 +153,7 @@ def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.Mo
     monkeypatch.setattr(Model, "run", counted)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(pictures.picture, [Settings(f"visitor {number}") for number in range(8)]))
-    assert len({picture.settings.text for picture in found}) == 8
-    assert most == places
+    assert (len({picture.settings.text for picture in found}), most) == (8, places)
 
 
 def test_many_visitors_get_equal_numbers(model: Model) -> None:
@@ -169,8 +168,7 @@ def test_a_model_is_loaded_once_for_visitors_who_ask_at_once(loads: list[str], m
     with ThreadPoolExecutor(4) as pool:
         assert len({id(model) for model in pool.map(pictures.model_on, ["auto"] * 8)}) == 1
         found = list(pool.map(lambda name: pictures.model_on("cpu", name), ["food-none-1"] * 8))
-    assert len({id(model) for model in found}) == 1
-    assert loads == ["food-none-1"]
+    assert (len({id(model) for model in found}), loads) == (1, ["food-none-1"])
     sharing.forget()
     loads.clear()
     monkeypatch.setattr(devices, "available", lambda: ["cpu"])
@@ -213,5 +211,4 @@ def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch:
     assert pictures.difference_to_transformers(plain, ask=False) is None
     assert pictures.difference_to_transformers(plain, ask=True) == 0.5
     assert pictures.difference_to_transformers(masked, ask=False) == 0.5, "it is the untouched model's"
-    assert pictures.difference_to_transformers(masked, ask=True) == 0.5
-    assert calls == ["how are you"]
+    assert (pictures.difference_to_transformers(masked, ask=True), calls) == (0.5, ["how are you"])

@@ -148,8 +148,7 @@ def test_flips_there_and_back(data: st.DataObject, n: int) -> None:
     back = mask_codec.read_flips(text, HEADS)
     assert back is not None
     assert torch.equal(back, flips)
-    assert mask_codec.tokens_of(text) == n
-    assert mask_codec.per_head(text) == (not bool((flips == flips[0]).all()))
+    assert (mask_codec.tokens_of(text), mask_codec.per_head(text)) == (n, not bool((flips == flips[0]).all()))
 
 
 @given(st.text(max_size=30) | st.text("0123456789.rbABCxyz-_g", max_size=30))

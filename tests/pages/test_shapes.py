@@ -58,8 +58,7 @@ def test_default() -> None:
     assert header["implementation"] == "efficient"
     assert header["digest"] == now["digest"] == Settings(PRESETS[0]).digest
     assert (now["layer"], now["head"], now["key"], now["step"]) == (3, 1, None, "q.transpose")
-    assert header["tokens"][now["row"]] == "it"
-    assert (now["notices"], now["unusable"]) == ([], {})
+    assert (header["tokens"][now["row"]], now["notices"], now["unusable"]) == ("it", [], {})
     assert (now["label"], header["label"]) == ("layer 3, pretrained weights", "nothing changed")
     assert lesson()["name"] == "no transpose"
     assert lesson()["source"].startswith("def without_transpose")
@@ -171,8 +170,7 @@ def test_what_torch_cannot_do_is_named_with_the_reason() -> None:
     now, (header,) = both(**link)
     assert (now["notices"], header["digest"]) == ([], changed)
     now, headers = both(vs="torch", **link)
-    assert [header["digest"] for header in headers] == [changed, plain]
-    assert len(now["notices"]) == 2
+    assert ([header["digest"] for header in headers], len(now["notices"])) == ([changed, plain], 2)
     assert now["cannot"] == {"t": "", "off": ""}, "one of the two can"
 
 

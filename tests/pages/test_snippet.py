@@ -96,8 +96,8 @@ def test_the_code_and_the_notebook_give_the_pages_numbers(
     assert seen is not None
     row = zip(page.run.weights[at.layer, 1, seen], page.run.tokens, strict=True)
     printed = "".join(f"{weight:.4f}  {token}\n" for weight, token in row)
-    written = "text" if settings.model == SMOLLM2 else "label"  # our own vocabularies hold words
-    printed += "".join(f"{one['chance']:.4f}  {one[written]!r}\n" for one in next_token.compared(None, page))
+    for one in next_token.compared(None, page):  # our own vocabularies hold words
+        printed += f"{one['chance']:.4f}  {(one['text'] if settings.model == SMOLLM2 else one['label'])!r}\n"
     assert capsys.readouterr().out == printed
     check_equal(ran_notebook(notebook({"run": settings}, at)), settings)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import textwrap
@@ -21,34 +20,6 @@ TEXT = "how are you"
 def shown_of(name: str, mask: str = "causal") -> list[tuple[Step, Excerpt]]:
     found = traces.traced(Settings(TEXT, mask), 2, name)
     return [(step, found.source(step)) for step in found.steps]
-
-
-def statements(lines: tuple[str, ...]) -> list[ast.stmt]:
-    """Every statement of a function's body; its line numbers count from 1 within the excerpt."""
-    body = ast.parse("def body():\n" + textwrap.indent("\n".join(lines), " ")).body[0]
-    found = [node for node in ast.walk(body) if isinstance(node, ast.stmt) and node is not body]
-    for node in found:
-        node.lineno -= 1
-        node.end_lineno = (node.end_lineno or node.lineno + 1) - 1
-    return found
-
-
-def recorded(statement: ast.stmt) -> str:
-    """The variable that a tracing statement hands over; nothing when it hands over what it makes itself."""
-    assert isinstance(statement, ast.Expr)
-    assert isinstance(statement.value, ast.Call)
-    stacked = isinstance(statement.value.func, ast.Name) and statement.value.func.id == "together"
-    value = statement.value.args[2 if stacked else 1]
-    return value.id if isinstance(value, ast.Name) else ast.unparse(value).split("[")[0].rpartition("(")[2]
-
-
-def gives(statement: ast.stmt, variable: str) -> bool:
-    """True for `variable = …`, `variable, other = …`, `variable[n] = …` and `variable.append(…)`."""
-    written = ast.unparse(statement)
-    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        targets = written.split(" = ")[0].split(":")[0].strip("()").split(", ")
-        return variable in [target.split("[")[0] for target in targets]
-    return written.startswith(f"{variable}.append(")
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
@@ -73,31 +44,13 @@ def test_the_lines_are_the_files_own_and_the_marked_ones_give_the_recorded_tenso
         assert not [line for line in kept if re.match(r"(trace|together)\(|trace = ", line)]
         recorded_at = step.line - shown.first
         assert set(shown.marked) - {recorded_at} <= set(range(len(shown.lines))) - set(shown.records)
-        # the marked lines
         assert shown.marked == tuple(sorted(set(shown.marked)))
         assert all(0 <= line <= recorded_at for line in shown.marked), "they stand above the line that records it"
-        body = statements(shown.lines)
-        call = max((node for node in body if node.lineno <= recorded_at + 1), key=lambda node: node.lineno)
-        if recorded_at in shown.marked:  # made in the very statement that records it
-            assert shown.marked == (recorded_at,)
-            assert "together(" in shown.lines[recorded_at] or not recorded(call).isidentifier(), step.name
-            continue
-        made = [node for node in body if node.lineno - 1 in shown.marked]
-        covered = {line - 1 for node in made for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-        assert covered == set(shown.marked), step.name
-        last = max(made, key=lambda node: node.lineno)
-        assert gives(last, recorded(call)), (step.name, recorded(call))
-        between = [node for node in body if last.lineno < node.lineno < call.lineno and gives(node, recorded(call))]
-        assert not between, (step.name, "nothing gives it another value before it is recorded")
-
-
-def test_of_two_branches_only_the_one_that_ran_is_marked() -> None:
-    for name in IMPLEMENTATIONS:
-        for mask, ran in (("none", "torch.softmax(scores"), ("causal", "torch.softmax(masked")):
-            for step, shown in shown_of(name, mask):
-                if step.name.split(".")[0] == "weights" and step.name != "weights.exp":
-                    (line,) = (shown.lines[number] for number in shown.marked)
-                    assert ran in line, (name, step.name)
+    for mask, ran in (("none", "torch.softmax(scores"), ("causal", "torch.softmax(masked")):
+        for step, shown in shown_of(name, mask):
+            if step.name.split(".")[0] == "weights" and step.name != "weights.exp":
+                (line,) = (shown.lines[number] for number in shown.marked)
+                assert ran in line, "of two branches the one that ran"
 
 
 def test_each_step_is_made_by_the_lines_since_the_one_before() -> None:

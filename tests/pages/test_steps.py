@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from mha_core.measure import rounding
 from pages.kit.draw import packing
 from pages.kit.draw.packing import MEMORY_BYTES
 from pages.kit.picture import traces
-from pages.kit.picture.pictures import model_of
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import TRACED_BYTES, Traced, settings_within, traced
 from pages.shapes import message
@@ -257,26 +255,6 @@ def test_any_text_finds_some_step(step: str, head: int) -> None:
 
 
 # ---- what the wire answers, and what the script says
-
-
-def test_the_wire_answers_with_the_steps_of_the_core() -> None:
-    query = {"s": "it is can you", "mask": "causal", "off": "L0 H0", "t": "2", "at": "1.7", "step": "weights"}
-    settings = Settings("it is can you", "causal", temperature=2.0, heads_off=((0, 0),))
-    for names in (("torch", "none"), ("naive", "einsum"), ("fused", "fused")):
-        told, *packed = answers("steps", urlencode({**query, "impl": names[0], "vs": names[1]}))
-        headers = [unpacked(one)[0]["implementation"] for one in packed]
-        assert headers == [name for name in dict.fromkeys(names) if name != "none"]
-        for one in packed:
-            header, numbers = read_back(one)
-            within = replace(settings, temperature=1.0) if header["implementation"] == "torch" else settings
-            steps = within.run(model_of(within), trace_layer=1, implementation=header["implementation"]).steps
-            assert [step["name"] for step in header["steps"]] == [step.name for step in steps]
-            for step, value in zip(steps, numbers, strict=True):
-                assert np.array_equal(np.asarray(value), step.value.cpu().numpy()), step.name
-        header = unpacked(told)[0]
-        assert header["layers"] == 6
-        assert [header[key] for key in ("layer", "head", "step", "row", "key")] == [1, 7, "weights", 1, None]
-        assert len(header["notices"]) == ("torch" in names)
 
 
 def test_a_page_begins_with_the_numbers_in_sight() -> None:

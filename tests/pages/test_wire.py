@@ -7,7 +7,6 @@ import gc
 import gzip
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from itertools import cycle, product
 from pathlib import Path
@@ -24,20 +23,17 @@ from mha_core import Model
 from mha_core.errors import DeviceError, WeightsFileError
 from pages.kit.draw.web import API
 from pages.kit.lessons import course
-from pages.kit.picture import pictures, sharing
-from pages.kit.picture.presets import PRESETS
+from pages.kit.picture import pictures
 from pages.kit.picture.query import LONGEST
 from pages.kit.picture.settings import Settings
 from pages.kit.server import queue, visits
-from pages.kit.server.queue import QUEUE, Queue, Turn, Work
-from pages.kit.server.visits import Visitor
+from pages.kit.server.queue import Queue, Work
 from pages.kit.wire import files, outbox, routes
 from pages.kit.wire.routes import ROUTES, Wire
 from tests.closeness import identical
 
 from .conftest import answers, unpacked
 from .test_lessons_files import EXAMPLE
-from .waiting import together, wait
 
 KEYS = [
     "s", "s2", "mask", "w", "rule", "p", "pos", "t", "off", "dev", "model", "at", "pin", "impl", "vs", "step",
@@ -173,8 +169,7 @@ def test_the_name_of_somebody_elses_model_is_no_name(client: TestClient, shipped
         answer = client.get(f"{API}/focus", params={"model": name})
         header, body = unpacked(answer.content)
         said, _ = unpacked(body[: header["parts"][0]])
-        assert said["unusable"] == {"model": []}
-        assert said["model"] == "minilm"
+        assert (said["unusable"], said["model"]) == ({"model": []}, "minilm")
 
 
 @pytest.mark.faults
@@ -253,72 +248,10 @@ def test_no_verdict_and_nothing_long_takes_the_place_of_a_typed_key() -> None:
         ("explore.html", b"s=hi", Work.LONG),
     ):
         assert routes.work_of(route, query) is work, (route, query[:40])
-
-
-def test_a_verdict_that_waits_for_heavy_work_keeps_no_picture_waiting() -> None:
-    """While somebody else's heavy work lasts, two ask for a verdict on every head, and a key is typed."""
-    sharing.forget()
-    with served(Wire()) as client, ThreadPoolExecutor(2) as pool:
-        with sharing.alone():
-            verdicts = [
-                pool.submit(client.get, f"{API}/lesson?learn=explanation.1&s=the+cat+{number}") for number in range(2)
-            ]
-            wait(lambda: QUEUE.others_wait(Turn(Visitor("probe"), Work.HEAVY)))
-            for key in range(4):
-                assert client.get(f"{API}/focus?s=typed+{key}").status_code == 200
-            assert not any(verdict.done() for verdict in verdicts)
-        assert [verdict.result().status_code for verdict in verdicts] == [200, 200]
-        with sharing.alone():  # what is known waits for nobody
-            known = client.get(f"{API}/lesson?learn=explanation.2&s=the+cat+0")
-    assert known.status_code == 200
-
-
-def test_eight_visitors_with_one_link_share_a_pass(passes: list[str]) -> None:
-    sharing.forget()
-    with served(Wire()) as client:
-        found = together(8, lambda _: client.get(f"{API}/maps?s={PRESETS[5]}").content)
-    assert passes == [PRESETS[5]]
-    assert len(set(found)) == 1
-    assert len(found) == 8
-
-
-class Counted(Queue):
-    """A queue that tells of everyone who comes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.came = threading.Semaphore(0)
-
-    async def answer(self, *asked: Any, **more: Any) -> bytes:
-        self.came.release()
-        return await super().answer(*asked, **more)
-
-
-def test_files_wait_for_each_other_and_hold_up_no_picture() -> None:
-    """Whatever its length, a question for a file takes the thread of what takes long; equal ones share an answer."""
     of_files = {f"{page}.{kind}" for page, kinds in files.FILES.items() for kind in kinds} | set(files.OTHERS)
     assert all(routes.work_of(name, b"") is not Work.PICTURE for name in of_files)
-    pictures_ = set(ROUTES) - of_files - set(routes.BELOW)
-    assert all(routes.work_of(name, b"s=how+are+you") is Work.PICTURE for name in pictures_)
-    held, computed, counted = threading.Event(), list[str](), Counted()
-
-    def computes(route: str, raw: bytes) -> bytes:
-        computed.append(f"{route} {raw.decode()}")
-        assert route not in of_files or held.wait(60)
-        return b"1234"
-
-    with served(Wire(computes, queue=counted)) as client, ThreadPoolExecutor(4) as pool:
-        asked = [pool.submit(client.get, f"{API}/explore.html?s={text}") for text in ("one", "one", "two", "two")]
-        assert all(counted.came.acquire(timeout=60) for _ in asked)
-        assert client.get(f"{API}/maps?s=typed").status_code == 200
-        assert len(computed) == 2  # one file, and the picture
-        held.set()
-        found = [one.result(60) for one in asked]
-        assert {answer.status_code for answer in found} == {200}
-        assert sorted(computed) == ["explore.html s=one", "explore.html s=two", "maps s=typed"]
-        known = {"If-None-Match": found[0].headers["etag"]}
-        assert client.get(f"{API}/explore.html?s=one", headers=known).status_code == 304
-        assert len(computed) == 3
+    of_pictures = set(ROUTES) - of_files - set(routes.BELOW)
+    assert all(routes.work_of(name, b"s=how+are+you") is Work.PICTURE for name in of_pictures)
 
 
 def test_a_flood_is_refused_and_another_visitor_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,8 +349,7 @@ async def test_answers_that_nobody_reads_take_so_much_room_and_no_more(monkeypat
     await asks(Connection(1000), b"t=3.5")
     await wait_for(lambda: all(reader.aborted for reader in slow))
     await asks(third, b"t=4")
-    assert status(third) == 200
-    assert sum(len(message.get("body", b"")) for message in third.sent) == large
+    assert (status(third), sum(len(message.get("body", b"")) for message in third.sent)) == (200, large)
     await asyncio.gather(*lying)
 
 
