@@ -13,6 +13,7 @@ import torch
 
 from mha_core import Model, Run, masks
 from mha_core.errors import HeadlightError
+from mha_core.measure import rounding
 from mha_core.show.cells import write_cells
 from pages.kit.picture import mask_codec, models, pictures, rules, sharing
 from pages.kit.picture.limits import WIDEST_WINDOW
@@ -179,11 +180,8 @@ def test_each_card_has_its_name_numbers_and_a_sentence() -> None:
     for rule, sentence in (
         ("window:2", "A word sees itself and 1 word to each side."),
         ("window:1", "A word sees itself alone."),
-        ("sinks:3", "All words see only the first 3 tokens."),
         ("causal & !window:3", "A cell is open where “causal” opens it and “window:3” hatches it."),
         ("causal | sinks:1", "A cell is open where “causal” opens it or “sinks:1” opens it."),
-        ("unseen:0:4", "One or several words are hidden from all others"),
-        ("documents:3", "Several texts share one row: a word sees only its own text."),
     ):
         header, _ = answered(s=WORDS, mask="combination", rule=rule)
         assert header["meaning"].startswith(sentence), rule
@@ -272,7 +270,7 @@ def test_empty_rows_and_rows_that_are_renormalised() -> None:
     assert "Yes, here that gives the same weights" in first
     found = re.search(r"largest difference ([\d.e−]+)\)", first)
     assert found
-    assert float(found[1].replace("−", "-")) < 1 / 2**20, "a few roundings of a weight"
+    assert float(found[1].replace("−", "-")) <= rounding.of_sums(6, 6, 32), "of two softmaxes of one row of scores"
     assert "No, the weights would differ by up to" in outcomes(s=WORDS, mask="causal", at="3.2")
 
 

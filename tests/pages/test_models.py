@@ -111,10 +111,6 @@ def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.Monke
 
 
 def test_presets_and_questions(model: Model, shipped: Path) -> None:
-    tired = "The animal didn't cross the street because it was too tired"
-    assert PRESETS[0] == tired
-    others = {"can you can that", "how are you", "orange is my favorite fruit"}
-    assert {tired.replace("tired", "wide"), *others} <= set(PRESETS)
     assert len(set(PRESETS)) == len(PRESETS)
     for examples in (EXAMPLES, TO_GO_ON):
         assert len({example.name for example in examples}) == len(examples), "a name tells its sentence from the others"
@@ -212,7 +208,6 @@ def test_labels_and_what_a_position_does(model: Model) -> None:
         pictures.model_on("auto", name) for name in ("who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1")
     )
     assert text.position_note("trained", none) == "The model was trained without positions."
-    assert text.position_note("none", none).endswith("The model was trained like this.")
     assert "rotation, turns queries and keys, as it was trained" in text.position_note("trained", rotary)
     assert text.position_note("rotary", rotary).endswith("The model was trained like this.")
     assert "rotation is left out. The model was not trained" in text.position_note("none", rotary)
