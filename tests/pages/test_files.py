@@ -125,6 +125,7 @@ def test_the_html_file_opens_on_the_row_of_the_page_and_is_made_once(monkeypatch
     assert [(call["layer"], call["head"]) for call in calls] == [(3, 1), (3, 2)]
 
 
+@pytest.mark.thorough("SmolLM2 and its tokenizer are read, since no other model has so many heads.")
 def test_more_than_the_html_file_holds_is_refused_before_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.explore.files.pictures.picture", None)
     tokens = len(pictures.tokens(Settings("a " * 280, model=SMOLLM2)))

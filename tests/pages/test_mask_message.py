@@ -192,7 +192,7 @@ def test_each_card_has_its_name_numbers_and_a_sentence() -> None:
 def test_any_sentence_is_drawn() -> None:
     for s, mask in (
         ("", "none"), ("", "sinks"), ("", "painted"), ("?", "sinks"), ("a", "painted"), ("the " * 63, "sinks"),
-        ("the " * 300, "painted"), ("<b>x</b> *y* $z$", "none"),
+        ("<b>x</b> *y* $z$", "none"),
     ):  # fmt: skip
         header, weights = answered(s=s, mask=mask, p=ROW_EMPTY)
         assert bool(torch.isfinite(weights).all())
