@@ -43,7 +43,7 @@ BELOW = {"pair": ("shuffled",), "masked": ("outcomes",), "steps": ("reshape",)} 
 
 
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Runs a test that is a coroutine."""
+    """Run a test that is a coroutine."""
     test, given = pyfuncitem.obj, pyfuncitem.funcargs
     if not inspect.iscoroutinefunction(test):
         return None
@@ -53,6 +53,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture(scope="session")
 def model() -> Model:
+    """MiniLM, whose passes in tests take one thread, as those of short pictures do."""
+    torch.set_num_threads(1)
     return pictures.model_on("auto")
 
 
@@ -110,7 +112,7 @@ def packages_are_searched_once() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def figures_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has plotly check every figure that a page draws; on the screen they are sent as they are."""
+    """Have plotly check every figure that a page draws; on the screen they are sent as they are."""
     draw = canvas.chart
 
     def chart(key: str, figure: Figure, alt: str, *rest: Any) -> None:
@@ -124,7 +126,7 @@ def figures_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_job_stays() -> Iterator[None]:
-    """No training and no timing outlives its test."""
+    """End every training and timing with its test."""
     yield
     job.reset()
     assert not job.under_way()
@@ -147,7 +149,7 @@ def app_at(page: str = "explore", **values: str | list[str]) -> AppTest:
 
 
 def go_to(app: AppTest, page: str) -> AppTest:
-    """Chooses a page by its address; Streamlit's own switch_page goes by file names, and all pages' are page.py."""
+    """Choose a page by its address; Streamlit's own switch_page goes by file names, and all pages' are page.py."""
     app._page_hash = "" if page == "explore" else calc_hash(page.replace("_", "-"))
     return app
 

@@ -23,7 +23,7 @@ def trained(name: str) -> Trained:
 
 
 @pytest.fixture(autouse=True)
-def _asked_anew() -> None:
+def _empty_caches() -> None:
     sharing.forget()
 
 
@@ -39,22 +39,30 @@ def task() -> Labelled:
     return found
 
 
-def test_a_model_is_asked_once(shipped: Path, task: Labelled, monkeypatch: pytest.MonkeyPatch) -> None:
-    passes: list[str] = []
+def test_a_model_computes_an_answer_once_and_in_a_place_of_the_process(
+    models: dict[str, Trained], task: Labelled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes, places = list[str](), list[None]()
 
-    def noted(name: str) -> None:
-        ask = getattr(inference, name)
+    def counted(name: str) -> None:
+        compute = getattr(inference, name)
 
         def count(*args: Any, **kwargs: Any) -> Any:
             passes.append(name)
-            return ask(*args, **kwargs)
+            return compute(*args, **kwargs)
 
         monkeypatch.setattr(inference, name, count)
 
-    for name in ("logits", "continuation"):
-        noted(name)
+    @contextmanager
+    def turn() -> Iterator[None]:
+        places.append(None)
+        yield
 
-    def ask() -> list[Any]:
+    for name in ("logits", "continuation"):
+        counted(name)
+    monkeypatch.setattr(answers, "turn", turn)
+
+    def compute() -> list[Any]:
         """As a page does, which takes its models from the cache at every run."""
         who = {name: trained(f"who-{name}-1") for name in ("none", "rotary")}
         words = {"words": trained("words-rotary-1")}
@@ -67,38 +75,22 @@ def test_a_model_is_asked_once(shipped: Path, task: Labelled, monkeypatch: pytes
             answers.maps(who, "the dog", "layer 0 head 1"),
         ]
 
-    first = ask()
+    first = compute()
     assert set(passes) == {"logits", "continuation"}
+    assert len(places) == len(passes) + 2, "the maps took one each"
+    before = len(places)
     passes.clear()
-    assert ask() == first
-    assert passes == []
+    assert (compute(), passes, len(places)) == (first, [], before)
     answers.continuations({"words": trained("words-rotary-1")}, "a b", 4, 0.0, 0, " ")
     assert passes == ["continuation"]
-
-
-def test_a_pass_takes_a_place(models: dict[str, Trained], monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bool] = []
-
-    @contextmanager
-    def turn() -> Iterator[None]:
-        taken.append(True)
-        yield
-
-    monkeypatch.setattr(answers, "turn", turn)
-    answers.chances(models, ["the dog"])
-    answers.maps(models, "the dog", "mean of layer 0")
-    assert len(taken) == 4
-    answers.chances(models, ["the dog"])
-    assert len(taken) == 4
-
-
-def test_equal_weights_under_another_name_are_another_model(models: dict[str, Trained]) -> None:
     (rows,) = answers.chances({"one": models["none"]}, ["the dog"])
     (others,) = answers.chances({"one": Trained("another", models["rotary"].model)}, ["the dog"])
-    assert rows["cells"] != others["cells"]
+    assert rows["cells"] != others["cells"], "another name is another model"
 
 
-def test_answers_are_the_likeliest_classes(models: dict[str, Trained], task: Labelled) -> None:
+def test_answers_are_the_likeliest_classes_and_every_class_has_its_probability(
+    models: dict[str, Trained], task: Labelled
+) -> None:
     texts = [*task.questions, "", "quite unknown words"]
     block = answers.answers(models, texts, task)
     assert block["head"] == ["text", "none", "rotary"]
@@ -108,18 +100,16 @@ def test_answers_are_the_likeliest_classes(models: dict[str, Trained], task: Lab
         assert row[0] == text or text == ""
         for j, (cell, one) in enumerate(zip(row[1:], models.values(), strict=True), 1):
             chances = inference.probabilities(one.model, [text])[0]
-            said = task.classes[int(chances.argmax())]
-            assert cell.startswith(f"{said} {float(chances.max()):.2f}")
-            wrong = text in truth and truth[text] != said
+            best = task.classes[int(chances.argmax())]
+            assert cell.startswith(f"{best} {float(chances.max()):.2f}")
+            wrong = text in truth and truth[text] != best
             assert cell.endswith("✗") is wrong is (marked.get((i, j)) == "bad")
-            assert cell.endswith("✓") is (truth.get(text) == said) is (marked.get((i, j)) == "good")
-
-
-def test_every_class_has_its_probability(models: dict[str, Trained], task: Labelled) -> None:
+            assert cell.endswith("✓") is (truth.get(text) == best) is (marked.get((i, j)) == "good")
     (block,) = answers.chances(models, ["the dog chased the cat"])
-    assert block["rows"] == list(task.classes)
-    assert block["cols"] == ["none", "rotary"]
-    assert sum(float(line[0]) for line in block["cells"]) == pytest.approx(1, abs=0.01)
+    assert (block["rows"], block["cols"]) == (list(task.classes), ["none", "rotary"])
+    own = inference.probabilities(models["none"].model, ["the dog chased the cat"])[0]
+    for line, chance in zip(block["cells"], own, strict=True):
+        assert line[0] == f"{float(chance):.3f}"
 
 
 def test_without_positions_the_order_makes_no_difference(models: dict[str, Trained], task: Labelled) -> None:
@@ -127,58 +117,47 @@ def test_without_positions_the_order_makes_no_difference(models: dict[str, Train
     assert none.startswith("“none”: the logits ")
     assert none.endswith("; it cannot tell the two orders apart.")
     assert "cannot tell" not in rotary
-    assert "cannot tell" not in answers.both_orders(models, "the dog", "the the")[0]  # not the same words
-    for said in answers.both_orders(models, "qwertz asdf", "asdf qwertz"):  # words that it does not know
-        assert said.endswith("the logits are identical; both are the same tokens to it.")
+    assert "cannot tell" not in answers.both_orders(models, "the dog", "the the")[0], "not the same words"
+    for sentence in answers.both_orders(models, "qwertz asdf", "asdf qwertz"):  # words that it does not know
+        assert sentence.endswith("the logits are identical; both are the same tokens to it.")
 
 
-def test_padding(models: dict[str, Trained]) -> None:
-    block = answers.beside(models, "the dog", "the dog was called by the cat " * 5)
-    for row in block["rows"]:
-        assert row[1] == row[2]  # masked, the long text changes nothing
-    alone, _, unmasked = (float(cell.split()[-1]) for cell in block["rows"][0][1:])
+def test_padding_and_a_text_that_is_cut(models: dict[str, Trained]) -> None:
+    long = "the dog was called by the cat " * 5
+    block = answers.beside(models, "the dog", long)
+    assert all(row[1] == row[2] for row in block["rows"]), "masked, the long text changes nothing"
     model = models["none"].model
-    chances = inference.probabilities(model, ["the dog", "the dog was called by the cat " * 5], mask_padding=False)
-    assert unmasked == pytest.approx(float(chances[0].max()), abs=5e-4)
-    assert alone == pytest.approx(float(inference.probabilities(model, ["the dog"]).max()), abs=5e-4)
-
-
-def test_a_long_text_begins_as_far_as_the_models_take_it(models: dict[str, Trained]) -> None:
-    longest = models["none"].model.sizes.max_len
+    for cell, texts, mask in ((1, ["the dog"], None), (3, ["the dog", long], False)):
+        chance = float(inference.probabilities(model, texts, mask_padding=mask)[0].max())
+        assert block["rows"][0][cell].endswith(f" {chance:.3f}")
     text = answers.beginning(models, "the dog was called by the cat " * 100)
-    assert len(models["none"].model.tokenize(text)[1]) == longest
-    assert answers.beginning(models, "the dog") == "the dog"
+    assert (len(model.tokenize(text)[1]), answers.beginning(models, "the dog")) == (model.sizes.max_len, "the dog")
     assert answers.beside(models, "the dog", text)["rows"]
 
 
 def test_continuations(shipped: Path) -> None:
-    language = {"words": trained("words-rotary-1")}
-    task = tasks.build("words")
-    (one,) = answers.continuations(language, task.questions[0], 5, 0.0, 0, " ")
+    language, text = {"words": trained("words-rotary-1")}, tasks.build("words").questions[0]
+    (one,) = answers.continuations(language, text, 5, 0.0, 0, " ")
     (block,) = one["blocks"]
-    assert block["given"] == task.questions[0]
-    assert len(block["tokens"]) == 5
-    drawn = inference.continuation(language["words"].model, task.questions[0], 5, temperature=0)
+    assert (block["given"], len(block["tokens"])) == (text, 5)
+    drawn = inference.continuation(language["words"].model, text, 5, temperature=0)
     assert block["tokens"] == [[" ", token, share(chance, 2), round(100 * chance)] for token, chance in drawn]
-    assert answers.continuations(language, task.questions[0], 5, 0.0, 9, " ") == [one]  # the likeliest needs no draws
+    assert answers.continuations(language, text, 5, 0.0, 9, " ") == [one]  # the likeliest needs no draws
     with pytest.raises(HeadlightError, match="empty"):
         answers.continuations(language, "", 5, 0.0, 0, " ")
 
 
-def test_maps(models: dict[str, Trained], shipped: Path) -> None:
+def test_maps(models: dict[str, Trained]) -> None:
     both = {**models, "words": trained("words-rotary-1")}
     names = answers.head_names([(one.model.sizes.n_layers, one.model.sizes.n_heads) for one in both.values()])
-    assert names[:2] == ["mean of layer 0", "layer 0 head 0"]
-    assert names[-1] == "layer 1 head 3"
+    assert (names[:2], names[-1]) == (["mean of layer 0", "layer 0 head 0"], "layer 1 head 3")
     one, other, _ = answers.maps(both, "the dog chased the cat", "layer 0 head 2")
     run = models["none"].model.run("the dog chased the cat")
     assert one["rows"] == one["cols"] == run.tokens
-    assert one["cells"][1][2] == f"{float(run.weights[0, 2, 1, 2]):.2f}".lstrip("0")
-    assert other["name"] == "rotary"
+    assert (one["cells"][1][2], other["name"]) == (f"{float(run.weights[0, 2, 1, 2]):.2f}".lstrip("0"), "rotary")
     mean = answers.maps(models, "the dog", "mean of layer 0")[0]
     weight = float(models["none"].model.run("the dog").weights[0, :, 0, 1].mean())
     assert mean["cells"][0][1] == f"{weight:.2f}".lstrip("0")
-    (missing, _, map_of_words) = answers.maps(both, "the dog", "layer 1 head 0")
-    assert missing["text"] == "none has no layer 1 head 0."
-    assert map_of_words["kind"] == "matrix"
-    assert map_of_words["cells"][0] == ["1", ""]  # the first query sees itself alone
+    missing, _, of_words = answers.maps(both, "the dog", "layer 1 head 0")
+    assert (missing["text"], of_words["kind"]) == ("none has no layer 1 head 0.", "matrix")
+    assert of_words["cells"][0] == ["1", ""], "the first query sees itself alone"

@@ -1,4 +1,4 @@
-"""Compare without a browser: what the wire answers a link of two sides, and what of it cannot be used."""
+"""Compare by the wire: two sides of a link, two models, the shuffle test, and what of a link cannot be used."""
 
 from __future__ import annotations
 
@@ -9,268 +9,310 @@ from urllib.parse import urlencode
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from mha_core import Model
 from mha_core.errors import HeadlightError
-from pages.compare import contrasts, message, pairs, right_side, tries
-from pages.kit.picture import pictures
+from mha_core.measure import measures, rounding
+from mha_core.measure.reading import merged
+from mha_core.models.words import in_common, words_of
+from pages.compare import contrasts, message, orders, pairs, right_side, tries
+from pages.compare.pairs import SAME
+from pages.kit.draw.numbers import small
+from pages.kit.picture import models, pictures
 from pages.kit.picture.fields import DEFAULTS, SIDE
+from pages.kit.picture.link_query import Refused
 from pages.kit.picture.mask_codec import write_flips
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.words import NOT_TRAINED
 from pages.kit.wire import routes
+from tests.closeness import identical, within_rounding
 
 from .conftest import picture_of
 
 TIRED, WIDE = PRESETS[:2]
 BEGINS = Settings(TIRED), Settings(TIRED, position="none")  # both sides of a bare link
+WITH, WITHOUT = Settings("how are you"), Settings("how are you", position="none")
+Link = dict[str, Any]
 
 
-def asked(**values: str | list[str]) -> tuple[dict[str, Any], list[Tensor]]:
-    """What the wire says of a link, and both maps."""
+def answered(**values: str | list[str]) -> tuple[dict[str, Any], list[Tensor]]:
+    """The header of a link's picture, and both maps."""
     header, floats = picture_of("pair", **values)
     first, second = (len(side["tokens"]) for side in header["sides"])
     return header, [floats[: first**2].view(first, -1), floats[first**2 :].view(second, -1)]
 
 
-def check(values: dict[str, Any], left: Settings, right: Settings, layer: int = 0, head: int = 2) -> dict[str, Any]:
+def header_of(route: str, **values: Any) -> dict[str, Any]:
+    return picture_of(route, **values)[0]
+
+
+def check(values: Link, left: Settings, right: Settings, layer: int = 0, head: int = 2) -> dict[str, Any]:
     """The link shows exactly these two."""
-    header, maps = asked(**values)
-    assert header["digest"] == f"{left.digest}-{right.digest}"
+    header, maps = answered(**values)
+    assert header["digest"] == f"{left.digest}-{right.digest}", values
     for shown, settings in zip(maps, (left, right), strict=True):
-        assert torch.equal(shown, pictures.picture(settings).run.weights[layer, head])
+        identical(shown, pictures.picture(settings).run.weights[layer, head])
     return header
 
 
 def test_default() -> None:
     header = check({}, *BEGINS)
-    assert header["notices"] == []
-    assert (header["layer"], header["head"], header["key"]) == (0, 2, None)
+    assert (header["notices"], header["layer"], header["head"], header["key"]) == ([], 0, 2, None)
     assert header["used"] == {"s": TIRED, "s2": TIRED}
     assert (header["model"], header["defaults"]["at"], header["defaults"]["s"]) == ("minilm", "0.2", TIRED)
-    assert (header["unusable"], header["begins"]) == ({}, {})
-    assert header["tokens"][header["row"]] == "it"
+    assert (header["unusable"], header["begins"], header["tokens"][header["row"]]) == ({}, {}, "it")
     assert [figure["value"] for figure in header["answers"]] == ["0.9998 → 0.1094", "0.706"]
-    assert [figure["value"] for figure in header["figures"][:1]] == ["0.9998 → 0.1094"]
     assert [side["title"] for side in header["sides"]] == ["Learned positions", "No positions"]
     assert (header["differs"], header["contrast"]) == (["pos"], "One thing differs: positions.")
     assert [side["repeated"] for side in header["sides"]] == [[1, 7], [1, 7]]
-    assert "0.64 → 0.04" in [figure["value"] for figure in header["figures"]]
-    assert [side["label"] for side in header["sides"]] == [
-        "nothing changed, pretrained weights", "no positions, pretrained weights",
-    ]  # fmt: skip
+    figures = [figure["value"] for figure in header["figures"]]
+    assert figures[0] == "0.9998 → 0.1094"
+    assert "0.64 → 0.04" in figures
+    labels = [side["label"] for side in header["sides"]]
+    assert labels == ["nothing changed, pretrained weights", "no positions, pretrained weights"]
     assert [side["fitness"] for side in header["sides"]] == ["", f"{NOT_TRAINED}."]
-    left, right = asked()[1]
-    distances = (right - left).abs().sum(dim=1) / 2
-    assert header["distances"] == pytest.approx(distances.tolist(), abs=1e-6)
+    left, right = answered()[1]
+    distances = (right.double() - left.double()).abs().sum(dim=1) / 2
+    within_rounding(torch.tensor(header["distances"]), distances, rounding.of_sums(len(distances), 1))
+    assert list(header["tries"]) == list(tries.TRY)
+    for name, values in header["tries"].items():
+        there, _ = answered(**values)
+        assert (there["tries"], there["unusable"]) == (header["tries"], {}), name
 
 
-@pytest.mark.parametrize("side", ["", "2"])
-@pytest.mark.parametrize(
-    ("values", "settings"),
-    [
-        ({"mask": "causal"}, {"mask": "causal"}),
-        ({"mask": "window", "w": "2"}, {"mask": "window:2"}),
-        ({"mask": "combination", "rule": "causal & window:2"}, {"mask": "causal & window:2"}),
-        ({"pos": "sinusoidal"}, {"position": "sinusoidal"}),
-        ({"t": "0.5"}, {"temperature": 0.5}),
-        ({"off": ["L0 H1", "L3 H3"]}, {"heads_off": ((0, 1), (3, 3))}),
-    ],
-)
-def test_every_control_of_both_sides(values: dict[str, str | list[str]], settings: dict[str, Any], side: str) -> None:
-    left, right = BEGINS
-    changed = Settings(TIRED, **{**({"position": "none"} if side else {}), **settings})
-    link = {f"{key}{side}": value for key, value in values.items()}
-    header = check(link, left if side else changed, changed if side else right)
-    assert header["notices"] == []
-    assert {key for key in header["used"] if key not in ("s", "s2")} == {key for key in link if "rule" in key}
-    assert header["differs"] == [key for key in ("mask", "pos", "t", "off") if key in values or key == "pos"]
-
-
-@pytest.mark.parametrize("side", ["", "2"])
-def test_a_painted_mask_on_either_side(side: str) -> None:
-    flips = torch.zeros(12, 15, 15, dtype=torch.bool)
-    flips[2, 10, 9] = True
-    painted = write_flips(flips)
-    link = {f"mask{side}": "painted", f"p{side}": painted, f"pos{side}": "as trained"}
-    own = Settings(TIRED, painted=painted)
-    check(link, Settings(TIRED) if side else own, own if side else BEGINS[1])
-    assert asked(**link)[1][1 if side else 0][10, 9] == 0
-    header, _ = asked(**link, s="how are you")
-    assert ["was painted for 15 tokens; the sentence has 5" in said for said in header["notices"]] == [True]
-    untouched = Settings("how are you"), Settings("how are you", position="trained" if side else "none")
-    assert header["digest"] == "-".join(one.digest for one in untouched)
-
-
-def test_the_other_sentence() -> None:
-    header = check({"s2": WIDE, "pos2": "as trained", "at": "3.1"}, Settings(TIRED), Settings(WIDE), 3, 1)
-    assert header["fits"]
-    assert header["used"] == {"s": TIRED, "s2": WIDE}
-    assert "0.64 → 0.27" in [figure["value"] for figure in header["figures"]]
-    header = check({"s2": "how are you"}, Settings(TIRED), Settings("how are you", position="none"))
-    assert not header["fits"]
-    assert header["distances"] == []
-    assert header["said"].startswith("The left sentence has 15 tokens, the right one 5")
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        *[{f"mask{side}": "everything"} for side in ("", "2")],
-        *[{f"mask{side}": "painted", f"p{side}": "garbage"} for side in ("", "2")],
-        *[{f"pos{side}": "learned"} for side in ("", "2")],
-        *[{f"t{side}": text} for side in ("", "2") for text in ("99", "nan", "")],
-        *[{f"off{side}": text} for side in ("", "2") for text in ("L6 H0", "3.1")],
-        *[{f"unheard{side}": "x"} for side in ("", "2")],
-        {"at": "6.0"},
-        {"at": "x"},
-        {"at": "0.2.99"},
-        {"model": "../minilm"},
-        {"dev": "cuda:9"},
-        {"shuffle": "0"},
-        {"look": "upside_down"},
-        {"word": "x" * 200},
-        {"s": ["one", "two"]},
+def test_what_cannot_be_used_is_named_and_the_rest_is_shown() -> None:
+    of_a_side: list[Link] = [
+        {"mask": "everything"}, {"mask": "painted", "p": "garbage"}, {"pos": "learned"}, {"t": "99"}, {"t": "nan"},
+        {"t": ""}, {"off": "L6 H0"}, {"off": "3.1"}, {"unheard": "x"},
+    ]  # fmt: skip
+    of_both: list[Link] = [
+        {"at": "6.0"}, {"at": "x"}, {"at": "0.2.99"}, {"model": "../minilm"}, {"dev": "cuda:9"}, {"shuffle": "0"},
+        {"look": "upside_down"}, {"word": "x" * 200}, {"s": ["one", "two"]}, {"model2": "nobody"},
         {"pos2": "elsewhere", "t2": "99", "shuffle": "x", "look": "upside_down", "off2": ["L9 H9"]},
-    ],
-    ids=lambda values: urlencode(values)[:30],
-)
-def test_what_cannot_be_used_is_named_and_the_rest_is_shown(values: dict[str, Any]) -> None:
-    wrong = [key for key in values if not key.startswith("mask") or values[key] == "everything"]
-    header = check(values, *BEGINS)
-    assert set(header["unusable"]) == set(wrong)
-    for key in wrong:
-        assert [said for said in header["notices"] if f" {key}=" in said], key
-
-
-@pytest.mark.parametrize("side", ["", "2"])
-@pytest.mark.parametrize("text", ["0", "x", "1.5", "513"])
-def test_the_numbers_of_a_mask_that_cannot_be_used(side: str, text: str) -> None:
-    link = {f"mask{side}": "window", f"w{side}": text}
-    own = Settings(TIRED, "window:3", "none" if side else "trained")
-    header = check(link, BEGINS[0] if side else own, own if side else BEGINS[1])
-    assert header["unusable"] == {f"w{side}": []}
-
-
-def test_of_a_place_that_the_sentence_lacks_the_head_is_shown() -> None:
+    ]  # fmt: skip
+    for values in [
+        {f"{key}{side}": value for key, value in own.items()} for own in of_a_side for side in ("", "2")
+    ] + of_both:
+        wrong = [key for key in values if not key.startswith("mask") or values[key] == "everything"]
+        header = check(values, *BEGINS)
+        assert set(header["unusable"]) == set(wrong), values
+        for key in wrong:
+            assert [notice for notice in header["notices"] if f" {key}=" in notice], key
     left, right = (replace(side, text="how are you") for side in BEGINS)
     header = check({"s": "how are you", "at": "3.1.9"}, left, right, 3, 1)
     assert header["unusable"] == {"at": ["3.1"]}
     assert "The link says at=3.1.9, which cannot be used here; 3.1 is used instead." in header["notices"]
 
 
-def test_a_rule_in_use_is_said() -> None:
-    header, _ = asked(mask="combination", rule="causal&window:2", mask2="painted", on2="causal", rule2="ignored &")
+PAINTED = write_flips((torch.arange(12 * 15 * 15) == (2 * 15 + 10) * 15 + 9).view(12, 15, 15))  # a cell of a head
+CORE: list[tuple[Link, Settings, Settings, tuple[int, int]]] = [
+    ({}, *BEGINS, (0, 2)),
+    ({"s": "", "at": "5.11.1.0"}, Settings(""), Settings("", position="none"), (5, 11)),
+    (
+        {"s": "how are you", "mask": "window", "w": "2", "t": "0.5", "off": ["L1 H1", "L0 H0"]},
+        Settings("how are you", "window:2", temperature=0.5, heads_off=((0, 0), (1, 1))), WITHOUT, (0, 2),
+    ),
+    (
+        {"s2": WIDE, "mask2": "combination", "rule2": "causal|sinks:1", "pos2": "rotary", "off2": "L3 H1"},
+        BEGINS[0], Settings(WIDE, "causal | sinks:1", "rotary", heads_off=((3, 1),)), (0, 2),
+    ),
+    ({"s2": "how are you", "t2": "2", "at": "3.1.9"}, BEGINS[0], replace(WITHOUT, temperature=2.0), (3, 1)),
+    ({"mask": "painted", "p": PAINTED, "mask2": "window", "w2": "513"}, Settings(TIRED, painted=PAINTED),
+     Settings(TIRED, "window:3", "none"), (0, 2)),
+    ({"pos": "sinusoidal", "mask2": "painted", "p2": PAINTED}, Settings(TIRED, position="sinusoidal"),
+     Settings(TIRED, position="none", painted=PAINTED), (0, 2)),
+]  # fmt: skip
+
+
+def test_a_link_is_answered_with_the_numbers_of_the_core() -> None:
+    for values, left, right, at in CORE:
+        header = check(values, left, right, *at)
+        sides = pictures.picture(left), pictures.picture(right)
+        pair = pairs.Pair(*sides, At(*at))
+        where = At.of(str(values.get("at", "0.2"))).on(sides[0].run.tokens)
+        place = (header["row"], header["key"], tuple(header["marked"]))
+        assert place == (where.row, where.key, pairs.marked(pair, where))
+        assert header["figures"] == pairs.figures(pair, where)
+        assert ("w2" in header["unusable"]) == ("w2" in values)
+        titles = contrasts.titles(contrasts.contrasts(left, right, pair.left.model))
+        assert tuple(side["title"] for side in header["sides"]) == titles
+        assert [side["story"] for side in header["sides"]] == [pairs.story(side, *at) for side in sides]
+        assert header["answers"] == pairs.answers(pair, titles)
+        asides = json.loads(routes.answer("asides", urlencode(values, doseq=True).encode()))
+        assert asides == pairs.asides(pair, titles)
+    header = check({"s2": WIDE, "pos2": "as trained", "at": "3.1"}, Settings(TIRED), Settings(WIDE), 3, 1)
+    assert (header["fits"], header["used"]) == (True, {"s": TIRED, "s2": WIDE})
+    assert "0.64 → 0.27" in [figure["value"] for figure in header["figures"]]
+    header = check({"s2": "how are you"}, Settings(TIRED), WITHOUT)
+    assert (header["fits"], header["distances"]) == (False, [])
+    header, _ = answered(mask="painted", p=PAINTED, s="how are you")
+    assert "was painted for 15 tokens; the sentence has 5" in header["notices"][0]
+    header, _ = answered(mask="combination", rule="causal&window:2", mask2="painted", on2="causal", rule2="ignored &")
     assert header["used"] == {"s": TIRED, "s2": TIRED, "rule": "causal&window:2", "on2": "causal"}
-
-
-# ---- the wire
-
-
-@pytest.mark.parametrize(
-    ("values", "left", "right", "at"),
-    [
-        ({}, Settings(TIRED), Settings(TIRED, position="none"), (0, 2)),
-        ({"s": "", "at": "5.11.1.0"}, Settings(""), Settings("", position="none"), (5, 11)),
-        (
-            {"s": "how are you", "mask": "window", "w": "2", "t": "0.5", "off": ["L1 H1", "L0 H0"]},
-            Settings("how are you", "window:2", temperature=0.5, heads_off=((0, 0), (1, 1))),
-            Settings("how are you", position="none"),
-            (0, 2),
-        ),
-        (
-            {"s2": WIDE, "mask2": "combination", "rule2": "causal|sinks:1", "pos2": "rotary", "off2": "L3 H1"},
-            Settings(TIRED),
-            Settings(WIDE, "causal | sinks:1", "rotary", heads_off=((3, 1),)),
-            (0, 2),
-        ),
-        (
-            {"s2": "how are you", "t2": "2", "at": "3.1.9"},
-            Settings(TIRED),
-            Settings("how are you", position="none", temperature=2.0),
-            (3, 1),
-        ),
-    ],
-)  # fmt: skip
-def test_the_wire_answers_a_link_with_the_numbers_of_the_core(
-    values: dict[str, str | list[str]], left: Settings, right: Settings, at: tuple[int, int]
-) -> None:
-    header = check(values, left, right, *at)
-    sides = pictures.picture(left), pictures.picture(right)
-    pair = pairs.Pair(*sides, At(*at))
-    where = At.of(str(values.get("at", "0.2"))).on(sides[0].run.tokens)
-    assert (header["row"], header["key"], tuple(header["marked"])) == (where.row, where.key, pairs.marked(pair, where))
-    assert header["figures"] == pairs.figures(pair, where)
-    titles = contrasts.titles(contrasts.contrasts(left, right, pair.left.model))
-    assert tuple(side["title"] for side in header["sides"]) == titles
-    assert [side["story"] for side in header["sides"]] == [pairs.story(side, *at) for side in sides]
-    assert header["answers"] == pairs.answers(pair, titles)
-    assert json.loads(routes.answer("asides", urlencode(values, doseq=True).encode())) == pairs.asides(pair, titles)
-
-
-def test_a_page_begins_with_the_same_unless_a_side_is_long() -> None:
+    assert header["differs"] == ["mask", "pos"]
+    header = check({"s2": "how are you"}, Settings(TIRED), WITHOUT)
+    assert header["said"].startswith("The left sentence has 15 tokens, the right one 5")
     query = urlencode({"s": "how are you", "s2": WIDE, "at": "3.1"}).encode()
-    assert message.first(query) == message.pair(query)
+    assert message.first(query) == message.pair(query), "a page begins with the same"
     for side in ("s", "s2"):
         with pytest.raises(HeadlightError, match="at most 128 tokens"):
             message.first(urlencode({side: "it " * 150}).encode())
 
 
-def test_each_comparison_to_try_is_what_its_link_says() -> None:
-    header, _ = asked()
-    assert list(header["tries"]) == list(tries.TRY)
-    for name, values in header["tries"].items():
-        there, _ = asked(**values)
-        assert (there["tries"], there["unusable"]) == (header["tries"], {}), name
-
-
 # ---- what the right side begins with: the left with one thing changed, whatever page one comes from
 
-
-CHANGES: list[dict[str, Any]] = [
-    {"mask": "causal", "off": ["L3 H5"]},
-    {"mask": "dilated", "w": "2", "gap": "3"},
-    {"mask": "combination", "rule": "causal & window:4 | sinks:1"},
-    {"pos": "rotary", "t": "0.5"},
-    {"pos": "none"},
-    {"unheard": "0-2"},
-]
+CHANGES: list[Link] = [
+    {"mask": "causal", "off": ["L3 H5"]}, {"mask": "dilated", "w": "2", "gap": "3"}, {"pos": "rotary", "t": "0.5"},
+    {"mask": "combination", "rule": "causal & window:4 | sinks:1"}, {"pos": "none"}, {"unheard": "0-2"},
+]  # fmt: skip
 
 
-def said(route: str, **values: Any) -> dict[str, Any]:
-    return picture_of(route, **values)[0]
-
-
-@pytest.mark.parametrize("values", CHANGES, ids=str)
-def test_from_another_page_one_thing_differs(values: dict[str, Any]) -> None:
-    begun = said("begun", **values)
-    assert begun["differs"] == ["pos"]
-    begins = begun["begins"]
-    same = {f"{key}2": value for key, value in values.items() if key != "pos"}
-    other = {"pos2": "as trained"} if values.get("pos", "as trained") != "as trained" else {}
-    assert begins == same | other, "the link says it, without defaults"
-    there = said("pair", **values, **begins)
-    assert there == begun | {"begins": {}}, "and opens the same"
-
-
-def test_a_link_opens_what_it_always_did() -> None:
+def test_from_another_page_one_thing_differs_and_a_link_opens_what_it_always_did(model: Model) -> None:
     for values in CHANGES:
-        assert said("pair", **values)["begins"] == {}
+        begun = header_of("begun", **values)
+        assert begun["differs"] == ["pos"]
+        begins = begun["begins"]
+        same = {f"{key}2": value for key, value in values.items() if key != "pos"}
+        other = {"pos2": "as trained"} if values.get("pos", "as trained") != "as trained" else {}
+        assert begins == same | other, "the link says it, without defaults"
+        assert header_of("pair", **values, **begins) == begun | {"begins": {}}, "and opens the same"
+        assert header_of("pair", **values)["begins"] == {}
     for values in ({}, {"s": "how are you"}, {"mask": "causal", "t2": "0.5"}, {"mask": "bogus"}):
-        assert said("begun", **values) == said("pair", **values), values
-
-
-def test_a_model_without_positions_differs_in_the_mask(shipped: object) -> None:
-    begun = said("begun", model="who-none-1", mask="window")
-    assert begun["differs"] == ["mask"]
-
-
-def test_a_long_painting_is_not_said_twice(model: Model) -> None:
+        assert header_of("begun", **values) == header_of("pair", **values), values
+    assert header_of("begun", model="made_up-none-1", mask="window")["differs"] == ["mask"], "it has no positions"
     left = {key: DEFAULTS[key] for key in SIDE} | {"mask": "painted", "on": "causal", "p": "x" * 2000}
     begun = right_side.one_change(left, model)
-    assert (begun["mask"], begun["p"], begun["pos"]) == ("none", "", "as trained")
+    assert (begun["mask"], begun["p"], begun["pos"]) == ("none", "", "as trained"), "a long painting is not said twice"
     short = right_side.one_change(left | {"p": "x"}, model)
     assert (short["mask"], short["p"], short["pos"]) == ("painted", "x", "none")
+
+
+# ---- two models, and the mean over heads
+
+TEXT = "Unbelievably, it didn't cross"
+WORDS = ["Unbelievably", ",", "it", "didn't", "cross"]
+
+
+@pytest.mark.parametrize(
+    ("other", "at", "layers", "heads"),
+    [
+        ("food-none-1", (0, 1), 1, 4),
+        pytest.param(models.SMOLLM2, (16, 0), 30, 9, marks=pytest.mark.thorough("SmolLM2 has thirty layers.")),
+    ],
+)
+def test_two_models_are_compared_word_by_word(other: str, at: tuple[int, int], layers: int, heads: int) -> None:
+    link = {"s": TEXT, "model2": other, "at": "3.1", "at2": ".".join(map(str, at))}
+    header, shown = answered(**link)
+    left, right = (words_of(pictures.model_on("auto", name), TEXT) for name in (models.MINILM, other))
+    ours, theirs = in_common(left, right), in_common(right, left)
+    run = pictures.picture(Settings(TEXT, model=other)).run
+    identical(shown[0], merged(pictures.picture(Settings(TEXT)).run.weights[3, 1], ours, ours)[1:-1, 1:-1])
+    first, last = run.ends[0], len(theirs) - run.ends[1]
+    identical(shown[1], merged(run.weights[at], theirs, theirs)[first:last, first:last])
+    assert [side["tokens"] for side in header["sides"]] == [WORDS, WORDS]
+    places = [(side["layer"], side["head"], side["layers"], side["heads"]) for side in header["sides"]]
+    assert places == [(3, 1, 6, 12), (*at, layers, heads)]
+    assert (header["contrast"], header["fits"], header["isOfTwo"]) == ("One thing differs: model.", True, True)
+    assert "word by word: on the left" in header["said"]
+    assert header["said"].count("goes to the model’s own tokens") == 1 + (run.ends != (0, 0))
+    assert header["vectors"]["cosines"] == []
+    assert "different spaces" in header["vectors"]["said"]
+    header, _ = answered(**link, mask2="window", w2="2", off2=[f"L{at[0]} H{at[1]}", "L1 H11"])
+    changed = Settings(TEXT, mask="window:2", model=other, heads_off=(at,))
+    assert header["digest"].endswith(changed.digest)
+    assert header["unusable"] == {"off2": [f"L{at[0]} H{at[1]}"]}, "the right model has fewer heads"
+    assert header["sides"][1]["forbidden"] != header["sides"][0]["forbidden"]
+    header, _ = answered(**link, s2="Incredibly, she didn't stop")
+    assert (header["fits"], header["tokens"][2]) == (True, "it/she")
+    header, _ = answered(**link, s2="how are you")
+    assert not header["fits"]
+    assert "different numbers of words, 5 on the left, 3 on the right" in header["said"]
+    with pytest.raises(Refused) as refused:
+        answered(**link, s2="word " * 600)
+    assert refused.value.key == "s2"
+    assert not answered(s=TEXT, model2=models.MINILM)[0]["isOfTwo"]
+
+
+def test_the_mean_over_heads_of_both_sides_and_before_and_after_a_mask() -> None:
+    for look, count, whose in (
+        ("mean", 12, "of a layer"), ("meanseen", 12, "in sight"), ("meanall", 72, "of each model"),
+    ):  # fmt: skip
+        header, maps = answered(s="how are you", look=look, at="2.1", pos2="as trained", mask2="causal")
+        for shown, mask in zip(maps, ("none", "causal"), strict=True):
+            own = pictures.picture(Settings("how are you", mask)).run.weights
+            identical(shown, own[2].mean(dim=0) if count == 12 else own.flatten(0, 1).mean(dim=0))
+        assert "this mean over heads" in header["answers"][0]["label"]
+        assert header["mean"] == f"The mean over {count} heads {whose}."
+    painted = {"mask": "painted", "on": "none", "p": "6.3rFB"}  # in one head alone
+    header, _ = answered(s="a b c d", **painted, mask2="none", look="mean")
+    one, _ = answered(s="a b c d", **painted, mask2="none")
+    assert len(one["sides"][0]["forbidden"]) == 12
+    assert [side["forbidden"] for side in header["sides"]] == [[""], [""]], "a mean may look where one head may"
+    header, floats = picture_of("masked", s="how are you", mask="causal", look="mean", at="2.1")
+    for map_, mask in zip(floats.view(2, 5, 5), ("none", "causal"), strict=True):
+        identical(map_, pictures.picture(Settings("how are you", mask)).run.weights[2].mean(dim=0))
+    assert header["label"].startswith("Mean over 12 heads, ")
+    assert header["look"] == "mean"
+
+
+# ---- the shuffle test: the same words in another order
+
+
+@given(st.text(max_size=60), st.integers(1, 9999))
+def test_a_random_order_has_the_same_words(text: str, seed: int) -> None:
+    mixed = orders.shuffled(text, seed)
+    assert (sorted(mixed.split()), mixed) == (sorted(text.split()), orders.shuffled(text, seed))
+    for usual in ("you how", TIRED):
+        assert orders.shuffled(usual, seed) != usual
+
+
+def test_what_another_order_does_and_why(model: Model) -> None:
+    order = orders.shuffled(TIRED, 1)
+    table: list[tuple[Link, bool, str]] = [
+        ({"position": "none"}, True, "every token sees the same tokens as before, and nothing marks their places"),
+        ({}, False, "the position encoding now sees each token in a different place"),
+        ({"position": "none", "mask": "causal"}, False, "there are no positions, but the mask goes by places"),
+        ({"mask": "causal"}, False, "and the mask lets it look at others"),
+        ({"position": "none", "temperature": 0.5, "heads_off": ((0, 1),)}, True, "every token sees the same tokens"),
+    ]
+    for changes, same, reason in table:
+        settings = Settings(TIRED, **changes)
+        found, sentence = orders.difference(settings, order), orders.why(settings, order)
+        assert found == measures.difference_in_new_order(*(model.run(text, **changes) for text in (TIRED, order)))
+        assert found <= SAME if same else found > 0.1
+        assert reason in sentence, changes
+        assert found == 0 or small(found) in sentence
+        assert sentence.startswith("The same vectors in the new order" if same else "The vectors change")
+    sentence = orders.why(WITH, "how  are you")
+    assert sentence == "This is the order they had: the vectors differ by 0."
+    for wrong in ("", "how are", "how are you you", "you how is"):
+        with pytest.raises(HeadlightError, match="must have the words of the sentence"):
+            orders.difference(WITH, wrong)
+    assert (orders.other_positions(WITH, model), orders.other_positions(WITHOUT, model)) == (WITHOUT, WITH)
+
+
+def test_the_wire_shuffles_both_sides() -> None:
+    def shuffled(**values: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(routes.answer("shuffled", urlencode(values).encode()))
+        return found
+
+    def check_order(found: dict[str, Any], order: str, *sides: Settings) -> None:
+        names = {"trained": "Learned positions", "none": "No positions"}
+        titles = [f"{names[side.position]}: {small(orders.difference(side, order))}" for side in sides]
+        assert (found["order"], [side["title"] for side in found["sides"]]) == (order, titles)
+
+    for seed, own in (("1", 1), ("2", 2), ("0", 1)):
+        check_order(shuffled(shuffle=seed), orders.shuffled(TIRED, own), *BEGINS)
+    for position, sides in (("none", (WITHOUT, WITH)), ("as trained", (WITH, WITHOUT))):
+        found = shuffled(s="how are you", s2="you how are", order="you how are", pos=position, pos2=position)
+        check_order(found, "you how are", *sides)
+    for order in ("you how is", "you how", "x" * 12_001, "x" * 24_001):
+        why = r"must have the words of the sentence|this one has (12,001|24,000 or more)"
+        with pytest.raises(HeadlightError, match=why):
+            shuffled(s="how are you", order=order)
+    assert shuffled(s="<b>it</b> $x$ ~ it", order="it <b>it</b> ~ $x$")["order"] == "it <b>it</b> ~ $x$"

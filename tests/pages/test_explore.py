@@ -1,163 +1,331 @@
-"""What Explore is told of a link: its picture, and a sentence for each value that cannot be used."""
+"""What Explore answers a link: its picture, how it is read, and a sentence for each value that cannot be used."""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import torch
+from torch import Tensor
 
 from mha_core import Model
+from mha_core.attention import as_implementation
+from mha_core.errors import HeadlightError, Unsupported
+from mha_core.measure import rounding
+from mha_core.measure.reading import merged, renormalised
+from mha_core.models.words import Word, words_of
+from mha_core.show.cells import write_cells
+from pages.explore import notes
 from pages.explore.first_row import PRONOUNS
+from pages.kit.draw.numbers import precise
+from pages.kit.picture import models, pictures, rules, words
 from pages.kit.picture.link_query import Refused
 from pages.kit.picture.presets import NAMES, PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
+from tests.closeness import identical, quoted, same_function, within_rounding
 
 from .conftest import answers, app_at, component, picture_of, told_to
 
-ALL_HEADS = [f"L{layer} H{head}" for layer in range(6) for head in range(12)]
+N = 15  # tokens of the first sentence
+ALL = [(layer, head) for layer in range(6) for head in range(12)]
+TEXT = "Unbelievably, it didn't"
+WORDS = ["[CLS]", "Unbelievably", ",", "it", "didn't", "[SEP]"]
 
 
 def shown(**values: str | list[str]) -> dict[str, Any]:
-    """What is said of the picture of a link."""
+    """The header of the picture of a link."""
     return picture_of("maps", **values)[0]
 
 
-def test_default(model: Model) -> None:
-    said, maps = picture_of("maps")
+def weights_of(text: str, **settings: Any) -> Tensor:
+    return pictures.picture(Settings(text, **settings)).run.weights
+
+
+def test_default_and_any_place(model: Model) -> None:
+    header, maps = picture_of("maps")
     run = model.run(PRESETS[0])
-    assert said["digest"] == Settings(PRESETS[0]).digest
-    assert (said["layer"], said["head"], said["row"]) == (3, 1, run.tokens.index("it"))
-    assert said["origin"] == "pretrained"
-    assert said["label"] == "nothing changed"
-    assert (said["notices"], said["unusable"]) == ([], {})
-    assert said["presets"] == list(PRESETS)
-    assert said["presetNames"] == [NAMES[text] for text in PRESETS]
-    assert said["defaults"]["s"] == said["typed"] == said["used"]["s"] == PRESETS[0]
-    assert torch.equal(maps.view(15, 15), run.weights[3, 1].cpu())
+    assert header["digest"] == Settings(PRESETS[0]).digest
+    assert (header["layer"], header["head"], header["row"]) == (3, 1, run.tokens.index("it"))
+    assert (header["origin"], header["label"]) == ("pretrained", "nothing changed")
+    assert (header["notices"], header["unusable"]) == ([], {})
+    assert (header["mean"], header["values"], header["columns"], header["reading"]) == (None, None, "", None)
+    assert (header["presets"], header["presetNames"]) == (list(PRESETS), [NAMES[text] for text in PRESETS])
+    assert header["defaults"]["s"] == header["typed"] == header["used"]["s"] == PRESETS[0]
+    identical(maps.view(N, N), run.weights[3, 1].cpu())
+    for at in ("0.0", "5.11.14.14", "2.3.999", "2.3.1.999"):
+        header = shown(at=at)
+        layer, head, *rest = (int(number) for number in at.split("."))
+        assert (header["layer"], header["head"]) == (layer, head)
+        assert 0 <= header["row"] < N
+        assert header["key"] == (14 if at.endswith("14.14") else None)
+        assert set(header["unusable"]) == ({"at"} if 999 in rest else set())
+    header = shown(off=[f"L{layer} H{head}" for layer, head in ALL])
+    assert header["figures"][1]["value"] == "72 of 72"
+    assert math.isfinite(float(header["figures"][0]["value"]))
+    first = answers("maps", "")[1]
+    assert answers("maps", "")[1] == answers("maps", "look=linear_sort&at=1.2.3")[1] == first, "equal bytes"
 
 
 def test_the_script_mounts_the_view_and_knows_nothing_of_what_it_shows() -> None:
     app = app_at("explore", s="how are you", at="2.3", mask="causal").run()
     told = told_to(component(app, "maps"))
-    assert set(told) == {"visit", "heard", "own"}
-    assert told["heard"] == 0
-    assert told["own"] == {"picture": "", "sound": ""}, "nor of what it is told, but a file that was brought"
+    assert (set(told), told["heard"]) == ({"visit", "heard", "own"}, 0)
+    assert told["own"] == {"picture": "", "sound": ""}, "nor of what it is given, but a file that was brought"
     assert "how are you" not in str(app.session_state.to_dict())
 
 
-@pytest.mark.parametrize("at", ["0.0", "5.11.14.14", "2.3.999", "2.3.1.999"])
-def test_any_layer_head_row_and_key(at: str) -> None:
-    said = shown(at=at)
-    layer, head, *rest = (int(number) for number in at.split("."))
-    assert (said["layer"], said["head"]) == (layer, head)
-    assert 0 <= said["row"] < 15
-    assert said["key"] is None or 0 <= said["key"] < 15
-    assert set(said["unusable"]) == ({"at"} if 999 in rest else set())
+def test_the_row_looked_at_first(model: Model) -> None:
+    for text, row in (("My grandmother baked her cake and her sister ate it", "her"), ("a", "a"), ("", "[SEP]")):
+        run, header = model.run(text), shown(s=text)
+        assert run.tokens[header["row"]] == row
+        inner = range(1, len(run.tokens) - 1)
+        pairs = [(i, float(run.weights[3, 1, i, j])) for i in inner for j in inner if abs(i - j) > 1]
+        pronouns = [pair for pair in pairs if run.tokens[pair[0]] in PRONOUNS]
+        if pairs:
+            assert header["row"] == max(pronouns or pairs, key=lambda pair: pair[1])[0]
+        for elsewhere in ({"at": "5.2"}, {"pos": "none"}, {"mask": "causal"}):  # neither a head nor a change moves it
+            assert shown(s=text, **elsewhere)["row"] == header["row"]
 
 
-def test_all_heads_off() -> None:
-    said = shown(off=ALL_HEADS)
-    assert said["figures"][1]["value"] == "72 of 72"
-    assert math.isfinite(float(said["figures"][0]["value"]))
-
-
-@pytest.mark.parametrize(
-    ("text", "row"),
-    [
-        ("My grandmother baked her cake and her sister ate it", "her"),  # pronouns first
-        ("a", "a"),
-        ("", "[SEP]"),
-    ],
-)
-def test_the_row_looked_at_first(text: str, row: str, model: Model) -> None:
-    run, said = model.run(text), shown(s=text)
-    assert run.tokens[said["row"]] == row
-    words = range(1, len(run.tokens) - 1)
-    pairs = [(i, float(run.weights[3, 1, i, j])) for i in words for j in words if abs(i - j) > 1]
-    pronouns = [pair for pair in pairs if run.tokens[pair[0]] in PRONOUNS]
-    if pairs:
-        assert said["row"] == max(pronouns or pairs, key=lambda pair: pair[1])[0]
-    for elsewhere in ({"at": "5.2"}, {"pos": "none"}, {"mask": "causal"}):  # neither a head nor a change moves it
-        assert shown(s=text, **elsewhere)["row"] == said["row"]
-
-
-def test_kinds_are_told_of_the_layers_in_sight() -> None:
-    said = shown(at="2.1")
-    assert [len(layer) for layer in said["kinds"]] == [0, 0, 12, 0, 0, 0]
+def test_kinds_in_sight_other_languages_and_the_comparison_that_is_asked_for() -> None:
+    header = shown(at="2.1")
+    assert [len(layer) for layer in header["kinds"]] == [0, 0, 12, 0, 0, 0]
     every = shown(at="2.1", look="all")["kinds"]
-    assert [len(layer) for layer in every] == [12] * 6
-    assert every[2] == said["kinds"][2]
+    assert ([len(layer) for layer in every], every[2]) == ([12] * 6, header["kinds"][2])
+    for text, is_said in (("猫 は 寝る", True), ("مرحبا بالعالم", True), ("the cat 猫 sat", False)):
+        notices = shown(s=text)["pieces"]
+        assert any(notice.startswith("This model reads English.") for notice in notices) == is_said, text
 
 
-@pytest.mark.parametrize(("text", "told"), [("猫 は 寝る", True), ("مرحبا بالعالم", True), ("the cat 猫 sat", False)])
-def test_a_text_that_is_not_english_is_told(text: str, told: bool) -> None:
-    assert any(said.startswith("This model reads English.") for said in shown(s=text)["pieces"]) == told
-
-
-def test_a_pinned_picture_has_its_own_numbers(model: Model) -> None:
-    said, maps = picture_of("maps", pin=f"0.2.3~causal~none~0.5~1.1-0.0~{PRESETS[3]}", at="1.4")
-    run = model.run(PRESETS[3], mask="causal", position="none", temperature=0.5, heads_off=((0, 0), (1, 1)))
-    assert said["pin"]["tokens"] == run.tokens
-    assert said["pin"]["at"] == "0.2.3"
-    size = len(run.tokens)
-    assert torch.equal(maps[-size * size :].view(size, size), run.weights[0, 2].cpu())
-
-
-def test_equal_pictures_are_equal_bytes() -> None:
-    first = answers("maps", "")[1]
-    assert answers("maps", "")[1] == first
-    assert answers("maps", "look=linear_sort&at=1.2.3")[1] == first, "how it is drawn changes no map"
-
-
-def test_the_map_before_the_changes_comes_with_it(model: Model) -> None:
-    said, maps = picture_of(
-        "maps", look="difference_linear", at="3.1", pin="0.2~none~trained~1~~how are you", pos="none", mask="causal"
-    )
-    assert said["notices"] == []
-    now = model.run(PRESETS[0], position="none", mask="causal").weights[3, 1].cpu()
-    before = model.run(PRESETS[0]).weights[3, 1].cpu()
-    assert torch.equal(maps[: 2 * 225].view(2, 15, 15), torch.stack([now, before]))
-    assert said["before"]["distances"] == pytest.approx(((now - before).abs().sum(-1) / 2).tolist())
-    assert said["before"]["forbidden"] == [""], "a cell that was seen is no cell without a difference"
-    assert len(maps) == 2 * 225 + len(said["pin"]["tokens"]) ** 2
-
-
-@pytest.mark.parametrize("values", [{"look": "difference"}, {}])
-def test_otherwise_nothing_more_comes(values: dict[str, str]) -> None:
-    said, maps = picture_of("maps", **values)
-    assert said["before"] is None
-    assert len(maps) == 15 * 15
-
-
+@pytest.mark.thorough("transformers itself is loaded and run beside the model.")
 def test_the_comparison_is_computed_when_it_is_asked_for() -> None:
-    text = "only here"
-    assert shown(s=text)["compared"] == ""
+    assert shown(s="only here")["compared"] == ""
     value = routes.answer("compared", b"s=only+here&mask=causal").decode()
     assert value
-    assert shown(s=text)["compared"] == value
+    assert shown(s="only here")["compared"] == value
 
 
-def test_a_translator_s_groups_and_a_model_of_pictures() -> None:
+def test_a_pinned_picture_and_the_map_before_the_changes_come_along(model: Model) -> None:
+    header, maps = picture_of("maps", pin=f"0.2.3~causal~none~0.5~1.1-0.0~{PRESETS[3]}", at="1.4")
+    run = model.run(PRESETS[3], mask="causal", position="none", temperature=0.5, heads_off=((0, 0), (1, 1)))
+    assert (header["pin"]["tokens"], header["pin"]["at"]) == (run.tokens, "0.2.3")
+    size = len(run.tokens)
+    identical(maps[-size * size :].view(size, size), run.weights[0, 2].cpu())
+    header, maps = picture_of(
+        "maps", look="difference_linear", at="3.1", pin="0.2~none~trained~1~~how are you", pos="none", mask="causal"
+    )
+    assert header["notices"] == []
+    now, before = (weights_of(PRESETS[0], **own)[3, 1] for own in ({"position": "none", "mask": "causal"}, {}))
+    identical(maps[: 2 * N * N].view(2, N, N), torch.stack([now, before]))
+    distances = torch.tensor(header["before"]["distances"])
+    within_rounding(distances, (now.double() - before.double()).abs().sum(-1) / 2, rounding.of_sums(N, 1))
+    assert header["before"]["forbidden"] == [""], "a cell that was seen is no cell without a difference"
+    assert len(maps) == 2 * N * N + len(header["pin"]["tokens"]) ** 2
+    for link in ({"look": "difference"}, {}):
+        header, maps = picture_of("maps", **link)
+        assert (header["before"], len(maps)) == (None, N * N), "otherwise nothing more comes"
+
+
+@pytest.mark.thorough("Models of dates and of shapes are loaded; the encoder alone has all of Explore's ways.")
+def test_a_translators_groups_and_a_model_of_pictures() -> None:
     sides = {"encoder": (6, 6), "decoder": (11, 11), "cross": (11, 6)}
     for group, (rows, columns) in sides.items():
         model = f"dates-sinusoidal-1~{group}"
-        said, floats = picture_of("maps", model=model)
-        assert (said["groups"], said["group"]) == (list(sides), group)
+        header, floats = picture_of("maps", model=model)
+        assert (header["groups"], header["group"]) == (list(sides), group)
         maps = floats.view(rows, columns)
-        assert torch.allclose(maps.sum(1), torch.ones(rows), rtol=1e-5, atol=1e-6)
+        within_rounding(maps.double().sum(1), torch.ones(rows), rounding.of_sums(columns, 1))
         assert (maps[0].argmax() == columns - 1) == (group == "cross"), "the first digit comes from the year"
         off, _ = picture_of("maps", model=model, off="L0 H0")
         assert off["label"].startswith("1 head off")
         pair, _ = picture_of("pair", model=model)
-        assert pair["notices"] == said["notices"]
+        assert pair["notices"] == header["notices"]
         for route in ("maps", "pair", "masked"):
             placed = [picture_of(route, model=model, at=f"0.0.1.{key}")[0] for key in (columns - 1, columns)]
             assert [of["key"] for of in placed] == [columns - 1, None], "a key is one of the columns"
             assert [of["unusable"] for of in placed] == [{}, {"at": ["0.0"]}]
         assert pair["contrast"] == f"One thing differs: {'positions' if group != 'cross' else 'temperature'}."
-        assert said["pieces"] == ["[START] marks the start."] * (group == "cross") or group != "cross"
+        assert header["pieces"] == ["[START] marks the start."] * (group == "cross") or group != "cross"
     with pytest.raises(Refused, match="reads pictures, not sentences"):
         picture_of("maps", model="shapes-sinusoidal-1")
+    header, floats = picture_of("maps", model="dates-sinusoidal-1~cross", look="words_nospecials_renorm")
+    reading = header["reading"]
+    assert (reading["rows"], reading["sunk"]) == (None, [])
+    assert floats.numel() == len(reading["rowOf"]) * len(reading["columns"])
+    sentence = shown(model="dates-sinusoidal-1~decoder", look="words")["reading"]["said"]
+    assert sentence == "Tokens cannot be joined to words: These tokens are not those of the sentence."
+
+
+# ---- columns that are taken out, and lengths of values
+
+
+def test_the_keys_that_a_rule_takes_out_and_what_that_does(model: Model) -> None:
+    for rule, places, rest in (
+        ("none", (), "none"),
+        ("unseen:4", (4,), "none"),
+        ("causal&unseen:7:2", (2, 7), "causal"),
+        ("causal & unseen:2 | sinks:1 & unseen:2:3", (2,), "causal | sinks:1"),
+        ("causal & unseen:2 | sinks:1", (), "causal | sinks:1"),
+        ("!unseen:2", (), "!unseen:2"),
+    ):
+        assert (rules.unseen(rule), rules.without_unseen(rule)) == (places, rest)
+    unchanged, no_cls = model.run(PRESETS[0]).sentence, {"mask": "combination", "rule": "unseen:0"}
+    for link, switches in ((no_cls, {"mask": "unseen:0"}), ({"unheard": "0"}, {"values_off": (0,)})):
+        cosine = float(model.run(PRESETS[0], **switches).sentence @ unchanged)
+        sentence = shown(**link)["columns"]
+        assert "“[CLS]”" in sentence
+        assert f"cosine to the unchanged one is {precise(cosine)}." in sentence
+    both = shown(**no_cls, unheard="2-400", t="2")["columns"]
+    assert both.startswith("No other token may look at “[CLS]”:")
+    assert "The weights on “animal” stay" in both
+    assert both.endswith(", with all that is changed.")
+    label = words.label(Settings(PRESETS[0], "causal & unseen:0:4", values_off=(2,)), model)
+    assert label == "mask causal, “[CLS]” and “'” hidden from all others, without the value of “animal”"
+    assert Settings("how are you").digest != Settings("how are you", values_off=(1,)).digest
+
+
+def test_the_lengths_are_those_of_the_values(model: Model) -> None:
+    """Against the projection written down: ‖Wv x + bv‖ of the head's rows."""
+    head = slice(10 * 32, 11 * 32)
+    weights = model.encoder.block(1).attention.save()
+    assert weights.v_bias is not None
+    x = model.run(PRESETS[0]).hidden[1].double()
+    wanted = (x @ weights.v[head].double().T + weights.v_bias[head].double()).norm(dim=-1)
+    found = torch.tensor(shown(at="1.10", look="values")["values"])
+    within_rounding(found, wanted, rounding.of_sums(384, 32) * float(x.norm() / wanted.norm()))
+    quoted(wanted[0] / wanted[1:-1].mean(), "0.013")  # a hundredth of a word's
+
+
+# ---- the mean
+
+
+def test_the_mean_is_what_torchs_module_returns_by_default(model: Model) -> None:
+    attention = as_implementation(model.encoder.block(3).attention, "torch").double()
+    x = model.run(PRESETS[0]).hidden[3][None].double()
+    _, wanted = attention.get_submodule("module")(x, x, x)
+    own = as_implementation(model.encoder.block(3).attention, "efficient").double()
+    _, maps = own(x)
+    assert maps is not None
+    same_function(maps.mean(1), wanted)
+    spread = rounding.bound(rounding.spread(own, x).maps, torch.float32)
+    within_rounding(picture_of("maps", at="3.1", look="mean")[1].view(1, N, N), wanted, spread)
+    for link, settings in (({}, {}), ({"mask": "causal", "t": "2"}, {"mask": "causal", "temperature": 2.0})):
+        header, floats = picture_of("maps", at="3.1", look="mean", **link)
+        weights = weights_of(PRESETS[0], **settings)[3]
+        identical(floats[: N * N].view(N, N), weights.mean(dim=0))
+        far = [(own - weights.mean(dim=0)).abs().sum(dim=-1).mean() / 2 for own in weights]
+        nearest = min(range(12), key=far.__getitem__)
+        assert "no head looks like this. " in header["mean"]
+        assert f"Nearest is head {nearest}: of a row’s weight it puts {far[nearest]:.2f} elsewhere" in header["mean"]
+    alike = pictures.picture(Settings("how are you", "window:1"))
+    assert notes.of_mean(alike, [(2, head) for head in range(12)]).endswith("looks exactly like it.")
+    header, floats = picture_of("maps", look="mean_difference", pos="none")
+    assert floats.numel() == 2 * N * N
+    identical(floats[N * N :].view(N, N), weights_of(PRESETS[0])[3].mean(dim=0))  # before the changes too
+    assert len(header["before"]["distances"]) == N
+
+
+def test_the_mean_over_heads_of_several_layers_or_those_in_sight() -> None:
+    weights, out = weights_of("how are you"), [(2, 0), (2, 5)]
+    for look, heads in (
+        ("meanall", ALL),
+        ("meanseen_hide2.0-2.5", [pair for pair in ALL if pair[0] == 2 and pair not in out]),
+        ("meanseen_all_hide2.0-2.5", [pair for pair in ALL if pair not in out]),
+        ("meanseen_hide" + "-".join(f"2.{head}" for head in range(12)), [(2, head) for head in range(12)]),
+        ("meanseen_solo4.3", [(4, 3)]),
+    ):
+        header, floats = picture_of("maps", s="how are you", look=look, at="2.1")
+        wanted = torch.stack([weights[pair].double() for pair in heads]).mean(0)
+        within_rounding(floats.view(5, 5), wanted, rounding.of_sums(len(heads), 1))
+        start = f"The mean of {len(heads)} heads" if len(heads) > 1 else "The map of L4 H3."
+        assert header["mean"].startswith(start), look
+
+
+# ---- words, and rows without what is not shown
+
+
+def read(rows: int, **link: str) -> tuple[dict[str, Any], Tensor]:
+    """The header, and the map in focus."""
+    header, floats = picture_of("maps", **link)
+    return header, floats[: rows * rows].view(rows, rows)
+
+
+def test_words_are_joined_in_numbers_and_labels_and_the_place_stays(model: Model) -> None:
+    run, own = model.run(TEXT), words_of(model, TEXT)
+    header, map_ = read(6, s=TEXT, look="words", at="3.1.7.2")
+    identical(map_, merged(run.weights[3, 1], own, own))
+    reading = header["reading"]
+    assert (reading["rows"], reading["columns"], reading["sunk"]) == (WORDS, None, [])
+    assert reading["rowOf"] == reading["columnOf"] == [0, 1, 1, 1, 1, 1, 2, 3, 4, 4, 4, 5]
+    assert "added up" in reading["said"]
+    assert (header["look"], header["row"], header["key"]) == ("words", 7, 2)
+    header, floats = picture_of("maps", s=TEXT, look="words_difference", mask="causal", at="2.4")
+    for map_, mask in zip(floats.view(2, 6, 6), ("causal", "none"), strict=True):
+        identical(map_, merged(model.run(TEXT, mask=mask).weights[2, 4], own, own))
+    causal = torch.ones(6, 6, dtype=torch.bool).tril()  # within a word all are one cell
+    assert (header["forbidden"], len(header["before"]["distances"])) == ([write_cells(~causal)], 6)
+    assert shown(s=TEXT, look="keys2-5", at="3.1.7.3")["notices"] == []
+
+
+def test_rows_without_the_models_own_tokens_sum_to_1_and_what_sank_is_said(model: Model) -> None:
+    weights = model.run(PRESETS[0]).weights[3, 1]
+    header, map_ = read(N, look="nospecials_renorm", at="3.1")
+    wanted, sunk = renormalised(weights, (0, N - 1))
+    identical(map_, wanted)
+    assert (header["reading"]["sunk"], header["reading"]["rows"]) == (sunk.tolist(), None)
+    assert shown(look="nospecials")["reading"] is None, "hiding alone is the view's"
+    assert shown(look="renorm")["reading"] is None, "nothing is hidden"
+    _, both = read(6, s=TEXT, look="words_nofirst_renorm")
+    assert float(both[:, 0].abs().max()) == 0
+    assert float(both[:, -1].abs().max()) > 0
+    header, map_ = read(2, s=" ", look="nospecials_renorm_words")
+    assert header["reading"]["sunk"] == [], "of two tokens that are the model's own none is left out"
+    within_rounding(map_.double().sum(-1), torch.ones(2), rounding.of_sums(2, 1))
+
+
+@pytest.mark.thorough("SmolLM2 computes thirty layers; it is the one model without tokens of its own.")
+def test_the_first_token_of_a_model_without_its_own() -> None:
+    header, map_ = read(3, s="how are you", model=models.SMOLLM2, look="nofirst_renorm", at="3.1")
+    assert header["reading"]["sunk"][0] == 1, "it looks at itself alone"
+    assert float(map_[0].abs().max()) == 0, "its first row looks at nothing else"
+    with pytest.raises(HeadlightError, match="has no mask token"):
+        routes.answer("masked_word", urlencode({"s": TEXT, "at": "3.1.1", "model": models.SMOLLM2}).encode())
+
+
+def test_where_the_tokenizer_cannot_tell_a_sentence_says_so_and_the_map_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def untold(own: Model, text: str) -> list[Word]:
+        raise Unsupported(f"the tokenizer of {own.name} does not say where a token stands in the text")
+
+    monkeypatch.setattr("pages.kit.picture.pictures.words_of", untold)
+    header, map_ = read(5, s="it did not", look="words", at="3.1")
+    assert header["reading"]["rows"] is None
+    sentence = "Tokens cannot be joined to words: The tokenizer of minilm does not say"
+    assert header["reading"]["said"].startswith(sentence)
+    identical(map_, weights_of("it did not")[3, 1])
+
+
+def test_a_word_is_replaced_by_the_mask_token_and_what_cannot_be_is_refused(model: Model) -> None:
+    def masked_word(**link: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(routes.answer("masked_word", urlencode(link).encode()))
+        return found
+
+    for text, row, masked in (
+        (TEXT, 3, "[MASK], it didn't"),
+        (TEXT, 8, "Unbelievably, it [MASK]"),
+        ("  Unbelievably odd ", 2, "  [MASK] odd "),
+        ("👍🏽 is café", 3, "👍🏽 is [MASK]"),
+    ):
+        found = masked_word(s=text, at=f"3.1.{row}")
+        assert (found["text"], model.tokenize(masked)[0][found["row"]]) == (masked, "[MASK]")
+        assert "[MASK] hides a word" in " ".join(shown(s=masked)["pieces"])
+    for at, why in (
+        ("3.1.0", "own token and stands for no word"),
+        ("3.1.60", "choose a word first"),
+        ("3.1", "choose a word first"),
+    ):
+        with pytest.raises(HeadlightError, match=why):
+            masked_word(s=TEXT, at=at)

@@ -1,4 +1,4 @@
-"""The table of fields: the controls of every page, docs/links.md and what the browser is told of it say the same."""
+"""The table of fields: the controls of every page, docs/links.md and what the browser has of it agree."""
 
 from __future__ import annotations
 
@@ -19,32 +19,27 @@ from .conftest import app_at
 # what must be chosen so that every control of a page is there
 CHOSEN = {"side_by_side": {"s": "how are you"}}
 FORMS = {"positions", "by_hand", "scaled_dot", "implementations", "train"}
-
-
-def mounted(app: AppTest) -> dict[str, Any]:
-    kinds = ("text_input", "number_input", "slider", "selectbox", "segmented_control", "pills", "multiselect", "toggle")
-    return {control.key: control for kind in kinds for control in app.get(kind) if control.key in FIELDS}
+KINDS = ("text_input", "number_input", "slider", "selectbox", "segmented_control", "pills", "multiselect", "toggle")
 
 
 def check(field: Field, control: Any) -> None:
     if field.key.rstrip("2") not in ("w", "first", "gap", "ask"):  # whose labels depend on another control
         assert control.label == field.label
     if field.kind == "number":
-        least, most = control.min, control.max
-        assert (least, most) == field.ends or field.key == "thr"  # a machine may have fewer threads
+        assert (control.min, control.max) == field.ends or field.key == "thr"  # a machine may have fewer threads
     if field.choices and field.key not in ("pos", "pos2"):  # a model without a learned table cannot alter it
         assert tuple(control.options) == field.choices
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_control_is_what_the_table_says(page: str) -> None:
-    app = app_at(page, **CHOSEN.get(page, {})).run()
-    assert not app.exception
-    controls = mounted(app)
-    assert (len(controls) > 3) == (page in FORMS), "of the others words and buttons are a sheet, or a view's own"
-    for key, control in controls.items():
-        check(FIELDS[key], control)
-        assert app.session_state[key] == DEFAULTS[key] or key in ("at", "dev", "cand", *CHOSEN.get(page, {}))
+def test_each_control_of_each_page_is_the_one_of_the_table() -> None:
+    for page in PAGES:
+        app = app_at(page, **CHOSEN.get(page, {})).run()
+        assert not app.exception, page
+        controls = {control.key: control for kind in KINDS for control in app.get(kind) if control.key in FIELDS}
+        assert (len(controls) > 3) == (page in FORMS), "of the others words and buttons are a sheet, or a view's own"
+        for key, control in controls.items():
+            check(FIELDS[key], control)
+            assert app.session_state[key] == DEFAULTS[key] or key in ("at", "dev", "cand", *CHOSEN.get(page, {}))
 
 
 def test_defaults_are_usable() -> None:
@@ -61,36 +56,20 @@ def test_defaults_are_usable() -> None:
     assert {key for numbers in MASKS.values() for key in numbers} <= set(FIELDS)
 
 
-def test_the_documented_table_is_this_one() -> None:
-    written = (Path(__file__).parents[2] / "docs" / "links.md").read_text("utf-8")
-    assert table() in written, "write pages.kit.picture.fields.table() into docs/links.md"
+def test_the_documented_table_and_the_browsers_are_this_one() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "links.md").read_text("utf-8")
+    assert table() in document, "write pages.kit.picture.fields.table() into docs/links.md"
     assert table().count("\n") == len(FIELDS) + 1
-
-
-# ---- what the browser is told
-
-
-def test_the_browser_has_what_is_said_here() -> None:
     for file, text in facts.modules().items():
         assert file.read_text("utf-8") == text, "run python -m pages.kit.picture.facts"
-
-
-def test_every_mask_with_numbers_and_every_encoding_is_described() -> None:
-    table = facts.table()
-    described = {mask["name"]: [key for key, *_ in mask["numbers"]] for mask in table["MASKS"][2]}
-    assert described == {name: list(numbers) for name, numbers in MASKS.items() if name in described}
-    assert set(MASKS) - set(described) == {"combination", "painted"}, "which are written out"
-    assert set(table["POSITIONS"][2]) == set(FIELDS["pos"].choices)
-
-
-@pytest.mark.parametrize("name", [mask["name"] for mask in facts.table()["MASKS"][2]])
-def test_the_usual_numbers_are_a_mask(name: str) -> None:
-    (numbers,) = (mask["numbers"] for mask in facts.table()["MASKS"][2] if mask["name"] == name)
-    written = ":".join([name, *(str(usual) for *_, usual in numbers)])
-    assert masks.allow(masks.parse(written), 4, 4).dtype == torch.bool
-
-
-# ---- bound controls, where a part of the page asks to run at the same time
+    of_browser = facts.table()
+    numbers = {mask["name"]: mask["numbers"] for mask in of_browser["MASKS"][2]}
+    for name, described in numbers.items():
+        assert [key for key, *_ in described] == list(MASKS[name])
+        rule = ":".join([name, *(str(usual) for *_, usual in described)])
+        assert masks.allow(masks.parse(rule), 4, 4).dtype == torch.bool, "the usual numbers are a mask"
+    assert set(MASKS) - set(numbers) == {"combination", "painted"}, "which are written out"
+    assert set(of_browser["POSITIONS"][2]) == set(FIELDS["pos"].choices)
 
 
 def page() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-import time
+import threading
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -76,155 +76,31 @@ def test_the_picture_is_that_of_the_link() -> None:
     assert found is not None
     assert found[1] == PAGES["/"][1]
     header, body = unpacked(brought(answer.text))
-    said, _ = unpacked(body[: header["parts"][0]])
-    assert said["digest"] == Settings("the cat sat", "causal").digest
-    assert (said["layer"], said["head"]) == (1, 2)
+    focus, _ = unpacked(body[: header["parts"][0]])
+    assert (focus["digest"], focus["layer"], focus["head"]) == (Settings("the cat sat", "causal").digest, 1, 2)
     assert answer.text.replace(found[0], "").count("the cat sat") == 0
     assert answer.headers["cache-control"] == "no-store"
     assert "etag" not in answer.headers
+    assert "content-encoding" not in answer.headers
+    packed = served(address="10.0.0.7").get("/")
+    assert packed.headers["content-encoding"] == "gzip", "over a network"
+    assert BLOCK.search(packed.text)
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_what_draws_it_is_loaded_first(path: str) -> None:
-    text = served().get(path).text
-    assert BLOCK.search(text)
-    named = re.findall(rf'(?:href|src)="{PREFIX}/([^"]+)"', text)
-    assert sorted(named) == sorted((SCRIPT, "frame/boot.js", "frame/house.css", "lessons/lesson.css"))
-    assert f"// ---- {PAGES[path][1]}\n".encode() in script()
-    held = re.search(r'<template id="headlight-later">(.*?)</template>', text)
-    assert held is not None, "Streamlit’s own files wait for it"
-    assert "static/js/index" in held[1]
-    outside = text.replace(held[0], "")
-    assert "static/js/" not in outside
-    assert outside.index("boot.js") < outside.index(SCRIPT) < outside.index("</head>")
-    assert text.count("<title>") == 1
-
-
-def test_two_models_come_with_the_page_unless_one_has_to_be_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    two = "/compare?s=how+are+you&model2=food-none-1&at2=0.1"
-    message = brought(served().get(two).text)
-    said, _ = unpacked(message[-unpacked(message)[0]["parts"][0] :])
-    assert (said["isOfTwo"], said["sides"][1]["head"]) == (True, 1)
-    monkeypatch.setattr(pictures, "is_loaded", lambda name: name != "food-none-1")
-    assert is_without_picture(served().get(two))
-
-
-def test_a_longer_sentence_comes_with_the_layer_in_sight() -> None:
-    for words, whole in ((20, list(range(6))), (60, [3])):
-        header, body = unpacked(brought(served().get(f"/?s={'+'.join(['word'] * words)}").text))
-        maps, values = unpacked(body[header["parts"][0] :])
-        assert maps["whole"] == whole
-        assert len(values) == len(whole) * 12 * (words + 2) ** 2
-    assert not BLOCK.search(served().get(f"/?s={'+'.join(['word'] * fitting.MOST_AT_FIRST)}").text)
-
-
-@pytest.mark.parametrize("query", ["s=%ff", "s=" + "a" * 12_001, "mask=combination&rule=x"])
-def test_a_link_that_cannot_be_shown_gets_the_page_without_a_picture(query: str) -> None:
-    assert is_without_picture(served().get(f"/?{query}"))
-
-
-def test_what_does_not_come_in_time_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first, "WAIT_SECONDS", 0.02)
-
-    def slow(name: str, raw: bytes) -> bytes:
-        time.sleep(0.2)
-        return b""
-
-    def missing(name: str, raw: bytes) -> bytes:
-        raise ModuleNotFoundError("no", name="tokenizers")
-
-    def wrong(name: str, raw: bytes) -> bytes:
-        raise HeadlightError("no")
-
-    for answers in (slow, missing, wrong):
-        assert is_without_picture(served(answers).get("/"))
-
-
-def test_everything_else_passes_as_it_is() -> None:
-    client = served()
-    assert client.get("/file").text == "a file"
-    for path in ("/static/index.html", "/favicon.png"):
-        answer = client.get(path)
-        assert (answer.text, answer.headers["etag"]) == (INDEX, '"page"')
-    for path in ("/positions", "/train", "/train/"):
-        assert is_without_picture(client.get(path))
-    assert client.head("/").status_code == 200
-    assert client.post("/").status_code == 405
-    assert BLOCK.search(client.get("/", headers={"If-None-Match": '"page"'}).text), "never “as before”"
-    assert client.get(f"/?x={'a' * 60_001}").text == INDEX
-
-
-def test_an_address_without_a_page_says_so_in_our_words() -> None:
-    answer = served().get("/no<b>such/page")
-    assert answer.status_code == 404
-    assert "There is no page named “no&lt;b&gt;such/page”." in answer.text
-    links = re.findall(r'<a href="/([^"]*)">', answer.text)
-    assert links == [pages.path(name) for name in pages.PAGES]
-
-
-def test_the_default_page_is_found_by_its_own_name() -> None:
-    answer = served().get("/explore?s=hi+there", follow_redirects=False)
-    assert (answer.status_code, answer.headers["location"]) == (307, "/?s=hi+there")
-    client = served()
-    assert client.get(f"/explore?s={'a' * (LONGEST - 4)}", follow_redirects=False).status_code == 307
-    assert client.get(f"/explore?s={'|' * (LONGEST // 3)}", follow_redirects=False).status_code == 414, "quoted"
-
-
-def test_the_bar_reads_every_page_out_of_the_page() -> None:
-    listed = re.search(rf'<script type="application/json" {LISTED}>(.*?)</script>', served().get("/train").text)
-    assert listed is not None
-    told = json.loads(listed[1])
-    assert [page["path"] for page in told] == [pages.path(name) for name in pages.PAGES]
-    assert {frozenset(page) for page in told} == {
-        frozenset(("path", "group", "title", "question", "line", "model", "within"))
-    }
-
-
-@pytest.mark.parametrize(
-    ("link", "title"),
-    [
-        ("/", models.TITLE),
-        ("/shapes?model=smollm2", models.SMOLLM2_TITLE),
-        ("/by-hand?model=nosuch", models.TITLE),
-        ("/train", None),
-    ],
-)
-def test_the_bar_begins_with_the_model_of_the_link(link: str, title: str | None) -> None:
-    found = re.search(r'id="headlight-model">(.*?)</script>', served().get(link).text)
-    assert (json.loads(found[1]) if found else None) == title
-
-
-def test_a_step_of_a_lesson_brings_the_course_along() -> None:
-    block = re.compile(r'<script type="application/json" id="headlight-course">(.*?)</script>')
-    assert not block.search(served().get("/train").text)
-    found = block.search(served().get("/train?learn=it.1").text)
-    assert found is not None
-    assert json.loads(found[1]) == json.loads(as_json())
-
-
-def test_over_a_network_the_page_is_packed() -> None:
-    answer = served(address="10.0.0.7").get("/")
-    assert answer.headers["content-encoding"] == "gzip"
-    assert BLOCK.search(answer.text)
-    assert "content-encoding" not in served().get("/").headers
-
-
-def test_two_hundred_open_one_link_and_one_pass_is_computed(passes: list[str]) -> None:
-    text = "two hundred open this link"
-    with served() as client:
-        found = {client.get(f"/?s={text.replace(' ', '+')}").text for _ in range(200)}
-    assert passes == [text]
-    assert sum(bool(BLOCK.search(one)) for one in found) == 1
-    assert pictures.picture(Settings(text)).run.tokens[1] == "two"
-
-
-def test_a_class_behind_one_address_opens_links_at_once() -> None:
-    with served(lambda page, raw: raw) as client:
-        found = together(20, lambda number: client.get(f"/?s=link+{number}").text)
-    assert [bool(BLOCK.search(one)) for one in found] == [True] * 20
-
-
-def test_what_draws_it_knows_the_themes() -> None:
+def test_what_draws_it_is_loaded_first() -> None:
+    for path in PAGES:
+        text = served().get(path).text
+        assert BLOCK.search(text), path
+        named = re.findall(rf'(?:href|src)="{PREFIX}/([^"]+)"', text)
+        assert sorted(named) == sorted((SCRIPT, "frame/boot.js", "frame/house.css", "lessons/lesson.css"))
+        assert f"// ---- {PAGES[path][1]}\n".encode() in script()
+        held = re.search(r'<template id="headlight-later">(.*?)</template>', text)
+        assert held is not None, "Streamlit’s own files wait for it"
+        assert "static/js/index" in held[1]
+        outside = text.replace(held[0], "")
+        assert "static/js/" not in outside
+        assert outside.index("boot.js") < outside.index(SCRIPT) < outside.index("</head>")
+        assert text.count("<title>") == 1
     drawn = FILES["frame/first.js"].decode("utf-8")
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text("utf-8"))
     for theme in ("dark", "light"):
@@ -235,3 +111,98 @@ def test_what_draws_it_knows_the_themes() -> None:
         for name, colour in colours.items():
             first_word, *others = name.split("-")
             assert config["theme"][theme][first_word + "".join(word.title() for word in others)] == colour
+
+
+def test_two_models_and_longer_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    for words, whole in ((20, list(range(6))), (60, [3])):  # of a longer one the layer in sight
+        header, body = unpacked(brought(served().get(f"/?s={'+'.join(['word'] * words)}").text))
+        maps, values = unpacked(body[header["parts"][0] :])
+        assert (maps["whole"], len(values)) == (whole, len(whole) * 12 * (words + 2) ** 2)
+    assert not BLOCK.search(served().get(f"/?s={'+'.join(['word'] * fitting.MOST_AT_FIRST)}").text)
+    two = "/compare?s=how+are+you&model2=food-none-1&at2=0.1"
+    message = brought(served().get(two).text)
+    pair, _ = unpacked(message[-unpacked(message)[0]["parts"][0] :])
+    assert (pair["isOfTwo"], pair["sides"][1]["head"]) == (True, 1)
+    monkeypatch.setattr(pictures, "is_loaded", lambda name: name != "food-none-1")
+    assert is_without_picture(served().get(two)), "one has to be read first"
+
+
+def test_what_cannot_be_computed_in_time_gives_the_page_without_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    for query in ("s=%ff", "s=" + "a" * 12_001, "mask=combination&rule=x"):
+        assert is_without_picture(served().get(f"/?{query}")), query
+
+    def missing(name: str, raw: bytes) -> bytes:
+        raise ModuleNotFoundError("no", name="tokenizers")
+
+    def wrong(name: str, raw: bytes) -> bytes:
+        raise HeadlightError("no")
+
+    for answers in (missing, wrong):
+        assert is_without_picture(served(answers).get("/"))
+    monkeypatch.setattr(first, "WAIT_SECONDS", 0.02)
+    late = threading.Event()
+
+    def slow(name: str, raw: bytes) -> bytes:
+        late.wait(60)
+        return b""
+
+    with served(slow) as client:
+        assert is_without_picture(client.get("/"))
+        late.set()
+
+
+def test_everything_else_passes_as_it_is() -> None:
+    client = served()
+    assert client.get("/file").text == "a file"
+    for path in ("/static/index.html", "/favicon.png"):
+        answer = client.get(path)
+        assert (answer.text, answer.headers["etag"]) == (INDEX, '"page"')
+    for path in ("/positions", "/train", "/train/"):
+        assert is_without_picture(client.get(path))
+    assert (client.head("/").status_code, client.post("/").status_code) == (200, 405)
+    assert BLOCK.search(client.get("/", headers={"If-None-Match": '"page"'}).text), "never “as before”"
+    assert client.get(f"/?x={'a' * 60_001}").text == INDEX
+
+
+def test_addresses_of_no_page_and_of_the_first_page() -> None:
+    client = served()
+    answer = client.get("/no<b>such/page")
+    assert answer.status_code == 404
+    assert "There is no page named “no&lt;b&gt;such/page”." in answer.text
+    assert re.findall(r'<a href="/([^"]*)">', answer.text) == [pages.path(name) for name in pages.PAGES]
+    answer = client.get("/explore?s=hi+there", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (307, "/?s=hi+there")
+    assert client.get(f"/explore?s={'a' * (LONGEST - 4)}", follow_redirects=False).status_code == 307
+    assert client.get(f"/explore?s={'|' * (LONGEST // 3)}", follow_redirects=False).status_code == 414, "quoted"
+
+
+def test_the_bar_and_the_course_come_with_the_page() -> None:
+    text = served().get("/train").text
+    listed = re.search(rf'<script type="application/json" {LISTED}>(.*?)</script>', text)
+    assert listed is not None
+    bar = json.loads(listed[1])
+    assert [page["path"] for page in bar] == [pages.path(name) for name in pages.PAGES]
+    assert {frozenset(page) for page in bar} == {
+        frozenset(("path", "group", "title", "question", "line", "model", "within"))
+    }
+    course = re.compile(r'<script type="application/json" id="headlight-course">(.*?)</script>')
+    assert not course.search(text)
+    found = course.search(served().get("/train?learn=it.1").text)
+    assert found is not None
+    assert json.loads(found[1]) == json.loads(as_json())
+    for link, title in {
+        "/": models.TITLE, "/shapes?model=smollm2": models.SMOLLM2_TITLE, "/by-hand?model=nosuch": models.TITLE,
+        "/train": None,
+    }.items():  # fmt: skip
+        found = re.search(r'id="headlight-model">(.*?)</script>', served().get(link).text)
+        assert (json.loads(found[1]) if found else None) == title, link
+
+
+def test_many_who_open_one_link_share_a_pass_and_a_class_behind_one_address_is_let_in(passes: list[str]) -> None:
+    text = "many open this link"
+    with served() as client:
+        found = {client.get(f"/?s={text.replace(' ', '+')}").text for _ in range(20)}
+    assert (passes, sum(bool(BLOCK.search(one)) for one in found)) == ([text], 1)
+    with served(lambda page, raw: raw) as client:
+        texts = together(20, lambda number: client.get(f"/?s=link+{number}").text)
+    assert [bool(BLOCK.search(one)) for one in texts] == [True] * 20

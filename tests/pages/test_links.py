@@ -14,62 +14,55 @@ from streamlit.testing.v1.element_tree import ElementTree
 
 from pages.kit.frame import links
 from pages.kit.picture.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK
-from pages.kit.picture.place import parse_look
 
 from .conftest import app_at, go_to, payloads
 
 HUGE = 200_000  # characters; Streamlit takes no message with more than 2 MB
 LONG = 30_000  # Streamlit leaves a longer address alone
-TEXTS = [  # form pages and their bound texts; other words change the matrices "m"
-    ("positions", ("s",)),
-    ("implementations", ("s", "rule", "on", "find")),
-    ("side_by_side", ("s",)),
-    ("by_hand", ("s", "qw", "kw", "rule", "on")),
-    ("by_hand", ("m",)),
-    ("scaled_dot", ("qs", "aat")),
-]
+# pages, and their bound texts; other words change the matrices "m"
+BY_HAND = [("by_hand", ("s", "qw", "kw", "rule", "on")), ("by_hand", ("m",)), ("scaled_dot", ("qs", "aat"))]
 
 
-@pytest.mark.parametrize(("page", "keys"), TEXTS)
+@pytest.mark.parametrize(("page", "keys"), BY_HAND)
 def test_a_huge_text_in_a_field_is_cut_and_a_sentence_says_so(page: str, keys: tuple[str, ...]) -> None:
     app = app_at(page).run()
     usual = payloads(app)
     for number, key in enumerate(keys):
         app.text_input(key=key).set_value("ab_~"[number % 4] * HUGE)
     app.run()
-    told = payloads(app)
+    text = payloads(app)
     for key in keys:
         assert len(app.text_input(key=key).value or "") <= FIELDS[key].longest
-    assert told.count(f"{HUGE:,} characters; the first") == len(set(keys) - {"m"})  # the last answered one stays
-    assert len(told) < len(usual) + 20_000 * len(keys)
+    assert text.count(f"{HUGE:,} characters; the first") == len(set(keys) - {"m"})  # the last answered one stays
+    assert len(text) < len(usual) + 20_000 * len(keys)
     app.run()
     assert all(len(app.session_state[key]) <= FIELDS[key].longest for key in keys)
     assert not app.exception
 
 
-@pytest.mark.parametrize(("page", "keys"), [*TEXTS, ("by_hand", ("at", "model", "p", "unheard")), ("claims", ("say",))])
+@pytest.mark.parametrize(
+    ("page", "keys"),
+    [*BY_HAND, ("by_hand", ("at", "model", "p", "unheard")), ("claims", ("say",))],
+)
 def test_a_huge_text_in_a_link_is_cut_and_a_sentence_says_so(page: str, keys: tuple[str, ...]) -> None:
     more = {"ex": "a real cell", "mask": "painted"} if "p" in keys else {}
     app = app_at(page, **more, **{key: "x" * (LONG + number) for number, key in enumerate(keys)}).run()
-    told = payloads(app)
+    text = payloads(app)
     for number, key in enumerate(keys):
         assert key not in app.session_state or len(app.session_state[key]) <= FIELDS[key].longest
-        assert f"The link says {key}=xxx" in told
-        assert f"{LONG + number:,} characters, too long to be used here" in told
+        assert f"The link says {key}=xxx" in text
+        assert f"{LONG + number:,} characters, too long to be used here" in text
     assert not app.run().exception
 
 
-def test_a_huge_option_in_a_link_is_the_default() -> None:
+def test_huge_options_and_many_values_in_a_link_are_cut() -> None:
     keys = ("pos", "off", "dev", "t", "w")
-    for asked in ({"mask": "window", **dict.fromkeys(keys, "x" * LONG)}, {"mask": "x" * LONG}):
-        app = app_at("by_hand", ex="a real cell", **asked).run()
-        told = payloads(app)
-        for key in set(asked) - ({"mask"} if len(asked) > 1 else set()):
-            assert f"The link says {key}=xxx" in told
+    for link in ({"mask": "window", **dict.fromkeys(keys, "x" * LONG)}, {"mask": "x" * LONG}):
+        app = app_at("by_hand", ex="a real cell", **link).run()
+        text = payloads(app)
+        for key in set(link) - ({"mask"} if len(link) > 1 else set()):
+            assert f"The link says {key}=xxx" in text
         assert not app.run().exception
-
-
-def test_many_values_of_a_key_are_cut_too() -> None:
     app = app_at("by_hand", ex="a real cell", off=["L9 H9"] * 900).run()
     assert "The link says off=L9 H9" in payloads(app)
     assert len(app.query_params.get("off", ())) <= 1024
@@ -82,59 +75,49 @@ def test_what_is_typed_can_grow_beyond_what_is_used_and_be_shortened() -> None:
     assert "A sentence may have 12,000 characters, this one has 15,000" in payloads(app)
 
 
-def test_a_look_that_is_cut_is_not_usable() -> None:
-    text = "_".join(["root"] * HUGE)
-    assert parse_look(text[: FIELDS["look"].longest], 6, 12) is None
-    assert parse_look("_".join(["root"] * 100), 6, 12) is not None
-
-
-@pytest.mark.parametrize("kind", ["string", "double", "bool", "int"])
-def test_a_value_of_another_kind_is_the_default(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_value_of_another_kind_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = ("s", "rule", "on", "m", "qw")
     app = app_at("by_hand", ex="a real cell").run()
     usual = payloads(app)
     wanted = {app.text_input(key=key).proto.id for key in keys}
     collect = ElementTree.get_widget_states
+    values: dict[str, Any] = {"string": "x" * HUGE, "double": 3.1, "bool": True, "int": 7}
+    for kind, value in values.items():
 
-    def forged(tree: ElementTree) -> WidgetStates:
-        states = collect(tree)
-        for state in states.widgets:
-            if state.id in wanted:
-                name = state.id
-                state.Clear()
-                state.id = name
-                values: dict[str, Any] = {"string": "x" * HUGE, "double": 3.1, "bool": True, "int": 7}
-                setattr(state, f"{kind}_value", values[kind])
-        return states
+        def forged(tree: ElementTree, kind: str = kind, value: Any = value) -> WidgetStates:
+            states = collect(tree)
+            for state in states.widgets:
+                if state.id in wanted:
+                    name = state.id
+                    state.Clear()
+                    state.id = name
+                    setattr(state, f"{kind}_value", value)
+            return states
 
-    monkeypatch.setattr(ElementTree, "get_widget_states", forged)
-    app.run()
-    assert not app.exception
-    assert all(len(app.session_state[key]) <= FIELDS[key].longest for key in keys)
-    monkeypatch.undo()
-    for key in keys:
-        app.text_input(key=key).set_value(DEFAULTS[key])
-    app.run()
-    assert len(payloads(app.run())) == len(usual)
+        with monkeypatch.context() as patched:
+            patched.setattr(ElementTree, "get_widget_states", forged)
+            app.run()
+        assert not app.exception, kind
+        assert all(len(app.session_state[key]) <= FIELDS[key].longest for key in keys), kind
+        for key in keys:
+            app.text_input(key=key).set_value(DEFAULTS[key])
+        app.run()
+        assert len(payloads(app.run())) == len(usual), kind
 
 
-def test_what_cannot_be_used_is_told_until_something_else_is_chosen() -> None:
+def test_what_cannot_be_used_is_named_until_something_else_is_chosen() -> None:
     app = app_at("by_hand", ex="a real cell", at="9.9", model="nobody", pos="nowhere").run()
     for _ in range(2):
-        told = payloads(app)
-        for said in ("at=9.9", "model=nobody", "pos=nowhere"):
-            assert f"The link says {said}, which cannot be used here" in told
-        assert '"unusable": "model at"' in told
+        text = payloads(app)
+        for value in ("at=9.9", "model=nobody", "pos=nowhere"):
+            assert f"The link says {value}, which cannot be used here" in text
+        assert '"unusable": "model at"' in text
         app.run()
     app.selectbox(key="pos").set_value("none").run()
     assert "The link says pos" not in payloads(app)
     go_to(app, "glossary").run()
     assert "The link says" not in payloads(app)
-
-
-def test_a_link_of_another_version_is_told_on_any_page() -> None:
-    for page in ("glossary", "by_hand"):
-        assert "This link is of version 7" in payloads(app_at(page, v="7").run())
+    assert "This link is of version 7" in payloads(app_at("glossary", v="7").run())
 
 
 # ---- what a link leaves out
@@ -164,15 +147,15 @@ def test_a_link_leaves_out_as_little_as_it_can(values: dict[str, Any]) -> None:
                 assert links.too_long() or left_out[-1] not in values
 
 
-@pytest.mark.parametrize("key", LEFT_OUT)
-def test_a_link_that_would_be_too_long_says_what_it_omits(key: str) -> None:
-    with patch.object(streamlit, "session_state", {key: "ж" * 2000}):
-        assert links.too_long()[-1] == key
-        assert f"longer than {LONGEST_LINK:,} bytes, so it omits" in links.notices()[-1]
+def test_a_link_that_would_be_too_long_says_what_it_omits() -> None:
+    for key in LEFT_OUT:
+        with patch.object(streamlit, "session_state", {key: "ж" * 2000}):
+            assert links.too_long()[-1] == key
+            assert f"longer than {LONGEST_LINK:,} bytes, so it omits" in links.notices()[-1]
 
 
 @given(st.sampled_from(sorted(DEFAULTS)), st.none() | st.booleans() | st.floats() | st.text() | st.lists(st.text()))
-def test_whatever_a_control_says_has_the_kind_and_the_length_of_its_key(key: str, sent: Any) -> None:
+def test_whatever_a_control_sends_has_the_kind_and_the_length_of_its_key(key: str, sent: Any) -> None:
     with patch.object(streamlit, "session_state", {key: sent}):
         kept = links.value(key)
     assert kept is sent or kept == DEFAULTS[key] or (isinstance(sent, str) and sent.startswith(kept))

@@ -48,16 +48,14 @@ def test_layer_after_layer_until_it_is_whole(run: Run) -> None:
     nothing, before = answers("maps", asked())
     assert not nothing, "the layer in sight is not there"
     maps, small = unpacked(before)
-    assert (maps["layers"], maps["first"], maps["done"]) == (2, 0, 1)
-    assert small == expected[0].tobytes()
+    assert (maps["layers"], maps["first"], maps["done"], small) == (2, 0, 1, expected[0].tobytes())
     (focus, row), (maps, small) = map(unpacked, answers("part", asked(part=1)))
     assert (focus["tile"], focus["done"]) == (long_message.TILE, 2)
     assert (focus["layer"], focus["head"], focus["row"]) == (1, 1, 3)
     assert np.array_equal(np.frombuffer(row, "<f4"), run.weights[1, 1, 3].numpy())
     assert [one["label"] for one in focus["next"]]
     assert (maps["tokens"], maps["whole"], maps["first"], maps["done"]) == (run.tokens, [], 1, 2)
-    assert maps["thumbnail"] == expected.shape[-1]
-    assert small == expected[1].tobytes()
+    assert (maps["thumbnail"], small) == (expected.shape[-1], expected[1].tobytes())
     assert any("one map at a time" in said for said in focus["notices"])
     (_, other), *rest = map(unpacked, answers("focus", asked(at="0.1.5", part=2)))
     assert not rest, "the thumbnails are there"
@@ -66,7 +64,7 @@ def test_layer_after_layer_until_it_is_whole(run: Run) -> None:
     assert np.array_equal(np.frombuffer(other, "<f4"), run.weights[0, 1, 5].numpy())
 
 
-def test_the_layer_in_sight_is_told_before_the_others_are_there(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_layer_in_sight_comes_before_the_others(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_pictures, "PORTION", 10**9)
     (focus, row), (maps, _) = map(unpacked, answers("maps", asked(at="0.1.3")))
     assert (focus["done"], focus["next"], maps["done"]) == (1, [], 1)
@@ -91,7 +89,7 @@ def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pyt
     assert long_pictures.begun(yours).done == 0, "nobody waited for mine any more"
 
 
-def test_who_had_to_make_room_is_told_how_far_it_is_again(run: Run) -> None:
+def test_who_had_to_make_room_begins_again(run: Run) -> None:
     nothing, before = answers("focus", asked(part=2))
     assert not nothing
     assert (unpacked(before)[0]["first"], unpacked(before)[0]["done"]) == (0, 1)
@@ -119,23 +117,15 @@ def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
             answer("tile", asked(tile=wrong).encode())
 
 
-def test_what_is_no_long_text_has_no_pieces(shipped: Path) -> None:
+def test_what_is_too_long_needs_too_much_memory_or_has_no_pieces(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="not shown in pieces"):
         answer("tile", b"s=hi&tile=0.0.1")
     assert answers("part", "s=hi&part=3") == answers("maps", "s=hi")
-
-
-def test_pieces_of_one_picture_are_not_taken_for_each_other() -> None:
     assert set(routes.OF_WHOLE_QUERY) <= set(routes.ROUTES)
-
-
-def test_a_text_without_memory_for_it_is_refused_before_it_is_spent(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available", lambda: 1000)
-    with pytest.raises((DeviceError, Refused), match=r"needs .* MB of memory"):
-        answer("maps", asked().encode())
-
-
-def test_a_picture_of_all_maps_is_of_at_most_512_tokens(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(memory, "available", lambda: 1000)
+        with pytest.raises((DeviceError, Refused), match=r"needs .* MB of memory"):
+            answer("maps", asked().encode())
     monkeypatch.setattr(settings, "MOST_TOKENS", 3)
     with pytest.raises(ValueError, match="can read 3"):
         answer("maps", b"s=one+two+three")

@@ -1,63 +1,141 @@
-"""Trained models on Explore, Shapes and Compare: the list, the link, what fits, and who may see whose."""
+"""Models of the list: what it says of each, its link, its picture and words, and who may choose whose."""
 
 from __future__ import annotations
 
+import shutil
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 
 from mha_core import Model, load_model
 from mha_core.attention.base import AttentionLayer
 from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import HeadlightError, WeightsFileError
-from mha_core.measure import measures
+from mha_core.measure import rounding
 from mha_core.positions import NAMES
-from mha_core.pretrained import llama_file, smollm2
+from mha_core.pretrained import MINILM_SHA256, llama_file, smollm2
 from mha_core.pretrained.gguf import GGUF
+from mha_core.show.cells import write_cells
 from mha_core.training import inference, saved, tasks
 from mha_core.training.initial_weights import stack_of
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks.table import LIMITS
 from pages.compare import orders, pairs
+from pages.kit.draw.numbers import share
+from pages.kit.jobs import visitor
 from pages.kit.picture import fitting, models, pictures, sharing, traces
 from pages.kit.picture import words as text
-from pages.kit.picture.limits import LONGEST_TEXT, MOST_LAYERS, SIZES
+from pages.kit.picture.limits import LONGEST_TEXT, MOST_LAYERS, POSITIONS, SIZES
 from pages.kit.picture.models import Own
 from pages.kit.picture.presets import EXAMPLES, PRESETS, TO_GO_ON
 from pages.kit.picture.settings import Settings
+from pages.kit.server import store
+from tests.closeness import identical, quoted, within_rounding
+
+from .conftest import app_at, component, payloads, picture_of, told_to
+from .waiting import together, wait
 
 pytestmark = pytest.mark.usefixtures("shipped")
 WHO, WORDS = tasks.build("who").questions, tasks.build("words").questions
+SECRET = "0123456789_secret-name"  # as long as a name that nobody can guess
+
+
+def offered(app: AppTest) -> dict[str, str]:
+    """The models that the bar offers: name -> title."""
+    return {name: title for name, title, *_ in told_to(component(app, "house"))["models"]}
+
+
+def shown(**values: str) -> dict[str, Any]:
+    return picture_of("maps", **values)[0]
+
+
+def own_runs(monkeypatch: pytest.MonkeyPatch, **runs: Path) -> None:
+    """Makes these folders the visitor's own runs."""
+    found = {name: SimpleNamespace(id=name, folder=folder, history=saved.read(folder)) for name, folder in runs.items()}
+    monkeypatch.setattr(visitor, "own_runs", lambda: found)
+
+
+@pytest.fixture
+def own(shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of this visitor, called `SECRET`."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = tmp_path / "run"
+    shutil.copytree(shipped / "food-learned-1", folder)
+    models.keep(SECRET, folder)
+    own_runs(monkeypatch, **{SECRET: folder})
+    return folder
 
 
 # ---- the list
 
 
-def test_the_list_is_made_of_the_folders_with_weights() -> None:
+def test_the_list_says_size_and_direction_of_every_folder_with_weights(model: Model) -> None:
     assert list(models.shipped()) == ["who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1"]
     assert models.shipped()["who-none-1"] == "Who did what, no positions"
-    assert models.offered({})["minilm"].title == "MiniLM · pretrained"
-
-
-def test_the_list_says_size_and_direction_of_every_model(model: Model, tmp_path: Path) -> None:
-    history = saved.read(models.SHIPPED / "words-rotary-1")
-    runs = {"mine": Own.of(history)}
-    listed = models.offered(runs)
+    listed = models.offered({"mine": Own.of(saved.read(models.SHIPPED / "words-rotary-1"))})
+    assert listed["minilm"].title == "MiniLM · pretrained"
     assert list(dict.fromkeys(choice.group for choice in listed.values())) == ["Pretrained", "Trained here", "Yours"]
     assert listed["mine"].says == listed["words-rotary-1"].says
-    own = {name: pictures.model_on("cpu", name) for name in models.shipped()} | {models.MINILM: model}
-    for name, loaded in own.items():
+    for name, loaded in (
+        {name: pictures.model_on("cpu", name) for name in models.shipped()} | {"minilm": model}
+    ).items():
         sizes, says = loaded.sizes, listed[name].says
         assert says.startswith(f"{sizes.n_layers} × {sizes.n_heads} heads, "), name
         assert says.endswith(models.BOTH_WAYS if loaded.own_mask == "none" else models.ONE_WAY), name
         assert name == models.MINILM or f"knows {loaded.tokenizer.get_vocab_size():,} tokens" in says
     in_file = llama_file.config(GGUF(smollm2.file()), smollm2.MOST_TOKENS)  # as much as is known before it is unpacked
     assert listed[models.SMOLLM2].says == f"{in_file.n_layers} × {in_file.n_heads} heads, English, {models.ONE_WAY}"
+
+
+def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(models.offered({}))[:2] == [models.MINILM, models.SMOLLM2]
+
+    def missing() -> Path:
+        raise WeightsFileError("the package is not installed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(smollm2, "file", missing)
+        models.has_smollm2.cache_clear()
+        assert models.offered({})[models.SMOLLM2].title.endswith("(not installed)")
+    models.has_smollm2.cache_clear()
+    monkeypatch.setenv(models.SWITCH, "OFF")
+    assert models.SMOLLM2 not in models.offered({})
+    with pytest.raises(HeadlightError):
+        pictures.model_on("cpu", models.SMOLLM2)
+
+
+def test_presets_and_questions(model: Model, shipped: Path) -> None:
+    assert len(set(PRESETS)) == len(PRESETS)
+    for examples in (EXAMPLES, TO_GO_ON):
+        assert len({example.name for example in examples}) == len(examples), "a name tells its sentence from the others"
+    for preset in PRESETS:
+        assert len(preset) <= LONGEST_TEXT
+        assert "[UNK]" not in model.run(preset).tokens
+    assert (models.presets("minilm"), models.presets("who-rotary-1")) == (PRESETS, WHO)
+    assert Own.of(saved.read(shipped / "food-learned-1")).presets == tasks.build("food").questions
+    history, foreign = (saved.read(shipped / "who-none-1") for _ in range(2))
+    assert history.start is not None
+    object.__setattr__(foreign, "recipe", replace(history.recipe, task="csv"))
+    assert Own.of(foreign).presets[0] == " ".join(history.start.probes[0][1:-1])
+
+
+def test_the_largest_model_of_a_visitor_can_be_saved_and_opened() -> None:
+    fields = ("d_model", "n_heads", "d_feed_forward", "vocabulary", "max_len")
+    most: dict[str, Any] = {field: SIZES[field][1] for field in fields}
+    for implementation, position in (*(("fused", name) for name in NAMES), ("naive", "shaw")):
+        recipe = Recipe(n_layers=MOST_LAYERS, implementation=implementation, position=position, norm=True, **most)
+        with torch.device("meta"):
+            state = stack_of(recipe, recipe.vocabulary, classes=LIMITS["classes"]).state_dict()
+        held = sum(tensor.nbytes for tensor in state.values()) + 200 * len(state)
+        assert held <= saved.LARGEST["model.safetensors"], (implementation, position)
+        assert 200 * len(state) <= saved.LARGEST_HEADER
+    assert 2 * saved.LARGEST["model.safetensors"] <= pictures.TRAINED_BYTES, "every run that can be opened can be kept"
 
 
 def test_the_lines_for_a_model_of_ones_own_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,89 +145,31 @@ def test_the_lines_for_a_model_of_ones_own_run(tmp_path: Path, monkeypatch: pyte
     assert "<html" in (tmp_path / "my-model.html").read_text("utf-8")
 
 
-def test_nothing_else_has_a_folder() -> None:
-    for name in ("", "..", "../trained/who-none-1", "/etc", "who-rotary-2", "who-none-1/", "nobody"):
-        with pytest.raises(HeadlightError, match="gone"):
-            models.packed(name)
-        with pytest.raises(HeadlightError, match="gone"):
-            pictures.picture(Settings("it", model=name))
+# ---- its numbers
 
 
-def test_a_trained_model_is_loaded_once() -> None:
+def test_the_picture_is_the_models_own(shipped: Path) -> None:
+    for name in ("who-none-1", "who-rotary-1", "words-rotary-1"):
+        question = models.presets(name)[0]
+        with sharing.turn(len(question.split())):  # on as many threads
+            run = load_model(str(shipped / name)).run(question, temperature=0.5)
+        identical(pictures.picture(Settings(question, temperature=0.5, model=name)).run.weights, run.weights)
     first = pictures.model_on("auto", "who-none-1")
     assert pictures.model_of(Settings("it", model="who-none-1")) is first
     assert first.origin == "trained here"
-    sharing.forget()
-    assert pictures.model_on("auto", "who-none-1") is not first
-
-
-@pytest.mark.parametrize(("implementation", "position"), [*(("fused", name) for name in NAMES), ("naive", "shaw")])
-def test_the_largest_model_of_a_visitor_can_be_saved_and_opened(implementation: str, position: str) -> None:
-    fields = ("d_model", "n_heads", "d_feed_forward", "vocabulary", "max_len")
-    most: dict[str, Any] = {field: SIZES[field][1] for field in fields}
-    recipe = Recipe(n_layers=MOST_LAYERS, implementation=implementation, position=position, norm=True, **most)
-    with torch.device("meta"):
-        state = stack_of(recipe, recipe.vocabulary, classes=LIMITS["classes"]).state_dict()
-    assert sum(tensor.nbytes for tensor in state.values()) + 200 * len(state) <= saved.LARGEST["model.safetensors"]
-    assert 200 * len(state) <= saved.LARGEST_HEADER
-
-
-def test_a_model_of_a_limited_implementation_can_do_everything(shipped: Path) -> None:
-    model = pictures.model_on("auto", "food-learned-1")
-    attention = model.encoder.layers[0].attention
-    assert isinstance(attention, AttentionLayer)
-    assert attention.can == EVERYTHING
-    plain, question = load_model(str(shipped / "food-learned-1")), models.presets("food-learned-1")[0]
-    assert measures.relative_difference(model.run(question).weights, plain.run(question).weights) < 1e-6
-    changed = Settings(question, position="alibi", temperature=2.0, heads_off=((0, 1),), model="food-learned-1")
-    assert bool(pictures.picture(changed).run.weights.isfinite().all())
-
-
-def test_presets(model: Model) -> None:
-    tired = "The animal didn't cross the street because it was too tired"
-    assert PRESETS[0] == tired
-    assert {
-        tired,
-        tired.replace("tired", "wide"),
-        "can you can that",
-        "how are you",
-        "orange is my favorite fruit",
-    } <= set(PRESETS)
-    assert len(set(PRESETS)) == len(PRESETS)
-    for examples in (EXAMPLES, TO_GO_ON):
-        assert len({example.name for example in examples}) == len(examples), "a name tells its sentence from the others"
-    for preset in PRESETS:
-        assert len(preset) <= LONGEST_TEXT
-        assert "[UNK]" not in model.run(preset).tokens
-
-
-def test_questions_of_shipped_and_own_runs(shipped: Path) -> None:
-    assert models.presets("minilm") == PRESETS
-    assert models.presets("who-rotary-1") == WHO
-    assert Own.of(saved.read(shipped / "food-learned-1")).presets == tasks.build("food").questions
-    history = saved.read(shipped / "who-none-1")
-    assert history.start is not None
-    foreign = saved.read(shipped / "who-none-1")
-    object.__setattr__(foreign, "recipe", replace(history.recipe, task="csv"))
-    words = " ".join(history.start.probes[0][1:-1])
-    assert Own.of(foreign).presets[0] == words
-
-
-# ---- the numbers
-
-
-@pytest.mark.parametrize("name", ["who-none-1", "who-rotary-1", "words-rotary-1"])
-def test_the_picture_is_the_models_own(shipped: Path, name: str) -> None:
-    question = models.presets(name)[0]
-    run = load_model(str(shipped / name)).run(question, temperature=0.5)
-    assert torch.equal(pictures.picture(Settings(question, temperature=0.5, model=name)).run.weights, run.weights)
-
-
-def test_settings_of_two_models_never_mix() -> None:
     one, other = Settings("the fox", model="who-none-1"), Settings("the fox", model="who-rotary-1")
     assert len({one, other, Settings("the fox")}) == len({s.digest for s in (one, other, Settings("the fox"))}) == 3
     assert one.untouched.model == "who-none-1"
     assert not torch.equal(pictures.picture(one).run.weights, pictures.picture(other).run.weights)
+    # one of a limited implementation can do everything
+    model, plain = pictures.model_on("auto", "food-learned-1"), load_model(str(shipped / "food-learned-1"))
+    attention, question = model.encoder.layers[0].attention, models.presets("food-learned-1")[0]
+    assert isinstance(attention, AttentionLayer)
+    assert attention.can == EVERYTHING
+    bound = rounding.of_sums(64, 64, 16, 64, 16) * 4  # of q, k, their product, a row, and scores of up to four
+    within_rounding(model.run(question).weights, plain.run(question).weights, bound)
+    changed = Settings(question, position="alibi", temperature=2.0, heads_off=((0, 1),), model="food-learned-1")
+    assert bool(pictures.picture(changed).run.weights.isfinite().all())
 
 
 def test_the_answer_is_the_models(shipped: Path) -> None:
@@ -157,30 +177,44 @@ def test_the_answer_is_the_models(shipped: Path) -> None:
     picture = pictures.picture(Settings(WHO[0], model="who-rotary-1"))
     found = inference.probabilities(model, [WHO[0]])[0]
     best = inference.classes(model)[int(found.argmax())]
-    first = text.figures(picture)[0]
-    assert first["value"].split()[0] == best
-    assert float(first["value"].split()[1].strip("<>")) == pytest.approx(float(found.max()), abs=0.0051)
+    assert text.figures(picture)[0]["value"] == f"{best} {share(float(found.max()), 2)}"
     off = pictures.picture(Settings(WHO[0], heads_off=((0, 0), (0, 1)), model="who-rotary-1"))
     assert models.answer(model, off.run) != models.answer(model, picture.run), "under these settings"
     assert models.answer(pictures.model_on("auto"), pictures.picture(Settings("it")).run) == []
 
 
-# ---- the words
+# ---- words computed from what is shown
 
 
-def test_what_is_said_of_positions_is_the_models() -> None:
-    none, rotary, learned = (
-        pictures.model_on("auto", name) for name in ("who-none-1", "who-rotary-1", "food-learned-1")
+def test_labels_and_what_a_position_does(model: Model) -> None:
+    for settings, label in (
+        (Settings("it"), "nothing changed"),
+        (Settings("it", mask="window:3"), "mask window 3"),
+        (Settings("it", position="none"), "no positions"),
+        (Settings("it", position="sinusoidal"), "sinusoidal positions (this model was not trained for them)"),
+        (Settings("it", position="scaled:0.5"), "halved positions (this model was not trained for them)"),
+        (Settings("it", temperature=0.5), "temperature 0.5"),
+        (Settings("it", heads_off=((0, 0),)), "1 head off"),
+        (Settings("it", "causal", heads_off=((0, 0), (0, 1))), "mask causal, 2 heads off"),
+    ):
+        assert text.label(settings, model) == label
+    for position in POSITIONS.values():
+        note, places = text.position_note(position, model), text.places(position, model)
+        assert note.endswith(f"{text.NOT_TRAINED}.") == (position != "trained")
+        assert ("is left out" in note) == ("add" not in places or position in ("sinusoidal", "none"))
+        assert ("in every layer" in note) == bool(places - {"add"})
+        assert ("random numbers that nobody trained" in note) == (position in ("t5", "shaw"))
+    assert text.sentence(HeadlightError("50 tokens, too many")) == "50 tokens, too many."
+    none, rotary, learned, words = (
+        pictures.model_on("auto", name) for name in ("who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1")
     )
     assert text.position_note("trained", none) == "The model was trained without positions."
-    assert text.position_note("none", none).endswith("The model was trained like this.")
     assert "rotation, turns queries and keys, as it was trained" in text.position_note("trained", rotary)
     assert text.position_note("rotary", rotary).endswith("The model was trained like this.")
     assert "rotation is left out. The model was not trained" in text.position_note("none", rotary)
     assert "learned table is left out" in text.position_note("alibi", learned)
     assert text.label(Settings(WHO[0], position="rotary"), rotary) == "rotary positions, as it was trained"
     assert text.label(Settings(WHO[0], position="none"), none) == "no positions, as it was trained"
-    words = pictures.model_on("auto", "words-rotary-1")
     assert text.label(Settings(WORDS[0]), words) == "nothing changed, causal mask: built in"
     usual, unusual = (
         pictures.picture(Settings(WHO[0], position=position, model="who-rotary-1")) for position in ("rotary", "none")
@@ -188,93 +222,151 @@ def test_what_is_said_of_positions_is_the_models() -> None:
     assert (pairs.fitness(usual), pairs.fitness(unusual)) == ("", f"{text.NOT_TRAINED}.")
 
 
-def test_about_says_how_it_was_trained(shipped: Path) -> None:
-    settings = Settings(models.presets("food-learned-1")[0], model="food-learned-1")
-    facts = text.about(pictures.picture(settings))
+def test_figures_status_and_what_is_needed_to_get_the_numbers_again(model: Model, shipped: Path) -> None:
+    picture = pictures.picture(Settings("it is short", heads_off=((0, 0), (2, 3))))
+    cosine, off, worst, compared = text.figures(picture)
+    quoted(float(picture.run.sentence @ model.run("it is short").sentence), cosine["value"])
+    assert off["value"] == "2 of 72"
+    sums = picture.run.weights.sum(-1).flatten()
+    quoted(float(sums[(sums - 1).abs().argmax()]), worst["value"])
+    assert [compared["value"], *(text.compared(found) for found in (None, 0.0, 1.24e-6))] == ["", "", "0", "1.2e−6"]
+    for sent, size in ((15_900, "16 kB"), (999_999, "1000 kB"), (4_800_000, "4.8 MB")):
+        assert text.status(picture, sent).endswith(f" ms · {size} of maps · 5 of at most 512 tokens")
+    about = text.about(pictures.picture(Settings("it is short", "causal")))
+    assert (about["sha256 of the weights"], about["settings"]) == (MINILM_SHA256, "mask causal; 5 tokens")
+    assert int(about["threads"]) >= 1
+    assert "float32" in about["device"]
+    assert "trained" not in about
+    facts = text.about(pictures.picture(Settings(models.presets("food-learned-1")[0], model="food-learned-1")))
     start = saved.read(shipped / "food-learned-1").start
     assert start is not None
     assert facts["model"] == "Food review, learned (trained here)"
-    assert (
-        "2 steps, torch attention (shown as fused, with the same weights), learned positions, seed 1"
-        in facts["trained"]
-    )
+    made = "2 steps, torch attention (shown as fused, with the same weights), learned positions, seed 1"
+    assert made in facts["trained"]
     assert start.fingerprint in facts["trained"]
     assert str(shipped) not in "".join(facts.values()), "no path of this machine"
-    assert "trained" not in text.about(pictures.picture(Settings("it")))
 
 
-def test_reasons_are_those_of_the_model() -> None:
-    trained = Settings(WHO[0], model="who-none-1")
-    order = " ".join(reversed(WHO[0].split()))
+def test_reasons_steps_and_unknown_words_are_those_of_the_model() -> None:
+    trained, order = Settings(WHO[0], model="who-none-1"), " ".join(reversed(WHO[0].split()))
     assert orders.difference(trained, order) <= pairs.SAME
     assert "nothing marks their places" in orders.why(trained, order)
-    picture = pictures.picture(trained)
-    assert "Nothing tells this model where a token stands." in pairs.story(picture, 0, 0)
+    assert "Nothing tells this model where a token stands." in pairs.story(pictures.picture(trained), 0, 0)
     masked = pictures.picture(Settings(WORDS[0], position="none", model="words-rotary-1"))
     assert "mask" in pairs.story(masked, 0, 0)
-
-
-def test_steps_of_what_an_implementation_cannot() -> None:
     within, told = traces.settings_within(Settings(WHO[0], model="who-rotary-1"), 0, "torch")
-    assert within.position == "none"
-    assert told == ["torch cannot apply rotary positions; shown with none."]
+    assert (within.position, told) == ("none", ["torch cannot apply rotary positions; shown with none."])
     assert traces.traced(within, 0, "torch").steps
-
-
-def test_words_that_are_not_known_are_named() -> None:
-    model = pictures.model_on("auto", "words-rotary-1")
-    typed = "zebra wolf zebra qualm"
-    (said,) = models.unknown(model, typed)
-    assert said == "2 words are not in this model’s vocabulary: “zebra”, “qualm”. The model reads [UNK] instead."
-    assert models.unknown(model, WORDS[0]) == []
-
-
-def test_a_sentence_without_a_token_has_a_sentence() -> None:
+    (sentence,) = models.unknown(masked.model, "zebra wolf zebra qualm")
+    assert sentence == "2 words are not in this model’s vocabulary: “zebra”, “qualm”. The model reads [UNK] instead."
+    assert models.unknown(masked.model, WORDS[0]) == []
     with pytest.raises(HeadlightError, match="type at least one word"):
         fitting.within(Settings("", model="words-rotary-1"))
     assert fitting.within(Settings("", model="who-none-1"))[0].text == ""
 
 
-# ---- the pretrained ones
+# ---- links and pages
 
 
-def test_a_server_may_leave_smollm2_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert list(models.offered({}))[:2] == [models.MINILM, models.SMOLLM2]
-    monkeypatch.setenv(models.SWITCH, "OFF")
-    assert models.SMOLLM2 not in models.offered({})
-    with pytest.raises(HeadlightError):
-        pictures.model_on("cpu", models.SMOLLM2)
+def test_a_link_opens_a_trained_model_with_its_first_question() -> None:
+    header = shown(model="who-rotary-1")
+    assert header["digest"] == Settings(WHO[0], model="who-rotary-1").digest
+    assert (header["layer"], header["head"], header["origin"]) == (0, 0, "trained here")
+    assert (header["presets"], header["presetNames"]) == (list(WHO), [""] * len(WHO))  # its task says what they show
+    assert header["notices"] == []
+    assert [figure["label"] for figure in header["figures"] if "transformers" in figure["label"]] == []
+    header = shown(model="words-rotary-1")
+    n = len(WORDS[0].split())
+    assert header["forbidden"] == [write_cells(torch.ones(n, n).triu(1).bool())]
+    assert "causal mask: built in" in header["label"]
+    pin = f"0.2.1@who-none-1~none~trained~1~~{WHO[1]}"
+    header = shown(pin=pin)
+    assert header["pin"]["tokens"][1:-1] == WHO[1].split()
+    assert header["pin"]["label"] == "nothing changed; Who did what, no positions"
+    gone = shown(pin=pin.replace("who-none-1", "nobody"))
+    assert gone["pin"] is None
+    assert "pin=" in gone["notices"][0]
 
 
-def test_what_is_not_installed_is_said_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> Path:
-        raise WeightsFileError("the package is not installed")
+def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
+    for name in ("", "..", "../trained/who-none-1", "/etc", "who-rotary-2", "who-none-1/", "nobody"):
+        with pytest.raises(HeadlightError, match="gone"):
+            models.packed(name)
+        with pytest.raises(HeadlightError, match="gone"):
+            pictures.picture(Settings("it", model=name))
+    for name in ("../who-none-1", "who-rotary-2", "x" * 5000, "secret", SECRET):
+        header = shown(model=name)
+        assert (header["digest"], set(header["unusable"])) == (Settings(PRESETS[0]).digest, {"model"})
+        (notice,) = header["notices"]
+        assert notice.startswith("The link says model=")
+    app = app_at("by_hand", ex="a real cell", model="../who-none-1").run()
+    assert "The link says model=" in payloads(app)
+    assert app.text_input(key="s").value == PRESETS[0]
+    other = "EAkz0123456789_-abcdef"  # of another visit
+    (notice,) = shown(model=other)["notices"]
+    assert notice.startswith("The link says model=EAkz")
+    assert notice.endswith("it belongs to that one; its owner can send the zip.")
+    assert notice in payloads(app_at("by_hand", ex="a real cell", model=other).run())
 
-    monkeypatch.setattr(smollm2, "file", missing)
-    models.has_smollm2.cache_clear()
-    try:
-        assert models.offered({})[models.SMOLLM2].title.endswith("(not installed)")
-    finally:
-        models.has_smollm2.cache_clear()
+
+def test_pages_that_take_a_model_offer_it() -> None:
+    app = app_at("by_hand", model="words-rotary-1", ex="a real cell").run()
+    assert app.text_input(key="s").value == models.presets("words-rotary-1")[0]
+    assert "words-rotary-1" in offered(app)
+    app = app_at("glossary", model="who-none-1").run()
+    assert offered(app) == {}
+    assert "The link says" not in payloads(app)
 
 
-def test_a_large_model_is_loaded_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    loads, own, found = list[str](), pictures.model_on("cpu"), list[Model]()
+@pytest.mark.thorough("Every page is opened; By hand and the glossary stand for both kinds.")
+def test_every_page_offers_models_or_takes_none() -> None:
+    app = app_at("side_by_side", model="who-none-1").run()
+    assert app.text_input(key="s").value == models.presets("who-none-1")[0]
+    for page in ("explore", "compare", "masks", "shapes"):
+        assert {"minilm", "who-none-1"} <= offered(app_at(page).run()).keys(), page
+    for page in ("positions", "implementations", "train", "claims"):
+        app = app_at(page, model="who-none-1").run()
+        assert offered(app) == {}, page
+        assert "The link says" not in payloads(app)
+
+
+def test_an_own_run_is_offered_to_its_visitor_alone(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = app_at("by_hand", ex="a real cell", model=SECRET).run()
+    assert app.text_input(key="s").value == tasks.build("food").questions[0]
+    assert offered(app)[SECRET] == "Food review: learned, torch, seed 1"
+    assert "The link says" not in payloads(app)
+    assert shown(model=SECRET)["digest"] == Settings(tasks.build("food").questions[0], model=SECRET).digest
+    assert SECRET in offered(app_at("explore").run())
+    own_runs(monkeypatch)
+    assert SECRET not in offered(app_at("explore").run())
+    store.forget("model", SECRET)
+    assert f"The link says model={SECRET}" in payloads(app.run())
+    with pytest.raises(HeadlightError, match="gone"):
+        pictures.model_on("auto", SECRET)
+
+
+def test_damaged_weights_have_a_sentence(own: Path) -> None:
+    (own / "model.safetensors").write_bytes(b"no weights")
+    store.keep("model", saved.pack(own), SECRET)
+    app = app_at("by_hand", ex="a real cell", model=SECRET).run()
+    assert "The model cannot be loaded" in app.error[0].value
+
+
+def test_a_large_model_is_loaded_once_for_two_who_ask_at_the_same_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads, own, second = list[str](), pictures.model_on("cpu"), threading.Event()
 
     def load(name: str, device: str) -> Model:
         loads.append(name)
-        time.sleep(0.2)
+        assert second.wait(60)
         return own
 
+    def ask(number: int) -> Model:
+        if number:
+            wait(lambda: loads)
+            second.set()
+        return pictures.pretrained_on("a device of this test", models.SMOLLM2)
+
     monkeypatch.setattr(pictures, "load_model", load)
-
-    def ask() -> None:
-        found.append(pictures.pretrained_on("a device of this test", models.SMOLLM2))
-
-    threads = [threading.Thread(target=ask) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [own, own]
-    assert loads == [models.SMOLLM2], "two who ask at the same moment wait for the same one"
+    found = together(2, ask)
+    assert (found, loads) == ([own, own], [models.SMOLLM2])
+    sharing.forget()

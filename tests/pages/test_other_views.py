@@ -1,10 +1,11 @@
-"""Other views of a run, by the wire: the flow into a token, a pair's channels, and all heads by every measure."""
+"""Other views of a run: the flow, a pair's channels, all heads by every measure, kinds of heads, effects."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,15 +23,19 @@ from mha_core.measure.channels import channels
 from mha_core.measure.rollout import flow, with_residual
 from mha_core.measure.value_norms import handed_lengths, norm_shares, transformed_values
 from pages.explore import heads_overview, layer_flow
-from pages.kit.picture import models, pictures
-from pages.kit.picture.limits import LONGEST_TEXT
+from pages.explore.effect import effect
+from pages.explore.kinds import HALF, NEAR, kinds, of_layer, words_of
+from pages.kit.picture import pictures
+from pages.kit.picture.limits import LONGEST_TEXT, MOST_OF_IT, STRONG
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
+from tests.closeness import quoted, within_rounding
 
 from .conftest import picture_of
 
-TEXT = "the cat sat on the mat"
+TEXT, DATE = "the cat sat on the mat", "1 May 2020"
+TRANSLATOR = pytest.mark.thorough("A translator of dates, or SmolLM2, is loaded and run.")
 
 
 def told(route: str, **link: str | list[str]) -> tuple[dict[str, Any], NDArray[np.float32]]:
@@ -39,9 +44,9 @@ def told(route: str, **link: str | list[str]) -> tuple[dict[str, Any], NDArray[n
     return header, numbers.numpy()
 
 
-def numbers_in(sentence: str) -> list[float]:
+def numbers_in(sentence: str) -> list[str]:
     """The numbers of a sentence, in order."""
-    return [float(one.replace("−", "-")) for one in re.findall(r"[+−]?\d+(?:\.\d+)?", sentence)]
+    return [one.replace("−", "-") for one in re.findall(r"[+−]?\d+(?:\.\d+)?", sentence)]
 
 
 @pytest.mark.parametrize("state", ["flow", "flow.norm"])
@@ -55,40 +60,33 @@ def test_the_flow_is_the_cores(state: str, model: Model) -> None:
         for layer in range(6)
     ]
     assert header["norm"] == (state == "flow.norm")
-    wanted = flow(torch.stack([with_residual(layer).float() for layer in layers]), 4, 2)
+    wanted = flow(torch.stack([with_residual(layer).double() for layer in layers]), 4, 2)
     n = len(run.tokens)
-    # the mean over twelve heads is taken in float32 on the one side, six layers follow each other
-    bound = 6 * 12 * float(np.finfo(np.float32).eps)
-    np.testing.assert_allclose(masses.reshape(7, n), wanted.masses.numpy(), rtol=0, atol=bound)
-    assert header["tokens"] == run.tokens
-    assert header["path"] == wanted.path
-    assert wanted.path[0] == 2
+    # the mean over twelve heads, and six layers one behind the other
+    within_rounding(torch.from_numpy(masses.copy()).view(7, n), wanted.masses, rounding.of_sums(12, *[n, 1] * 6))
+    assert (header["tokens"], header["path"], wanted.path[0]) == (run.tokens, wanted.path, 2)
     assert [tuple(line[:3]) for line in header["lines"][:5]] == [line[:3] for line in wanted.lines[:5]]
     assert not masses.reshape(7, n)[:, 5:].any(), "nothing comes from behind"
     made, way = header["said"]
     assert made.startswith("After 6 layers “on” is made of “[CLS]”")
-    assert numbers_in(made)[1] == pytest.approx(100 * float(wanted.masses[0, 0]), abs=0.51)
+    quoted(100 * float(wanted.masses[0, 0]), numbers_in(made)[1])
     assert way.startswith("The strongest path from “cat” moves in layer ")
-    assert numbers_in(way)[-1] == pytest.approx(100 * float(wanted.masses[0, 2]), abs=0.51)
+    quoted(100 * float(wanted.masses[0, 2]), numbers_in(way)[-1])
     assert header["left"] == f"All {len(header['lines'])} lines are drawn."
 
 
-def test_what_is_off_hands_nothing_on() -> None:
+def test_what_is_off_hands_nothing_on_and_what_there_is_to_follow() -> None:
     off = [f"L0 H{head}" for head in range(12)]
     for state in ("flow", "flow.norm"):
         masses = told("flow", off=off, at="0.0.3", view=state)[1].reshape(7, -1)
         np.testing.assert_array_equal(masses[0], masses[1], "the first layer moves nothing")
     for unheard, comes in (("2", False), ("", True)):
         assert bool(told("flow", unheard=unheard, at="0.0.3")[1].reshape(7, -1)[0][2] > 0) == comes
-
-
-def test_what_there_is_to_follow() -> None:
-    """One token, rows that look at nobody, a text that reaches nothing; and a long one draws no more lines."""
     one, masses = told("flow", s="step", model="words-2layers-1", at="0.0.0")
-    assert masses.tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(masses, [1, 1, 1])
     assert one["said"][0] == f"After 2 layers “{one['tokens'][0]}” is made of itself 100 %."
     nobody, masses = told("flow", mask="combination", rule="!none", at="0.0.3")
-    assert masses.reshape(7, -1)[:, 3].tolist() == [1] * 7
+    np.testing.assert_array_equal(masses.reshape(7, -1)[:, 3], [1] * 7)
     assert nobody["said"][1] == "The strongest path from “sat” stays with it through all layers."
     unreached = told("flow", mask="causal", at="0.0.2.5")[0]
     assert unreached["path"] == []
@@ -96,20 +94,25 @@ def test_what_there_is_to_follow() -> None:
     long, masses = told("flow", s="a cat " * 200, at="0.0.300")
     assert len(long["lines"]) == layer_flow.MOST_LINES
     drawn, in_all, share = numbers_in(long["left"].replace(",", ""))[:3]
-    assert (drawn, in_all) == (layer_flow.MOST_LINES, 5 * 402**2 + 402)
-    assert share == pytest.approx(100 * sum(line[3] for line in long["lines"]) / 6, abs=0.51)
-    np.testing.assert_allclose(masses.reshape(7, -1).sum(axis=1), 1, atol=402 * float(np.finfo(np.float32).eps))
+    assert (int(drawn), int(in_all)) == (layer_flow.MOST_LINES, 5 * 402**2 + 402)
+    quoted(100 * sum(line[3] for line in long["lines"]) / 6, share)
+    sums = torch.from_numpy(masses.reshape(7, -1).astype("f8").sum(axis=1))
+    within_rounding(sums, torch.ones(7), rounding.of_sums(*[402, 1, 12] * 6))
 
 
+@TRANSLATOR
 def test_where_it_cannot_be_followed() -> None:
     with pytest.raises(HeadlightError, match="these maps look from one text at another"):
-        told("flow", s="1 May 2020", model="dates-sinusoidal-1~cross")
-    header, _ = told("flow", model="dates-sinusoidal-1~decoder", s="1 May 2020")
+        told("flow", s=DATE, model="dates-sinusoidal-1~cross")
+    header, _ = told("flow", model="dates-sinusoidal-1~decoder", s=DATE)
     assert header["assumes"][-1] == layer_flow.CROSS
     assert header["noNorm"]
     with pytest.raises(HeadlightError, match="attention to the other text"):
-        told("flow", model="dates-sinusoidal-1~decoder", s="1 May 2020", view="flow.norm")
-    assert told("flow", model="dates-sinusoidal-1~encoder", s="1 May 2020", view="flow.norm")[0]["norm"]
+        told("flow", model="dates-sinusoidal-1~decoder", s=DATE, view="flow.norm")
+    assert told("flow", model="dates-sinusoidal-1~encoder", s=DATE, view="flow.norm")[0]["norm"]
+    header, values = overview(model="dates-sinusoidal-1~cross")
+    assert set(values) == {"entropy"}, "rows and columns are different texts"
+    assert "other tokens" in next(one["missing"] for one in header["measures"] if one["name"] == "previous")
 
 
 @pytest.mark.parametrize(
@@ -119,42 +122,38 @@ def test_where_it_cannot_be_followed() -> None:
         {"at": "2.7.3", "mask": "causal", "t": "2"},
         {"at": "0.0.1.5", "mask": "causal", "pos": "alibi"},
         {"at": "1.4.1.0", "pos": "rotary"},
-        {"at": "0.0.9.1", "model": "dates-sinusoidal-1~cross", "s": "1 May 2020"},
-        {"at": "4.2.3.1", "model": "smollm2"},
+        pytest.param({"at": "0.0.9.1", "model": "dates-sinusoidal-1~cross", "s": DATE}, marks=TRANSLATOR),
+        pytest.param({"at": "4.2.3.1", "model": "smollm2"}, marks=TRANSLATOR),
     ],
+    ids=str,
 )
 def test_the_channels_of_a_pair(link: dict[str, str]) -> None:
     header, floats = told("channels", **link)
     q, k, products = floats.reshape(3, -1)
     np.testing.assert_array_equal(products, (q.astype("f8") * k).astype("f4"))
     settings = Settings(
-        link.get("s", TEXT),
-        link.get("mask", "none"),
-        link.get("pos", "trained"),
-        float(link.get("t", 1)),
+        link.get("s", TEXT), link.get("mask", "none"), link.get("pos", "trained"), float(link.get("t", 1)),
         model=link.get("model", "minilm"),
-    )
-    model = pictures.model_of(settings)
-    run = settings.run(model, trace_layer=header["layer"])
+    )  # fmt: skip
+    run = settings.run(pictures.model_of(settings), trace_layer=header["layer"])
     row, key = header["row"], header["key"]
     assert row == int(link["at"].split(".")[2])
     weights = run.weights[header["layer"], header["head"], row]
     if link["at"].count(".") < 3:
         assert key == int(weights.argmax()), "what the row looks at most"
-    own = channels(
-        run.steps, header["head"], row, key, temperature=settings.temperature, biased=link.get("pos") == "alibi"
-    )
+    biased = link.get("pos") == "alibi"
+    own = channels(run.steps, header["head"], row, key, temperature=settings.temperature, biased=biased)
     np.testing.assert_array_equal(q, own.q.float().numpy())
     np.testing.assert_array_equal(k, own.k.float().numpy())
     summed, strongest, then = header["said"]
-    assert numbers_in(summed)[-1] == pytest.approx(own.score, abs=0.0051)
-    assert ("the encoding of positions adds" in summed) == (link.get("pos") == "alibi")
-    assert ("the temperature" in summed) == ("t" in link)
+    quoted(own.score, numbers_in(summed)[-1])
+    assert (("the encoding of positions adds" in summed), ("the temperature" in summed)) == (biased, ("t" in link))
     assert header["strong"] == own.strongest(0.8)
     assert f" {len(header['strong'])} strongest of {len(q)} channels" in strongest
-    assert then.startswith("Its weight is 0") if weights[key] == 0 else numbers_in(then)[0] == pytest.approx(
-        float(weights[key]), abs=0.0051
-    )  # fmt: skip
+    if weights[key] == 0:
+        assert then.startswith("Its weight is 0")
+    else:
+        quoted(float(weights[key]), numbers_in(then)[0])
     turned = link.get("pos") == "rotary" or settings.model == "smollm2"
     assert any("rotary" in note for note in header["notes"]) == turned
     assert any("share one k" in note for note in header["notes"]) == (settings.model == "smollm2")
@@ -164,7 +163,7 @@ def test_the_channels_of_a_pair(link: dict[str, str]) -> None:
 
 
 def overview(**link: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """What is said, and the values of each measure."""
+    """The header, and the values of each measure."""
     header, numbers = picture_of("overview", **link)
     names = [measure["name"] for measure in header["measures"] if measure["rows"]]
     values = numbers.view(len(names), header["layers"], header["heads"])
@@ -177,7 +176,7 @@ def strongest(measure: str, **link: str) -> tuple[int, int, float]:
     return (*divmod(at, header["heads"]), float(values[measure].max()))
 
 
-def test_it_is_the_measures_of_the_run() -> None:
+def test_all_heads_are_measured_as_the_run_is() -> None:
     header, values = overview(s=PRESETS[0])
     shown = pictures.picture(Settings(PRESETS[0]))
     expected = head_measures(shown.run.weights, shown.run.ids, handed_lengths(shown.model, shown.run))
@@ -188,54 +187,157 @@ def test_it_is_the_measures_of_the_run() -> None:
     assert not any(measure["missing"] for measure in header["measures"])
     *head, weight = strongest("previous", s=PRESETS[0])
     assert head == [0, 2]
-    assert weight == pytest.approx(0.9998, abs=5e-5)
-    shares = values["value"].sum(dim=1).tolist()
+    quoted(weight, "0.9998")
     bound = rounding.of_sums(header["heads"], header["tokens"])
-    assert shares == pytest.approx([1] * header["layers"], abs=bound), "of a layer they are shares of one whole"
-
-
-def test_what_is_changed_changes_them() -> None:
+    within_rounding(values["value"].double().sum(dim=1), torch.ones(6), bound)  # shares of one whole
     header, values = overview(s=PRESETS[0], off="L0 H2")
     assert float(values["value"][0, 2]) == 0, "a head that is off hands nothing over"
-    assert float(values["value"][0].sum()) == pytest.approx(1, abs=rounding.of_sums(header["heads"], header["tokens"]))
+    within_rounding(values["value"][0].double().sum(), torch.tensor(1.0), bound)
     header, values = overview(s=PRESETS[0], unheard="0")
     assert "value" not in values
     assert next(one["missing"] for one in header["measures"] if one["name"] == "value") == heads_overview.NO_VALUES
     header, values = overview(s="you", mask="causal", view="heads.random")
     assert header["tokens"] == 50
     assert not values["next"].any()
-
-
-def test_one_token_and_other_models_say_what_they_lack() -> None:
     header, values = overview(model="words-2layers-1", s="wolf")
     lacks = {one["name"]: one["missing"] for one in header["measures"]}
     assert set(values) == {"entropy", "distance", "value"}
     assert (lacks["previous"], lacks["same"]) == ("it takes two tokens", "no token stands twice in it")
-    dates = next(name for name in models.shipped() if name.startswith("dates"))
-    header, values = overview(model=f"{dates}~cross")
-    assert set(values) == {"entropy"}, "rows and columns are different texts"
-    assert "other tokens" in next(one["missing"] for one in header["measures"] if one["name"] == "previous")
 
 
-def test_our_sentences_are_read_by_every_model() -> None:
+def test_our_sentences_and_the_file_with_a_row_for_each_head() -> None:
     lines = routes.answer("sentences", b"").decode().splitlines()
     assert 30 < len(lines) == len(set(lines))
     assert all(line.strip() == line and 0 < len(line) < LONGEST_TEXT / 4 for line in lines)
-
-
-def test_a_view_that_is_not_there_is_told() -> None:
-    told, _ = picture_of("maps", s="how are you", view="clouds.3")
-    assert told["unusable"] == {"view": []}
-    told, _ = picture_of("maps", s="how are you", view="heads.previous.entropy")
-    assert told["unusable"] == {}
-
-
-def test_a_file_has_a_row_for_each_head() -> None:
+    assert picture_of("maps", s="how are you", view="heads.previous.entropy")[0]["unusable"] == {}
     text = routes.answer("explore.csv", urlencode({"s": "how are you", "view": "heads.first.ours"}).encode())
     rows = list(csv.reader(io.StringIO(text.decode("utf-8-sig"))))
     head, *own = rows[rows.index([]) + 1 :]
     _, values = overview(s="how are you")
-    assert [head[0], len(head), len(own)] == ["head", 1 + len(values), 72]
-    assert own[2][0] == "L0 H2"
-    expected = [float(value[0, 2]) for value in values.values()]
-    assert sorted(map(float, own[2][1:])) == pytest.approx(sorted(expected))
+    assert [head[0], len(head), len(own), own[2][0]] == ["head", 1 + len(values), 72, "L0 H2"]
+    assert sorted(map(np.float32, own[2][1:])) == sorted(np.float32(value[0, 2]) for value in values.values())
+
+
+# ---- the kind of a head, against a loop and on maps that are made for it
+
+TOKENS = ["[CLS]", "a", "b", "c", "d", "[SEP]"]
+SIX = len(TOKENS)
+
+
+def rows(weights: dict[int, float], n: int = SIX) -> Tensor:
+    """A map whose row i gives these shares to i + step, and the rest to all alike."""
+    made = torch.zeros(n, n)
+    for i in range(n):
+        for step, weight in weights.items():
+            if 0 <= i + step < n:
+                made[i, i + step] = weight
+        made[i] += (1 - made[i].sum()) / n
+    return made
+
+
+def column(at: int, weight: float) -> Tensor:
+    made = torch.full((SIX, SIX), (1 - weight) / SIX)
+    made[:, at] += weight
+    return made
+
+
+def one(own: Tensor, tokens: list[str] = TOKENS, ends: tuple[int, int] = (1, 1)) -> str:
+    return kinds(own[None, None], tokens, ends)[0][0][0]
+
+
+def test_each_kind_on_a_map_that_is_made_for_it() -> None:
+    pair = torch.full((SIX, SIX), 1 / SIX)
+    pair[1] = 0.1
+    pair[1, 4] = 0.6
+    ends, words, none = (1, 1), ["w"] * 30, (0, 0)
+    for own, tokens, own_ends, kind in (
+        (rows({-1: 0.9}), TOKENS, ends, "word before"),
+        (rows({1: 0.9}), TOKENS, ends, "word after"),
+        (rows({0: 0.9}), TOKENS, ends, "itself"),
+        (column(0, 0.6), TOKENS, ends, "[CLS]"),
+        (column(SIX - 1, 0.6), TOKENS, ends, "[SEP]"),
+        ((column(0, 0.5) + column(SIX - 1, 0.5)) / 2, TOKENS, ends, "[CLS] and [SEP]"),
+        (rows({-2: 0.3, -1: 0.3, 1: 0.3, 2: 0.1}, 30), words, none, "near words"),
+        (torch.full((30, 30), 1 / 30), words, none, "spread out"),
+        (pair, TOKENS, ends, "links words"),
+        (pair, ["[CLS]", "[x]", "a", "b", "[CLS]", "[SEP]"], ends, "links words"),
+        (column(0, 0.6), ["a", *TOKENS[1:-1], "e"], none, "first word"),
+        (column(0, 0.6), ["a", *TOKENS[1:]], (0, 1), "first word"),
+        (column(0, 0.6), ["[UNK]", *"bcdef"], none, "first word"),
+    ):
+        assert one(own, tokens, own_ends) == kind
+    assert kinds(torch.ones(2, 3, 1, 1), ["a"]) == [[("spread out", 1.0)] * 3] * 2
+    assert one(torch.full((2, 2), 0.5), ["[CLS]", "[SEP]"])
+
+
+def slow(own: Tensor, tokens: list[str]) -> str:
+    """The same rule, one weight after the other, of a sentence between [CLS] and [SEP]."""
+    n, w = len(tokens), own.tolist()
+    special = [at in (0, n - 1) for at in range(n)]
+    for step, name in ((-1, "word before"), (1, "word after"), (0, "itself")):
+        if float(sum(w[i][i + step] for i in range(n) if 0 <= i + step < n)) / (n - abs(step)) >= HALF:
+            return name
+    pairs = [w[i][j] for i in range(n) for j in range(n) if abs(i - j) > 1 and not special[i] and not special[j]]
+    if max(pairs, default=0) >= STRONG:
+        return "links words"
+    first, last = sum(row[0] for row in w) / n, sum(row[-1] for row in w) / n
+    if first >= HALF:
+        return "[CLS]"
+    if last >= HALF:
+        return "[SEP]"
+    if first + last >= MOST_OF_IT:
+        return "[CLS] and [SEP]"
+    near = sum(w[i][j] for i in range(n) for j in range(n) if abs(i - j) <= NEAR) / n
+    return "near words" if near >= MOST_OF_IT else "spread out"
+
+
+def test_all_heads_of_real_sentences_against_a_loop_and_words_that_are_not_known() -> None:
+    for text in PRESETS[:3]:
+        run = pictures.picture(Settings(text)).run
+        found = kinds(run.weights, run.tokens, run.ends)
+        assert [[name for name, _ in row] for row in found] == [
+            [slow(own, run.tokens) for own in layer] for layer in run.weights
+        ]
+        assert found[0][2][0] == "word before"
+    settings = Settings("ring wolf sun fish ball cloud ring wolf", model="words-2layers-1")
+    known, unknown = (pictures.picture(replace(settings, text=f"{first} {settings.text}")) for first in ("key", "xyz"))
+    assert (known.run.tokens[0], unknown.run.tokens[0]) == ("key", "[UNK]")
+    for own in (known, unknown):  # a word that is not known is no end of the sentence, and copied behind
+        assert [name for name, _ in of_layer(own, 1)] == ["copies"] * 4
+    typed = pictures.picture(Settings("[CLS] a [x] b [SEP]")).run
+    assert typed.tokens == ["[CLS]", "[CLS]", "a", "[", "x", "]", "b", "[SEP]", "[SEP]"]
+    assert typed.ends == (1, 1), "ends are what the model adds, however a word is spelled"
+    assert words_of(len(typed.tokens), typed.ends).tolist() == [False, *[True] * 7, False]
+    assert pictures.picture(Settings("[CLS] [x]", model="words-2layers-1")).run.ends == (0, 0)
+
+
+# ---- what a change did: the largest change of a weight between two words
+
+
+def test_the_effect_of_a_change_is_the_largest_one() -> None:
+    assert effect(pictures.picture(Settings(PRESETS[0]))) is None
+    off = Settings(PRESETS[0], heads_off=((3, 1),))
+    for settings in (Settings(PRESETS[0], "causal"), Settings(PRESETS[0], position="none"),
+                     Settings(PRESETS[0], temperature=2.0), off):  # fmt: skip
+        after, before = (pictures.picture(own).run for own in (settings, settings.untouched))
+        told = effect(pictures.picture(settings))
+        assert told is not None
+        assert told["at"] is not None
+        moved = (after.weights - before.weights).abs()
+        assert told["layers"] == moved[:, :, 1:-1, 1:-1].amax((1, 2, 3)).tolist(), "between two words"
+        assert float(moved[told["at"]]) == max(told["layers"])
+        assert told["moved"] == tuple(float(run.weights[told["at"]]) for run in (before, after))
+        if settings == off:
+            assert told["layers"][:4] == [0, 0, 0, 0], "a head changes only later layers"
+            assert min(told["layers"][4:]) > 0
+    nothing = effect(pictures.picture(Settings("", "window:9")))
+    assert nothing is not None
+    assert nothing["at"] is None
+    settings = Settings("xyz apple ball xyz bird", model="words-2layers-1", temperature=0.5)
+    after, before = (pictures.picture(own).run for own in (settings, settings.untouched))
+    told = effect(pictures.picture(settings))
+    assert told is not None
+    assert told["layers"] == (after.weights - before.weights).abs().amax((1, 2, 3)).tolist()
+    assert told["at"] is not None
+    assert told["at"][:2] == (1, 2)
+    assert {after.tokens[at] for at in told["at"][2:]} == {"[UNK]"}, "an unknown word may have changed most"

@@ -1,231 +1,305 @@
-"""A link's query becomes the settings that the script would make of it, or one sentence."""
+"""A link's query and its compact texts: what is written is read back, and every other value is refused or named."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
+from pages.explore.pins import parse_pin, pin_tail
+from pages.kit.draw.pages import PAGES
+from pages.kit.draw.view import View
 from pages.kit.picture import fitting, rules
-from pages.kit.picture.fields import FIELDS
-from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS
+from pages.kit.picture.fields import DEFAULTS, FIELDS
+from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS, check_length
 from pages.kit.picture.link_query import Refused
-from pages.kit.picture.place import At, head_name, write_places
+from pages.kit.picture.place import (
+    DEFAULT_AT,
+    At,
+    Look,
+    head_name,
+    parse_at,
+    parse_heads,
+    parse_look,
+    parse_places,
+    parse_view,
+    write_heads,
+    write_places,
+)  # fmt: skip
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import LONGEST, Query
 from pages.kit.picture.settings import Settings
 
 from .conftest import picture_of
 
-CELLS = "5.rGB"
-NO_RULE = "3.1~evil~trained~1~~x"  # of a pin
-EVERY = [
-    Settings(PRESETS[0]),
-    Settings("", "causal", "none", 0.1),
-    Settings("日本 & ü=1 + 2%", "window:4 & !sinks:2", "alibi", 5.0, ((0, 0), (5, 11))),
-    Settings("how are you", "dilated:3:2", "shuffled", 1.3, painted=""),
-    Settings("how are you", "causal | prefix:2", painted=CELLS),
-    Settings("how are you", "documents:2:5", values_off=(0, 3)),
-    Settings("how are you", "unseen:0:2", painted=CELLS),
-]
+LAYERS, HEADS = 6, 12
+pairs = st.tuples(st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1))
+numbers = st.integers(0, 511)
+places = st.just(()) | st.tuples(numbers) | st.tuples(numbers, numbers)
+ats = st.builds(lambda pair, place: At(*pair, *place), pairs, places)
+looks = st.builds(
+    Look,
+    st.sampled_from(["root", "linear", "own"]),
+    st.frozensets(st.sampled_from(["nospecials", "all", "table", "lines", "sort", "difference", "meanall", "words"])),
+    st.frozensets(pairs),
+    st.none() | pairs,
+    st.sets(numbers, max_size=3).map(lambda places: tuple(sorted(places))),
+)
+settings = st.builds(
+    Settings,
+    st.text(max_size=60),
+    st.sampled_from(["none", "causal", "window:3", "dilated:3:2", "causal & !window:4 | sinks:1", "documents:3:7"]),
+    st.sampled_from(sorted(POSITIONS.values())),
+    st.integers(1, 50).map(lambda tenths: tenths / 10),
+    st.sets(pairs).map(lambda heads: tuple(sorted(heads))),
+    painted=st.sampled_from(["", "6.rB", "15.rGB.3rJB"]),
+    values_off=st.sampled_from([(), (0,), (3, 40)]),
+)
 
 
-def written(settings: Settings, side: str = "") -> dict[str, list[str]]:
-    """What the controls say of these settings: key -> values, the inverse of `Query.settings`."""
-    mask = rules.controls_of(settings.mask, settings.painted)
-    position = next(name for name, core in POSITIONS.items() if core == settings.position)
-    off = [head_name(layer, head) for layer, head in settings.heads_off]
-    own = mask | {"s": settings.text, "pos": position, "t": f"{settings.temperature:g}"}
-    own |= {"unheard": write_places(settings.values_off)} if settings.values_off else {}
-    shared = {"model": settings.model} | ({} if settings.device == "auto" else {"dev": settings.device})
-    listed = {f"{key}{side}": [str(value)] for key, value in own.items()} | {f"off{side}": off}
-    return listed | {key: [value] for key, value in shared.items()}
+def written(of: Settings, side: str) -> str:
+    """The query whose controls have these settings, the inverse of `Query.settings`."""
+    values: dict[str, Any] = rules.controls_of(of.mask, of.painted) | {
+        "s": of.text,
+        "pos": next(name for name, core in POSITIONS.items() if core == of.position),
+        "t": f"{of.temperature:g}",
+        "off": [head_name(layer, head) for layer, head in of.heads_off],
+        "unheard": write_places(of.values_off),
+    }
+    return urlencode({f"{key}{side}": value for key, value in values.items()}, doseq=True)
 
 
-@pytest.mark.parametrize("side", ["", "2"])
-@pytest.mark.parametrize("settings", EVERY)
-def test_what_is_written_is_read(settings: Settings, side: str) -> None:
-    query = Query(urlencode(written(settings, side), doseq=True).encode())
-    assert query.settings(side) == settings
+@given(settings, st.sampled_from(["", "2"]))
+def test_settings_are_read_as_they_were_written(of: Settings, side: str) -> None:
+    assert Query(written(of, side).encode()).settings(side) == of
 
 
-def test_nothing_said_is_every_default(shipped: Path) -> None:
-    assert Query(b"").settings() == Settings(PRESETS[0])
-    assert Query(b"").settings("2", "the left one") == Settings("the left one", position="none")
-    assert str(Query(b"").at) == "3.1"
-    assert str(Query(b"", minilm_at="0.2").at) == "0.2"
+def test_every_position_and_every_default(shipped: Path) -> None:
+    for name, core in POSITIONS.items():
+        assert Query(urlencode({"pos": name}).encode()).settings().position == core, name
+    query = Query(b"")
+    assert {key: query[key] for key in FIELDS if key != "dev"} == {
+        key: field.default for key, field in FIELDS.items() if key != "dev"
+    }
+    assert query.settings() == Settings(PRESETS[0])
+    assert query.settings("2", "the left one") == Settings("the left one", position="none")
+    assert [str(Query(b"", minilm_at=at).at) for at in ("", "0.2")] == ["3.1", "0.2"]
     own = Query(b"model=who-rotary-1", minilm_at="0.2")
     assert (own.settings().model, str(own.at)) == ("who-rotary-1", "0.0")
     assert own.settings().text != PRESETS[0], "its own first sentence"
-
-
-@pytest.mark.parametrize("position", POSITIONS)
-def test_every_position(position: str) -> None:
-    assert Query(urlencode({"pos": position}).encode()).settings().position == POSITIONS[position]
 
 
 HOSTILE = [
     "", " ", "0", "-1", "1e308", "nan", "%00", "%ff", "%ed%a0%80", "%F0%9F%92%A5", "..%2F..%2Fetc%2Fpasswd", "{}", "[]",
     "null", "true", "__proto__", "<script>", "a" * 8192, "9" * 400, "-9" * 50, "1.2.3.4", "L0 H0", "inf", "1_0", "٣",
 ]  # fmt: skip
-BAD = [
-    b"s=%ff%fe",
-    b"s=%ed%a0%80",  # half a surrogate pair
-    "s=ü".encode(),
-    b"s=" + b"a" * 24_001,
-    b"s=a&s=b",
-    b"mask=everything",
-    b"mask=",
-    b"mask=window&w=0",
-    b"mask=window&w=-1",
-    b"mask=window&w=513",
-    b"mask=window&w=1e400",
-    b"mask=window&w=nan",
-    b"mask=window&w=2.5",
-    b"mask=window&w=0x10",
-    b"mask=window&w=" + b"9" * 5000,
-    b"mask=combination&rule=__import__",
-    b"mask=combination&rule=" + b"causal%26" * 30,
-    b"mask=painted&p=%00",
-    b"mask=painted&p=99.rGB",
-    b"mask=painted&on=nothing",
-    b"pos=Learned",
-    b"t=0",
-    b"t=inf",
-    b"off=L6+H0",
-    b"off=L0+H0%00",
-    b"&".join([b"off=L0+H0"] * 1025),
-    b"dev=cuda:99",
-    b"dev=meta",
-    b"model=../../etc/passwd",
-    b"model=",
-    b"model=%00",
-    b"at=9.9",
-    b"at=1.2.3.4.5",
-    b"at=1",
-    b"at=-1.0",
-]
+BAD = {  # query -> what the sentence says
+    b"s=%ff%fe": "not UTF-8", b"s=%ed%a0%80": "not UTF-8", "s=ü".encode(): "not UTF-8", b"&".join([b"s=a"] * 5000): "",
+    b"s=" + b"a" * 24_001: "“s” of a link may have 24,000 characters, here it has 24,001",
+    b"x" * (LONGEST + 1): "bytes",
+    b"s=a&s=b": "says “s” 2 times", b"&".join([b"off=L0+H0"] * 1025): "says “off” 1025 times",
+    b"mask=everything": "“mask” of a link is", b"mask=": "“mask” of a link is",
+    **{b"mask=window&w=" + w: "“w” of a link is a whole number from 1 to 512"
+       for w in (b"0", b"-1", b"513", b"1e400", b"nan", b"2.5", b"0x10")},
+    b"w=" + b"9" * 5000 + b"&mask=window": "“w” of a link may have 1,000 characters, here it has 5,000",
+    b"mask=combination&rule=__import__": "valid rule", b"mask=combination&rule=" + b"causal%26" * 30: "valid rule",
+    b"mask=painted&on=nothing": "valid rule", b"mask=painted&p=%00": "painted", b"mask=painted&p=99.rGB": "painted",
+    b"pos=Learned": "“pos” of a link is", b"t=0": "“t” of a link is a number from", b"t=inf": "“t” of a link",
+    b"t=5.1": "from 0.1 to 5", b"off=L6+H0": "no head “L6 H0”", b"off=L0+H0%00": "no head “L0 H0",
+    b"unheard=1-": "has places of tokens",
+    b"dev=cuda:99": "“cuda:99” is not here", b"dev=meta": "“meta” is not here",
+    b"model=../../etc/passwd": "", b"model=": "", b"model=%00": "",
+    **{b"at=" + at: "no head “" for at in (b"9.9", b"1.2.3.4.5", b"1", b"-1.0")},
+}  # fmt: skip
 
 
-def looked_at(raw: bytes) -> tuple[Settings, At]:
+def read_whole(raw: bytes) -> tuple[Settings, At]:
     query = Query(raw)
     return query.settings(), query.at
 
 
-@pytest.mark.parametrize("raw", BAD, ids=lambda raw: raw[:24].decode("latin-1"))
-def test_what_no_control_says_is_one_sentence(raw: bytes) -> None:
-    with pytest.raises(HeadlightError) as error:
-        looked_at(raw)
-    assert len(str(error.value)) < 250
+def test_each_value_that_no_control_has_gets_a_sentence_that_names_it() -> None:
+    for raw, why in BAD.items():
+        with pytest.raises(HeadlightError) as error:
+            read_whole(raw)
+        assert why in str(error.value), raw[:60]
+        assert 0 < len(str(error.value)) < 250, raw[:60]
+    with pytest.raises(HeadlightError, match="“sqrt” of a link is true or false"):
+        Query(b"sqrt=yes")["sqrt"]
+    assert [Query(b"sqrt=" + word)["sqrt"] for word in (b"true", b"false")] == [True, False]
+    assert Query(b"embed=true&utm=%00&s=hi").pairs == (("s", "hi"),), "other keys are no matter"
 
 
-def said(query: str, key: str) -> tuple[Any, str]:
-    """What a query says of a key, and why it says nothing."""
-    try:
-        return Query(query.encode())[key], ""
-    except HeadlightError as error:
-        return None, str(error)
+def test_hostile_values_of_every_key_are_refused_or_what_a_control_could_have() -> None:
+    refused = list[str]()
+    for key, field in FIELDS.items():
+        for value in HOSTILE:
+            for query in (f"{key}={value}", f"{key}={value}&{key}={value}"):
+                try:
+                    found = Query(query.encode())[key]
+                except HeadlightError as error:
+                    refused.append(str(error))
+                    continue
+                texts = found if field.kind == "choices" else [found]
+                assert all(len(text) <= field.longest for text in texts if isinstance(text, str)), query
+                assert field.kind != "number" or field.ends[0] <= found <= field.ends[1], query
+                assert not field.choices or set(texts) <= set(field.choices), query
+    assert all(0 < len(sentence) < 400 for sentence in refused)
 
 
-@pytest.mark.parametrize("key", FIELDS)
-def test_hostile_values_of_every_key(key: str) -> None:
-    """Each is refused, or is what a control of this kind could say."""
-    field = FIELDS[key]
-    for value in HOSTILE:
-        for query in (f"{key}={value}", f"{key}={value}&{key}={value}"):
-            found, why = said(query, key)
-            assert len(why) < 400
-            if why:
-                continue
-            texts = found if field.kind == "choices" else [found]
-            assert all(len(text) <= field.longest for text in texts if isinstance(text, str))
-            assert field.kind != "number" or field.ends[0] <= found <= field.ends[1]
-            assert not field.choices or set(texts) <= set(field.choices)
-
-
-def test_a_query_is_bounded_and_other_keys_are_no_matter() -> None:
-    with pytest.raises(HeadlightError, match="bytes"):
-        Query(b"x" * (LONGEST + 1))
-    with pytest.raises(HeadlightError):
-        Query(b"&".join([b"s=a"] * 5000))
-    assert Query(b"embed=true&utm=%00&s=hi").pairs == (("s", "hi"),)
-
-
-def test_every_key_can_be_asked_for() -> None:
-    query = Query(b"")
-    assert {key: query[key] for key in FIELDS if key != "dev"} == {
-        key: field.default for key, field in FIELDS.items() if key != "dev"
-    }
-
-
-def test_a_sentence_that_cannot_be_used_is_told() -> None:
+def test_a_sentence_that_cannot_be_used_and_a_painting_for_another_length() -> None:
     with pytest.raises(HeadlightError, match="shorten"):
         fitting.within(Query(b"s=" + b"a" * (LONGEST_TEXT + 1)).settings())
-    fitted, told = fitting.within(Query(b"s=how+are+you&mask=painted&p=9.rGB").settings())
+    fitted, notices = fitting.within(Query(b"s=how+are+you&mask=painted&p=9.rGB").settings())
     assert fitted == Settings("how are you")
-    assert "painted for 9 tokens" in told[0]
+    assert "painted for 9 tokens" in notices[0]
+    check_length("x" * LONGEST_TEXT)
+    with pytest.raises(HeadlightError, match=r"12,000 characters, this one has 12,001"):
+        check_length("x" * (LONGEST_TEXT + 1))
+
+
+REFUSED: list[tuple[dict[str, str], str, str]] = [
+    ({"s": "x" * 12_001}, "s", "12,000 characters, this one has 12,001"),
+    ({"s": "x" * 24_001}, "s", "this one has 24,000 or more"),
+    ({"s": "a b " * 300}, "s", "602 tokens; the model can read 512. Remove about 90 words"),
+    ({"mask": "combination", "rule": "__import__"}, "rule", "Not a valid rule"),
+    ({"mask": "combination", "rule": "causal &"}, "rule", "Not a valid rule"),
+    ({"mask": "combination", "rule": ""}, "rule", "Not a valid rule"),
+    ({"mask": "combination", "rule": "window:9999"}, "rule", "numbers below 1,000"),
+    ({"mask": "combination", "rule": "x" * 201}, "rule", "at most 200 characters"),
+    ({"mask": "painted", "on": "<b>*x*</b>"}, "on", "Not a valid rule"),
+    ({"mask": "painted", "on": "causal&" * 100}, "on", "Not a valid rule"),
+]
 
 
 @pytest.mark.parametrize(("route", "side"), [("maps", ""), ("masked", ""), ("pair", ""), ("pair", "2")])
-@pytest.mark.parametrize(
-    ("values", "key", "why"),
-    [
-        ({"s": "x" * 12_001}, "s", "12,000 characters, this one has 12,001"),
-        ({"s": "x" * 24_001}, "s", "this one has 24,000 or more"),
-        ({"s": "a b " * 300}, "s", "602 tokens; the model can read 512. Remove about 90 words"),
-        ({"mask": "combination", "rule": "__import__"}, "rule", "Not a valid rule"),
-        ({"mask": "combination", "rule": "causal &"}, "rule", "Not a valid rule"),
-        ({"mask": "combination", "rule": ""}, "rule", "Not a valid rule"),
-        ({"mask": "combination", "rule": "window:9999"}, "rule", "numbers below 1,000"),
-        ({"mask": "combination", "rule": "x" * 201}, "rule", "at most 200 characters"),
-        ({"mask": "painted", "on": "<b>*x*</b>"}, "on", "Not a valid rule"),
-        ({"mask": "painted", "on": "causal&" * 100}, "on", "Not a valid rule"),
-    ],
-    ids=lambda value: str(value)[:30],
-)
-def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(
-    route: str, side: str, values: dict[str, str], key: str, why: str
-) -> None:
-    """The view then keeps the last one that could."""
-    with pytest.raises(Refused, match=why) as refused:
-        picture_of(route, **{f"{name}{side}": value for name, value in values.items()})
-    assert refused.value.key == f"{key}{side}"
-    text, fits = values.get("s", ""), refused.value.fits
-    assert bool(fits) == bool(text)
-    if fits:  # the view offers to cut the text there
-        assert fits == min(len(text), LONGEST_TEXT) or not text[fits - 1].isspace()
-        assert route != "maps" or picture_of("maps", s=text[:fits])[0]["typed"] == text[:fits].rstrip()
+def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(route: str, side: str) -> None:
+    """The view then keeps the last one that could, and offers to cut a text where it fits."""
+    for values, key, why in REFUSED:
+        with pytest.raises(Refused, match=why) as refused:
+            picture_of(route, **{f"{name}{side}": value for name, value in values.items()})
+        assert refused.value.key == f"{key}{side}", values
+        text, fits = values.get("s", ""), refused.value.fits
+        assert bool(fits) == bool(text), values
+        if fits:
+            assert fits == min(len(text), LONGEST_TEXT) or not text[fits - 1].isspace()
+            assert route != "maps" or picture_of("maps", s=text[:fits])[0]["typed"] == text[:fits].rstrip()
 
 
-@pytest.mark.parametrize(
-    ("route", "asked"),
-    [
-        ("maps", {"mask": "everything", "pos": "learned", "t": "99", "at": "6.0", "look": "hide9.9", "pin": "~~~~~"}),
-        (
-            "maps",
-            {"t": "-1e308", "off": "L6 H0", "at": "3.1.2.3.4", "look": "x" * 5000, "pin": "3.1~evil~trained~1~~x"},
-        ),
-        ("maps", {"dev": "cuda:9", "pin": "3.1~none~trained~1e999~~x", "unheard": "1-", "temp": "9", "dice": "-1"}),
-        ("maps", {"pin": f"3.1~none~trained~1~~{'x' * 12_001}", "model": "nobody"}),
-        ("maps", {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22}),
-        ("masked", {"mask": "everything", "w": "0", "first": "x", "gap": "513"}),
-        ("masked", {"at": "6.0", "pos": "learned", "t": "99", "off": "L6 H0", "dev": "cuda:9", "unheard": "1-"}),
-        ("masked", {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"]}),
-        ("masked", {"p": "x" * 3002, "model": "nobody"}),
-    ],
-)
-def test_what_cannot_be_used_is_told_and_the_nearest_picture_stands(
-    route: str, asked: dict[str, str | list[str]]
+NEAREST: list[tuple[str, dict[str, Any]]] = [
+    ("maps", {"mask": "everything", "pos": "learned", "t": "99", "at": "6.0", "look": "hide9.9", "pin": "~~~~~"}),
+    ("maps", {"t": "-1e308", "off": "L6 H0", "at": "3.1.2.3.4", "look": "x" * 5000, "pin": "3.1~evil~trained~1~~x"}),
+    ("maps", {"dev": "cuda:9", "pin": "3.1~none~trained~1e999~~x", "unheard": "1-", "temp": "9", "dice": "-1"}),
+    ("maps", {"pin": f"3.1~none~trained~1~~{'x' * 12_001}", "model": "nobody", "view": "clouds.3"}),
+    ("maps", {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22}),
+    ("masked", {"mask": "everything", "w": "0", "first": "x", "gap": "513"}),
+    ("masked", {"at": "6.0", "pos": "learned", "t": "99", "off": "L6 H0", "dev": "cuda:9", "unheard": "1-"}),
+    ("masked", {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"]}),
+    ("masked", {"p": "x" * 3002, "model": "nobody"}),
+]
+
+
+def test_what_cannot_be_used_is_named_and_the_nearest_picture_is_drawn() -> None:
+    for route, link in NEAREST:
+        unread = {"w": "x"} if route == "maps" else {}  # of a window alone
+        header, _ = picture_of(route, **link, **unread)
+        assert header["digest"] == Settings(PRESETS[0]).digest
+        assert (header["layer"], header["head"], header.get("pin")) == (3, 1, None)
+        assert sorted(notice.split("=")[0] for notice in header["notices"]) == sorted(
+            f"The link says {key}" for key in link
+        )
+        assert set(header["unusable"]) == set(link)
+        assert max(map(len, header["notices"])) < 250
+
+
+# ---- a place, a look, heads, a view, a pinned picture
+
+
+@given(ats, looks, st.frozensets(pairs), settings, numbers)
+def test_compact_texts_are_read_as_they_were_written(
+    at: At, look: Look, chosen: frozenset[tuple[int, int]], kept: Settings, row: int
 ) -> None:
-    unread = {"w": "x"} if route == "maps" else {}  # of a window alone
-    said, _ = picture_of(route, **asked, **unread)
-    assert said["digest"] == Settings(PRESETS[0]).digest
-    assert (said["layer"], said["head"]) == (3, 1)
-    assert said.get("pin") is None
-    assert {notice.split("=")[0] for notice in said["notices"]} == {f"The link says {key}" for key in asked}
-    assert len(said["notices"]) == len(asked)
-    assert set(said["unusable"]) == set(asked)
-    assert max(map(len, said["notices"])) < 250
+    assert (parse_at(str(at), LAYERS, HEADS), parse_look(str(look), LAYERS, HEADS)) == (at, look)
+    assert parse_heads(write_heads(chosen), LAYERS, HEADS) == tuple(sorted(chosen))
+    assert parse_places(write_places(look.keys)) == look.keys
+    pinned = At(at.layer, at.head, row)
+    assert parse_pin(str(pinned) + pin_tail(kept), "auto") == (kept, pinned)
+
+
+@given(st.text(st.characters(), max_size=40) | st.text("0123456789.-_~hidesolokeys", max_size=40))
+def test_any_other_text_is_read_as_nothing_or_as_what_it_says(text: str) -> None:
+    at, look = parse_at(text, LAYERS, HEADS), parse_look(text, LAYERS, HEADS)
+    found, pin = parse_heads(text, LAYERS, HEADS), parse_pin(text, "auto")
+    assert at is None or parse_at(str(at), LAYERS, HEADS) == at
+    assert look is None or parse_look(str(look), LAYERS, HEADS) == look
+    assert found is None or parse_heads(write_heads(found), LAYERS, HEADS) == found
+    assert pin is None or parse_pin(str(pin[1]) + pin_tail(pin[0]), "auto") == pin
+
+
+def test_what_is_no_place_no_look_no_view_and_no_pin() -> None:
+    def in_layers(read: Callable[..., object]) -> Callable[[str], object]:
+        return lambda text: read(text, LAYERS, HEADS)
+
+    masks = ("", "everything", "window:0", "causal &", "none|" * 500 + "none", "none/6.rx!", "none/6")
+    of_pins = ["~none~trained~1~", "9.9~none~trained~1~~it", "3.1~none~elsewhere~1~~it", "3.1~none~trained~1~9.9~it"]
+    wrong: list[tuple[Callable[[str], object], list[str]]] = [
+        (in_layers(parse_at), ["", "3", "3.", "3.1.", "6.0", "0.12", "-1.0", "3.1.2.3.4", "３.１", "3.1\n", "99999.1",
+                               "3.1.x", " 3.1"]),
+        (in_layers(parse_look), ["_", "root_", "hide", "solo", "solo1.1-1.2", "hide9.9", "Linear", "all table", "x",
+                                 "keys", "_".join(["root"] * 200_000)[: FIELDS["look"].longest]]),
+        (lambda text: any(parse_view(text)), ["", "clouds.3", ".heads"]),
+        (lambda text: parse_pin(text, "auto"), [
+            "", *of_pins, f"3.1~none~trained~1~~{'x' * (LONGEST_TEXT + 1)}",
+            *(f"3.1~none~trained~{t}~~it" for t in ("nan", "inf", "0", "1e999")),
+            *(f"3.1~{mask}~trained~1~~how are you" for mask in masks),
+        ]),
+    ]  # fmt: skip
+    for read, texts in wrong:
+        assert [text for text in texts if read(text)] == []
+    assert parse_look("_".join(["root"] * 100), LAYERS, HEADS) == Look()
+    assert parse_look("keys5-2", LAYERS, HEADS) == Look(keys=(2, 5))
+    assert parse_view("heads.previous.entropy") == ("heads", "previous.entropy")
+
+
+@given(ats, st.lists(st.sampled_from(["[CLS]", "it", "the", "[SEP]"]), min_size=2, max_size=20), st.booleans())
+def test_a_place_is_one_of_the_sentence(at: At, tokens: list[str], goes_on: bool) -> None:
+    on, n = at.on(tokens, goes_on=goes_on), len(tokens)
+    first = n - 1 if goes_on else tokens.index("it") if "it" in tokens else 1
+    kept = at.row is not None and at.row < n
+    assert (on.layer, on.head, on.row) == (at.layer, at.head, at.row if kept else first)
+    assert on.key == (at.key if kept and at.fits(tokens) else None)
+    assert at.fits(tokens) == all(place is None or place < n for place in (at.row, at.key))
+
+
+def test_a_key_is_one_of_the_columns_and_the_first_row_is_it() -> None:
+    tokens, columns = ["[CLS]", "it", "[SEP]"], ["v", "w", "x", "y"]
+    assert [At(3, 1, 0, key).fits(tokens, columns) for key in (3, 4)] == [True, False]
+    assert [At(3, 1, 0, key).on(tokens, columns).key for key in (3, 4)] == [3, None]
+    assert (At(0, 0).on(["[CLS]", "so", "it", "it", "[SEP]"]).row, At(0, 0).on(["a"]).row) == (2, 0)
+    assert parse_at(DEFAULT_AT, LAYERS, HEADS) == At(3, 1)
+
+
+@pytest.mark.usefixtures("shipped")
+def test_a_pin_of_another_model_has_its_name_and_its_sizes() -> None:
+    kept = Settings("a b", heads_off=((0, 3),), model="who-none-1")  # one layer of four heads
+    assert ("0.1.2" + pin_tail(kept)).startswith("0.1.2@who-none-1~")
+    assert parse_pin("0.1.2" + pin_tail(kept), "auto") == (kept, At(0, 1, 2))
+    assert parse_pin("3.1" + pin_tail(kept), "auto") is None
+    assert parse_pin(("0.1" + pin_tail(kept)).replace("who-none-1", "../who-none-1"), "auto") is None
+
+
+def test_no_view_has_the_name_of_a_control() -> None:
+    """What has a name of the link is written into the link."""
+    modules = [import_module(f"pages.{page}.page") for page in PAGES]
+    parts = [part for module in modules for part in vars(module).values() if isinstance(part, ModuleType)]
+    views = {view.key for part in [*modules, *parts] for view in vars(part).values() if isinstance(view, View)}
+    assert len(views) >= 4
+    assert not views & set(DEFAULTS)

@@ -1,4 +1,4 @@
-"""A recording in the app: a model of the list that reads steps, shows its maps on Explore, and can do nothing else."""
+"""A recording in the app: a model of the list that reads steps, draws its maps on Explore, and can do nothing else."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from pages.kit.picture.settings import Settings
 from pages.kit.server import store
 from pages.masks import message as masks
 from pages.shapes import message as shapes
+from tests.closeness import identical
 
 from .conftest import picture_of, unpacked
 
@@ -42,39 +43,31 @@ def name(recording: Recording) -> str:
     return recordings.PREFIX + store.keep("data", recording.to_bytes())
 
 
-def test_its_steps_are_its_texts(recording: Recording, name: str) -> None:
-    said, last = picture_of("maps", model=name)
-    assert said["presets"] == ["step 0", "step 100", "step 200"]
-    assert (said["typed"], said["origin"], said["label"]) == ("step 200", "recorded", "recorded after step 200")
-    assert (said["groups"], said["groupNames"]) == (["0", "1"], ["layers.*.attn", "cross"])
-    assert {"s", "mask", "pos", "t", "off", "unheard", "steps", "batch", "lengths"} == set(said["fixed"])
-    assert set(said["fixed"].values()) == {f"{recordings.WHY[:1].upper()}{recordings.WHY[1:]}."}
-    assert [figure["label"].split()[:3] for figure in said["figures"]] == [["the", "row", "sum"]]
-    assert said["notices"] == []
-    assert torch.equal(last.view(3, 3), recording.groups[0].maps[2, 0, 0])
-    _, first = picture_of("maps", model=name, s="step 0", at="1.1")
-    assert torch.equal(first.view(3, 3), recording.groups[0].maps[0, 1, 1])
-
-
-def test_a_group_has_its_own_columns(recording: Recording, name: str) -> None:
-    said, map_ = picture_of("maps", model=f"{name}~1", s="step 100", at="0.3")
-    assert (said["group"], said["heads"], said["notices"]) == ("1", 4, [])
-    assert torch.equal(map_.view(3, 2), recording.groups[1].maps[1, 0, 3])
+def test_its_steps_are_its_texts_and_a_group_has_its_own_columns(recording: Recording, name: str) -> None:
+    header, last = picture_of("maps", model=name)
+    assert header["presets"] == ["step 0", "step 100", "step 200"]
+    assert (header["typed"], header["origin"], header["label"]) == ("step 200", "recorded", "recorded after step 200")
+    assert (header["groups"], header["groupNames"]) == (["0", "1"], ["layers.*.attn", "cross"])
+    assert {"s", "mask", "pos", "t", "off", "unheard", "steps", "batch", "lengths"} == set(header["fixed"])
+    assert set(header["fixed"].values()) == {f"{recordings.WHY[:1].upper()}{recordings.WHY[1:]}."}
+    assert [figure["label"].split()[:3] for figure in header["figures"]] == [["the", "row", "sum"]]
+    assert header["notices"] == []
+    identical(last.view(3, 3), recording.groups[0].maps[2, 0, 0])
+    identical(picture_of("maps", model=name, s="step 0", at="1.1")[1].view(3, 3), recording.groups[0].maps[0, 1, 1])
+    header, floats = picture_of("maps", model=f"{name}~1", s="step 100", at="0.3")
+    assert (header["group"], header["heads"], header["notices"]) == ("1", 4, [])
+    identical(floats.view(3, 2), recording.groups[1].maps[1, 0, 3])
     assert pictures.picture(Settings("step 100", model=f"{name}~1")).run.columns == COLUMNS
-    assert "no, not 7" in picture_of("maps", model=f"{name}~7")[0]["notices"][0].replace("0 to 1", "no")
-
-
-@pytest.mark.parametrize("values", [{"s": "hello"}, {"mask": "causal"}, {"t": "2"}, {"off": "L0 H0"}, {"pos": "none"}])
-def test_what_needs_a_model_is_left_out_and_said(name: str, values: dict[str, Any]) -> None:
-    said = picture_of("maps", model=name, **values)[0]
-    assert list(said["unusable"]) == list(values)
-    assert "This is a recording: " in said["notices"][0]
-    assert said["digest"] == picture_of("maps", model=name)[0]["digest"]
+    assert "0 to 1, not 7" in picture_of("maps", model=f"{name}~7")[0]["notices"][0]
+    for link in ({"s": "hello"}, {"mask": "causal"}, {"t": "2"}, {"off": "L0 H0"}, {"pos": "none"}):
+        changed = picture_of("maps", model=name, **link)[0]
+        assert list(changed["unusable"]) == list(link)
+        assert "This is a recording: " in changed["notices"][0]
+        assert changed["digest"] == picture_of("maps", model=name)[0]["digest"]
 
 
 def test_its_maps_can_be_followed_and_nothing_else_is_known(name: str) -> None:
-    followed = unpacked(explore.flow(urlencode({"model": name, "view": "flow"}).encode()))[0]
-    assert followed["parts"]
+    assert unpacked(explore.flow(urlencode({"model": name, "view": "flow"}).encode()))[0]["parts"]
     for model, route, view in (
         (f"{name}~1", explore.flow, "flow"),
         (name, explore.flow, "flow.norm"),
@@ -94,9 +87,9 @@ def test_its_maps_can_be_followed_and_nothing_else_is_known(name: str) -> None:
 
 def test_a_page_that_computes_refuses_it(name: str) -> None:
     query = urlencode({"model": name}).encode()
-    for ask in (compare.pair, masks.masked, masks.entered, shapes.steps):
+    for route in (compare.pair, masks.masked, masks.entered, shapes.steps):
         with pytest.raises(Unsupported, match=r"this is a recording: .*; the page Explore shows it"):
-            ask(query)
+            route(query)
     model = pictures.model_on("auto", name)
     for call in (
         lambda: model.run("step 0", mask="causal"),
@@ -120,10 +113,10 @@ def test_its_files(recording: Recording, name: str, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     exec(code, names)
-    assert torch.equal(names["weights"], recording.groups[1].maps[1, 0, 2])
+    identical(names["weights"], recording.groups[1].maps[1, 0, 2])
 
 
-def test_what_is_gone_damaged_or_too_large_is_told(name: str) -> None:
+def test_what_is_gone_damaged_or_too_large_is_refused(name: str) -> None:
     assert models.is_there(name)
     store.forget("data", name.removeprefix(recordings.PREFIX))
     assert picture_of("maps", model=name)[0]["model"] == "minilm"

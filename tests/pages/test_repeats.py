@@ -9,21 +9,13 @@ from pages.kit.picture import repeats
 TOKENS = ["[CLS]", "can", "you", "can", "[SEP]"]
 
 
-def test_equal_rows_and_those_that_only_rounding_parts_are_said_alike() -> None:
-    """What is 0 on one processor is rounding on another: the number alone may tell."""
+def test_rows_that_differ_say_by_how_much_and_where_they_look() -> None:
     weights, same = torch.full((5, 5), 0.2), "The rows of “can” (at 1 and 3) are the same up to rounding"
     assert repeats.sentence(TOKENS, weights) == f"{same} (largest difference 0)."
-    weights[3, 0] += 1e-7
+    weights[3, 0] += 1e-7  # 0 on one processor is rounding on another
     assert repeats.sentence(TOKENS, weights).startswith(f"{same} (largest difference 1.0e−7")
-
-
-def test_rows_that_differ_say_by_how_much_and_where_they_look() -> None:
-    weights = torch.full((5, 5), 0.2)
     weights[3] = torch.tensor([0.1, 0.1, 0.6, 0.1, 0.1])
-    said = repeats.sentence(TOKENS, weights)
-    assert "differ by up to 0.400: the one at 1 looks most at “[CLS]” at 0 (0.20)" in said
-    assert said.endswith("the one at 3 looks most at “you” at 2 (0.60).")
-
-
-def test_nothing_is_said_of_words_that_occur_once() -> None:
-    assert repeats.sentence(["a", "b"], torch.eye(2)) == ""
+    sentence = repeats.sentence(TOKENS, weights)
+    assert "differ by up to 0.400: the one at 1 looks most at “[CLS]” at 0 (0.20)" in sentence
+    assert sentence.endswith("the one at 3 looks most at “you” at 2 (0.60).")
+    assert repeats.sentence(["a", "b"], torch.eye(2)) == "", "no word occurs twice"

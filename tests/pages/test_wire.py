@@ -6,9 +6,7 @@ import asyncio
 import gc
 import gzip
 import threading
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from itertools import cycle, product
 from pathlib import Path
@@ -23,22 +21,19 @@ from starlette.types import Message
 
 from mha_core import Model
 from mha_core.errors import DeviceError, WeightsFileError
-from mha_core.measure.measures import largest_difference
 from pages.kit.draw.web import API
 from pages.kit.lessons import course
-from pages.kit.picture import pictures, sharing
-from pages.kit.picture.presets import PRESETS
+from pages.kit.picture import pictures
 from pages.kit.picture.query import LONGEST
 from pages.kit.picture.settings import Settings
 from pages.kit.server import queue, visits
-from pages.kit.server.queue import QUEUE, Queue, Turn, Work
-from pages.kit.server.visits import Visitor
+from pages.kit.server.queue import Queue, Work
 from pages.kit.wire import files, outbox, routes
 from pages.kit.wire.routes import ROUTES, Wire
+from tests.closeness import identical
 
 from .conftest import answers, unpacked
 from .test_lessons_files import EXAMPLE
-from .waiting import together, wait
 
 KEYS = [
     "s", "s2", "mask", "w", "rule", "p", "pos", "t", "off", "dev", "model", "at", "pin", "impl", "vs", "step",
@@ -64,10 +59,7 @@ def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
     answer = client.get(f"{API}/maps?s={text}&mask=causal&t=0.5&off=L1+H2&at=2.3")
     assert answer.status_code == 200
     run = pictures.picture(Settings(text, "causal", temperature=0.5, heads_off=((1, 2),))).run
-    assert (
-        largest_difference(run.weights, model.run(text, mask="causal", temperature=0.5, heads_off=((1, 2),)).weights)
-        < 1e-5
-    )
+    identical(run.weights, model.run(text, mask="causal", temperature=0.5, heads_off=((1, 2),)).weights)
     header, body = unpacked(answer.content)
     focus, maps = body[: header["parts"][0]], body[header["parts"][0] :]
     said, floats = unpacked(focus)
@@ -77,15 +69,11 @@ def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
     wanted = (run.weights * 255).round().byte().cpu().numpy()
     assert np.array_equal(np.frombuffer(values, np.uint8).reshape(wanted.shape), wanted)
     assert said["digest"] == sizes["digest"] == Settings(text, "causal", "trained", 0.5, ((1, 2),)).digest
-
-
-def test_a_head_of_the_same_picture_comes_alone() -> None:
-    (focus,) = answers("focus", "s=the+cat+sat&at=1.7")
+    (focus,) = answers("focus", "s=the+cat+sat&at=1.7")  # a head of the same picture comes alone
     header, floats = unpacked(focus)
     assert (header["layer"], header["head"]) == (1, 7)
-    assert np.array_equal(
-        np.frombuffer(floats, "<f4"), pictures.picture(Settings("the cat sat")).run.weights[1, 7].cpu().numpy().ravel()
-    )
+    own = pictures.picture(Settings("the cat sat")).run.weights[1, 7]
+    assert np.array_equal(np.frombuffer(floats, "<f4"), own.cpu().numpy().ravel())
 
 
 def test_the_same_question_is_answered_from_the_browsers_memory(client: TestClient) -> None:
@@ -96,19 +84,14 @@ def test_the_same_question_is_answered_from_the_browsers_memory(client: TestClie
     assert (again.status_code, again.content) == (304, b"")
     assert client.get(f"{API}/focus?s=hi&at=1.3", headers={"If-None-Match": tag}).status_code == 200
     assert client.get(f"{API}/maps?s=hi&at=1.2", headers={"If-None-Match": tag}).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("question", "key", "other"),
-    [("qr?to=http://a&s=hi", "to=http://a", "to=http://b"), ("lesson.handout?lesson=it&from=http://a", "//a", "//b")],
-)
-def test_what_is_no_control_s_tells_questions_apart_too(
-    client: TestClient, question: str, key: str, other: str
-) -> None:
-    tag = client.get(f"{API}/{question}").headers["etag"]
-    assert client.get(f"{API}/{question}", headers={"If-None-Match": tag}).status_code == 304
-    answer = client.get(f"{API}/{question.replace(key, other)}", headers={"If-None-Match": tag})
-    assert (answer.status_code, answer.headers["etag"] == tag) == (200, False)
+    for question, key, other in (  # what is no control's tells questions apart too
+        ("qr?to=http://a&s=hi", "to=http://a", "to=http://b"),
+        ("lesson.handout?lesson=it&from=http://a", "//a", "//b"),
+    ):
+        tag = client.get(f"{API}/{question}").headers["etag"]
+        assert client.get(f"{API}/{question}", headers={"If-None-Match": tag}).status_code == 304
+        answer = client.get(f"{API}/{question.replace(key, other)}", headers={"If-None-Match": tag})
+        assert (answer.status_code, answer.headers["etag"] == tag) == (200, False)
 
 
 def test_every_route_has_one_function() -> None:
@@ -156,19 +139,27 @@ def test_only_questions_of_its_own_pages(client: TestClient) -> None:
         assert client.get(f"{API}/{path}?s=hi").status_code == 404
 
 
-@pytest.mark.parametrize("route", ROUTES)
+QUICK = ("maps", "pair", "steps", "masked", "lesson", "explore.csv", "qr")  # one of each way to answer
+
+
+@pytest.mark.parametrize(
+    "names",
+    [QUICK, pytest.param(set(ROUTES) - set(QUICK), marks=pytest.mark.thorough("All routes read a query in one way."))],
+    ids=["a few", "the others"],
+)
 def test_hostile_queries_have_a_clear_status(
-    route: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    names: Iterable[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "RATE", (1e6, 10**6))
     with served(Wire(queue=Queue())) as client:
-        # one route takes each value for each key, the others one for each: all read a query with the same class
-        every = product(KEYS, HOSTILE) if route == "maps" else zip(KEYS, cycle(HOSTILE), strict=False)
-        for key, value in every if route not in SLOW else product(("s",), HOSTILE):
-            answer = client.get(f"{API}/{route}?{key}={value}")
-            assert answer.status_code in (200, 422), (key, value[:60], answer.text)  # a text may be anything
-            assert answer.status_code == 200 or 0 < len(answer.text) < 400
-        assert client.get(f"{API}/{route}?s={'a' * LONGEST}").status_code == 414
+        for route in names:
+            # one route takes each value for each key, the others one for each
+            every = product(KEYS, HOSTILE) if route == "maps" else zip(KEYS, cycle(HOSTILE), strict=False)
+            for key, value in every if route not in SLOW else product(("s",), HOSTILE):
+                answer = client.get(f"{API}/{route}?{key}={value}")
+                assert answer.status_code in (200, 422), (route, key, value[:60], answer.text)
+                assert answer.status_code == 200 or 0 < len(answer.text) < 400, route
+            assert client.get(f"{API}/{route}?s={'a' * LONGEST}").status_code == 414
     assert not caplog.records
 
 
@@ -178,8 +169,7 @@ def test_the_name_of_somebody_elses_model_is_no_name(client: TestClient, shipped
         answer = client.get(f"{API}/focus", params={"model": name})
         header, body = unpacked(answer.content)
         said, _ = unpacked(body[: header["parts"][0]])
-        assert said["unusable"] == {"model": []}
-        assert said["model"] == "minilm"
+        assert (said["unusable"], said["model"]) == ({"model": []}, "minilm")
 
 
 @pytest.mark.faults
@@ -245,103 +235,39 @@ def test_a_lesson_that_was_edited_is_another_answer(
     assert (gone.status_code, gone.text) == (422, "There is no step “back.1” in this course.")
 
 
-@pytest.mark.parametrize(
-    ("route", "query", "work"),
-    [
+def test_no_verdict_and_nothing_long_takes_the_place_of_a_typed_key() -> None:
+    for route, query, work in (
         ("lesson", b"learn=explanation.1", Work.BELOW),
         ("lesson", b"learn=explanation.1&s=" + b"word+" * 150, Work.HEAVY),
         ("lesson", b"", Work.BELOW),
         ("lesson.handout", b"lesson=it", Work.HEAVY),
         ("course", b"", Work.PICTURE),
         ("maps", b"s=hi&learn=explanation.1", Work.PICTURE),
-        ("maps", b"s=" + b"word+" * 150, Work.LONG),
+        ("maps", b"s=" + b"x" * (routes.LONG - 2), Work.PICTURE),
+        ("maps", b"s=" + b"x" * (routes.LONG - 1), Work.LONG),
         ("explore.html", b"s=hi", Work.LONG),
-    ],
-)
-def test_no_verdict_and_nothing_long_takes_the_place_of_a_typed_key(route: str, query: bytes, work: Work) -> None:
-    assert routes.work_of(route, query) is work
-
-
-def test_a_verdict_that_waits_for_heavy_work_keeps_no_picture_waiting() -> None:
-    """While somebody else's heavy work lasts, two ask for a verdict on every head, and a key is typed."""
-    sharing.forget()
-    with served(Wire()) as client, ThreadPoolExecutor(2) as pool:
-        with sharing.alone():
-            verdicts = [
-                pool.submit(client.get, f"{API}/lesson?learn=explanation.1&s=the+cat+{number}") for number in range(2)
-            ]
-            wait(lambda: QUEUE.others_wait(Turn(Visitor("probe"), Work.HEAVY)))
-            for key in range(4):
-                assert client.get(f"{API}/focus?s=typed+{key}").status_code == 200
-            assert not any(verdict.done() for verdict in verdicts)
-        assert [verdict.result().status_code for verdict in verdicts] == [200, 200]
-        with sharing.alone():  # what is known waits for nobody
-            known = client.get(f"{API}/lesson?learn=explanation.2&s=the+cat+0")
-    assert known.status_code == 200
-
-
-def test_eight_visitors_with_one_link_share_a_pass(passes: list[str]) -> None:
-    sharing.forget()
-    with served(Wire()) as client:
-        found = together(8, lambda _: client.get(f"{API}/maps?s={PRESETS[5]}").content)
-    assert passes == [PRESETS[5]]
-    assert len(set(found)) == 1
-    assert len(found) == 8
-
-
-class Counted(Queue):
-    """A queue that tells of everyone who comes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.came = threading.Semaphore(0)
-
-    async def answer(self, *asked: Any, **more: Any) -> bytes:
-        self.came.release()
-        return await super().answer(*asked, **more)
-
-
-def test_files_wait_for_each_other_and_hold_up_no_picture() -> None:
-    """Whatever its length, a question for a file takes the thread of what takes long; equal ones share an answer."""
+    ):
+        assert routes.work_of(route, query) is work, (route, query[:40])
     of_files = {f"{page}.{kind}" for page, kinds in files.FILES.items() for kind in kinds} | set(files.OTHERS)
     assert all(routes.work_of(name, b"") is not Work.PICTURE for name in of_files)
-    pictures_ = set(ROUTES) - of_files - set(routes.BELOW)
-    assert all(routes.work_of(name, b"s=how+are+you") is Work.PICTURE for name in pictures_)
-    held, computed, counted = threading.Event(), list[str](), Counted()
-
-    def computes(route: str, raw: bytes) -> bytes:
-        computed.append(f"{route} {raw.decode()}")
-        assert route not in of_files or held.wait(60)
-        return b"1234"
-
-    with served(Wire(computes, queue=counted)) as client, ThreadPoolExecutor(4) as pool:
-        asked = [pool.submit(client.get, f"{API}/explore.html?s={text}") for text in ("one", "one", "two", "two")]
-        assert all(counted.came.acquire(timeout=60) for _ in asked)
-        assert client.get(f"{API}/maps?s=typed").status_code == 200
-        assert len(computed) == 2  # one file, and the picture
-        held.set()
-        found = [one.result(60) for one in asked]
-        assert {answer.status_code for answer in found} == {200}
-        assert sorted(computed) == ["explore.html s=one", "explore.html s=two", "maps s=typed"]
-        known = {"If-None-Match": found[0].headers["etag"]}
-        assert client.get(f"{API}/explore.html?s=one", headers=known).status_code == 304
-        assert len(computed) == 3
+    of_pictures = set(ROUTES) - of_files - set(routes.BELOW)
+    assert all(routes.work_of(name, b"s=how+are+you") is Work.PICTURE for name in of_pictures)
 
 
-def test_who_floods_is_sent_away_and_another_visitor_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "RATE", (0.001, queue.RATE[1]))  # however long it takes to ask
+def test_a_flood_is_refused_and_another_visitor_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "RATE", (1e-6, 10))  # however long it takes to ask
     monkeypatch.setattr(visits, "is_open", {"one", "other"}.__contains__)
     with served(Wire(lambda route, raw: b"1234", queue=Queue())) as client:
 
         def asks(name: str) -> Any:
             return client.get(f"{API}/maps", headers={"Headlight-Visit": name})
 
-        away = [answer for answer in (asks("one") for _ in range(140)) if answer.status_code == 429]
+        away = [answer for answer in (asks("one") for _ in range(12)) if answer.status_code == 429]
         assert away
         assert all(int(answer.headers["retry-after"]) >= 1 for answer in away)
         assert asks("other").status_code == 200
         # names that nobody gave out are all one visitor
-        assert 429 in {asks(f"made up {n}").status_code for n in range(140)}
+        assert 429 in {asks(f"made up {n}").status_code for n in range(12)}
 
 
 def test_the_name_of_a_visit_is_good_while_its_session_lives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,14 +311,13 @@ def scope_of(query: bytes = b"") -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("takes", [0, 1, 3])
 @pytest.mark.faults
-async def test_who_does_not_read_his_answer_is_hung_up_on(takes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_does_not_read_the_answer_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "UNREAD_SECONDS", 0.05)
-    slow, quick = Connection(takes), Connection(1000)
+    slow, quick = [Connection(takes) for takes in (0, 1, 3)], Connection(1000)
     wire = Wire(lambda route, raw: b"x" * (8 * outbox.PIECE), queue=Queue())
-    await asyncio.gather(*(wire(scope_of(), reader.receive, reader.send) for reader in (slow, quick)))
-    assert slow.aborted
+    await asyncio.gather(*(wire(scope_of(), reader.receive, reader.send) for reader in (*slow, quick)))
+    assert all(reader.aborted for reader in slow)
     assert not quick.aborted
     assert sum(len(message.get("body", b"")) for message in quick.sent) == 8 * outbox.PIECE
 
@@ -424,27 +349,30 @@ async def test_answers_that_nobody_reads_take_so_much_room_and_no_more(monkeypat
     await asks(Connection(1000), b"t=3.5")
     await wait_for(lambda: all(reader.aborted for reader in slow))
     await asks(third, b"t=4")
-    assert status(third) == 200
-    assert sum(len(message.get("body", b"")) for message in third.sent) == large
+    assert (status(third), sum(len(message.get("body", b"")) for message in third.sent)) == (200, large)
     await asyncio.gather(*lying)
 
 
 async def wait_for(done: Callable[[], bool]) -> None:
-    """Waits until it is so."""
+    """Return as soon as it is so."""
     async with asyncio.timeout(20):
         while not done():
             await asyncio.sleep(0.01)
 
 
-async def test_who_hangs_up_is_not_answered() -> None:
-    connection = Connection(1000)
+async def test_nothing_is_sent_to_a_client_that_hangs_up() -> None:
+    connection, gone, going_on = Connection(1000), threading.Event(), threading.Event()
 
-    async def gone() -> Message:
+    async def hangs_up() -> Message:
+        gone.set()
         return {"type": "http.disconnect"}
 
-    def slow(route: str, raw: bytes) -> bytes:
-        time.sleep(0.2)
+    def computes(route: str, raw: bytes) -> bytes:
+        going_on.wait(60)
         return b""
 
-    await Wire(slow, queue=Queue())(scope_of(), gone, connection.send)
+    task = asyncio.create_task(Wire(computes, queue=Queue())(scope_of(), hangs_up, connection.send))
+    await wait_for(gone.is_set)
+    await task
+    going_on.set()
     assert connection.sent == []
