@@ -75,21 +75,6 @@ def test_equal_to_the_dense_loop_with_gradients(name: str, g: int) -> None:
 
 
 @able
-def test_as_many_key_value_heads_as_heads_is_the_plain_layer(name: str) -> None:
-    """Bit for bit, with the same parameters and the same steps."""
-    plain = IMPLEMENTATIONS[name](C, H)
-    grouped = IMPLEMENTATIONS[name](C, H, n_kv_heads=H)
-    grouped.load_state_dict(plain.state_dict())
-    x, traces = torch.randn(B, 5, C), (Trace(), Trace())
-    results = [layer(x, trace=trace) for layer, trace in zip((plain, grouped), traces, strict=True)]
-    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
-    assert all(torch.equal(a, b) for a, b in zip(plain(x), grouped(x), strict=True))
-    steps = [[(step.name, step.axes, step.is_view) for step in trace.steps] for trace in traces]
-    assert steps[0] == steps[1]
-    assert not any("repeat" in step for step, *_ in steps[0])
-
-
-@able
 def test_the_repeat_is_recorded_as_a_view(name: str) -> None:
     layer, x = build(name, grouped_weights(2)), torch.randn(B, 5, C, dtype=torch.float64)
     for inputs in ((x,), (x, x.clone())):

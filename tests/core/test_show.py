@@ -63,7 +63,7 @@ def test_the_file_holds_the_runs_numbers(run: Run) -> None:
     assert [3, 1] in said["exact"]
     wanted = torch.stack([run.weights[layer, head] for layer, head in said["exact"]])
     assert np.array_equal(floats.reshape(-1, n, n), wanted.numpy())
-    assert np.array_equal(maps.reshape(run.weights.shape), (run.weights.double() * 255).round().byte().numpy())
+    assert np.array_equal(maps.reshape(run.weights.shape), (run.weights * 255).round().byte().numpy())
 
 
 def is_small(run: Run, **place: Any) -> bool:

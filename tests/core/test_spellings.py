@@ -12,16 +12,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mha_core import IMPLEMENTATIONS, Trace, masks, split_heads
+from mha_core import IMPLEMENTATIONS, Trace, masks
 from mha_core.attention import AttentionLayer, as_implementation
 from mha_core.attention.sdpa import SdpaAttention
-from mha_core.attention.sequence_first import ProjectAndSplit, SequenceFirstAttention
-from mha_core.attention.switches import Ablation, Switches
+from mha_core.attention.sequence_first import SequenceFirstAttention
+from mha_core.attention.switches import Ablation
 from mha_core.attention.torch_module import TorchAttention
 from mha_core.errors import MaskError, Unsupported
-from mha_core.measure import rounding
-from mha_core.measure.agreement import loaded
-from tests.closeness import identical, relative_error, same_function
+from tests.closeness import identical, same_function
 
 from .attention_cases import canonical
 from .dense import gradient_of, random_weights, torch_twin
@@ -38,23 +36,18 @@ LAYOUTS = {
     "sdpa": (8, (C, C)),
     "torch": (4, (3 * C, C)),
 }
-# the steps on the way from x to out, with their axes, of self-attention under a mask; naive's heads are left out
-WAYS = {
-    "naive": "x:bic q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij mixed:bhid joined:bic out:bic",
-    "efficient": "x:bic q.project:bic q.view:bihd q.transpose:bhid k.project:bjc k.view:bjhd k.transpose:bhjd "
-    "v.project:bjc v.view:bjhd v.transpose:bhjd q:bhid k:bhjd v:bhjd scores.product:bhij scores:bhij masked:bhij "
-    "weights:bhij mixed:bhid mixed.transpose:bihd mixed.contiguous:bihd joined:bic out:bic",
-    "fused": "x:bic qkv.project:bi(3c) qkv.view:bi3hd q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij "
-    "mixed:bhid joined:bic out:bic",
-    "einsum": "x:bic q.project:bic q.view:bihd k.project:bjc k.view:bjhd v.project:bjc v.view:bjhd q:bihd k:bjhd "
-    "v:bjhd scores.product:bhij scores:bhij weights.exp:bhij masked:bhij weights:bhij mixed:bihd joined:bic out:bic",
-    "sequence_first": "x:bic x.transpose:ibc q.project:ibc q.view:ibhd k.project:jbc k.view:jbhd v.project:jbc "
-    "v.view:jbhd q:ibhd k:jbhd v:jbhd scores.product:ijbh scores:ijbh masked.allow:ij11 masked:ijbh weights:ijbh "
-    "mixed:ibhd joined:ibc out.project:ibc out:bic",
-    "sdpa": "x:bic q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij mixed:bhid joined:bic out:bic",
-    "torch": "x:bic q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij mixed:bhid joined:bic out:bic",
+# what an implementation shows beside the steps that all have, of self-attention under a mask; naive's heads are left out
+OWN_STEPS = {
+    "naive": "",
+    "efficient": "q.project q.view q.transpose k.project k.view k.transpose v.project v.view v.transpose "
+    "scores.product mixed.transpose mixed.contiguous",
+    "fused": "qkv.project qkv.view",
+    "einsum": "q.project q.view k.project k.view v.project v.view scores.product weights.exp",
+    "sequence_first": "x.transpose q.project q.view k.project k.view v.project v.view scores.product masked.allow "
+    "out.project",
+    "sdpa": "",
+    "torch": "",
 }
-SIZES = {"1": 1, "b": B, "i": 5, "j": 5, "h": H, "d": D, "c": C, "3": 3, "(3c)": 3 * C}
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
@@ -66,11 +59,9 @@ def test_the_parameters_and_the_way_from_x_to_out(name: str) -> None:
     assert sum(parameter.numel() for parameter in parameters) == 4 * C * C + 4 * C
     trace = Trace()
     layer(torch.randn(B, 5, C), allow=masks.allow(masks.causal, 5, 5), trace=trace)
-    shown = [step for step in trace.steps if ".head" not in step.name]
-    assert [f"{step.name}:{step.axes.replace(' ', '')}" for step in shown] == WAYS[name].split()
-    for step in shown:
-        assert step.shape == tuple(SIZES[part] for part in step.axes.replace("(3 c)", "(3c)").split())
-        assert step.expression
+    own = [step.name for step in trace.steps if "." in step.name and ".head" not in step.name]
+    assert own == OWN_STEPS[name].split()
+    assert all(step.expression for step in trace.steps if ".head" not in step.name)
     for step in trace.steps:
         lines, first = inspect.getsourcelines(step.code)
         line = lines[step.line - first]
@@ -88,44 +79,6 @@ def test_naive_shows_every_head_on_its_own() -> None:
         alone = trace[f"{name}.head{head}"]
         assert torch.equal(alone.value, trace[name].value[:, head])
         assert "h" not in alone.axes
-
-
-def test_einsum_takes_the_notebooks_steps() -> None:
-    """Its products by its own strings, no axis moved between them; U, of which Uₜ is the share, is written down."""
-    trace, layer, x = Trace(), IMPLEMENTATIONS["einsum"](C, H).double(), torch.randn(B, 5, C, dtype=torch.float64)
-    weights = random_weights(C, True, True, torch.float64)
-    layer.load(weights)(x, allow=masks.allow(masks.causal, 5, 5), trace=trace)
-    step = {step.name: step.value for step in trace.steps}
-    biases = (weights.q_bias, weights.k_bias, weights.v_bias)
-    for letter, matrix, bias in zip("qkv", (weights.q, weights.k, weights.v), biases, strict=True):
-        assert bias is not None
-        same_function(step[f"{letter}.project"], torch.einsum("ij,bsj->bsi", matrix, x) + bias)
-        assert torch.equal(step[letter], step[f"{letter}.project"].reshape(B, 5, H, D))
-    same_function(step["scores.product"], torch.einsum("bshi,bthi->bhst", step["q"], step["k"]))
-    same_function(step["weights"], step["weights.exp"] / step["weights.exp"].sum(-1, keepdim=True))
-    same_function(step["mixed"], torch.einsum("bhst,bthi->bshi", step["weights"], step["v"]))
-    assert weights.o_bias is not None
-    same_function(step["out"], torch.einsum("ij,bsj->bsi", weights.o, step["joined"]) + weights.o_bias)
-    assert trace["weights.exp"].expression.startswith("second pass: ")
-    source = inspect.getsource(type(layer))
-    assert all(string in source for string in ('"ij,bsj->bsi"', '"bshi,bthi->bhst"', '"bhst,bthi->bshi"'))
-
-
-def test_the_einsum_notebooks_own_setting() -> None:
-    """(batch, length, width) = (8, 80, 12), 2 heads, no bias; the notebook reports 1.98e-7 for its one run."""
-    worst, bounds, single = 0.0, list[float](), torch.float32
-    for seed in range(5):
-        torch.manual_seed(seed)
-        theirs = nn.MultiheadAttention(12, 2, bias=False, batch_first=True)
-        q, k, v = theirs.in_proj_weight.detach().chunk(3)
-        layer = IMPLEMENTATIONS["einsum"](12, 2, bias=False)
-        weights = type(layer.save())(q, k, v, theirs.out_proj.weight.detach())
-        layer.load(weights)
-        x = torch.randn(8, 80, 12)
-        worst = max(worst, relative_error(layer(x)[0], theirs(x, x, x)[0]))
-        found = rounding.spread(loaded("efficient", weights, 2, torch.float64), x.double())
-        bounds.append(rounding.bound(found.out, single, single))
-    assert 0 < worst <= min(bounds)
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
@@ -171,34 +124,6 @@ def test_a_mask_with_time_first_that_does_not_fit_raises() -> None:
     for shape in ((4, 6), (4, 1, B), (3, 6, B), (4, 6, B + 1), (6, 4, B), (4, 6, B, 1)):
         with pytest.raises(MaskError, match=r"allowed are \(4\|1, 6, 2\|1\)"):
             pair()[0].prepare_mask(torch.ones(shape, dtype=torch.bool), 4, 6, B)
-
-
-def test_the_split_works_on_a_batch_without_time() -> None:
-    split, x = ProjectAndSplit(C, H, bias=True).double(), torch.randn(7, B, C, dtype=torch.float64)
-    assert split(x).shape == (7, B, H, D)
-    assert split(x[0]).shape == (B, H, D)
-    same_function(split(x)[0], split(x[0]))
-    identical(split(x), split_heads(split.linear(x), H))
-
-
-def test_the_steps_of_the_annotated_code() -> None:
-    """Project, split, scores, × 1/√d_k, the mask with one axis for all heads, softmax over the keys, and on."""
-    own, _ = pair()
-    x, mask = torch.randn(5, B, C, dtype=torch.float64), torch.rand(1, 5, B) < 0.7
-    mask[0, 0] = True
-    trace = Trace()
-    own.time_first(x, x, x, mask, Switches(trace=trace))
-    step = {step.name: step for step in trace.steps}
-    same_function(step["q.project"].value, own.query.linear(x))
-    assert step["q.view"].is_view
-    assert torch.equal(step["q"].value, step["q.project"].value.view(5, B, H, D))
-    same_function(step["scores"].value, step["scores.product"].value / D**0.5)
-    assert (step["masked.allow"].axes, step["masked.allow"].shape) == ("1 j b 1", (1, 5, B, 1))
-    assert torch.equal(step["masked.allow"].value[..., 0], mask)
-    assert torch.equal(step["masked"].value.isinf(), ~mask[..., None].expand(5, 5, B, H))
-    same_function(step["weights"].value, step["masked"].value.softmax(dim=1))
-    assert step["masked"].of == ("scores", "masked.allow")
-    assert step["masked.allow"].of == step["q.project"].of == (), "what comes from outside"
 
 
 def test_value_and_output_keep_their_biases_where_query_and_key_have_none() -> None:
