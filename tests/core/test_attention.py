@@ -93,7 +93,7 @@ def test_an_empty_row_gives_zeros_and_finite_gradients() -> None:
     mixed, weights = attention(x, allow=torch.zeros(3, 3, dtype=torch.bool))
     torch.autograd.backward(mixed.sum())
     assert x.grad is not None
-    assert not (weights.any() or mixed.any() or x.grad.any())
+    assert not any(bool(tensor.any()) for tensor in (weights, mixed, x.grad))
 
 
 def test_gradients_are_the_derivatives() -> None:

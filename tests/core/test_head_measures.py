@@ -72,21 +72,6 @@ def test_the_ends_of_the_scales() -> None:
     assert all(not own.any() for own in nothing.values()), "rows that may look at nothing count as 0"
 
 
-def test_several_texts_are_the_mean_over_all_their_rows() -> None:
-    """So that whoever adds up text by text has the measure of the collection."""
-    weights = maps()
-    parts = [(weights[..., :3, :3], IDS[:3]), (weights[..., 2:, 2:], IDS[2:])]
-    found = [head_measures(own, ids) for own, ids in parts]
-
-    def pooled(name: str) -> Tensor:
-        sums = torch.stack([one.values[name] * one.rows[name] for one in found]).sum(dim=0)
-        return sums / sum(one.rows[name] for one in found)
-
-    rows = torch.cat([own.diagonal(-1, -2, -1) for own, _ in parts], dim=-1)
-    within_rounding(pooled("previous"), rows.mean(-1), rounding.of_sums(N, N))
-    assert found[0].rows["previous"] + found[1].rows["previous"] == rows.shape[-1] == 5
-
-
 def test_what_cannot_be_measured_is_named() -> None:
     one: HeadMeasures = head_measures(torch.ones(1, 2, 1, 1), [5])
     assert list(one.values) == ["entropy", "distance"]
@@ -115,7 +100,7 @@ def test_the_lengths_are_those_of_what_is_handed_over(tiny: Model) -> None:
 
 
 def test_a_run_as_frames(tiny: Model) -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
     run = tiny.run("how are you", trace_layer=1)
     n, (layers, heads) = len(run.tokens), run.weights.shape[:2]
     table = run.frame(1, 0)

@@ -36,6 +36,7 @@ from .dense import dense_attention, random_weights, torch_twin
 
 pytestmark = pytest.mark.numeric
 
+WITH_ENCODING = [("none", "self"), ("causal", "cross"), ("padding", "self"), ("none", "cross")]
 CANONICAL = ["x", "q", "k", "v", "scores", "masked", "weights", "mixed", "joined", "out"]
 ENCODINGS: dict[str, Position] = {
     "learned": Learned(C, 6, std=1.0),
@@ -49,72 +50,50 @@ ENCODINGS: dict[str, Position] = {
 }
 
 
-def equals_the_dense_one(name: str, case: Case) -> None:
+all_pairs = pytest.param(True, marks=pytest.mark.thorough("Every mask meets every feature and every encoding."))
+
+
+@each
+@pytest.mark.parametrize("every_pair", [False, all_pairs])
+def test_equal_to_the_dense_one_under_masks_and_with_features(name: str, every_pair: bool) -> None:
     """Output, maps and gradients: with maps, without, and traced."""
-    weights = random_weights(C, *case.biases, torch.float64)
-    inputs, options = case.inputs(torch.float64)
-    for need_weights in (True, False):
-        out, maps, gradient = pass_of(name, weights, inputs, options, need_weights)
-        expected_out, expected_maps, expected_gradient = dense_pass(weights, inputs, options, need_weights)
+    for case in cases_of(name, every_pair):
+        weights = random_weights(C, *case.biases, torch.float64)
+        inputs, options = case.inputs(torch.float64)
+        for need_weights in (True, False):
+            out, maps, gradient = pass_of(name, weights, inputs, options, need_weights)
+            expected_out, expected_maps, expected_gradient = dense_pass(weights, inputs, options, need_weights)
+            same_function(out, expected_out)
+            same_function(gradient, expected_gradient)
+            assert (maps is not None) == need_weights
+            if maps is not None:
+                same_function(maps, expected_maps)
+        out, trace = traced(build(name, weights), *inputs, **options)
         same_function(out, expected_out)
-        same_function(gradient, expected_gradient)
-        assert (maps is not None) == need_weights
-        if maps is not None:
-            same_function(maps, expected_maps)
-    out, trace = traced(build(name, weights), *inputs, **options)
-    same_function(out, expected_out)
-    identical(trace["out"].value, out)
-    same_function(canonical(trace["weights"]), expected_maps)
-    wanted = [step for step in CANONICAL if step != "masked" or options["allow"] is not None]
-    assert [step.name for step in trace.steps if "." not in step.name] == wanted
-    assert len({step.name for step in trace.steps}) == len(trace.steps)
-    assert trace.steps[-1].name == "out"
+        identical(trace["out"].value, out)
+        same_function(canonical(trace["weights"]), expected_maps)
+        wanted = [step for step in CANONICAL if step != "masked" or options["allow"] is not None]
+        assert [step.name for step in trace.steps if "." not in step.name] == wanted
+        assert len({step.name for step in trace.steps}) == len(trace.steps)
+        assert trace.steps[-1].name == "out"
 
 
 @each
-def test_equal_to_the_dense_one_under_every_mask_and_with_every_feature(name: str) -> None:
-    for case in cases_of(name, every_pair=False):
-        equals_the_dense_one(name, case)
-
-
-@pytest.mark.thorough("Every mask meets every feature, in all seven implementations.")
-@each
-def test_equal_to_the_dense_one_under_every_mask_with_every_feature(name: str) -> None:
-    for case in cases_of(name, every_pair=True):
-        equals_the_dense_one(name, case)
-
-
-def equals_with_encoding(name: str, encoding: str, mask: str, pair: str, need_weights: bool) -> None:
-    weights = random_weights(C, True, True, torch.float64)
-    inputs, options = Case(mask, pair, "plain").inputs(torch.float64)
-    options["position"] = copy.deepcopy(ENCODINGS[encoding]).double()
-    out, maps, gradient = pass_of(name, weights, inputs, options, need_weights)
-    expected_out, expected_maps, expected_gradient = dense_pass(weights, inputs, options, need_weights)
-    same_function(out, expected_out)
-    same_function(gradient, expected_gradient)
-    assert (maps is not None) == need_weights
-    if maps is not None:
-        same_function(maps, expected_maps)
-
-
-WITH_ENCODING = [("none", "self"), ("causal", "cross"), ("padding", "self"), ("none", "cross")]
-
-
-@each
-def test_every_encoding_in_every_implementation(name: str) -> None:
+@pytest.mark.parametrize("every_pair", [False, all_pairs])
+def test_every_encoding_in_every_implementation(name: str, every_pair: bool) -> None:
     able = [one for one, position in ENCODINGS.items() if position.acts - {"add"} <= IMPLEMENTATIONS[name].can]
+    ways = [(mask, pair, need) for mask, pair in WITH_ENCODING for need in (True, False)]
     for number, encoding in enumerate(able):
-        equals_with_encoding(name, encoding, *WITH_ENCODING[number % 4], need_weights=number % 3 > 0)
-
-
-@pytest.mark.thorough("Every encoding meets every mask and kind of input, with maps and without.")
-@each
-def test_every_encoding_under_masks_and_across(name: str) -> None:
-    for encoding, position in ENCODINGS.items():
-        if position.acts - {"add"} <= IMPLEMENTATIONS[name].can:
-            for mask, pair in WITH_ENCODING:
-                for need_weights in (True, False):
-                    equals_with_encoding(name, encoding, mask, pair, need_weights)
+        for mask, pair, need_weights in ways if every_pair else [ways[3 * number % 8]]:
+            weights = random_weights(C, True, True, torch.float64)
+            inputs, options = Case(mask, pair, "plain").inputs(torch.float64)
+            options["position"] = copy.deepcopy(ENCODINGS[encoding]).double()
+            out, maps, gradient = pass_of(name, weights, inputs, options, need_weights)
+            expected_out, expected_maps, expected_gradient = dense_pass(weights, inputs, options, need_weights)
+            same_function(out, expected_out)
+            same_function(gradient, expected_gradient)
+            if maps is not None:
+                same_function(maps, expected_maps)
 
 
 @each
@@ -190,7 +169,9 @@ def test_gradients_are_those_of_the_formula(mask: str) -> None:
             attention(q, k, v, allow=allow, temperature=1 / 0.7),
         ):
             losses = [(result * pull).sum() for result, pull, use in zip(results, pulls, used, strict=True) if use]
-            found.append(torch.autograd.grad(sum(losses), [q, k, v], allow_unused=True, materialize_grads=True))
+            found.append(
+                torch.autograd.grad(torch.stack(losses).sum(), [q, k, v], allow_unused=True, materialize_grads=True)
+            )
         for own, expected in zip(*found, strict=True):
             same_function(own, expected)
 

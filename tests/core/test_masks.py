@@ -136,14 +136,15 @@ def test_any_text_is_a_rule_or_a_mask_error(text: str) -> None:
 
 
 def test_numbers_that_do_not_fit_raise() -> None:
-    widths: list[Callable[[Any], masks.Rule]] = [
-        masks.window, lambda n: masks.dilated(n, 1), lambda n: masks.dilated(1, n),
+    makers: list[tuple[Callable[[Any], masks.Rule], int]] = [
+        (masks.window, 1), (lambda n: masks.dilated(n, 1), 1), (lambda n: masks.dilated(1, n), 1),
+        (masks.prefix, 0), (masks.sinks, 0),
     ]  # fmt: skip
-    for make, least in (*((make, 1) for make in widths), (masks.prefix, 0), (masks.sinks, 0)):
+    for make, least in makers:
         for number in (0, -1, 1.5):
             if number != least:
                 with pytest.raises(MaskError, match=rf"{number}.*at least {least}"):
-                    make(number)  # type: ignore[operator]
+                    make(number)
     with pytest.raises(MaskError, match=r"\(3,\) for 4 queries and 4 keys"):
         masks.allow(masks.documents([0, 0, 1]), 4, 4)
     with pytest.raises(MaskError, match="3 queries and 4 keys"):
@@ -175,7 +176,8 @@ def test_a_mask_is_made_on_the_chosen_device() -> None:
 
 
 def test_four_axes_of_every_allowed_shape_and_of_no_other() -> None:
-    for shape in ((4, 5), (3, 4, 5), (1, 1, 4, 5), (2, 1, 4, 5), (1, 3, 4, 5), (2, 3, 4, 5)):
+    allowed: list[tuple[int, ...]] = [(4, 5), (3, 4, 5), (1, 1, 4, 5), (2, 1, 4, 5), (1, 3, 4, 5), (2, 3, 4, 5)]
+    for shape in allowed:
         mask = torch.rand(shape) < 0.5
         checked = masks.four_axes(mask, 2, 3, 4, 5)
         assert checked.dim() == 4

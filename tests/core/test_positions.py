@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from mha_core import positions
 from mha_core.errors import PositionError
@@ -44,18 +44,6 @@ def paper(length: int, d_model: int) -> Tensor:
             table[pos, 2 * i] = math.sin(angle)
             table[pos, 2 * i + 1] = math.cos(angle)
     return table
-
-
-def test_the_three_places_are_no_ops_by_default() -> None:
-    x, q, k = torch.randn(2, 5, 8), torch.randn(2, 4, 5, 2), torch.randn(2, 4, 6, 2)
-    for position in (Position(), Nothing()):
-        assert isinstance(position, nn.Module)
-        assert position.add(x) is x
-        rotated = position.rotate(q, k)
-        assert rotated[0] is q
-        assert rotated[1] is k
-        assert position.bias(q, 6) is None
-        assert position.acts == frozenset()
 
 
 def test_where_an_encoding_acts_is_known_without_building_one() -> None:

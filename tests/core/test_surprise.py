@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import masks
 from mha_core.errors import HeadlightError, SizeError, Unsupported
-from mha_core.heads.kinds import KINDS, cells, head_scores, repeated_ids, score
+from mha_core.heads.kinds import KINDS, cells, head_scores, repeated_ids
 from mha_core.measure import rounding
 from mha_core.measure.measures import previous_token_weight
 from mha_core.measure.surprise import losses, surprise
@@ -95,18 +94,6 @@ def test_scores_are_those_of_a_loop() -> None:
         within_rounding(scores, torch.tensor(expected), rounding.of_sums(8, 8))
     previous = torch.tensor([[previous_token_weight(head) for head in layer] for layer in weights])
     within_rounding(found["previous"], previous, rounding.of_sums(8))
-
-
-def test_a_head_of_one_kind_scores_1() -> None:
-    ids = repeated_ids(50, 6)
-    for kind in KINDS:
-        chosen = cells(kind, ids)
-        in_sight = ~chosen | masks.allow(masks.causal, 12, 12)[0, 0]
-        assert bool(in_sight.all()) == (kind != "next"), "no other cell lies in the future"
-        perfect = (chosen / chosen.sum(dim=1, keepdim=True).clamp(min=1)).expand(1, 1, -1, -1)
-        within_rounding(score(perfect.double(), chosen), torch.ones(1, 1), rounding.of_sums(12, 12))
-    places = [tuple(cell) for cell in cells("induction", ids).nonzero().tolist()]
-    assert places == [(6 + p, p + 1) for p in range(6) if p + 1 < 6 + p]
 
 
 def test_scores_where_there_is_nothing_to_score() -> None:
