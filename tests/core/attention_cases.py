@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Step, Trace, Weights, masks
+from mha_core import IMPLEMENTATIONS, Step, Weights, masks
 from mha_core.attention import AttentionLayer
 from mha_core.attention.switches import Ablation
 from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
@@ -164,11 +164,3 @@ def canonical(step: Step) -> Tensor:
     letters = step.axes.split()
     order = ORDERS["h" if "h" in letters else ""].split()
     return step.value.permute([letters.index(letter) for letter in order if letter in letters])
-
-
-def traced(layer: AttentionLayer, *inputs: Tensor, **options: Any) -> tuple[Tensor, Trace]:
-    """out of a pass without maps, and its record."""
-    trace = Trace()
-    out, maps = layer(*inputs, **options, need_weights=False, trace=trace)
-    assert maps is None
-    return out, trace

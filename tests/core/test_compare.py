@@ -221,15 +221,6 @@ def test_the_key_bias_changes_nothing_and_the_others_do() -> None:
         assert effects[name].spread < SAME_FUNCTION, "the same shift for every token"
 
 
-def test_the_shift_of_the_value_bias_is_its_image_under_the_output_matrix() -> None:
-    weights, x = random_weights(12, dtype=torch.float64), torch.randn(1, 5, 12, dtype=torch.float64)
-    assert weights.v_bias is not None
-    with torch.no_grad():
-        out, _ = agreement.loaded("efficient", weights, 3, torch.float64)(x)
-        bare, _ = agreement.loaded("efficient", replace(weights, v_bias=torch.zeros(12)), 3, torch.float64)(x)
-    same_function(out - bare, (weights.o @ weights.v_bias).expand(1, 5, 12))
-
-
 @pytest.mark.parametrize("biases", BIASES)
 def test_random_weights_have_the_chosen_biases(biases: str) -> None:
     weights, every = random_weights(12, biases=biases), random_weights(12)

@@ -101,6 +101,7 @@ def test_the_lengths_are_those_of_what_is_handed_over(tiny: Model) -> None:
 
 def test_a_run_as_frames(tiny: Model) -> None:
     import pandas
+
     run = tiny.run("how are you", trace_layer=1)
     n, (layers, heads) = len(run.tokens), run.weights.shape[:2]
     table = run.frame(1, 0)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, MultiHeadAttention, attention
+from mha_core import IMPLEMENTATIONS, MultiHeadAttention, Trace, attention
 from mha_core.attention import AttentionLayer
 from mha_core.attention.own_backward import with_own_backward
 from mha_core.attention.switches import EVERYTHING
@@ -30,7 +30,6 @@ from .attention_cases import (
     dense_pass,
     each,
     pass_of,
-    traced,
 )
 from .dense import dense_attention, random_weights, torch_twin
 
@@ -68,7 +67,9 @@ def test_equal_to_the_dense_one_under_masks_and_with_features(name: str, every_p
             assert (maps is not None) == need_weights
             if maps is not None:
                 same_function(maps, expected_maps)
-        out, trace = traced(build(name, weights), *inputs, **options)
+        trace = Trace()
+        out, no_maps = build(name, weights)(*inputs, **options, need_weights=False, trace=trace)
+        assert no_maps is None
         same_function(out, expected_out)
         identical(trace["out"].value, out)
         same_function(canonical(trace["weights"]), expected_maps)

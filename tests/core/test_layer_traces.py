@@ -4,14 +4,12 @@ import math
 from functools import cache
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Step, Trace, masks
 from mha_core.attention import AttentionLayer
 from mha_core.attention.switches import Ablation
-from mha_core.errors import SizeError
 from mha_core.positions import ALiBi, Rotary
 from tests.closeness import identical, same_function
 
@@ -52,21 +50,6 @@ def test_a_view_is_marked_where_no_number_moved(name: str) -> None:
             assert step.strides == step.value.stride()
             assert step.contiguous == step.value.is_contiguous()
             seen.add(storage)
-
-
-@each
-def test_a_wrong_axis_is_caught(name: str) -> None:
-    for step, axes in (("scores", "b h j i"), ("mixed", "b h d c"), ("out", "b i j"), ("q", "b d j h"), ("x", "b c")):
-        trace = Trace()
-
-        def mistaken(
-            own: str, value: Tensor, real: str, expression: str = "", of: tuple[str, ...] = (), *, at: str = step,
-            wrong: str = axes, record: Trace = trace,
-        ) -> None:  # fmt: skip
-            record(own, value, wrong if own == at else real, expression, of)
-
-        with pytest.raises(SizeError, match=r"axes .* do not fit"):
-            IMPLEMENTATIONS[name](C, H)(torch.randn(B, 4, C), torch.randn(B, 6, C), trace=mistaken)
 
 
 @each

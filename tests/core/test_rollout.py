@@ -137,16 +137,6 @@ def test_value_norms_are_the_loop(kind: str, tiny64: Model) -> None:
         same_function(found.sum(dim=-1), torch.ones(n).double())
 
 
-def test_what_the_values_hand_over_is_what_the_layer_adds(tiny64: Model) -> None:
-    """Σ α f(x) over heads and keys, with the output's bias, is the output of the attention itself."""
-    run = tiny64.run("a b c", trace_layer=1)
-    steps = {step.name: step.value[0] for step in run.steps}
-    values = transformed_values(tiny64.encoder.block(1), run.hidden[1])
-    bias = tiny64.encoder.block(1).attention.save().o_bias
-    assert bias is not None
-    same_function(torch.einsum("hij,hjc->ic", run.weights[1], values) + bias, steps["out"])
-
-
 def test_a_row_without_anything_is_empty_and_shapes_must_fit() -> None:
     weights = torch.eye(3)[None].clone()
     weights[0, 1] = 0

@@ -30,7 +30,6 @@ from mha_core.show.html import check_size
 from mha_core.show.modules import script, scripts
 
 from .conftest import TIRED
-from .runs import TINY, trained
 
 ODD = ['"', ",", "a\nb", "😀", "=cmd", "</script>", "<!--"]
 
@@ -76,13 +75,6 @@ def is_small(run: Run, **place: Any) -> bool:
 def test_a_file_stays_small(minilm: Model, words: int) -> None:
     assert is_small(minilm.run(" ".join(["cat"] * words)))
     assert is_small(minilm.run(" ".join((TIRED.split() * 50)[: min(words, 400)]), mask="causal"), layer=5, head=11)
-
-
-@pytest.mark.thorough("The largest model that the core ships writes two files.")
-def test_a_file_of_any_model_stays_small(writer: Model) -> None:
-    for words in (1, 30):
-        assert is_small(writer.run(" ".join(["Paris"] * words)), layer=29)
-    assert is_small(trained(TINY).model().run("the cat"))
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 300), (2, 2, 100), (6, 12, 3), (30, 9, 70)])
@@ -176,13 +168,11 @@ def test_a_models_own_mask_is_told_and_hatched(writer: Model) -> None:
     assert said["forbidden"] == [write_cells(torch.ones(3, 3).triu(1).bool())]
 
 
-def test_the_caller_may_say_what_is_changed(run: Run) -> None:
-    page = standalone(run, title="a <b>", changed="painted & more")
-    assert contents(page)[0]["changed"] == "painted & more"
+def test_what_the_caller_writes_survives_and_ends_nothing(run: Run) -> None:
+    page = standalone(run, title="a <b>", changed="painted & more", link="javascript:alert(1)")
+    assert (contents(page)[0]["changed"], contents(page)[0]["link"]) == ("painted & more", "")
     assert "<title>a &lt;b&gt; · painted &amp; more</title>" in page
-
-
-def test_odd_tokens_survive_and_end_nothing(run: Run) -> None:
+    assert contents(standalone(run, link="http://x.example/?s=a"))[0]["link"] == "http://x.example/?s=a"
     tokens = (ODD * 3)[: len(run.tokens)]
     page = standalone(replace(run, tokens=tokens), title="</title><script>x")
     assert contents(page)[2]["tokens"] == tokens
@@ -196,11 +186,6 @@ def test_a_place_that_is_not_there_is_an_error(run: Run) -> None:
         for way in ways:
             with pytest.raises(SizeError, match=f"{name}=.* is not there; this run has"):
                 way(**{name: place})
-
-
-def test_a_link_that_is_no_address_is_left_out(run: Run) -> None:
-    assert contents(standalone(run, link="javascript:alert(1)"))[0]["link"] == ""
-    assert contents(standalone(run, link="http://x.example/?s=a"))[0]["link"] == "http://x.example/?s=a"
 
 
 def test_modules_become_one() -> None:

@@ -15,12 +15,10 @@ from mha_core import IMPLEMENTATIONS, Trace, masks
 from mha_core.attention import AttentionLayer, as_implementation
 from mha_core.attention.sdpa import SdpaAttention
 from mha_core.attention.sequence_first import SequenceFirstAttention
-from mha_core.attention.switches import Ablation
 from mha_core.attention.torch_module import TorchAttention
 from mha_core.errors import MaskError, Unsupported
 from tests.closeness import identical, same_function
 
-from .attention_cases import canonical
 from .dense import random_weights, torch_twin
 
 B, H, C, D = 2, 3, 12, 4
@@ -120,37 +118,6 @@ def test_value_and_output_keep_their_biases_where_query_and_key_have_none() -> N
         same_function(as_implementation(layer, "einsum")(x)[0], expected)
     for (_, filled), (_, plain) in zip(given.with_all_biases.items(), zero.items(), strict=True):
         identical(filled, plain)  # type: ignore[arg-type]
-
-
-own_sum = pytest.mark.parametrize("name", [name for name in IMPLEMENTATIONS if name not in ("sdpa", "torch")])
-
-
-@own_sum
-def test_a_value_that_is_left_out_is_a_step_between_the_weights_and_the_sum(name: str) -> None:
-    layer, x, trace = IMPLEMENTATIONS[name](C, H).double(), torch.randn(B, 9, C).double(), Trace()
-    hand = masks.allow(masks.unseen(2), 9, 9)
-    _, maps = layer(x, trace=trace, ablate=Ablation(None, hand))
-    step = {step.name: canonical(step) for step in trace.steps if step.name in ("weights.values_off", "v", "mixed")}
-    assert torch.equal(step["weights.values_off"], maps * hand)
-    assert (step["weights.values_off"].sum(-1) < 0.9999).sum() == 8 * B * H, "all rows but its own hand on less"
-    same_function(step["mixed"], step["weights.values_off"] @ step["v"])
-
-
-@own_sum
-def test_dropout_is_a_step_between_the_weights_and_the_sum(name: str) -> None:
-    layer, x, trace = IMPLEMENTATIONS[name](C, H, dropout=0.4).double(), torch.randn(B, 9, C).double(), Trace()
-    _, maps = layer.train()(x, trace=trace)
-    wanted = ("weights", "weights.dropout", "v", "mixed")
-    step = {step.name: canonical(step) for step in trace.steps if step.name in wanted}
-    kept, whole = step["weights.dropout"], step["weights"]
-    assert torch.equal(maps, whole)
-    same_function(whole.sum(-1), torch.ones(B, H, 9, dtype=torch.float64))
-    assert 0 < kept.eq(0).double().mean() < 0.8
-    same_function(kept[kept > 0], whole[kept > 0] / 0.6)
-    same_function(step["mixed"], kept @ step["v"])
-    silent = Trace()
-    layer.eval()(x, trace=silent)
-    assert not [step.name for step in silent.steps if "dropout" in step.name]
 
 
 def test_the_scores_are_there_to_be_overridden() -> None:

@@ -170,13 +170,6 @@ def test_half_precision_one_text_and_windows() -> None:
         watch(Block(), torch.randn(X), batch=2)
 
 
-def test_of_a_module_only_what_is_computed_in_it() -> None:
-    model, x = nn.Sequential(Block(), Block()), torch.randn(X)
-    with watch(model[1]) as part:
-        model(x)
-    assert [one.path for one in part.maps] == ["1"]
-
-
 def test_models_of_transformers_as_they_are_loaded() -> None:
     from transformers import BertConfig, BertModel
 
@@ -193,7 +186,7 @@ def test_models_of_transformers_as_they_are_loaded() -> None:
         watch(model, ids)
 
 
-def test_what_is_not_seen_is_said() -> None:
+def test_what_is_not_seen_or_too_much_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     class OwnAttention(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
             return (x @ x.mT).softmax(-1) @ x
@@ -205,12 +198,13 @@ def test_what_is_not_seen_is_said() -> None:
         watch(nn.Linear(16, 2), x)
     with pytest.raises(SizeError, match=r"rows has 7 tokens, the maps have 5 × 5"):
         watch(Block(), x, rows=list("abcdefg"))
-
-
-def test_too_much_is_refused_before_it_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = nn.Sequential(Block(), Block(), Block())
+    with watch(model[1]) as part:
+        model(x)
+    assert [one.path for one in part.maps] == ["1"], "of a module only what is computed in it"
     monkeypatch.setattr(watcher, "MOST_WEIGHTS", 120)
     with pytest.raises(SizeError, match="these are 150 weights, at most 120 are watched"):
-        watch(nn.Sequential(Block(), Block(), Block()), torch.randn(X))
+        watch(model, x)
 
 
 def test_threads_see_their_own_calls_and_an_error_leaves_nothing_behind() -> None:
