@@ -15,6 +15,7 @@ from .runs import TINY, TINY_WORDS, equal, state_of, task, trained
 
 OUTPUT = replace(TINY, bias=False, out_bias=True)
 DROPPING = replace(TINY, dropout=0.4)
+WORDS = pytest.mark.thorough("A language model drops as a classifier does.")
 
 
 def test_the_outputs_bias_alone_is_one_vector_a_layer_and_the_others_three() -> None:
@@ -34,7 +35,7 @@ def test_the_outputs_bias_alone_is_one_vector_a_layer_and_the_others_three() -> 
                 assert part == "o_bias" or torch.equal(getattr(of_plain, part), getattr(of_whole, part))
 
 
-@pytest.mark.parametrize("recipe", [DROPPING, replace(TINY_WORDS, dropout=0.4)], ids=["classes", "words"])
+@pytest.mark.parametrize("recipe", [DROPPING, pytest.param(replace(TINY_WORDS, dropout=0.4), marks=WORDS)])
 def test_dropout_acts_on_what_is_learnt_from_and_on_nothing_else(recipe: Recipe) -> None:
     dropping, whole = Training(recipe, task(recipe.task)), Training(replace(recipe, dropout=0.0), task(recipe.task))
     assert equal(state_of(dropping), state_of(whole))

@@ -117,14 +117,14 @@ def test_of_words_whose_rows_are_equal_up_to_rounding_the_first_is_chosen_on_eve
     assert found.places == (1, 3)
 
 
-def test_a_new_order_has_the_same_words(minilm: Model) -> None:
+def test_a_new_order_has_the_same_words(minilm64: Model) -> None:
     assert measures.new_places([1, 7, 8, 7, 2], [1, 7, 7, 8, 2]) == [0, 1, 3, 2, 4]
     assert measures.new_places([], []) == []
     for other in ([1, 7, 8, 8, 2], [1, 7, 8, 2], [1, 7, 8, 7, 2, 2]):
         with pytest.raises(HeadlightError, match="keep every word"):
             measures.new_places([1, 7, 8, 7, 2], other)
     with pytest.raises(HeadlightError, match="keep every word"):
-        measures.difference_in_new_order(minilm.run("how are you"), minilm.run("you how is"))
+        measures.difference_in_new_order(minilm64.run("how are you"), minilm64.run("you how is"))
 
 
 ORDER = "street because the was animal tired cross too it the didn't"

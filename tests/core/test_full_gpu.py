@@ -140,7 +140,7 @@ other_part = pytest.mark.thorough("Each other part of the objective runs out of 
     ("recipe", "name"),
     [
         (AUTO, "next_loss"),
-        (WORDS, "evaluate_train"),
+        pytest.param(WORDS, "evaluate_train", marks=other_part),
         pytest.param(AUTO, "evaluate", marks=other_part),
         pytest.param(WORDS, "maps", marks=other_part),
     ],

@@ -103,7 +103,16 @@ save_file({{name: model.run({TIRED!r}, position=name).weights for name in positi
         identical(minilm.run(TIRED, position=name).weights, weights)
 
 
-@pytest.mark.parametrize("name", positions.NAMES)
+of_a_kind = pytest.mark.thorough("It acts in the same place as another one.")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("none", "sinusoidal", "rotary", "t5"),
+        *(pytest.param(name, marks=of_a_kind) for name in positions.NAMES if name in ("learned", "alibi", "shaw")),
+    ],
+)
 def test_the_trace_shows_the_encoding(minilm64: Model, name: str) -> None:
     position = positions.build(name, d_model=384, n_heads=12, max_len=512, seed=0).double()
     traced, without = (

@@ -66,7 +66,6 @@ def test_of_a_task_the_last_tokenizers_are_kept_as_long_as_the_task() -> None:
     assert tokens.of(own, 50) is not first
     ended = [weakref.ref(own), weakref.ref(equal)]
     del own, equal
-    gc.collect()
     assert [one() for one in ended] == [None, None]
 
 
