@@ -98,8 +98,9 @@ def test_an_empty_row_gives_zeros_and_finite_gradients() -> None:
 
 def test_gradients_are_the_derivatives() -> None:
     q, k, v, bias, allow = with_an_empty_row()
+    few = [tensor[:1, :2].detach().requires_grad_() for tensor in (q, k, v)] + [bias[:2].detach().requires_grad_()]
     assert torch.autograd.gradcheck(
-        lambda q, k, v, bias: attention(q, k, v, bias=bias, allow=allow, temperature=0.7), (q, k, v, bias)
+        lambda q, k, v, bias: attention(q, k, v, bias=bias, allow=allow[:1], temperature=0.7), tuple(few)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from mha_core import IMPLEMENTATIONS, Trace, masks
 from mha_core.attention import AttentionLayer, as_implementation
 from mha_core.attention.sdpa import SdpaAttention
 from mha_core.attention.sequence_first import SequenceFirstAttention
+from mha_core.attention.switches import Switches
 from mha_core.attention.torch_module import TorchAttention
 from mha_core.errors import MaskError, Unsupported
 from tests.closeness import identical, same_function
@@ -48,7 +50,7 @@ OWN_STEPS = {
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_the_parameters_and_the_way_from_x_to_out(name: str) -> None:
+def test_the_way_from_x_to_out(name: str) -> None:
     layer = IMPLEMENTATIONS[name](C, H)
     parameters, (tensors, one_shape) = list(layer.parameters()), LAYOUTS[name]
     assert len(parameters) == tensors
@@ -67,6 +69,36 @@ def test_the_parameters_and_the_way_from_x_to_out(name: str) -> None:
         second = {step.name for step in trace.steps if step.expression.startswith("second pass: ")}
         assert {"scores", "masked", "weights"} <= second
         assert not {"x", "out"} & second
+
+
+def test_naive_shows_every_head_on_its_own() -> None:
+    trace, layer = Trace(), IMPLEMENTATIONS["naive"](C, H)
+    layer(torch.randn(B, 5, C), torch.randn(B, 4, C), allow=torch.rand(5, 4) < 0.7, trace=trace)
+    for name, head in product(("q", "k", "v", "scores", "masked", "weights", "mixed"), range(H)):
+        alone = trace[f"{name}.head{head}"]
+        assert torch.equal(alone.value, trace[name].value[:, head])
+        assert "h" not in alone.axes
+
+
+def test_einsum_takes_the_notebooks_steps() -> None:
+    """Its products by its own strings, no axis moved between them; U, of which Uₜ is the share, is written down."""
+    trace, layer, x = Trace(), IMPLEMENTATIONS["einsum"](C, H).double(), torch.randn(B, 5, C, dtype=torch.float64)
+    weights = random_weights(C, True, True, torch.float64)
+    layer.load(weights)(x, allow=masks.allow(masks.causal, 5, 5), trace=trace)
+    step = {step.name: step.value for step in trace.steps}
+    biases = (weights.q_bias, weights.k_bias, weights.v_bias)
+    for letter, matrix, bias in zip("qkv", (weights.q, weights.k, weights.v), biases, strict=True):
+        assert bias is not None
+        same_function(step[f"{letter}.project"], torch.einsum("ij,bsj->bsi", matrix, x) + bias)
+        assert torch.equal(step[letter], step[f"{letter}.project"].reshape(B, 5, H, D))
+    same_function(step["scores.product"], torch.einsum("bshi,bthi->bhst", step["q"], step["k"]))
+    same_function(step["weights"], step["weights.exp"] / step["weights.exp"].sum(-1, keepdim=True))
+    same_function(step["mixed"], torch.einsum("bhst,bthi->bshi", step["weights"], step["v"]))
+    assert weights.o_bias is not None
+    same_function(step["out"], torch.einsum("ij,bsj->bsi", weights.o, step["joined"]) + weights.o_bias)
+    assert trace["weights.exp"].expression.startswith("second pass: ")
+    source = inspect.getsource(type(layer))
+    assert all(string in source for string in ('"ij,bsj->bsi"', '"bshi,bthi->bhst"', '"bhst,bthi->bshi"'))
 
 
 # ---- sequence first
@@ -98,6 +130,26 @@ def test_a_mask_with_time_first_that_does_not_fit_raises() -> None:
     for shape in ((4, 6), (4, 1, B), (3, 6, B), (4, 6, B + 1), (6, 4, B), (4, 6, B, 1)):
         with pytest.raises(MaskError, match=r"allowed are \(4\|1, 6, 2\|1\)"):
             pair()[0].prepare_mask(torch.ones(shape, dtype=torch.bool), 4, 6, B)
+
+
+def test_the_steps_of_the_annotated_code() -> None:
+    """Project, split, scores, × 1/√d_k, the mask with one axis for all heads, softmax over the keys, and on."""
+    own, _ = pair()
+    x, mask = torch.randn(5, B, C, dtype=torch.float64), torch.rand(1, 5, B) < 0.7
+    mask[0, 0] = True
+    trace = Trace()
+    own.time_first(x, x, x, mask, Switches(trace=trace))
+    step = {step.name: step for step in trace.steps}
+    same_function(step["q.project"].value, own.query.linear(x))
+    assert step["q.view"].is_view
+    assert torch.equal(step["q"].value, step["q.project"].value.view(5, B, H, D))
+    same_function(step["scores"].value, step["scores.product"].value / D**0.5)
+    assert (step["masked.allow"].axes, step["masked.allow"].shape) == ("1 j b 1", (1, 5, B, 1))
+    assert torch.equal(step["masked.allow"].value[..., 0], mask)
+    assert torch.equal(step["masked"].value.isinf(), ~mask[..., None].expand(5, 5, B, H))
+    same_function(step["weights"].value, step["masked"].value.softmax(dim=1))
+    assert step["masked"].of == ("scores", "masked.allow")
+    assert step["masked.allow"].of == step["q.project"].of == (), "what comes from outside"
 
 
 def test_value_and_output_keep_their_biases_where_query_and_key_have_none() -> None:
