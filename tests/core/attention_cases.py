@@ -1,6 +1,5 @@
 """Cases of attention: inputs, masks and features, and one pass of an implementation or of the dense oracle."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,18 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Step, Trace, Weights, masks
+from mha_core import IMPLEMENTATIONS, Step, Weights, masks
 from mha_core.attention import AttentionLayer
 from mha_core.attention.switches import Ablation
-from mha_core.measure import rounding
-from mha_core.measure.agreement import loaded
 from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
 
 from .dense import dense_attention, flat, gradient_of
 
 B, H, C, D = 2, 3, 12, 4
-EXACT = 1e-14  # of outputs and maps in float64
-GRADIENTS = {torch.float64: 1e-13, torch.float32: 2e-6}
 
 each = pytest.mark.parametrize("name", IMPLEMENTATIONS)
 
@@ -98,38 +93,26 @@ class Case:
         return tensors, options | ({"ablate": Ablation(None, values_on(i, j))} if "ablate" in options else {})
 
 
-# Every mask meets every feature, and both meet every kind of input and every choice of biases: pairs, not the product.
-PAIRWISE = [
-    Case(mask, PAIRS[(m + f) % 3], feature, BIASES[(m + 3 * f) % 4])
-    for m, mask in enumerate(MASKS)
-    for f, feature in enumerate(FEATURES)
-]
-ON_ITSELF = [Case(mask, "self", "plain") for mask in MASKS] + [Case("both", "self", feature) for feature in FEATURES]
+def cases_of(name: str, every_pair: bool) -> list[Case]:
+    """The cases of an implementation: each mask and each feature that it can do once, or each of the pairs of them.
 
-
-def able(cases: list[Case]) -> Any:
-    """Each case in each implementation that can do it."""
-    pairs = [(name, case) for name in IMPLEMENTATIONS for case in cases if case.needs <= IMPLEMENTATIONS[name].can]
-    return pytest.mark.parametrize(("name", "case"), pairs, ids=str)
+    Over all of them, either meets every kind of input and every choice of biases.
+    """
+    able = IMPLEMENTATIONS[name].can
+    known = [mask for mask in MASKS if Case(mask, "self", "plain").needs <= able]
+    features = [feature for feature in FEATURES if Case("none", "self", feature).needs <= able]
+    pairs = [(m, f) for m in range(len(known)) for f in range(len(features))]
+    once = [(n % len(known), n % len(features)) for n in range(max(len(known), len(features)))]
+    return [
+        Case(known[m], PAIRS[(m + f) % 3], features[f], BIASES[(m + 3 * f) % 4])
+        for m, f in (pairs if every_pair else once)
+    ]
 
 
 def build(name: str, weights: Weights, n_heads: int = H) -> AttentionLayer:
     c, biases = len(weights.q), {"bias": weights.q_bias is not None, "out_bias": weights.o_bias is not None}
     kind, n_kv_heads = IMPLEMENTATIONS[name], len(weights.k) * n_heads // c
     return kind(c, n_heads, n_kv_heads=n_kv_heads, **biases).to(weights.q.dtype).load(weights)
-
-
-def bounds(weights: Weights, n_heads: int, inputs: list[Tensor], options: dict[str, Any]) -> tuple[float, float]:
-    """Up to where a relative difference of two passes in the weights' format is rounding: of out, and of maps."""
-    both = weights.q.dtype, weights.q.dtype
-    if set(options) <= {"allow", "heads", "temperature"}:
-        layer = loaded("efficient", weights, n_heads, torch.float64)
-        options = {name: one.cpu() if isinstance(one, Tensor) else one for name, one in options.items()}
-        found = rounding.spread(layer, *(x.detach().cpu().double() for x in inputs), **options)
-        return rounding.bound(found.out, *both), rounding.bound(found.maps, *both)
-    # q, scores, mixed and out come one after the other, each a sum of no more than d_model products and a bias
-    four = math.sqrt(2) * rounding.of_sums(*[len(weights.q) + 1] * 4, dtype=weights.q.dtype)
-    return four, four
 
 
 def pull(out: Tensor, maps: Tensor | None, inputs: list[Tensor]) -> None:
@@ -181,11 +164,3 @@ def canonical(step: Step) -> Tensor:
     letters = step.axes.split()
     order = ORDERS["h" if "h" in letters else ""].split()
     return step.value.permute([letters.index(letter) for letter in order if letter in letters])
-
-
-def traced(layer: AttentionLayer, *inputs: Tensor, **options: Any) -> tuple[Tensor, Trace]:
-    """out of a pass without maps, and its record."""
-    trace = Trace()
-    out, maps = layer(*inputs, **options, need_weights=False, trace=trace)
-    assert maps is None
-    return out, trace

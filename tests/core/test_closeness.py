@@ -1,4 +1,4 @@
-"""Small faults of an attention layer are a thousand times beyond the bound of `same_function`."""
+"""The three comparisons of floats: small faults of an attention layer are a thousand times beyond `same_function`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_what_each_comparison_refuses() -> None:
     with pytest.raises(AssertionError, match="differ"):
         identical(one, torch.nextafter(one, 2 * one))
     with pytest.raises(AssertionError, match="rounding explains"):
-        within_rounding(one + 1e-6, one, 1e-7)
+        within_rounding(one + torch.finfo(torch.float32).eps, one, torch.finfo(torch.float32).eps / 4)
     for strange in (math.nan, math.inf):
         with pytest.raises(AssertionError, match="differ"):
             same_function(torch.where(one > 0, strange, one), one)

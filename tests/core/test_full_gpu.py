@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from mha_core import Model
 from mha_core.errors import DeviceError
-from mha_core.measure.measures import largest_difference
 from mha_core.models.stack import Stack
 from mha_core.positions import Learned, Nothing, Position, Sinusoidal
 from mha_core.training import inference, loop, order_runs, plan_time
@@ -20,6 +19,7 @@ from mha_core.training.loop import Training
 from mha_core.training.objectives import objective
 from mha_core.training.order_runs import step_times
 from mha_core.training.recipe import Recipe
+from tests.closeness import identical
 
 from .runs import TINY, TINY_WORDS, task, trained
 from .test_worker import here, order
@@ -71,10 +71,11 @@ def test_a_full_gpu_that_auto_chose(tiny: Model, error: RuntimeError) -> None:
     assert len(model.run_batch(["a", "b c"])[1].notices) == 1
 
 
-@pytest.mark.parametrize("position", ["sinusoidal", Nothing(), Sinusoidal(24)], ids=str)
-def test_a_full_gpu_with_another_position(tiny: Model, position: str | Position) -> None:
-    run = full(tiny, fall_back=True).run("a b c", position=position)
-    assert largest_difference(run.weights, tiny.run("a b c", position=position).weights) <= 1e-6
+def test_a_full_gpu_with_another_position(tiny: Model) -> None:
+    ways: list[str | Position] = ["sinusoidal", Nothing(), Sinusoidal(24)]
+    for position in ways:
+        run = full(tiny, fall_back=True).run("a b c", position=position)
+        identical(run.weights, tiny.run("a b c", position=position).weights)
 
 
 def test_a_full_gpu_need_not_hold_a_second_table(tiny: Model, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,18 +90,11 @@ def test_a_full_gpu_need_not_hold_a_second_table(tiny: Model, monkeypatch: pytes
 
 
 @pytest.mark.faults
-def test_a_full_gpu_that_was_chosen_by_name_raises(tiny: Model) -> None:
+def test_a_full_gpu_chosen_by_name_a_full_cpu_and_other_errors_raise(tiny: Model) -> None:
     with pytest.raises(DeviceError, match="out of memory; shorten the text or choose the cpu"):
         full(tiny, fall_back=False).run("a b c")
-
-
-@pytest.mark.faults
-def test_a_full_cpu_has_nowhere_to_go(tiny: Model) -> None:
     with pytest.raises(torch.OutOfMemoryError):
         full(tiny, fall_back=True, kind=Model).run("a b c")
-
-
-def test_other_errors_on_a_gpu_are_not_hidden(tiny: Model) -> None:
     with pytest.raises(RuntimeError, match="illegal memory access"):
         full(tiny, fall_back=True, error=RuntimeError("CUDA error: an illegal memory access")).run("a b c")
 
@@ -138,8 +132,19 @@ def full_after(training: OnGpu, calls: int, name: str, error: Exception = FULL) 
     setattr(training.objective, name, compute)
 
 
-@pytest.mark.parametrize("name", ["next_loss", "evaluate", "evaluate_train", "maps"])
-@pytest.mark.parametrize("recipe", [AUTO, replace(AUTO, **{**asdict(TINY_WORDS), "device": "auto", "steps": 6})])
+WORDS = replace(TINY_WORDS, device="auto", steps=6)
+other_part = pytest.mark.thorough("Each other part of the objective runs out of memory in a training of its own.")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "name"),
+    [
+        (AUTO, "next_loss"),
+        pytest.param(WORDS, "evaluate_train", marks=other_part),
+        pytest.param(AUTO, "evaluate", marks=other_part),
+        pytest.param(WORDS, "maps", marks=other_part),
+    ],
+)
 def test_a_training_on_auto_goes_on_on_the_cpu(recipe: Recipe, name: str) -> None:
     training = OnGpu(recipe, task(recipe.task))
     full_after(training, 0 if name == "evaluate_train" else 2, name)
@@ -162,14 +167,11 @@ def test_weights_and_what_the_optimiser_knows_move_together() -> None:
     assert training.device.type == "meta"
 
 
-def test_a_device_that_was_chosen_by_name_raises() -> None:
+def test_a_training_on_a_device_chosen_by_name_and_other_errors_raise() -> None:
     training = OnGpu(replace(AUTO, device="cpu"), task("who"))
     full_after(training, 2, "next_loss")
     with pytest.raises(DeviceError, match="cuda:0 is out of memory; choose smaller sizes or choose the cpu"):
         list(training.events())
-
-
-def test_other_errors_are_not_hidden() -> None:
     training = OnGpu(AUTO, task("who"))
     full_after(training, 2, "next_loss", RuntimeError("CUDA error: an illegal memory access"))
     with pytest.raises(RuntimeError, match="illegal memory access"):
@@ -189,6 +191,7 @@ def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "objective", build)
 
 
+@pytest.mark.thorough("A job of two runs trains and measures them on the CPU.")
 @pytest.mark.usefixtures("no_room")
 def test_a_job_tells_it_once_for_all_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order_runs, "TIMING_SECONDS", 0.0)
@@ -242,17 +245,18 @@ QUESTIONS: dict[str, tuple[Recipe, Ask]] = {
 }
 
 
-@pytest.mark.parametrize("position", ["none", "sinusoidal", "learned", "alibi"])
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize(
+    ("question", "position"), list(zip(QUESTIONS, ["none", "sinusoidal", "learned", "alibi"], strict=True))
+)
 def test_questions_are_answered_on_the_cpu(question: str, position: str) -> None:
     recipe, ask = QUESTIONS[question]
     model = trained(replace(recipe, position=position, steps=1, evaluations=1)).model()
-    said: list[str] = []
-    found, wanted = ask(full(model, fall_back=True), said.append), ask(model, said.append)
-    assert said == [SAID]
+    notices: list[str] = []
+    found, wanted = ask(full(model, fall_back=True), notices.append), ask(model, notices.append)
+    assert notices == [SAID]
     if isinstance(found, Tensor):
-        torch.testing.assert_close(found, wanted, rtol=0, atol=1e-6)
+        identical(found, wanted)
     else:
         assert [token for token, _ in found] == [token for token, _ in wanted]
     with pytest.raises(DeviceError, match="out of memory"):
-        ask(full(model, fall_back=False), said.append)
+        ask(full(model, fall_back=False), notices.append)

@@ -4,46 +4,38 @@ Which cases an implementation takes part in is read from its `can`, so that furt
 """
 
 import copy
-from functools import cache
-from itertools import product
-from typing import Any
+import math
 
 import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, MultiHeadAttention, Weights
+from mha_core import IMPLEMENTATIONS, MultiHeadAttention, Trace, attention
 from mha_core.attention import AttentionLayer
+from mha_core.attention.own_backward import with_own_backward
 from mha_core.attention.switches import EVERYTHING
-from mha_core.measure.measures import relative_difference
 from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias, Together
+from tests.closeness import identical, same_function
 
 from .attention_cases import (
-    BIASES,
-    EXACT,
-    FEATURES,
-    GRADIENTS,
     MASKS,
-    ON_ITSELF,
     PAIRS,
-    PAIRWISE,
     B,
     C,
     Case,
     H,
-    able,
-    bounds,
     build,
     canonical,
+    cases_of,
     dense_pass,
     each,
     pass_of,
-    traced,
 )
 from .dense import dense_attention, random_weights, torch_twin
 
 pytestmark = pytest.mark.numeric
 
+WITH_ENCODING = [("none", "self"), ("causal", "cross"), ("padding", "self"), ("none", "cross")]
 CANONICAL = ["x", "q", "k", "v", "scores", "masked", "weights", "mixed", "joined", "out"]
 ENCODINGS: dict[str, Position] = {
     "learned": Learned(C, 6, std=1.0),
@@ -57,92 +49,63 @@ ENCODINGS: dict[str, Position] = {
 }
 
 
-def test_every_pair_of_conditions_is_tried() -> None:
-    for one, other in (("mask", "feature"), ("mask", "pair"), ("feature", "pair"), ("mask", "biases"),
-                       ("feature", "biases"), ("pair", "biases")):  # fmt: skip
-        choices = {"mask": MASKS, "feature": FEATURES, "pair": PAIRS, "biases": BIASES}
-        tried = {(getattr(case, one), getattr(case, other)) for case in PAIRWISE}
-        assert tried == set(product(choices[one], choices[other])), (one, other)
+all_pairs = pytest.param(True, marks=pytest.mark.thorough("Every mask meets every feature and every encoding."))
 
 
-@cache
-def dense_one(case: Case, dtype: torch.dtype) -> tuple[Weights, list[Tensor], dict[str, Any], list[list[Tensor]]]:
-    """What a case gives to each implementation, and the dense pass: with the gradient of the maps too, and without."""
-    torch.manual_seed(len(str(case)))
-    weights = random_weights(C, *case.biases, dtype)
-    inputs, options = case.inputs(dtype)
-    passes = [dense_pass(weights, inputs, options, need_weights=need) for need in (True, False)]
-    return weights, inputs, options, [[tensor.detach() for tensor in one] for one in passes]
-
-
-@able(PAIRWISE)
-def test_equal_to_the_dense_one(name: str, case: Case) -> None:
-    """In float64: with maps, without, and traced."""
-    weights, inputs, options, (with_maps, without) = dense_one(case, torch.float64)
-    out, maps, gradient = pass_of(name, weights, inputs, options)
-    expected_out, expected_maps, expected_gradient = with_maps
-    assert maps is not None
-    assert relative_difference(maps, expected_maps) <= EXACT
-    assert relative_difference(out, expected_out) <= EXACT
-    assert relative_difference(gradient, expected_gradient) <= GRADIENTS[torch.float64]
-    assert gradient.isfinite().all()
-
-    out, no_maps, gradient = pass_of(name, weights, inputs, options, need_weights=False)
-    _, _, expected_gradient = without
-    assert no_maps is None
-    assert relative_difference(out, expected_out) <= EXACT
-    assert relative_difference(gradient, expected_gradient) <= GRADIENTS[torch.float64]
-    assert gradient.isfinite().all()
-
-    out, trace = traced(build(name, weights), *inputs, **options)
-    assert relative_difference(out, expected_out) <= EXACT
-    assert torch.equal(trace["out"].value, out)
-    assert relative_difference(canonical(trace["weights"]), expected_maps) <= EXACT
-    wanted = [step for step in CANONICAL if step != "masked" or options["allow"] is not None]
-    assert [step.name for step in trace.steps if "." not in step.name] == wanted
-    assert len({step.name for step in trace.steps}) == len(trace.steps)
-    assert trace.steps[-1].name == "out"
-
-
-@able(ON_ITSELF)
-def test_equal_to_the_dense_one_in_float32(name: str, case: Case) -> None:
-    weights, inputs, options, ((expected_out, expected_maps, expected_gradient), _) = dense_one(case, torch.float32)
-    out, maps, gradient = pass_of(name, weights, inputs, options)
-    of_out, of_maps = bounds(weights, H, inputs, options)
-    assert maps is not None
-    assert relative_difference(maps, expected_maps) <= of_maps
-    assert relative_difference(out, expected_out) <= of_out
-    assert relative_difference(gradient, expected_gradient) <= GRADIENTS[torch.float32]
-
-
-@pytest.mark.parametrize(
-    ("name", "encoding"),
-    [
-        (name, encoding)
-        for name in IMPLEMENTATIONS
-        for encoding, position in ENCODINGS.items()
-        if position.acts - {"add"} <= IMPLEMENTATIONS[name].can
-    ],
-)
-def test_every_encoding_in_every_implementation(name: str, encoding: str) -> None:
-    position, weights = copy.deepcopy(ENCODINGS[encoding]).double(), random_weights(C, True, True, torch.float64)
-    for mask, pair in (("none", "self"), ("causal", "cross"), ("padding", "self"), ("none", "cross")):
-        inputs, options = Case(mask, pair, "plain").inputs(torch.float64)
-        options["position"] = position
+@each
+@pytest.mark.parametrize("every_pair", [False, all_pairs])
+def test_equal_to_the_dense_one_under_masks_and_with_features(name: str, every_pair: bool) -> None:
+    """Output, maps and gradients: with maps, without, and traced."""
+    for case in cases_of(name, every_pair):
+        weights = random_weights(C, *case.biases, torch.float64)
+        inputs, options = case.inputs(torch.float64)
         for need_weights in (True, False):
             out, maps, gradient = pass_of(name, weights, inputs, options, need_weights)
             expected_out, expected_maps, expected_gradient = dense_pass(weights, inputs, options, need_weights)
-            assert relative_difference(out, expected_out) <= EXACT
-            assert relative_difference(gradient, expected_gradient) <= GRADIENTS[torch.float64]
+            same_function(out, expected_out)
+            same_function(gradient, expected_gradient)
             assert (maps is not None) == need_weights
-            assert maps is None or relative_difference(maps, expected_maps) <= EXACT
+            if maps is not None:
+                same_function(maps, expected_maps)
+        trace = Trace()
+        out, no_maps = build(name, weights)(*inputs, **options, need_weights=False, trace=trace)
+        assert no_maps is None
+        same_function(out, expected_out)
+        identical(trace["out"].value, out)
+        same_function(canonical(trace["weights"]), expected_maps)
+        wanted = [step for step in CANONICAL if step != "masked" or options["allow"] is not None]
+        assert [step.name for step in trace.steps if "." not in step.name] == wanted
+        assert len({step.name for step in trace.steps}) == len(trace.steps)
+        assert trace.steps[-1].name == "out"
 
 
-@able([Case(mask, PAIRS[number % 3], "plain") for number, mask in enumerate(MASKS)])
-def test_equal_to_torchs_module(name: str, case: Case) -> None:
-    for bias, dtype in product((True, False), GRADIENTS):
-        weights = random_weights(C, bias, bias, dtype)
-        inputs, options = case.inputs(dtype)
+@each
+@pytest.mark.parametrize("every_pair", [False, all_pairs])
+def test_every_encoding_in_every_implementation(name: str, every_pair: bool) -> None:
+    able = [one for one, position in ENCODINGS.items() if position.acts - {"add"} <= IMPLEMENTATIONS[name].can]
+    ways = [(mask, pair, need) for mask, pair in WITH_ENCODING for need in (True, False)]
+    for number, encoding in enumerate(able):
+        for mask, pair, need_weights in ways if every_pair else [ways[3 * number % 8]]:
+            weights = random_weights(C, True, True, torch.float64)
+            inputs, options = Case(mask, pair, "plain").inputs(torch.float64)
+            options["position"] = copy.deepcopy(ENCODINGS[encoding]).double()
+            out, maps, gradient = pass_of(name, weights, inputs, options, need_weights)
+            expected_out, expected_maps, expected_gradient = dense_pass(weights, inputs, options, need_weights)
+            same_function(out, expected_out)
+            same_function(gradient, expected_gradient)
+            if maps is not None:
+                same_function(maps, expected_maps)
+
+
+@each
+def test_equal_to_torchs_module(name: str) -> None:
+    for number, mask in enumerate(MASKS):
+        case = Case(mask, PAIRS[number % 3], "plain")
+        if not case.needs <= IMPLEMENTATIONS[name].can:
+            continue
+        bias = number % 2 == 0
+        weights = random_weights(C, bias, bias, torch.float64)
+        inputs, options = case.inputs(torch.float64)
         out, maps = build(name, weights)(*inputs, **options)
         query, key, value = [*inputs, *inputs[-1:] * 2][:3]
         allow = options["allow"]
@@ -152,26 +115,24 @@ def test_equal_to_torchs_module(name: str, case: Case) -> None:
             query, key, value, attn_mask=blocked, need_weights=True, average_attn_weights=False
         )
         assert maps is not None
-        limits = (EXACT, EXACT) if dtype == torch.float64 else bounds(weights, H, inputs, options)
-        if case.mask == "empty row":
+        if mask == "empty row":
             real = allow.any(-1).expand(B, H, -1)
             assert expected_maps[~real].isnan().all()
             maps, expected_maps = maps[real], expected_maps[real]
             out, expected_out = out[real[:, 0]], expected_out[real[:, 0]]
-        assert relative_difference(out, expected_out) <= limits[0]
-        assert relative_difference(maps, expected_maps) <= limits[1]
+        same_function(out, expected_out)
+        same_function(maps, expected_maps)
 
 
 @each
 def test_odd_sizes(name: str) -> None:
     for d_model, n_heads, i, j in ((7, 7, 1, 1), (5, 1, 3, 2), (9, 3, 1, 5), (3, 3, 5, 1)):
         weights = random_weights(d_model, True, True, torch.float64)
-        layer = IMPLEMENTATIONS[name](d_model, n_heads).double().load(weights)
         query, key = torch.randn(B, i, d_model, dtype=torch.float64), torch.randn(B, j, d_model, dtype=torch.float64)
-        out, maps = layer(query, key)
+        out, maps = build(name, weights, n_heads)(query, key)
         expected_out, expected_maps = dense_attention(weights, query, key, key, n_heads)
-        assert relative_difference(out, expected_out) <= EXACT
-        assert relative_difference(maps, expected_maps) <= EXACT
+        same_function(out, expected_out)
+        same_function(maps, expected_maps)
 
 
 def test_the_implementations() -> None:
@@ -183,3 +144,54 @@ def test_the_implementations() -> None:
         assert not {"forward", "__init__", "load", "save"} & vars(kind).keys()
         assert kind.can <= EVERYTHING
         assert isinstance(kind.can, frozenset)
+
+
+# ---- the fused layer's own backward pass, against automatic differentiation of the plain formula
+
+
+def own_inputs(dtype: torch.dtype = torch.float64) -> list[Tensor]:
+    shapes = ((2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 5))
+    return [torch.randn(shape, dtype=dtype, requires_grad=True) for shape in shapes]
+
+
+RANDOM = torch.rand(2, 1, 4, 6, generator=torch.Generator().manual_seed(1)) < 0.6
+OWN_MASKS = {"none": None, "random": RANDOM, "empty row": torch.arange(4)[:, None].expand(4, 6) != 2}
+
+
+@pytest.mark.parametrize("mask", OWN_MASKS)
+def test_gradients_are_those_of_the_formula(mask: str) -> None:
+    q, k, v = own_inputs()
+    scale, allow = 0.7 / math.sqrt(5), OWN_MASKS[mask]
+    pulls = [torch.randn(2, 3, 4, 5, dtype=torch.float64), torch.randn(2, 3, 4, 6, dtype=torch.float64)]
+    for used in ((1, 0), (0, 1), (1, 1)):  # whether the mixed values count, and the maps
+        found = []
+        for results in (
+            with_own_backward(q, k, v, allow, scale),
+            attention(q, k, v, allow=allow, temperature=1 / 0.7),
+        ):
+            losses = [(result * pull).sum() for result, pull, use in zip(results, pulls, used, strict=True) if use]
+            found.append(
+                torch.autograd.grad(torch.stack(losses).sum(), [q, k, v], allow_unused=True, materialize_grads=True)
+            )
+        for own, expected in zip(*found, strict=True):
+            same_function(own, expected)
+
+
+def test_a_second_derivative_is_refused() -> None:
+    q, k, v = own_inputs()
+    (of_q,) = torch.autograd.grad(with_own_backward(q, k, v, None, 0.4)[0].square().sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        torch.autograd.backward(of_q.sum())
+
+
+def test_a_backward_pass_leaves_the_results_as_they_were() -> None:
+    """It writes over what is its own only: the maps may be read, and run through, again."""
+    q, k, v = own_inputs(torch.float32)
+    mixed, weights = with_own_backward(q, k, v, RANDOM, 0.4)
+    before = mixed.detach().clone(), weights.detach().clone()
+    loss = mixed.sum() + weights.square().sum()
+    (first,) = torch.autograd.grad(loss, q, retain_graph=True)
+    (second,) = torch.autograd.grad(loss, q)
+    identical(mixed, before[0])
+    identical(weights, before[1])
+    identical(first, second)

@@ -1,6 +1,7 @@
-"""The border of a layer: sizes, kinds, masks and heads that do not fit raise before anything is computed.
+"""The border of a layer: sizes, kinds, masks, heads and weights that do not fit raise before anything is computed.
 
-The base class alone stands there (no implementation overrides `forward`), so one implementation is enough.
+The base class alone stands there (no implementation overrides `forward`, `load` or `save`), so one implementation is
+enough where the others are not named.
 """
 
 import math
@@ -10,12 +11,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, MultiHeadAttention
+from mha_core import IMPLEMENTATIONS, Model, MultiHeadAttention, Weights
+from mha_core.attention import as_implementation, implementation
 from mha_core.attention.switches import EVERYTHING, Ablation
 from mha_core.errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError, Unsupported
 from mha_core.positions import ALiBi, Rotary
+from tests.closeness import identical, same_function
 
-from .attention_cases import B, C, H
+from .attention_cases import BIASES, B, C, H
+from .dense import flat, random_weights
 
 X, MAP = torch.ones(B, 4, C), torch.ones(4, 4, dtype=torch.bool)
 WRONG: list[tuple[type[HeadlightError], str, tuple[Tensor, ...], dict[str, Any]]] = [
@@ -35,17 +39,14 @@ WRONG: list[tuple[type[HeadlightError], str, tuple[Tensor, ...], dict[str, Any]]
 ]
 
 
-@pytest.mark.parametrize(("error", "told", "inputs", "options"), WRONG)
-def test_what_does_not_fit_raises(
-    error: type[HeadlightError], told: str, inputs: tuple[Tensor, ...], options: dict[str, Any]
-) -> None:
-    with pytest.raises(error, match=told):
-        MultiHeadAttention(C, H)(*inputs, **options)
+def test_arguments_that_do_not_fit_raise() -> None:
+    for error, message, inputs, options in WRONG:
+        with pytest.raises(error, match=message):
+            MultiHeadAttention(C, H)(*inputs, **options)
 
 
-@pytest.mark.parametrize(
-    "shapes",
-    [
+def test_sizes_that_do_not_fit_raise() -> None:
+    for shapes in (
         [(B, 4, C + 1)],
         [(C,)],
         [(1, B, 4, C)],
@@ -55,24 +56,18 @@ def test_what_does_not_fit_raises(
         [(B, 4, C), (6, C)],
         [(4, C), (B, 6, C)],
         [(B, 4, C), (B, 6, C), (B, 5, C)],
-    ],
-    ids=str,
-)
-def test_sizes_that_do_not_fit_raise(shapes: list[tuple[int, ...]]) -> None:
-    with pytest.raises(SizeError, match=rf"need \(b, i, {C}\)") as caught:
-        MultiHeadAttention(C, H)(*(torch.zeros(shape) for shape in shapes))
-    assert all(str(shape) in str(caught.value) for shape in shapes)
+    ):
+        with pytest.raises(SizeError, match=rf"need \(b, i, {C}\)") as caught:
+            MultiHeadAttention(C, H)(*map(torch.zeros, shapes))
+        assert all(str(shape) in str(caught.value) for shape in shapes), shapes
+    for empty in ([(B, 0, C)], [(0, C)], [(B, 4, C), (B, 0, C)], [(B, 0, C), (B, 4, C)]):
+        with pytest.raises(SizeError, match="length 0; give at least one token"):
+            MultiHeadAttention(C, H)(*map(torch.zeros, empty))
 
 
-@pytest.mark.parametrize("shapes", [[(B, 0, C)], [(0, C)], [(B, 4, C), (B, 0, C)], [(B, 0, C), (B, 4, C)]], ids=str)
-def test_a_length_of_0_raises(shapes: list[tuple[int, ...]]) -> None:
-    with pytest.raises(SizeError, match="length 0; give at least one token"):
-        MultiHeadAttention(C, H)(*(torch.zeros(shape) for shape in shapes))
-
-
-def test_heads_are_said_once() -> None:
+def test_heads_are_given_once() -> None:
     layer, x, heads = MultiHeadAttention(C, H), torch.randn(B, 4, C), torch.tensor([True, False, True])
-    assert torch.equal(layer(x, heads=heads)[0], layer(x, ablate=Ablation(heads))[0])
+    identical(layer(x, heads=heads)[0], layer(x, ablate=Ablation(heads))[0])
     with pytest.raises(HeadlightError, match="both say which heads are off"):
         layer(x, heads=heads, ablate=Ablation(heads))
 
@@ -86,6 +81,11 @@ def test_sizes_that_cannot_be_built_raise() -> None:
     for dropout in (-0.1, 1.0, 2):
         with pytest.raises(HeadlightError, match=rf"dropout={dropout}"):
             MultiHeadAttention(12, 3, dropout=dropout)
+    with pytest.raises(Unsupported, match="implementation='flash' is not known; choose one of naive, efficient"):
+        implementation("flash")
+    assert all(implementation(name) is kind for name, kind in IMPLEMENTATIONS.items())
+    shown = repr(MultiHeadAttention(C, H, out_bias=False, dropout=0.1))
+    assert "d_model=12, n_heads=3, bias=True, out_bias=False, dropout=0.1" in shown
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,7 @@ def test_what_an_implementation_cannot_do_raises(feature: str, options: dict[str
     MultiHeadAttention(C, H)(x, **options)
     with pytest.raises(Unsupported, match=rf"Poor cannot do {feature}; it can do .*maps"):
         Poor(C, H)(x, **options)
-    kinds = [kind for kind in IMPLEMENTATIONS.values() if feature not in kind.can]
-    for kind in kinds:
+    for kind in [kind for kind in IMPLEMENTATIONS.values() if feature not in kind.can]:
         with pytest.raises(Unsupported, match=feature):
             kind(C, H)(x, **options)
 
@@ -117,8 +116,94 @@ def test_everything_that_is_missing_is_named() -> None:
     layer, x = IMPLEMENTATIONS["torch"](C, H), torch.randn(B, 4, C)
     with pytest.raises(Unsupported, match="TorchAttention cannot do bias, heads, temperature; it can do head_mask, ma"):
         layer(x, position=ALiBi(H), heads=torch.ones(H, dtype=torch.bool), temperature=2.0)
+    assert IMPLEMENTATIONS["torch"].can == {"maps", "head_mask"}
+    assert "head_mask" not in IMPLEMENTATIONS["sequence_first"].can
 
 
-def test_extra_repr_names_the_sizes() -> None:
-    shown = repr(MultiHeadAttention(C, H, out_bias=False, dropout=0.1))
-    assert "d_model=12, n_heads=3, bias=True, out_bias=False, dropout=0.1" in shown
+# ---- canonical weights: what load takes over and save gives back, and how one implementation becomes another
+
+NAMES = ["q", "k", "v", "o", "q_bias", "k_bias", "v_bias", "o_bias"]
+
+
+def some(bias: bool = True, out_bias: bool = True, dtype: torch.dtype = torch.float32) -> Weights:
+    return random_weights(6, bias, out_bias, dtype)
+
+
+def swapped(weights: Weights, name: str, tensor: Tensor | None) -> Weights:
+    return Weights(**{**dict(weights.items()), name: tensor})  # type: ignore[arg-type]
+
+
+def same(one: Weights, other: Weights) -> bool:
+    """Bit for bit, and with the same biases."""
+    pairs = zip(one.items(), other.items(), strict=True)
+    return all(a is b is None if a is None or b is None else torch.equal(a, b) for (_, a), (_, b) in pairs)
+
+
+def test_load_and_save_copy_every_bias_that_there_is() -> None:
+    weights = some()
+    assert [name for name, _ in weights.items()] == NAMES
+    assert all(tensor is getattr(weights, name) for name, tensor in weights.items())
+    for name, kind in IMPLEMENTATIONS.items():
+        for bias, out_bias in BIASES:
+            weights, layer = some(bias, out_bias), kind(6, 3, bias=bias, out_bias=out_bias)
+            assert layer.load(weights) is layer
+            assert same(layer.save(), weights), name
+            saved = kind(6, 3, bias=bias).save()
+            assert [tensor is not None for key, tensor in saved.items() if "bias" in key] == [bias] * 4, name
+        weights = some(dtype=torch.float64)
+        layer = kind(6, 3).load(weights)
+        assert all(parameter.requires_grad and parameter.is_leaf for parameter in layer.parameters())
+        before = flat(weights).float()  # cast to the layer's
+        for copied in (weights, layer.save()):
+            for _, tensor in copied.items():
+                assert tensor is not None
+                assert not tensor.requires_grad
+                tensor.zero_()
+            identical(flat(layer.save()), before)
+
+
+@pytest.mark.parametrize("which", NAMES)
+def test_weights_of_a_wrong_shape_raise(which: str) -> None:
+    layer = MultiHeadAttention(6, 3)
+    before = layer.save()
+    with pytest.raises(SizeError, match=rf"{which} has shape \(5,\)"):
+        layer.load(swapped(some(), which, torch.zeros(5)))
+    if which.endswith("bias"):
+        option = {"o_bias": "out_bias", "v_bias": "v_bias"}.get(which, "bias")
+        with pytest.raises(SizeError, match=rf"the layer has {which} .* {option}=False"):
+            layer.load(swapped(some(), which, None))
+        with pytest.raises(SizeError, match=rf"the weights have {which} .* {option}=True"):
+            MultiHeadAttention(6, 3, bias=False).load(swapped(some(False, False), which, torch.zeros(6)))
+    assert same(layer.save(), before), "a failed load changes nothing"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_a_layer_in_another_implementation_keeps_weights_dtype_device_and_biases(dtype: torch.dtype) -> None:
+    for name, bias in zip(IMPLEMENTATIONS, BIASES * 2, strict=False):
+        layer = IMPLEMENTATIONS["fused"](12, 3, bias=bias[0], out_bias=bias[1]).to(dtype)
+        state = torch.get_rng_state()
+        twin = as_implementation(layer, name)
+        assert torch.equal(torch.get_rng_state(), state), "it draws no random numbers"
+        assert type(twin) is IMPLEMENTATIONS[name]
+        assert (twin.d_model, twin.n_heads, twin.bias, twin.out_bias) == (12, 3, *bias)
+        own = next(layer.parameters())
+        assert {(parameter.dtype, parameter.device) for parameter in twin.parameters()} == {(dtype, own.device)}
+        assert not twin.training
+        assert not any(parameter.requires_grad for parameter in twin.parameters())
+        assert same(twin.save(), layer.save())
+        with torch.no_grad():
+            own.zero_()
+        assert any(weight is not None and weight.abs().sum() > 0 for _, weight in twin.save().items()), "a copy"
+
+
+def test_a_model_in_another_implementation_is_the_same_model(minilm64: Model) -> None:
+    assert minilm64.as_implementation("fused") is minilm64
+    twin = minilm64.as_implementation("efficient")
+    assert (twin.sizes.implementation, minilm64.sizes.implementation) == ("efficient", "fused")
+    for name in ("name", "origin", "folder", "facts"):
+        assert getattr(twin, name) == getattr(minilm64, name)
+    ours, theirs = (model.run("how are you", heads_off=[(0, 2)]) for model in (twin, minilm64))
+    same_function(ours.hidden, theirs.hidden)
+    assert not any(parameter.requires_grad for parameter in twin.encoder.parameters())
+    with pytest.raises(Unsupported, match="'flash' is not known"):
+        minilm64.as_implementation("flash")

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 
 from mha_core import IMPLEMENTATIONS, Weights, masks
 from mha_core.errors import Unsupported
-from mha_core.measure.measures import relative_difference
+from mha_core.measure import rounding
 from mha_core.positions import ALiBi, Position, Rotary, Shaw, Sinusoidal, T5Bias
+from tests.closeness import identical, relative_error, same_function, within_rounding
 
 from .attention_cases import PAIRS, B, C, Case, H, build, each
 from .dense import Counting, random_weights
 
 pytestmark = pytest.mark.numeric
 
-with_heads = pytest.mark.parametrize("name", [name for name, kind in IMPLEMENTATIONS.items() if "heads" in kind.can])
-
-
-@each
-def test_maps_are_one_a_head_and_rows_sum_to_one(name: str) -> None:
-    out, maps = IMPLEMENTATIONS[name](C, H)(torch.randn(B, 4, C), torch.randn(B, 6, C))
-    assert out.shape == (B, 4, C)
-    assert maps is not None
-    assert maps.shape == (B, H, 4, 6)
-    torch.testing.assert_close(maps.sum(-1), torch.ones(B, H, 4))
+ROW = rounding.of_sums(20, C, C)  # of a row's sum in float32: its scores, and the sum
 
 
 @each
 def test_every_shape_of_a_mask(name: str) -> None:
-    layer, inputs = IMPLEMENTATIONS[name](C, H), (torch.randn(B, 4, C), torch.randn(B, 6, C))
+    """Maps are one a head, have weights where the mask allows them alone, and rows that sum to one."""
+    layer = IMPLEMENTATIONS[name](C, H).double()
+    inputs = torch.randn(B, 4, C, dtype=torch.float64), torch.randn(B, 6, C, dtype=torch.float64)
     for shape in ((4, 6), (H, 4, 6), (1, 1, 4, 6), (B, 1, 4, 6), (1, H, 4, 6), (B, H, 4, 6)):
         allow = torch.rand(shape) < 0.5
         if name == "torch":
@@ -40,167 +32,120 @@ def test_every_shape_of_a_mask(name: str) -> None:
             with pytest.raises(Unsupported, match="head_mask"):
                 layer(*inputs, allow=allow)
             continue
-        _, maps = layer(*inputs, allow=allow)
-        assert maps is not None
+        out, maps = layer(*inputs, allow=allow)
+        assert out.shape == (B, 4, C)
         assert not maps[~allow.expand(B, H, 4, 6)].any()
-        torch.testing.assert_close(maps.sum(-1), allow.any(-1).float().expand(B, H, 4))
+        same_function(maps.sum(-1), allow.any(-1).double().expand(B, H, 4))
 
 
-@with_heads
+@pytest.mark.parametrize("name", [name for name, kind in IMPLEMENTATIONS.items() if "heads" in kind.can])
 def test_a_head_switched_off_takes_away_its_own_contribution(name: str) -> None:
     weights = random_weights(C, True, True, torch.float64)
     layer, x = build(name, weights), torch.randn(B, 5, C, dtype=torch.float64)
     on, maps = layer(x)
     assert weights.v_bias is not None
+    assert weights.o_bias is not None
     for head in range(H):
         off, maps_off = layer(x, heads=torch.arange(H) != head)
         channels = slice(head * C // H, (head + 1) * C // H)
         v = x @ weights.v[channels].T + weights.v_bias[channels]
-        contribution = maps[:, head] @ v @ weights.o[:, channels].T
-        assert relative_difference(on - off, contribution) <= 1e-13
-        assert torch.equal(maps_off, maps)  # it still looks; it is only not heard
-
-
-@with_heads
-def test_with_all_heads_off_only_the_bias_is_left(name: str) -> None:
-    layer = IMPLEMENTATIONS[name](C, H)
-    out, _ = layer(torch.randn(B, 5, C), heads=torch.zeros(H, dtype=torch.bool))
-    bias = layer.save().o_bias
-    assert bias is not None
-    torch.testing.assert_close(out, bias.expand_as(out))
-
-
-@with_heads
-def test_heads_may_differ_within_a_batch(name: str) -> None:
-    layer = IMPLEMENTATIONS[name](C, H).double().eval()
-    x, heads = torch.randn(B, 4, C, dtype=torch.float64), torch.tensor([[True, False, True], [False, False, True]])
-    out, _ = layer(x, heads=heads)
+        same_function(on - off, maps[:, head] @ v @ weights.o[:, channels].T)
+        identical(maps_off, maps)  # it still looks
+    same_function(layer(x, heads=torch.zeros(H, dtype=torch.bool))[0], weights.o_bias.expand_as(on))
+    heads = torch.tensor([[True, False, True], [False, False, True]])  # another choice for each sample
     expected = torch.cat([layer(x[n : n + 1], heads=heads[n])[0] for n in range(B)])
-    assert relative_difference(out, expected) <= 1e-14
+    same_function(layer(x, heads=heads)[0], expected)
 
 
 @each
-def test_without_a_batch(name: str) -> None:
-    layer = IMPLEMENTATIONS[name](C, H)
+def test_without_a_batch_and_samples_do_not_see_each_other(name: str) -> None:
+    layer = IMPLEMENTATIONS[name](C, H).double()
     for pair in PAIRS:
-        inputs, _ = Case("none", pair, "plain").inputs(torch.float32)
+        inputs, _ = Case("none", pair, "plain").inputs(torch.float64)
         out, maps = layer(*(x[0] for x in inputs))
-        batched_out, batched_maps = layer(*(x[:1] for x in inputs))
+        batched_out, batched_maps = layer(*inputs)
         assert out.shape == inputs[0][0].shape
-        assert torch.equal(out, batched_out[0])
-        assert torch.equal(maps, batched_maps[0])
-        out, maps = layer(*(x[0] for x in inputs), need_weights=False)
+        same_function(out, batched_out[0])
+        same_function(maps, batched_maps[0])
+        out, maps = layer(*(x[1] for x in inputs), need_weights=False)
         assert maps is None
-        assert relative_difference(out, batched_out[0]) <= 1e-6
-    _, maps = layer(torch.randn(5, C), allow=masks.allow(masks.causal, 5, 5)[0, 0])
+        same_function(out, batched_out[1])
+    _, maps = layer(torch.randn(5, C, dtype=torch.float64), allow=masks.allow(masks.causal, 5, 5)[0, 0])
     assert torch.equal(maps > 0, torch.ones(H, 5, 5).tril().bool())
 
 
 @each
-def test_samples_do_not_see_each_other(name: str) -> None:
-    layer, x = IMPLEMENTATIONS[name](C, H).double(), torch.randn(3, 5, C, dtype=torch.float64)
-    out = layer(x)[0]
-    for sample in range(3):
-        assert relative_difference(out[sample], layer(x[sample])[0]) <= 1e-14
-
-
-@each
-def test_the_result_for_real_tokens_does_not_depend_on_padding(name: str) -> None:
+def test_padding_and_the_future_change_nothing(name: str) -> None:
     layer, x = IMPLEMENTATIONS[name](C, H).double(), torch.randn(1, 5, C, dtype=torch.float64)
     padded = torch.cat((x, 100 * torch.randn(1, 3, C, dtype=torch.float64)), dim=1)
-    real = torch.arange(8)[None] < 5
-    out, maps = layer(padded, allow=masks.allow(masks.full, 8, 8, real))
+    out, maps = layer(padded, allow=masks.allow(masks.full, 8, 8, torch.arange(8)[None] < 5))
     alone_out, alone_maps = layer(x)
-    assert relative_difference(out[:, :5], alone_out) <= 1e-14
-    assert relative_difference(maps[:, :, :5, :5], alone_maps) <= 1e-14
+    same_function(out[:, :5], alone_out)
+    same_function(maps[:, :, :5, :5], alone_maps)
+    other = torch.cat((x, torch.randn(1, 3, C, dtype=torch.float64)), dim=1)
+    allow = masks.allow(masks.causal, 8, 8)
+    before, after = layer(padded, allow=allow)[0], layer(other, allow=allow)[0]
+    same_function(before[:, :5], after[:, :5])
+    assert relative_error(before[:, 5:], after[:, 5:]) > 0.1
 
 
 @each
-def test_dropout_acts_on_the_mixing_and_not_on_the_maps(name: str) -> None:
-    torch.manual_seed(0)
-    layer = IMPLEMENTATIONS[name](C, H, dropout=0.5)
-    x = torch.randn(1, 5, C).expand(4000, 5, C).contiguous()
-    layer.eval()
-    calm, calm_maps = layer(x)
-    assert torch.equal(layer(x)[0], calm)
+def test_dropout_is_that_of_independent_weights_and_leaves_the_maps_alone(name: str) -> None:
+    """With v constant over the keys, mixed = v · Σ wⱼ mⱼ / (1 − p), whose variance is v² p / (1 − p) Σ wⱼ²."""
+    layer, eye, zero = IMPLEMENTATIONS[name](4, 1, dropout=0.25), torch.eye(4), torch.zeros(4)
+    layer.load(Weights(eye, eye, 0 * eye, eye, zero, zero, torch.ones(4), zero))
+    x = torch.randn(1, 6, 4).expand(8000, 6, 4).contiguous()
+    calm, calm_maps = layer.eval()(x)
+    within_rounding(calm, torch.ones(8000, 6, 4), ROW)
+    expected = 0.25 / 0.75 * calm_maps[0, 0].square().sum(-1)
     layer.train()
     for need_weights in (True, False):
         out, maps = layer(x, need_weights=need_weights)
-        spread = out.std(dim=0)
-        assert spread.min() > 0.01
-        # the mean of 4000 draws lies within 5 standard errors of what is expected: the result without dropout
-        assert ((out.mean(dim=0) - calm[0]).abs() <= 5 * spread / math.sqrt(4000)).all()
-        if need_weights:
-            torch.testing.assert_close(maps, calm_maps)
-            torch.testing.assert_close(maps.sum(-1), torch.ones(4000, H, 5))
-        else:
-            assert maps is None
+        assert (maps is not None) == need_weights
+        if maps is not None:
+            within_rounding(maps, calm_maps, ROW)
+            within_rounding(maps.sum(-1), torch.ones(8000, 1, 6), ROW)
+        assert ((out[..., 0].mean(dim=0) - 1).abs() < 0.05).all()
+        # of a variance of 8,000 draws a tenth is six standard errors
+        assert ((out[..., 0].var(dim=0) / expected - 1).abs() < 0.1).all()
 
 
 @each
-def test_the_spread_of_dropout_is_that_of_independent_weights(name: str) -> None:
-    """With v constant over the keys, mixed = v · Σ wⱼ mⱼ / (1 − p), whose variance is v² p / (1 − p) Σ wⱼ²."""
-    torch.manual_seed(0)
-    layer, eye = IMPLEMENTATIONS[name](4, 1, dropout=0.25), torch.eye(4)
-    zero = torch.zeros(4)
-    layer.load(Weights(eye, eye, 0 * eye, eye, zero, zero, torch.ones(4), zero)).train()
-    out, maps = layer(torch.randn(1, 6, 4).expand(20000, 6, 4).contiguous())
-    assert maps is not None
-    expected = 0.25 / 0.75 * maps[0, 0].square().sum(-1)
-    torch.testing.assert_close(out[..., 0].var(dim=0), expected, rtol=0.1, atol=0)
+def test_a_pass_without_dropout_is_the_same_each_time(name: str) -> None:
+    layer, x = IMPLEMENTATIONS[name](64, 4), torch.randn(4, 50, 64)
+    first_out, first_maps = layer.train()(x)
+    for _ in range(2):
+        out, maps = layer.eval()(x)
+        identical(out, first_out)
+        identical(maps, first_maps)
 
 
 @each
-def test_without_dropout_training_changes_nothing(name: str) -> None:
-    layer, x = IMPLEMENTATIONS[name](C, H), torch.randn(B, 5, C)
-    assert torch.equal(layer.train()(x)[0], layer.eval()(x)[0])
-
-
-@each
-def test_add_is_asked_once_for_each_distinct_tensor(name: str) -> None:
+def test_an_encoding_is_added_once_to_each_distinct_tensor(name: str) -> None:
     for shape in ((B, 4, C), (4, C)):
         layer, x, y, z = IMPLEMENTATIONS[name](C, H), *(torch.randn(shape) for _ in range(3))
         for inputs, times in (((x,), 1), ((x, x, x), 1), ((x, y), 2), ((x, y, y), 2), ((x, y, x), 2), ((x, y, z), 3)):
             position = Counting()
             layer(*inputs, position=position)
             assert position.added == times
-        assert torch.equal(layer(x, y, z, position=Counting())[0], layer(x + 1, y + 1, z + 1)[0])
+        identical(layer(x, y, z, position=Counting())[0], layer(x + 1, y + 1, z + 1)[0])
 
 
 @each
 def test_permuting_tokens_permutes_outputs_unless_there_are_positions(name: str) -> None:
-    torch.manual_seed(3)
-    layer, x, order = IMPLEMENTATIONS[name](C, H), torch.randn(B, 16, C), torch.randperm(16)
+    layer, x = IMPLEMENTATIONS[name](C, H).double(), torch.randn(B, 16, C, dtype=torch.float64)
+    order = torch.randperm(16)
     out, maps = layer(x)
     moved, moved_maps = layer(x[:, order])
-    assert (moved - out[:, order]).abs().max() <= 1e-5
-    assert (moved_maps - maps[:, :, order][..., order]).abs().max() <= 1e-5
+    same_function(moved, out[:, order])
+    same_function(moved_maps, maps[:, :, order][..., order])
     encodings: list[Position] = [Sinusoidal(C)]
     encodings += [Rotary(C // H)] * ("rotate" in layer.can)
     encodings += [ALiBi(H), T5Bias(H), Shaw(C // H, 3)] * ("bias" in layer.can)
     for position in encodings:
+        position = position.double()
         far = layer(x[:, order], position=position)[1] - layer(x, position=position)[1][:, :, order][..., order]
-        assert far.abs().max() > 0.1
-
-
-@each
-def test_causal_outputs_do_not_depend_on_the_future(name: str) -> None:
-    layer, x = IMPLEMENTATIONS[name](C, H).double(), torch.randn(1, 8, C, dtype=torch.float64)
-    other = torch.cat((x[:, :5], torch.randn(1, 3, C, dtype=torch.float64)), dim=1)
-    allow = masks.allow(masks.causal, 8, 8)
-    before, after = layer(x, allow=allow)[0], layer(other, allow=allow)[0]
-    assert relative_difference(before[:, :5], after[:, :5]) <= 1e-14
-    assert not torch.allclose(before[:, 5:], after[:, 5:])
-
-
-@each
-def test_runs_are_bit_equal(name: str) -> None:
-    layer, x = IMPLEMENTATIONS[name](64, 4), torch.randn(4, 50, 64)
-    first_out, first_maps = layer(x)
-    for _ in range(3):
-        out, maps = layer(x)
-        assert torch.equal(out, first_out)
-        assert torch.equal(maps, first_maps)
+        assert far.abs().max() > 0.03
 
 
 @each

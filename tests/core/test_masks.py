@@ -1,6 +1,7 @@
 """Every rule against a dense mask written by hand, one cell at a time."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from mha_core import masks
 from mha_core.errors import MaskError
 
 Cell = Callable[[int, int], bool]
-SIZES = range(1, 13)
+SIZES = [(1, 1), (1, 12), (12, 1), (2, 3), (5, 5), (5, 9), (9, 4), (12, 12)]
 
 
 def dense(cell: Cell, len_q: int, len_k: int) -> Tensor:
@@ -21,78 +22,67 @@ def dense(cell: Cell, len_q: int, len_k: int) -> Tensor:
     return torch.tensor([[[[cell(i, j) for j in range(len_k)] for i in range(len_q)]]])
 
 
-def agree(rule: masks.Rule, cell: Cell) -> None:
-    for len_q in SIZES:
-        for len_k in SIZES:
-            made = masks.allow(rule, len_q, len_k)
-            assert made.dtype == torch.bool
-            assert torch.equal(made, dense(cell, len_q, len_k)), (len_q, len_k)
+def check(rule: masks.Rule, cell: Cell, *about: object) -> None:
+    for len_q, len_k in SIZES:
+        made = masks.allow(rule, len_q, len_k)
+        assert made.dtype == torch.bool
+        assert torch.equal(made, dense(cell, len_q, len_k)), (*about, len_q, len_k)
 
 
 NEAR, FIRST = masks.window(3), masks.sinks(1)
-RULES: list[tuple[masks.Rule, Cell]] = [
-    (masks.full, lambda i, j: True),
-    (masks.causal, lambda i, j: j <= i),
-    *((masks.window(w), lambda i, j, w=w: -w < i - j < w) for w in (1, 2, 3, 7, 20)),
-    *((masks.prefix(n), lambda i, j, n=n: j <= i or j < n) for n in (0, 1, 4, 20)),
-    *((masks.sinks(n), lambda i, j, n=n: j < n) for n in (0, 1, 4, 20)),
-    *((masks.dilated(w, s), lambda i, j, w=w, s=s: any(abs(i - j) == step * s for step in range(w)))
-      for w in (1, 2, 3) for s in (1, 2, 3, 5)),
-    (masks.both(masks.causal, NEAR), lambda i, j: j <= i and abs(i - j) < 3),
-    (masks.either(NEAR, FIRST), lambda i, j: abs(i - j) < 3 or j < 1),
-    (masks.invert(masks.causal), lambda i, j: j > i),
-    (masks.both(masks.causal, masks.either(FIRST, NEAR)), lambda i, j: j <= i and (j < 1 or abs(i - j) < 3)),
-    (masks.invert(masks.either(NEAR, FIRST)), lambda i, j: not (abs(i - j) < 3 or j < 1)),
-    (masks.both(), lambda i, j: True),
-    (masks.either(), lambda i, j: False),
-]  # fmt: skip
+COMPOSED: dict[str, tuple[masks.Rule, Cell]] = {
+    "both": (masks.both(masks.causal, NEAR), lambda i, j: j <= i and abs(i - j) < 3),
+    "either": (masks.either(NEAR, FIRST), lambda i, j: abs(i - j) < 3 or j < 1),
+    "invert": (masks.invert(masks.causal), lambda i, j: j > i),
+    "nested": (
+        masks.both(masks.causal, masks.either(FIRST, NEAR)), lambda i, j: j <= i and (j < 1 or abs(i - j) < 3),
+    ),
+    "inverted": (masks.invert(masks.either(NEAR, FIRST)), lambda i, j: not (abs(i - j) < 3 or j < 1)),
+    "both of none": (masks.both(), lambda i, j: True),
+    "either of none": (masks.either(), lambda i, j: False),
+    "any function of i and j": (lambda i, j: (i + j) % 3 > 0, lambda i, j: (i + j) % 3 > 0),
+    "of keys alone": (lambda i, j: j < 2, lambda i, j: j < 2),
+    "of queries alone": (lambda i, j: i < 2, lambda i, j: i < 2),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "cell"), RULES)
-def test_a_rule_is_its_cells(rule: masks.Rule, cell: Cell) -> None:
-    agree(rule, cell)
+def test_a_rule_is_its_cells() -> None:
+    check(masks.full, lambda i, j: True)
+    check(masks.causal, lambda i, j: j <= i)
+    for n in (0, 1, 2, 3, 4, 7, 20):
+        check(masks.prefix(n), lambda i, j, n=n: j <= i or j < n, "prefix", n)  # type: ignore[misc]
+        check(masks.sinks(n), lambda i, j, n=n: j < n, "sinks", n)  # type: ignore[misc]
+        if n:
+            check(masks.window(n), lambda i, j, n=n: -n < i - j < n, "window", n)  # type: ignore[misc]
+    for w, s in product((1, 2, 3), (1, 2, 3, 5)):
+        check(masks.dilated(w, s), lambda i, j, w=w, s=s: abs(i - j) in range(0, w * s, s), w, s)  # type: ignore[misc]
+    for name, (rule, cell) in COMPOSED.items():
+        check(rule, cell, name)
+    for starts in ((), (0,), (3,), (2, 5), (5, 2), (1, 2, 3), (20,)):
+        check(
+            masks.split(*starts),
+            lambda i, j, starts=starts: sum(i >= s for s in starts) == sum(j >= s for s in starts),  # type: ignore[misc]
+            starts,
+        )
 
 
-@pytest.mark.parametrize("w", [1, 2, 4, 12])
-def test_window_and_causal_leaves_w_keys(w: int) -> None:
-    """At most w keys a row, and exactly w from row w − 1 on."""
-    for n in SIZES:
-        keys = masks.allow(masks.both(masks.causal, masks.window(w)), n, n).sum(dim=-1).flatten().tolist()
-        assert keys == [min(row + 1, w) for row in range(n)]
-
-
-def test_documents() -> None:
-    for n in SIZES:
+def test_documents_cells_and_padding() -> None:
+    for n in range(1, 13):
         ids = [number * number // 7 for number in range(n)]
         expected = dense(lambda i, j, ids=ids: ids[i] == ids[j], n, n)  # type: ignore[misc]
         assert torch.equal(masks.allow(masks.documents(ids), n, n), expected)
         assert torch.equal(masks.allow(masks.documents(torch.tensor(ids)), n, n), expected)
-
-
-@pytest.mark.parametrize("starts", [(), (0,), (3,), (2, 5), (5, 2), (1, 2, 3), (20,)])
-def test_split(starts: tuple[int, ...]) -> None:
-    def document(at: int) -> int:
-        return sum(at >= start for start in starts)
-
-    agree(masks.split(*starts), lambda i, j: document(i) == document(j))
-
-
-def test_cells() -> None:
-    for len_q in SIZES:
-        for len_k in SIZES:
-            pairs = {(i, j) for i in range(len_q) for j in range(len_k) if (3 * i + 5 * j) % 4 == 0}
-            made = masks.allow(masks.cells(pairs), len_q, len_k)
-            assert torch.equal(made, dense(lambda i, j, pairs=pairs: (i, j) in pairs, len_q, len_k))  # type: ignore[misc]
-    assert not masks.allow(masks.cells([]), 3, 4).any()
-
-
-def test_keep_forbids_padding_to_every_query() -> None:
-    for n in SIZES:
         lengths = [n, max(1, n // 2), 1]
         keep = torch.tensor([[j < length for j in range(n)] for length in lengths])
-        made = masks.allow(masks.causal, n, n, keep)
-        expected = [dense(lambda i, j, end=end: j <= i and j < end, n, n) for end in lengths]  # type: ignore[misc]
-        assert torch.equal(made, torch.cat(expected))
+        rows = [dense(lambda i, j, end=end: j <= i and j < end, n, n) for end in lengths]  # type: ignore[misc]
+        assert torch.equal(masks.allow(masks.causal, n, n, keep), torch.cat(rows)), (
+            "padding is forbidden to every query"
+        )
+    for len_q, len_k in SIZES:
+        pairs = {(i, j) for i in range(len_q) for j in range(len_k) if (3 * i + 5 * j) % 4 == 0}
+        made = masks.allow(masks.cells(pairs), len_q, len_k)
+        assert torch.equal(made, dense(lambda i, j, pairs=pairs: (i, j) in pairs, len_q, len_k))  # type: ignore[misc]
+    assert not masks.allow(masks.cells([]), 3, 4).any()
 
 
 WRITTEN: dict[str, Cell] = {
@@ -115,21 +105,22 @@ WRITTEN: dict[str, Cell] = {
     "documents:4": lambda i, j: (i < 4) == (j < 4),
     "documents:2:5 & causal": lambda i, j: j <= i and sum(i >= s for s in (2, 5)) == sum(j >= s for s in (2, 5)),
     "causal & none & dilated:2:3": lambda i, j: j <= i and abs(i - j) in (0, 3),
+    "window:999999999": lambda i, j: True,  # the largest numbers do not overflow
+    "dilated:999999999:999999999": lambda i, j: i == j,
 }
 
 
-@pytest.mark.parametrize("text", WRITTEN)
-def test_written_form(text: str) -> None:
-    agree(masks.parse(text), WRITTEN[text])
+def test_written_form() -> None:
+    for text, cell in WRITTEN.items():
+        check(masks.parse(text), cell, text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", " ", "&", "causal |", "| causal", "full", "Causal", "window", "window:", "window:3:4", "window:x", "window:-1",
-     "window:1.5", "window:1e3", "window:0", "dilated:3", "dilated:0:2", "dilated:2:0", "prefix", "sinks:-1", "none:1",
-     "causal:", "!", "!!causal", "causal !sinks:1", "documents", "documents:x", "!none:1", "causal and window:3",
-     "window:1234567890", "(causal)", "window:²"],
-)  # fmt: skip
+WRONG = """/ /&/causal |/| causal/full/Causal/window/window:/window:3:4/window:x/window:-1/window:1.5/window:1e3/\
+window:0/dilated:3/dilated:0:2/dilated:2:0/prefix/sinks:-1/none:1/causal:/!/!!causal/causal !sinks:1/documents/\
+documents:x/!none:1/causal and window:3/window:1234567890/(causal)/window:²"""
+
+
+@pytest.mark.parametrize("text", WRONG.split("/"))
 def test_a_wrong_written_form_raises(text: str) -> None:
     with pytest.raises(MaskError, match=r"mask '"):
         masks.parse(text)
@@ -144,87 +135,58 @@ def test_any_text_is_a_rule_or_a_mask_error(text: str) -> None:
     assert masks.allow(rule, 3, 4).shape == (1, 1, 3, 4)
 
 
-def test_the_largest_numbers_do_not_overflow() -> None:
-    assert masks.allow(masks.parse("window:999999999"), 3, 3).all()
-    assert torch.equal(masks.allow(masks.parse("dilated:999999999:999999999"), 3, 3)[0, 0], torch.eye(3).bool())
-
-
-WIDTHS: list[Callable[[Any], masks.Rule]] = [
-    masks.window, lambda n: masks.dilated(n, 1), lambda n: masks.dilated(1, n),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("number", [0, -1, 1.5])
-@pytest.mark.parametrize(("make", "least"), [*((make, 1) for make in WIDTHS), (masks.prefix, 0), (masks.sinks, 0)])
-def test_numbers_are_whole_and_not_too_small(make: Callable[[Any], masks.Rule], least: int, number: float) -> None:
-    if number == least:
-        make(number)
-    else:
-        with pytest.raises(MaskError, match=rf"{number}.*at least {least}"):
-            make(number)
-
-
-def test_documents_of_another_length_raise() -> None:
+def test_numbers_that_do_not_fit_raise() -> None:
+    makers: list[tuple[Callable[[Any], masks.Rule], int]] = [
+        (masks.window, 1), (lambda n: masks.dilated(n, 1), 1), (lambda n: masks.dilated(1, n), 1),
+        (masks.prefix, 0), (masks.sinks, 0),
+    ]  # fmt: skip
+    for make, least in makers:
+        for number in (0, -1, 1.5):
+            if number != least:
+                with pytest.raises(MaskError, match=rf"{number}.*at least {least}"):
+                    make(number)
     with pytest.raises(MaskError, match=r"\(3,\) for 4 queries and 4 keys"):
         masks.allow(masks.documents([0, 0, 1]), 4, 4)
     with pytest.raises(MaskError, match="3 queries and 4 keys"):
         masks.allow(masks.documents([0, 0, 1]), 3, 4)
+    for i, j in ((3, 0), (0, 4), (-1, 0), (0, -1)):
+        with pytest.raises(MaskError, match=rf"\({i}, {j}\) lies outside 3 queries × 4 keys"):
+            masks.allow(masks.cells([(0, 0), (i, j)]), 3, 4)
 
 
-@pytest.mark.parametrize("cell", [(3, 0), (0, 4), (-1, 0), (0, -1)])
-def test_cells_outside_raise(cell: tuple[int, int]) -> None:
-    with pytest.raises(MaskError, match=rf"\({cell[0]}, {cell[1]}\) lies outside 3 queries × 4 keys"):
-        masks.allow(masks.cells([(0, 0), cell]), 3, 4)
+def test_a_rule_or_padding_that_gives_no_mask_raises() -> None:
+    rules: list[tuple[Any, str]] = [
+        (lambda i, j: i + j, r"int64"),
+        (lambda i, j: True, r"bool"),
+        (lambda i, j: torch.ones(5, 5).bool(), r"\(5, 5\) for 3 queries × 4 keys"),
+        (lambda i, j: torch.ones(2, 3, 4).bool(), r"\(2, 3, 4\)"),
+    ]
+    for rule, message in rules:
+        with pytest.raises(MaskError, match=message):
+            masks.allow(rule, 3, 4)
+    for keep in (torch.ones(2, 4), torch.ones(2, 3).bool(), torch.ones(4).bool()):
+        with pytest.raises(MaskError, match=r"keep must be bool \(batch, 4\)"):
+            masks.allow(masks.full, 3, 4, keep)
 
 
-def test_a_rule_may_be_any_function_that_broadcasts() -> None:
-    assert torch.equal(masks.allow(lambda i, j: j < 2, 3, 4), dense(lambda i, j: j < 2, 3, 4))
-    assert torch.equal(masks.allow(lambda i, j: i < 2, 3, 4), dense(lambda i, j: i < 2, 3, 4))
-
-
-def test_a_rule_that_gives_no_mask_raises() -> None:
-    with pytest.raises(MaskError, match=r"int64"):
-        masks.allow(lambda i, j: i + j, 3, 4)
-    with pytest.raises(MaskError, match=r"bool"):
-        masks.allow(lambda i, j: True, 3, 4)  # type: ignore[arg-type, return-value]
-    with pytest.raises(MaskError, match=r"\(5, 5\) for 3 queries × 4 keys"):
-        masks.allow(lambda i, j: torch.ones(5, 5).bool(), 3, 4)
-    with pytest.raises(MaskError, match=r"\(2, 3, 4\)"):
-        masks.allow(lambda i, j: torch.ones(2, 3, 4).bool(), 3, 4)
-
-
-@pytest.mark.parametrize("keep", [torch.ones(2, 4), torch.ones(2, 3).bool(), torch.ones(4).bool()])
-def test_a_keep_that_does_not_fit_raises(keep: Tensor) -> None:
-    with pytest.raises(MaskError, match=r"keep must be bool \(batch, 4\)"):
-        masks.allow(masks.full, 3, 4, keep)
-
-
-def test_the_mask_is_made_where_asked() -> None:
+def test_a_mask_is_made_on_the_chosen_device() -> None:
     assert masks.allow(masks.causal, 2, 2).device.type == "cpu"
     assert masks.allow(masks.either(masks.causal, masks.window(2)), 2, 2, device="meta").device.type == "meta"
     assert masks.allow(masks.full, 2, 2, torch.ones(1, 2, dtype=torch.bool, device="meta")).device.type == "meta"
 
 
-ACCEPTED = [(4, 5), (3, 4, 5), (1, 1, 4, 5), (2, 1, 4, 5), (1, 3, 4, 5), (2, 3, 4, 5)]
-REFUSED = [(5, 4), (4,), (2, 4, 5), (1, 4, 5), (4, 1), (1, 1), (3, 1, 4, 5), (1, 2, 4, 5), (2, 3, 4, 4),
-           (1, 2, 3, 4, 5)]  # fmt: skip
-
-
-@pytest.mark.parametrize("shape", ACCEPTED)
-def test_check_brings_every_allowed_shape_to_four_axes(shape: tuple[int, ...]) -> None:
-    mask = torch.rand(shape) < 0.5
-    checked = masks.four_axes(mask, 2, 3, 4, 5)
-    assert checked.dim() == 4
-    assert torch.equal(checked.expand(2, 3, 4, 5), mask.expand(2, 3, 4, 5))
-
-
-@pytest.mark.parametrize("shape", REFUSED)
-def test_check_refuses_any_other_shape(shape: tuple[int, ...]) -> None:
-    with pytest.raises(MaskError, match=r"\(4, 5\), \(3, 4, 5\) and \(2\|1, 3\|1, 4, 5\)"):
-        masks.four_axes(torch.ones(shape).bool(), 2, 3, 4, 5)
-
-
-@pytest.mark.parametrize("mask", [torch.zeros(4, 5), torch.zeros(4, 5, dtype=torch.uint8), [[True]], None, "causal"])
-def test_check_refuses_what_is_not_bool(mask: object) -> None:
-    with pytest.raises(MaskError, match=r"allow must be a bool tensor"):
-        masks.four_axes(mask, 2, 3, 4, 5)  # type: ignore[arg-type]
+def test_four_axes_of_every_allowed_shape_and_of_no_other() -> None:
+    allowed: list[tuple[int, ...]] = [(4, 5), (3, 4, 5), (1, 1, 4, 5), (2, 1, 4, 5), (1, 3, 4, 5), (2, 3, 4, 5)]
+    for shape in allowed:
+        mask = torch.rand(shape) < 0.5
+        checked = masks.four_axes(mask, 2, 3, 4, 5)
+        assert checked.dim() == 4
+        assert torch.equal(checked.expand(2, 3, 4, 5), mask.expand(2, 3, 4, 5))
+    for shape in ((5, 4), (4,), (2, 4, 5), (1, 4, 5), (4, 1), (1, 1), (3, 1, 4, 5), (1, 2, 4, 5), (2, 3, 4, 4),
+                  (1, 2, 3, 4, 5)):  # fmt: skip
+        with pytest.raises(MaskError, match=r"\(4, 5\), \(3, 4, 5\) and \(2\|1, 3\|1, 4, 5\)"):
+            masks.four_axes(torch.ones(shape).bool(), 2, 3, 4, 5)
+    wrong: list[Any] = [torch.zeros(4, 5), torch.zeros(4, 5, dtype=torch.uint8), [[True]], None, "causal"]
+    for mask in wrong:
+        with pytest.raises(MaskError, match=r"allow must be a bool tensor"):
+            masks.four_axes(mask, 2, 3, 4, 5)

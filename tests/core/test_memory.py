@@ -1,14 +1,15 @@
-"""How much memory is left, and the refusal of what would not fit."""
+"""How much memory is left, the choice of a device and a number format, and the refusal of what does not fit."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
+import torch
 
-from mha_core.errors import DeviceError
+from mha_core import device
+from mha_core.errors import DeviceError, DtypeError
 from mha_core.pretrained import memory
 
 MIB = 2**20
@@ -32,26 +33,21 @@ def limit(group: Path, most: str, used: int, idle: int = 0) -> None:
     (group / "memory.stat").write_text(f"anon 1\ninactive_file {idle}\nactive_file 7\n")
 
 
-@pytest.mark.parametrize(
-    ("inner", "outer", "left"),
-    [
-        (None, None, 4096),
-        (("max", 3 * MIB), None, 4096),
-        ((str(900 * MIB), 100 * MIB), None, 800),
-        ((str(900 * MIB), 100 * MIB), (str(1000 * MIB), 900 * MIB, 50 * MIB), 150),
-        ((str(100 * MIB), 120 * MIB), None, 0),
-    ],
-    ids=["of the machine", "no limit", "a limit", "the tightest of all groups", "over its limit"],
-)
-def test_what_is_left(machine: Path, inner: Any, outer: Any, left: int) -> None:
-    for group, said in (("outer/inner", inner), ("outer", outer)):
-        if said is not None:
-            limit(machine / "groups" / group, *said)
-    assert memory.available() == left * MIB
+def test_the_tightest_limit_of_all_groups_counts(machine: Path) -> None:
+    inner, outer = machine / "groups" / "outer" / "inner", machine / "groups" / "outer"
+    assert memory.available() == 4096 * MIB
+    limit(inner, "max", 3 * MIB)
+    assert memory.available() == 4096 * MIB
+    limit(inner, str(900 * MIB), 100 * MIB)
+    assert memory.available() == 800 * MIB
+    limit(outer, str(1000 * MIB), 900 * MIB, 50 * MIB)
+    assert memory.available() == 150 * MIB
+    limit(inner, str(100 * MIB), 120 * MIB)
+    assert memory.available() == 0
 
 
 @pytest.mark.parametrize("damage", ["", "nonsense", "MemAvailable:", "MemAvailable: many kB"])
-def test_a_system_that_does_not_say(machine: Path, damage: str) -> None:
+def test_a_system_that_does_not_report_its_memory(machine: Path, damage: str) -> None:
     (machine / "meminfo").write_text(damage)
     (machine / "cgroup").write_text(damage)
     assert memory.available() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -70,3 +66,50 @@ def test_what_fits_and_what_does_not(machine: Path) -> None:
     with pytest.raises(DeviceError) as caught:
         memory.require(5_000_000_000, "a model", "take a smaller one")
     assert str(caught.value) == "a model needs 5,000 MB of memory, this machine has 4,295 MB left; take a smaller one"
+
+
+# ---- devices
+
+
+@pytest.fixture
+def devices(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A machine with neither cuda nor mps, to which a test may add either."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    return monkeypatch
+
+
+def test_auto_prefers_cuda_then_mps_and_an_explicit_choice_wins(devices: pytest.MonkeyPatch) -> None:
+    assert device.available() == ["cpu"]
+    assert device.pick("auto") == device.pick() == device.pick("cpu") == torch.device("cpu")
+    for choice in ("cuda", "cuda:0", "mps", "meta", "toaster", "", "cpu:x"):
+        with pytest.raises(DeviceError, match=r"choose one of auto, cpu"):
+            device.pick(choice)
+    devices.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert device.available() == ["mps", "cpu"]
+    assert device.pick("auto") == torch.device("mps")
+    devices.setattr(torch.cuda, "is_available", lambda: True)
+    devices.setattr(torch.cuda, "device_count", lambda: 2)
+    assert device.available() == ["cuda", "mps", "cpu"]
+    assert device.pick("auto") == torch.device("cuda")
+    assert device.pick("cpu") == torch.device("cpu")
+    assert device.pick(torch.device("cuda:1")) == torch.device("cuda:1")
+    with pytest.raises(DeviceError, match=r"cuda:2.*has 2"):
+        device.pick("cuda:2")
+
+
+def test_dtypes_that_cannot_be_computed_in() -> None:
+    device.require_dtype(torch.float64, torch.device("cpu"))
+    device.require_dtype(torch.float32, torch.device("mps"))
+    with pytest.raises(DtypeError, match=r"int64.*floating"):
+        device.require_dtype(torch.int64, torch.device("cpu"))
+    with pytest.raises(DtypeError, match=r"mps has no float64"):
+        device.require_dtype(torch.float64, torch.device("mps"))
+
+
+def test_out_of_memory_differs_from_other_errors() -> None:
+    assert device.is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"))
+    assert device.is_out_of_memory(RuntimeError("MPS backend out of memory (MPS allocated: 18 GB)"))
+    assert device.is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate`"))
+    assert not device.is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))

@@ -1,4 +1,4 @@
-"""MiniLM with each encoding in place of its own table."""
+"""MiniLM on two sentences that differ in one word: the numbers of the default screen, and each positional encoding."""
 
 import math
 import subprocess
@@ -8,20 +8,88 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch import Tensor
 
-from mha_core import Model, positions
-from mha_core.measure.measures import largest_difference, worst_row_sum
+from mha_core import Model, Run, positions
+from mha_core.errors import PositionError
+from mha_core.measure.measures import largest_difference, previous_token_weight
+from tests.closeness import identical, quoted, same_function
 
-from .conftest import TIRED
+from .conftest import TIRED, WIDE
 
 pytestmark = pytest.mark.numeric
 
 
 @pytest.fixture(scope="module")
-def in_another_process(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tensor]:
-    """MiniLM's maps under every name, computed elsewhere with as many threads."""
-    file = tmp_path_factory.mktemp("maps") / "maps.safetensors"
+def bag(minilm64: Model) -> Run:
+    """The sentence with the positions taken away."""
+    return minilm64.run(TIRED, position="none")
+
+
+def apart(run: Run) -> float:
+    """The largest difference between the rows of the two equal words."""
+    first, second = (place for place, token in enumerate(run.tokens) if token == "the")
+    return largest_difference(run.weights[:, :, first], run.weights[:, :, second])
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "key", "weight"),
+    [
+        (TIRED, "trained", "animal", "0.64"),
+        (TIRED, "trained", "street", "0.05"),
+        (WIDE, "trained", "animal", "0.27"),
+        (WIDE, "trained", "street", "0.13"),
+        (TIRED, "none", "animal", "0.04"),
+    ],
+)
+def test_what_it_looks_at(minilm: Model, text: str, position: str, key: str, weight: str) -> None:
+    """In layer 3, head 1: the animal that is tired, less so where it is wide, and nothing without positions."""
+    run = minilm.run(text, position=position)
+    quoted(float(run.weights[3, 1, run.tokens.index("it"), run.tokens.index(key)]), weight)
+
+
+def test_layer_0_head_2_looks_at_the_previous_token(minilm: Model, bag: Run) -> None:
+    quoted(previous_token_weight(minilm.run(TIRED).weights[0, 2]), "0.9998")
+    quoted(previous_token_weight(bag.weights[0, 2]), "0.109")
+
+
+def test_a_causal_mask_alone_distinguishes_equal_words(minilm64: Model) -> None:
+    run = minilm64.run(TIRED, position="none", mask="causal")
+    first, second = (place for place, token in enumerate(run.tokens) if token == "the")
+    assert apart(run) > 0.01
+    # in layer 0 both ask the same question; the second has more keys to share its weight with
+    assert float(run.weights[0, :, second, : first + 1].sum()) < float(run.weights[0, :, first].sum()) - 0.1
+
+
+@pytest.mark.parametrize("name", [*positions.NAMES, "shuffled", "scaled:0.5", "scaled:2"])
+def test_minilm_with_every_encoding(minilm64: Model, bag: Run, name: str) -> None:
+    run = minilm64.run(TIRED, position=name)
+    same_function(run.weights.sum(dim=-1), torch.ones(run.weights.shape[:-1], dtype=torch.float64))
+    assert run.hidden.isfinite().all()
+    identical(minilm64.run(TIRED, position=name).weights, run.weights)
+    assert (largest_difference(run.weights, bag.weights) > 0.1) == (name != "none")
+    if name == "none":
+        first, second = (place for place, token in enumerate(run.tokens) if token == "the")
+        same_function(run.weights[:, :, first], run.weights[:, :, second])
+    else:
+        assert apart(run) > 0.1
+
+
+def test_altered_positions_of_the_model(minilm64: Model, bag: Run) -> None:
+    trained = minilm64.run(TIRED)
+    identical(minilm64.run(TIRED, position="scaled:1").weights, trained.weights)
+    same_function(minilm64.run(TIRED, position="scaled:0").weights, bag.weights)
+    for name in ("shuffled", "scaled:0.5", "scaled:2"):
+        assert largest_difference(minilm64.run(TIRED, position=name).weights, trained.weights) > 0.1
+    identical(minilm64.run(TIRED).weights, trained.weights)
+    for wrong in ("scaled:", "scaled:x", "scaled:nan", "scaled:1:2"):
+        with pytest.raises(PositionError, match="is not known"):
+            minilm64.run("how are you", position=wrong)
+
+
+@pytest.mark.thorough("A second process loads the model and runs it with every encoding.")
+def test_another_process_computes_the_same_maps(minilm: Model, tmp_path: Path) -> None:
+    """Bit for bit, with as many threads."""
+    file = tmp_path / "maps.safetensors"
     program = f"""
 import torch
 from safetensors.torch import save_file
@@ -31,35 +99,30 @@ model = load_model("minilm", device="cpu")
 save_file({{name: model.run({TIRED!r}, position=name).weights for name in positions.NAMES}}, {str(file)!r})
 """
     subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2], check=True)
-    return load_file(file)
+    for name, weights in load_file(file).items():
+        identical(minilm.run(TIRED, position=name).weights, weights)
 
 
-@pytest.mark.parametrize("name", positions.NAMES)
-def test_minilm_with_every_name(minilm: Model, in_another_process: dict[str, Tensor], name: str) -> None:
-    run = minilm.run(TIRED, position=name)
-    assert run.weights.isfinite().all()
-    assert run.hidden.isfinite().all()
-    assert worst_row_sum(run.weights) == pytest.approx(1, abs=1e-6)
-    assert torch.equal(run.weights, minilm.run(TIRED, position=name).weights)
-    assert torch.equal(run.weights, in_another_process[name])
-    bag = minilm.run(TIRED, position="none")
-    assert (largest_difference(run.weights, bag.weights) > 0.1) == (name != "none")
-    the = [place for place, token in enumerate(run.tokens) if token == "the"]
-    rows = run.weights[:, :, the]
-    assert (largest_difference(rows[:, :, 0], rows[:, :, 1]) > 0.1) == (name != "none")
+of_a_kind = pytest.mark.thorough("It acts in the same place as another one.")
 
 
-@pytest.mark.parametrize("name", positions.NAMES)
-def test_the_trace_shows_the_encoding(minilm: Model, name: str) -> None:
-    position = positions.build(name, d_model=384, n_heads=12, max_len=512, seed=0)
-    told, bag = (
-        {step.name: step.value for step in minilm.run(TIRED, position=way, trace_layer=0).steps}
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("none", "sinusoidal", "rotary", "t5"),
+        *(pytest.param(name, marks=of_a_kind) for name in positions.NAMES if name in ("learned", "alibi", "shaw")),
+    ],
+)
+def test_the_trace_shows_the_encoding(minilm64: Model, name: str) -> None:
+    position = positions.build(name, d_model=384, n_heads=12, max_len=512, seed=0).double()
+    traced, without = (
+        {step.name: step.value for step in minilm64.run(TIRED, position=way, trace_layer=0).steps}
         for way in (position, "none")
     )
-    same_x, same_q = (torch.equal(told[step], bag[step]) for step in ("x", "q"))
+    same_x, same_q = (torch.equal(traced[step], without[step]) for step in ("x", "q"))
     assert same_x == ("add" not in position.acts)
     assert same_q == (position.acts <= {"bias"})
     with torch.no_grad():
-        bias = position.bias(told["q"], told["k"].shape[2])
-        expected = told["q"] @ told["k"].mT / math.sqrt(32) + (0 if bias is None else bias)
-    torch.testing.assert_close(told["scores"], expected)
+        bias = position.bias(traced["q"], traced["k"].shape[2])
+        expected = traced["q"] @ traced["k"].mT / math.sqrt(32) + (0 if bias is None else bias)
+    same_function(traced["scores"], expected)

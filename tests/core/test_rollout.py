@@ -1,25 +1,35 @@
-"""Rollout, value norms and the flow into one token, each against a loop that says the same in other words."""
+"""Rollout, value norms, the flow into one token and a score by its channels, each against another way to compute it."""
 
 from __future__ import annotations
 
+import copy
+import itertools
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
-from mha_core import Model, masks
-from mha_core.errors import SizeError
+from mha_core import Model, load_model, masks, positions
+from mha_core.errors import SizeError, Unsupported
+from mha_core.measure.channels import Channels, channels
 from mha_core.measure.rollout import flow, rollout, with_residual
 from mha_core.measure.value_norms import norm_shares, transformed_values
 from mha_core.models.decoder import Decoder, DecoderConfig
 from mha_core.models.stack import Stack
+from mha_core.trace import Trace
+from tests.closeness import identical, same_function
 
 from .runs import TINY_WORDS, randomised, trained
 
 pytestmark = pytest.mark.numeric
-EPS = torch.finfo(torch.float64).eps
+
+
+@pytest.fixture(scope="module")
+def tiny64(tiny_folder: Path) -> Model:
+    return load_model(str(tiny_folder), device="cpu", dtype=torch.float64)
 
 
 def maps(layers: int, heads: int, n: int, *, causal: bool = False) -> Tensor:
@@ -49,13 +59,12 @@ def test_rollout_is_the_loop(causal: bool) -> None:
     weights = maps(3, 2, 5, causal=causal)
     found = rollout(weights)
     layers, n = 3, 5
-    # each of at most `layers` products sums n numbers below 1
-    torch.testing.assert_close(found, rollout_by_hand(weights), rtol=0, atol=8 * layers * n * EPS)
-    torch.testing.assert_close(found.sum(dim=-1), torch.ones(layers + 1, n).double(), rtol=0, atol=8 * layers * n * EPS)
-    assert torch.equal(found[0], torch.eye(n).double())
+    same_function(found, rollout_by_hand(weights))
+    same_function(found.sum(dim=-1), torch.ones(layers + 1, n).double())
+    identical(found[0], torch.eye(n).double())
     if causal:
         assert not bool(found.triu(1).any()), "nothing comes from behind"
-    assert torch.equal(rollout(weights.mean(dim=1)), found)
+    identical(rollout(weights.mean(dim=1)), found)
 
 
 def test_one_token_and_rows_that_look_at_nobody() -> None:
@@ -65,7 +74,7 @@ def test_one_token_and_rows_that_look_at_nobody() -> None:
     weights[:, :, 3] /= 2  # half of it goes to no token
     found = with_residual(weights[0].mean(dim=0))
     assert torch.equal(found[2], torch.eye(4).double()[2])
-    torch.testing.assert_close(found.sum(dim=-1), torch.ones(4).double(), rtol=0, atol=8 * EPS)
+    same_function(found.sum(dim=-1), torch.ones(4).double())
     assert found[3, 3] > 2 / 3
 
 
@@ -86,7 +95,7 @@ def grouped() -> Stack:
     """A tiny decoder whose four heads share two values, pre-norm, without biases."""
     stack = Decoder(
         DecoderConfig(vocabulary=20, d_model=16, n_heads=4, n_layers=2, max_len=16, d_feed_forward=8, n_kv_heads=2)
-    )
+    ).double()
     randomised(stack)
     return stack.eval().requires_grad_(False)
 
@@ -104,11 +113,11 @@ def by_head(stack: Stack, x: Tensor, layer: int, head: int, token: int) -> Tenso
 
 
 @pytest.mark.parametrize("kind", ["decoder", "post-norm", "pre-norm"])
-def test_value_norms_are_the_loop(kind: str, tiny: Model) -> None:
+def test_value_norms_are_the_loop(kind: str, tiny64: Model) -> None:
     stacks: dict[str, Callable[[], Stack]] = {
         "decoder": grouped,
-        "post-norm": lambda: tiny.encoder,
-        "pre-norm": lambda: trained(TINY_WORDS).stack,
+        "post-norm": lambda: tiny64.encoder,
+        "pre-norm": lambda: copy.deepcopy(trained(TINY_WORDS).stack).double(),
     }
     stack = stacks[kind]()
     assert stack.block(0).norm_after == (kind == "post-norm")
@@ -117,7 +126,6 @@ def test_value_norms_are_the_loop(kind: str, tiny: Model) -> None:
     for layer, (x, looks) in enumerate(zip(hidden[:-1], weights, strict=True)):
         values = transformed_values(stack.block(layer), x[0])
         heads, n = looks.shape[1], looks.shape[2]
-        c = values.shape[-1]
         wanted = torch.zeros(n, n, dtype=torch.float64)
         for i in range(n):
             for j in range(n):
@@ -125,20 +133,8 @@ def test_value_norms_are_the_loop(kind: str, tiny: Model) -> None:
                 wanted[i, j] = torch.stack(parts).sum(dim=0).norm()
         wanted /= wanted.sum(dim=-1, keepdim=True)
         found = norm_shares(looks[0], values)
-        # two products of float32 sums of c numbers on each side
-        torch.testing.assert_close(found, wanted, rtol=0, atol=16 * c * torch.finfo(torch.float32).eps)
-        torch.testing.assert_close(found.sum(dim=-1), torch.ones(n).double(), rtol=0, atol=8 * n * EPS)
-
-
-def test_what_the_values_hand_over_is_what_the_layer_adds(tiny: Model) -> None:
-    """Σ α f(x) over heads and keys, with the output's bias, is the output of the attention itself."""
-    run = tiny.run("a b c", trace_layer=1)
-    steps = {step.name: step.value[0] for step in run.steps}
-    values = transformed_values(tiny.encoder.block(1), run.hidden[1])
-    bias = tiny.encoder.block(1).attention.save().o_bias
-    assert bias is not None
-    out = torch.einsum("hij,hjc->ic", run.weights[1], values) + bias
-    torch.testing.assert_close(out, steps["out"], rtol=1e-4, atol=1e-5)
+        same_function(found, wanted)
+        same_function(found.sum(dim=-1), torch.ones(n).double())
 
 
 def test_a_row_without_anything_is_empty_and_shapes_must_fit() -> None:
@@ -165,16 +161,17 @@ def test_the_flow_into_a_token(causal: bool) -> None:
     weights = maps(3, 2, 4, causal=causal)
     mixing, row = with_residual(weights.mean(dim=1)), 2
     found = flow(mixing, row)
-    bound = 8 * 3 * 4 * EPS
-    torch.testing.assert_close(found.masses[0], rollout(weights)[-1, row], rtol=0, atol=bound)
-    torch.testing.assert_close(found.masses.sum(dim=-1), torch.ones(4).double(), rtol=0, atol=bound)
+    same_function(found.masses[0], rollout(weights)[-1, row])
+    same_function(found.masses.sum(dim=-1), torch.ones(4).double())
     assert found.masses[-1].tolist() == [0, 0, 1, 0]
     wanted = {
         (level, above, below): float(found.masses[level, above] * mixing[level - 1, above, below])
         for level in (1, 2, 3) for above in range(4) for below in range(4)
     }  # fmt: skip
     wanted = {place: share for place, share in wanted.items() if share > 0}
-    assert {line[:3]: line.share for line in found.lines} == pytest.approx(wanted, abs=bound)
+    shares = {line[:3]: line.share for line in found.lines}
+    assert shares.keys() == wanted.keys()
+    same_function([shares[place] for place in wanted], list(wanted.values()))
     assert found.in_all == len(wanted)
     assert [line.share for line in found.lines] == sorted((line.share for line in found.lines), reverse=True)
     for key in range(4):
@@ -184,8 +181,8 @@ def test_the_flow_into_a_token(causal: bool) -> None:
             continue
         best = max(every, key=every.__getitem__)
         assert tuple(one.path) == best
-        assert one.along == pytest.approx(every[best], abs=bound)
-        assert sum(every.values()) == pytest.approx(float(one.masses[0, key]), abs=bound)
+        same_function(one.along, every[best])
+        same_function(sum(every.values()), float(one.masses[0, key]))
     others = [key for key in range(4) if key != row]
     assert found.path[0] == max(others, key=lambda key: float(found.masses[0, key]))
 
@@ -198,3 +195,67 @@ def test_as_many_lines_as_are_wanted() -> None:
     assert one.path == [0, 0, 0, 0]
     assert one.along == 1
     assert len(one.lines) == 3
+
+
+# ---- a score by its channels: the sum is the score of the pass itself, whatever encoding, mask and temperature
+
+
+@pytest.mark.parametrize(
+    ("position", "mask", "temperature"),
+    [("trained", "none", 1.0), ("rotary", "causal", 1.0), ("none", "window:2", 2.5)],
+)
+def test_the_sum_of_the_channels_is_the_score(tiny64: Model, position: str, mask: str, temperature: float) -> None:
+    run = tiny64.run("a b c d", position=position, mask=mask, temperature=temperature, trace_layer=1)
+    scores = next(step.value for step in run.steps if step.name == "scores")[0]
+    heads, n, _ = scores.shape
+    for head, row, key in itertools.product(range(heads), range(n), range(n)):
+        found = channels(run.steps, head, row, key, temperature=temperature)
+        assert found.score == float(scores[head, row, key])
+        same_function(found.total, found.score)
+        assert found.bias == 0
+        assert found.positive >= 0 >= found.negative
+        same_function(found.positive + found.negative, float(found.products.sum()))
+
+
+@pytest.mark.parametrize("name", ["alibi", "t5"])
+def test_what_an_encoding_adds_to_the_score_is_a_part_of_its_own(tiny64: Model, name: str) -> None:
+    position = positions.build(name, d_model=24, n_heads=3, max_len=16, seed=1).double()
+    run = tiny64.run("a b c d", position=position, temperature=0.5, trace_layer=0)
+    q = next(step.value for step in run.steps if step.name == "q")
+    with torch.no_grad():
+        added = position.bias(q, q.shape[2])
+    assert added is not None
+    for row, key in ((0, 4), (3, 1)):
+        found = channels(run.steps, 1, row, key, temperature=0.5, biased=True)
+        same_function(found.bias, float(added.expand(1, 3, -1, -1)[0, 1, row, key]))
+        same_function(found.total, found.score)
+
+
+def test_heads_that_share_keys_and_turned_channels() -> None:
+    trace = Trace()
+    grouped()(torch.tensor([[3, 4, 5]]), trace_layer=0, trace=trace)
+    one, other = (channels(trace.steps, head, 2, 1) for head in (2, 3))
+    identical(one.k, other.k)  # heads 2 and 3 share the second key
+    assert not torch.equal(one.k, channels(trace.steps, 1, 2, 1).k)
+    turned = trace["qkv.view"].value[0, 2, 2]  # before the rotation
+    same_function(one.q.view(2, -1).square().sum(0), turned.view(2, -1).square().sum(0))
+    assert not torch.equal(turned, one.q)
+
+
+def test_the_fewest_channels_that_make_most_of_it() -> None:
+    q = torch.tensor([1.0, -4.0, 2.0, 3.0]).double()
+    found = Channels(q, torch.ones(4).double(), 0.5, 0.0, 1.0, 1.0)
+    assert (found.positive, found.negative, found.scaled) == (6.0, -4.0, 1.0)
+    assert found.strongest(0.7) == [1, 3]
+    assert found.strongest(0.71) == [1, 3, 2]
+    assert found.strongest(1.0) == [1, 3, 2, 0]
+    assert Channels(q * 0, q, 0.5, 0.0, 1.0, 0.0).strongest(0.8) == []
+
+
+def test_what_is_not_there_is_refused(tiny: Model) -> None:
+    run = tiny.run("a b", trace_layer=0)
+    for head, row, key in ((3, 0, 0), (0, 4, 0), (0, 0, -1)):
+        with pytest.raises(SizeError, match="there are 3 heads, 4 queries and 4 keys"):
+            channels(run.steps, head, row, key)
+    with pytest.raises(Unsupported, match="trace_layer"):
+        channels((), 0, 0, 0)

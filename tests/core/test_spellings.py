@@ -12,18 +12,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mha_core import IMPLEMENTATIONS, Trace, masks, split_heads
-from mha_core.attention import AttentionLayer, as_implementation, implementation
+from mha_core import IMPLEMENTATIONS, Trace, masks
+from mha_core.attention import AttentionLayer, as_implementation
 from mha_core.attention.sdpa import SdpaAttention
-from mha_core.attention.sequence_first import ProjectAndSplit, SequenceFirstAttention
-from mha_core.attention.switches import Ablation, Switches
+from mha_core.attention.sequence_first import SequenceFirstAttention
+from mha_core.attention.switches import Switches
 from mha_core.attention.torch_module import TorchAttention
 from mha_core.errors import MaskError, Unsupported
-from mha_core.measure import rounding
-from mha_core.measure.agreement import loaded
-from mha_core.measure.measures import relative_difference
+from tests.closeness import identical, same_function
 
-from .attention_cases import canonical
 from .dense import random_weights, torch_twin
 
 B, H, C, D = 2, 3, 12, 4
@@ -38,43 +35,32 @@ LAYOUTS = {
     "sdpa": (8, (C, C)),
     "torch": (4, (3 * C, C)),
 }
-# the steps on the way from x to out, with their axes, of self-attention under a mask; naive's heads are left out
-WAYS = {
-    "naive": "x:bic q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij mixed:bhid joined:bic out:bic",
-    "efficient": "x:bic q.project:bic q.view:bihd q.transpose:bhid k.project:bjc k.view:bjhd k.transpose:bhjd "
-    "v.project:bjc v.view:bjhd v.transpose:bhjd q:bhid k:bhjd v:bhjd scores.product:bhij scores:bhij masked:bhij "
-    "weights:bhij mixed:bhid mixed.transpose:bihd mixed.contiguous:bihd joined:bic out:bic",
-    "fused": "x:bic qkv.project:bi(3c) qkv.view:bi3hd q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij "
-    "mixed:bhid joined:bic out:bic",
-    "einsum": "x:bic q.project:bic q.view:bihd k.project:bjc k.view:bjhd v.project:bjc v.view:bjhd q:bihd k:bjhd "
-    "v:bjhd scores.product:bhij scores:bhij weights.exp:bhij masked:bhij weights:bhij mixed:bihd joined:bic out:bic",
-    "sequence_first": "x:bic x.transpose:ibc q.project:ibc q.view:ibhd k.project:jbc k.view:jbhd v.project:jbc "
-    "v.view:jbhd q:ibhd k:jbhd v:jbhd scores.product:ijbh scores:ijbh masked.allow:ij11 masked:ijbh weights:ijbh "
-    "mixed:ibhd joined:ibc out.project:ibc out:bic",
-    "sdpa": "x:bic q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij mixed:bhid joined:bic out:bic",
-    "torch": "x:bic q:bhid k:bhjd v:bhjd scores:bhij masked:bhij weights:bhij mixed:bhid joined:bic out:bic",
+# what an implementation shows beside the steps that all have, under a mask; naive's heads are left out
+OWN_STEPS = {
+    "naive": "",
+    "efficient": "q.project q.view q.transpose k.project k.view k.transpose v.project v.view v.transpose "
+    "scores.product mixed.transpose mixed.contiguous",
+    "fused": "qkv.project qkv.view",
+    "einsum": "q.project q.view k.project k.view v.project v.view scores.product weights.exp",
+    "sequence_first": "x.transpose q.project q.view k.project k.view v.project v.view scores.product masked.allow "
+    "out.project",
+    "sdpa": "",
+    "torch": "",
 }
-SIZES = {"1": 1, "b": B, "i": 5, "j": 5, "h": H, "d": D, "c": C, "3": 3, "(3c)": 3 * C}
-
-
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_every_layer_has_its_own_parameters_and_the_same_number_of_numbers(name: str) -> None:
-    parameters = list(IMPLEMENTATIONS[name](C, H).parameters())
-    tensors, shape = LAYOUTS[name]
-    assert len(parameters) == tensors
-    assert shape in [tuple(parameter.shape) for parameter in parameters]
-    assert sum(parameter.numel() for parameter in parameters) == 4 * C * C + 4 * C
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_the_way_from_x_to_out(name: str) -> None:
+    layer = IMPLEMENTATIONS[name](C, H)
+    parameters, (tensors, one_shape) = list(layer.parameters()), LAYOUTS[name]
+    assert len(parameters) == tensors
+    assert one_shape in [tuple(parameter.shape) for parameter in parameters]
+    assert sum(parameter.numel() for parameter in parameters) == 4 * C * C + 4 * C
     trace = Trace()
-    IMPLEMENTATIONS[name](C, H)(torch.randn(B, 5, C), allow=masks.allow(masks.causal, 5, 5), trace=trace)
-    shown = [step for step in trace.steps if ".head" not in step.name]
-    assert [f"{step.name}:{step.axes.replace(' ', '')}" for step in shown] == WAYS[name].split()
-    for step in shown:
-        assert step.shape == tuple(SIZES[part] for part in step.axes.replace("(3 c)", "(3c)").split())
-        assert step.expression
+    layer(torch.randn(B, 5, C), allow=masks.allow(masks.causal, 5, 5), trace=trace)
+    own = [step.name for step in trace.steps if "." in step.name and ".head" not in step.name]
+    assert own == OWN_STEPS[name].split()
+    assert all(step.expression for step in trace.steps if ".head" not in step.name)
     for step in trace.steps:
         lines, first = inspect.getsourcelines(step.code)
         line = lines[step.line - first]
@@ -103,50 +89,16 @@ def test_einsum_takes_the_notebooks_steps() -> None:
     biases = (weights.q_bias, weights.k_bias, weights.v_bias)
     for letter, matrix, bias in zip("qkv", (weights.q, weights.k, weights.v), biases, strict=True):
         assert bias is not None
-        torch.testing.assert_close(step[f"{letter}.project"], torch.einsum("ij,bsj->bsi", matrix, x) + bias)
+        same_function(step[f"{letter}.project"], torch.einsum("ij,bsj->bsi", matrix, x) + bias)
         assert torch.equal(step[letter], step[f"{letter}.project"].reshape(B, 5, H, D))
-    torch.testing.assert_close(step["scores.product"], torch.einsum("bshi,bthi->bhst", step["q"], step["k"]))
-    torch.testing.assert_close(step["weights"], step["weights.exp"] / step["weights.exp"].sum(-1, keepdim=True))
-    torch.testing.assert_close(step["mixed"], torch.einsum("bhst,bthi->bshi", step["weights"], step["v"]))
+    same_function(step["scores.product"], torch.einsum("bshi,bthi->bhst", step["q"], step["k"]))
+    same_function(step["weights"], step["weights.exp"] / step["weights.exp"].sum(-1, keepdim=True))
+    same_function(step["mixed"], torch.einsum("bhst,bthi->bshi", step["weights"], step["v"]))
     assert weights.o_bias is not None
-    torch.testing.assert_close(step["out"], torch.einsum("ij,bsj->bsi", weights.o, step["joined"]) + weights.o_bias)
+    same_function(step["out"], torch.einsum("ij,bsj->bsi", weights.o, step["joined"]) + weights.o_bias)
     assert trace["weights.exp"].expression.startswith("second pass: ")
     source = inspect.getsource(type(layer))
     assert all(string in source for string in ('"ij,bsj->bsi"', '"bshi,bthi->bhst"', '"bhst,bthi->bshi"'))
-
-
-def test_the_einsum_notebooks_own_setting() -> None:
-    """(batch, length, width) = (8, 80, 12), 2 heads, no bias; the notebook reports 1.98e-7 for its one run."""
-    worst, bounds, single = 0.0, list[float](), torch.float32
-    for seed in range(20):
-        torch.manual_seed(seed)
-        theirs = nn.MultiheadAttention(12, 2, bias=False, batch_first=True)
-        q, k, v = theirs.in_proj_weight.detach().chunk(3)
-        layer = IMPLEMENTATIONS["einsum"](12, 2, bias=False)
-        weights = type(layer.save())(q, k, v, theirs.out_proj.weight.detach())
-        layer.load(weights)
-        x = torch.randn(8, 80, 12)
-        worst = max(worst, relative_difference(layer(x)[0], theirs(x, x, x)[0]))
-        found = rounding.spread(loaded("efficient", weights, 2, torch.float64), x.double())
-        bounds.append(rounding.bound(found.out, single, single))
-    assert 0 < worst <= min(bounds)
-
-
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_the_key_bias_has_no_gradient_without_an_encoding(name: str) -> None:
-    """It adds the same number to a whole row of scores, and a softmax does not see that."""
-    layer = IMPLEMENTATIONS[name](C, H).double().load(random_weights(C, True, True, torch.float64))
-    out, maps = layer(torch.randn(B, 5, C, dtype=torch.float64), allow=masks.allow(masks.causal, 5, 5))
-    assert maps is not None
-    torch.autograd.backward((out * torch.randn_like(out)).sum() + (maps * torch.randn_like(maps)).sum())
-    for parameter in layer.parameters():
-        assert parameter.grad is not None
-        parameter.data = parameter.grad
-    gradient = layer.save()
-    assert gradient.k_bias is not None
-    assert gradient.q_bias is not None
-    assert gradient.k_bias.abs().max() <= 1e-14 * gradient.k.norm()
-    assert gradient.q_bias.abs().max() > 1e-3
 
 
 # ---- sequence first
@@ -164,32 +116,20 @@ def test_time_first_and_its_masks_broadcast(shape: tuple[int, ...]) -> None:
     query, key = torch.randn(B, 4, C, dtype=torch.float64), torch.randn(B, 6, C, dtype=torch.float64)
     mask = torch.rand(shape) < 0.6
     out, weights = own.time_first(query.transpose(0, 1), key.transpose(0, 1), key.transpose(0, 1), mask)
-    assert out.shape == (4, B, C)
-    assert weights.shape == (4, 6, B, H)
+    assert (out.shape, weights.shape) == ((4, B, C), (4, 6, B, H))
     expected_out, expected = other(query, key, allow=mask.expand(4, 6, B).permute(2, 0, 1)[:, None])
-    assert relative_difference(out.transpose(0, 1), expected_out) <= 1e-14
-    assert relative_difference(weights.permute(2, 3, 0, 1), expected) <= 1e-14
-    torch.testing.assert_close(weights.sum(dim=1), mask.any(dim=1).double()[..., None].expand(4, B, H))
+    same_function(out.transpose(0, 1), expected_out)
+    same_function(weights.permute(2, 3, 0, 1), expected)
 
 
-@pytest.mark.parametrize("mask", [torch.ones(4, 6, B), torch.ones(4, 6, B, dtype=torch.int64), None], ids=str)
-def test_a_mask_that_is_not_bool_raises(mask: Tensor | None) -> None:
-    with pytest.raises(MaskError, match="mask must be a bool tensor"):
-        pair()[0].prepare_mask(mask, 4, 6, B)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("shape", [(4, 6), (4, 1, B), (3, 6, B), (4, 6, B + 1), (6, 4, B), (4, 6, B, 1)], ids=str)
-def test_a_mask_of_another_shape_raises(shape: tuple[int, ...]) -> None:
-    with pytest.raises(MaskError, match=r"allowed are \(4\|1, 6, 2\|1\)"):
-        pair()[0].prepare_mask(torch.ones(shape, dtype=torch.bool), 4, 6, B)
-
-
-def test_the_split_works_on_a_batch_without_time() -> None:
-    split, x = ProjectAndSplit(C, H, bias=True), torch.randn(7, B, C)
-    assert split(x).shape == (7, B, H, D)
-    assert split(x[0]).shape == (B, H, D)
-    torch.testing.assert_close(split(x)[0], split(x[0]))
-    torch.testing.assert_close(split(x), split_heads(split.linear(x), H))
+def test_a_mask_with_time_first_that_does_not_fit_raises() -> None:
+    wrong: list[Any] = [torch.ones(4, 6, B), torch.ones(4, 6, B, dtype=torch.int64), None]
+    for mask in wrong:
+        with pytest.raises(MaskError, match="mask must be a bool tensor"):
+            pair()[0].prepare_mask(mask, 4, 6, B)
+    for shape in ((4, 6), (4, 1, B), (3, 6, B), (4, 6, B + 1), (6, 4, B), (4, 6, B, 1)):
+        with pytest.raises(MaskError, match=r"allowed are \(4\|1, 6, 2\|1\)"):
+            pair()[0].prepare_mask(torch.ones(shape, dtype=torch.bool), 4, 6, B)
 
 
 def test_the_steps_of_the_annotated_code() -> None:
@@ -200,67 +140,36 @@ def test_the_steps_of_the_annotated_code() -> None:
     trace = Trace()
     own.time_first(x, x, x, mask, Switches(trace=trace))
     step = {step.name: step for step in trace.steps}
-    torch.testing.assert_close(step["q.project"].value, own.query.linear(x))
+    same_function(step["q.project"].value, own.query.linear(x))
     assert step["q.view"].is_view
     assert torch.equal(step["q"].value, step["q.project"].value.view(5, B, H, D))
-    torch.testing.assert_close(step["scores"].value, step["scores.product"].value / D**0.5)
+    same_function(step["scores"].value, step["scores.product"].value / D**0.5)
     assert (step["masked.allow"].axes, step["masked.allow"].shape) == ("1 j b 1", (1, 5, B, 1))
     assert torch.equal(step["masked.allow"].value[..., 0], mask)
     assert torch.equal(step["masked"].value.isinf(), ~mask[..., None].expand(5, 5, B, H))
-    torch.testing.assert_close(step["weights"].value, step["masked"].value.softmax(dim=1))
+    same_function(step["weights"].value, step["masked"].value.softmax(dim=1))
     assert step["masked"].of == ("scores", "masked.allow")
     assert step["masked.allow"].of == step["q.project"].of == (), "what comes from outside"
 
 
 def test_value_and_output_keep_their_biases_where_query_and_key_have_none() -> None:
-    random = random_weights(C, True, True, torch.float32)
-    given = replace(random, q_bias=None, k_bias=None)
-    x = torch.randn(B, 5, C)
+    random = random_weights(C, True, True, torch.float64)
+    given, zero = (replace(random, q_bias=bias, k_bias=bias) for bias in (None, torch.zeros(C).double()))
+    x = torch.randn(B, 5, C, dtype=torch.float64)
+    expected = IMPLEMENTATIONS["torch"](C, H).double().load(zero)(x)[0]
     for name in IMPLEMENTATIONS:
         if name in ("fused", "torch"):
             with pytest.raises(Unsupported, match="one matrix for q, k and v"):
                 IMPLEMENTATIONS[name](C, H, bias=False, v_bias=True)
             continue
-        layer = IMPLEMENTATIONS[name](C, H, bias=False, v_bias=True, out_bias=True).load(given)
+        layer = IMPLEMENTATIONS[name](C, H, bias=False, v_bias=True, out_bias=True).double().load(given)
         saved = layer.save()
         assert [key for key, tensor in saved.items() if tensor is not None and "bias" in key] == ["v_bias", "o_bias"]
         assert saved.biases == {"bias": False, "v_bias": True, "out_bias": True}
-        zero = replace(random, q_bias=torch.zeros(C), k_bias=torch.zeros(C))
-        expected = IMPLEMENTATIONS["torch"](C, H).load(zero)(x)[0]
-        assert relative_difference(layer(x)[0], expected) <= 1e-6
-        assert relative_difference(as_implementation(layer, "einsum")(x)[0], expected) <= 1e-6
-        for (_, filled), (_, plain) in zip(given.with_all_biases.items(), zero.items(), strict=True):
-            torch.testing.assert_close(filled, plain)
-
-
-@pytest.mark.parametrize("name", [name for name in IMPLEMENTATIONS if name not in ("sdpa", "torch")])
-def test_a_value_that_is_left_out_is_a_step_between_the_weights_and_the_sum(name: str) -> None:
-    torch.manual_seed(0)
-    layer, x, trace = IMPLEMENTATIONS[name](C, H).double(), torch.randn(B, 9, C).double(), Trace()
-    hand = masks.allow(masks.unseen(2), 9, 9)
-    _, maps = layer(x, trace=trace, ablate=Ablation(None, hand))
-    step = {step.name: canonical(step) for step in trace.steps if step.name in ("weights.values_off", "v", "mixed")}
-    assert torch.equal(step["weights.values_off"], maps * hand)
-    assert (step["weights.values_off"].sum(-1) < 1 - 1e-9).sum() == 8 * B * H, "all rows but its own hand on less"
-    torch.testing.assert_close(step["mixed"], step["weights.values_off"] @ step["v"])
-
-
-@pytest.mark.parametrize("name", [name for name in IMPLEMENTATIONS if name not in ("sdpa", "torch")])
-def test_dropout_is_a_step_between_the_weights_and_the_sum(name: str) -> None:
-    torch.manual_seed(0)
-    layer, x, trace = IMPLEMENTATIONS[name](C, H, dropout=0.4).double(), torch.randn(B, 9, C).double(), Trace()
-    _, maps = layer.train()(x, trace=trace)
-    wanted = ("weights", "weights.dropout", "v", "mixed")
-    step = {step.name: canonical(step) for step in trace.steps if step.name in wanted}
-    kept, whole = step["weights.dropout"], step["weights"]
-    assert torch.equal(maps, whole)
-    torch.testing.assert_close(whole.sum(-1), torch.ones(B, H, 9, dtype=torch.float64))
-    assert 0 < kept.eq(0).double().mean() < 0.8
-    torch.testing.assert_close(kept[kept > 0], whole[kept > 0] / 0.6)
-    torch.testing.assert_close(step["mixed"], kept @ step["v"])
-    silent = Trace()
-    layer.eval()(x, trace=silent)
-    assert not [step.name for step in silent.steps if "dropout" in step.name]
+        same_function(layer(x)[0], expected)
+        same_function(as_implementation(layer, "einsum")(x)[0], expected)
+    for (_, filled), (_, plain) in zip(given.with_all_biases.items(), zero.items(), strict=True):
+        identical(filled, plain)  # type: ignore[arg-type]
 
 
 def test_the_scores_are_there_to_be_overridden() -> None:
@@ -269,12 +178,11 @@ def test_the_scores_are_there_to_be_overridden() -> None:
             distance = torch.arange(q.shape[0])[:, None] - torch.arange(k.shape[0])
             return super().scores(q, k) - 100 * distance.abs()[..., None, None]
 
-    layer = Relative(C, H)
-    plain = SequenceFirstAttention(C, H).load(layer.save())
-    x = torch.randn(B, 5, C)
-    _, maps = layer(x)
-    torch.testing.assert_close(maps, torch.eye(5).expand(B, H, 5, 5))
-    assert not torch.allclose(plain(x)[1], maps)
+    layer = Relative(C, H).double()
+    plain = SequenceFirstAttention(C, H).double().load(layer.save())
+    x = torch.randn(B, 5, C, dtype=torch.float64)
+    same_function(layer(x)[1], torch.eye(5, dtype=torch.float64).expand(B, H, 5, 5))
+    assert plain(x)[1].max() < 0.99
 
 
 # ---- torch's kernel and torch's module
@@ -308,29 +216,10 @@ def test_torchs_module_is_the_one_that_answers() -> None:
 def test_torchs_module_cannot_leave_a_row_empty_in_one_head_only() -> None:
     allow = torch.ones(H, 5, 5, dtype=torch.bool)
     allow[1, 2] = False
-    layer, x = TorchAttention(C, H), torch.randn(B, 5, C)
+    layer, x = TorchAttention(C, H).double(), torch.randn(B, 5, C, dtype=torch.float64)
     with pytest.raises(Unsupported, match="in some heads only"):
         layer(x, allow=allow)
     allow[:, 2] = False
     out, maps = layer(x, allow=allow)
     assert not maps[:, :, 2].any()
-    torch.testing.assert_close(out[:, 2], layer.module.out_proj.bias.expand(B, C))
-
-
-def test_torchs_own_maps_are_those_after_dropout_and_ours_those_before() -> None:
-    torch.manual_seed(0)
-    layer, x = TorchAttention(C, H, dropout=0.5).train(), torch.randn(B, 5, C)
-    _, theirs = layer.module(x, x, x, average_attn_weights=False)
-    assert (theirs.detach().sum(-1) - 1).abs().max() > 0.1
-    torch.testing.assert_close(layer(x)[1].sum(-1), torch.ones(B, H, 5))
-
-
-def test_what_the_libraries_cannot_do() -> None:
-    assert IMPLEMENTATIONS["torch"].can == {"maps", "head_mask"}
-    assert "head_mask" not in IMPLEMENTATIONS["sequence_first"].can
-
-
-def test_an_unknown_implementation_says_which_there_are() -> None:
-    with pytest.raises(Unsupported, match="implementation='flash' is not known; choose one of naive, efficient"):
-        implementation("flash")
-    assert all(implementation(name) is kind for name, kind in IMPLEMENTATIONS.items())
+    same_function(out[:, 2], layer.module.out_proj.bias.expand(B, C))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import threading
 import time
+from functools import partial
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from mha_core import IMPLEMENTATIONS, Model, clock
 from mha_core.errors import SizeError, Unsupported
 from mha_core.measure import benchmark, timing
 from mha_core.measure.agreement import BIASES
+from tests.closeness import same_function
 
 
 def test_candidates_are_visited_equally_often_in_shuffled_order() -> None:
@@ -57,21 +59,21 @@ def test_spread() -> None:
 
 
 @pytest.mark.parametrize("biases", BIASES)
-def test_the_race_is_run_with_the_same_weights_and_the_biases_that_are_chosen(biases: str) -> None:
+def test_all_run_with_the_same_weights_and_the_chosen_biases(biases: str) -> None:
     theirs, ours = timing.same_weights(24, 3, biases=biases)
-    x = torch.randn(2, 5, 24)
-    expected, expected_maps = theirs(x, x, x, average_attn_weights=False)
+    x = torch.randn(2, 5, 24, dtype=torch.float64)
+    expected, expected_maps = theirs.double()(x, x, x, average_attn_weights=False)
     assert ours.keys() == IMPLEMENTATIONS.keys()
+    efficient = ours["efficient"].save().items()
+    assert [name[0] for name, one in efficient if name.endswith("_bias") and one is not None] == list(BIASES[biases])
     for layer in ours.values():
         assert not layer.training
-        out, maps = layer(x)
-        torch.testing.assert_close(out, expected)
-        torch.testing.assert_close(maps, expected_maps)
+        out, maps = layer.double()(x)
+        same_function(out, expected)
+        same_function(maps, expected_maps)
     assert list(timing.same_weights(24, 3, names=["sdpa"])[1]) == ["sdpa"]
     with pytest.raises(SizeError, match="d_model=50"):
         timing.same_weights(50, 6)
-    efficient = ours["efficient"].save().items()
-    assert [name[0] for name, one in efficient if name.endswith("_bias") and one is not None] == list(BIASES[biases])
 
 
 def test_what_is_timed_leaves_no_gradient_behind() -> None:
@@ -92,12 +94,15 @@ def known_allocation() -> None:
     del second
 
 
-def test_peak_memory_sees_a_known_allocation() -> None:
-    assert timing.peak_memory(known_allocation) == pytest.approx(5 * 2**20, rel=0.01)
+def is_known(peak: int | None) -> bool:
+    """5 MiB, and what an allocator rounds a tensor up by."""
+    return peak is not None and 0 <= peak - 5 * 2**20 < 2**15
+
+
+def test_peak_memory_is_that_of_its_thread() -> None:
+    assert is_known(timing.peak_memory(known_allocation))
     assert timing.peak_memory(lambda: None) == 0
-
-
-def test_peak_memory_works_in_any_thread_and_counts_that_one_alone() -> None:
+    assert timing.peak_memory(lambda: None, "mps") is None, "it is not guessed where nobody counts"
     found: list[int | None] = []
     done = threading.Event()
 
@@ -112,32 +117,29 @@ def test_peak_memory_works_in_any_thread_and_counts_that_one_alone() -> None:
     measuring.join()
     done.set()
     noise.join()
-    assert found == [pytest.approx(5 * 2**20, rel=0.01)]
+    assert len(found) == 1
+    assert is_known(found[0])
 
 
-def test_peak_memory_is_not_guessed_where_nobody_counts() -> None:
-    assert timing.peak_memory(lambda: None, "mps") is None
-
-
-@pytest.mark.parametrize("maps", [True, False])
-def test_without_maps_less_is_held_than_the_maps_take(maps: bool, capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_maps_less_is_held_than_the_maps_take(capfd: pytest.CaptureFixture[str]) -> None:
     _, ours = timing.same_weights(16, 4, names=["fused"])
     x = torch.randn(1, 128, 16)
-
-    def step() -> None:
-        timing.training_step(ours["fused"], x, maps=maps)
-
-    step()
-    peak = timing.peak_memory(step)
-    assert peak is not None
-    assert (peak > 4 * 128 * 128 * 4) == maps
+    for maps in (True, False):
+        step = partial(timing.training_step, ours["fused"], x, maps=maps)
+        step()
+        peak = timing.peak_memory(step)
+        assert peak is not None
+        assert (peak > 4 * 128 * 128 * 4) == maps
     assert "profiler" not in capfd.readouterr().err
 
 
-def test_the_machine_is_named() -> None:
+def test_the_machine_is_named_and_texts_have_the_length_they_promise(minilm: Model) -> None:
+    for tokens in (2, 16, 512):
+        assert len(minilm.tokenize(benchmark.text_of(tokens))[0]) == tokens
     assert f"torch {torch.__version__}, {torch.get_num_threads()} threads" in clock.machine()
 
 
+@pytest.mark.thorough("The benchmark times every candidate of each of its figures.")
 def test_every_figure_has_its_candidates(tiny: Model) -> None:
     both = {f"{name}, {kind}" for name in IMPLEMENTATIONS for kind in ("maps", "no maps")}
     assert benchmark.forward(5, 1, d_model=12, n_heads=3).keys() == both | {"torch"}
@@ -151,8 +153,3 @@ def test_every_figure_has_its_candidates(tiny: Model) -> None:
     assert benchmark.maps_of_minilm(tiny, 5, 1).keys() == {"headlight", "transformers"}
     with pytest.raises(Unsupported, match="not read from a folder"):
         benchmark.maps_of_minilm(Model("x", tiny.tokenizer, tiny.encoder, origin="random"), 5, 1)
-
-
-def test_the_texts_have_the_length_they_say(minilm: Model) -> None:
-    for tokens in (2, 16, 512):
-        assert len(minilm.tokenize(benchmark.text_of(tokens))[0]) == tokens

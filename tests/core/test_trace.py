@@ -1,3 +1,5 @@
+"""The record of a pass: what a step tells of its tensor, sizes bound over the whole pass, and tracers of one head."""
+
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -6,12 +8,8 @@ import pytest
 import torch
 
 from mha_core import Trace, no_trace
-from mha_core.errors import SizeError
+from mha_core.errors import HeadlightError, SizeError
 from mha_core.trace import AXES, of_head, together
-
-
-def test_no_trace_takes_what_a_trace_takes_and_keeps_nothing() -> None:
-    assert no_trace("x", torch.zeros(1, 2, 3), "anything at all", "even this") is None  # type: ignore[func-returns-value]
 
 
 def test_a_step_describes_its_tensor() -> None:
@@ -33,13 +31,8 @@ def test_a_step_describes_its_tensor() -> None:
     assert (third.shape, third.strides, third.contiguous, third.is_view) == ((2, 4, 3, 2), (24, 6, 2, 1), True, False)
     assert not first.value.requires_grad
     assert torch.equal(third.value, viewed)
-
-
-def test_a_step_is_found_by_name() -> None:
-    trace = Trace()
-    trace("x", torch.zeros(1, 2, 3), "b i c")
-    assert trace["x"] is trace.steps[0]
-    with pytest.raises(KeyError, match=r"no step 'weights'; there are x"):
+    assert trace["x"] is first
+    with pytest.raises(KeyError, match=r"no step 'weights'; there are x, q.view, q"):
         trace["weights"]
 
 
@@ -50,18 +43,16 @@ def test_sizes_are_bound_over_the_whole_pass() -> None:
     trace("q", torch.zeros(2, 4, 5, 3), "b h i d")
     trace("joined", torch.zeros(2, 5, 12), "b i (h d)")
     assert trace.sizes == {"b": 2, "i": 5, "c": 12, "h": 4, "d": 3}
-
-
-def test_one_unknown_size_in_a_group_is_worked_out() -> None:
-    trace = Trace()
-    trace("q", torch.zeros(2, 4, 5, 3), "b h i d")
-    trace("k", torch.zeros(8, 7, 3), "(b h) j d")
-    trace("x", torch.zeros(2, 5, 24), "b i (2 c)")
-    assert (trace.sizes["j"], trace.sizes["c"]) == (7, 12)
+    trace("k", torch.zeros(8, 7, 3), "(b h) j d")  # one unknown size in a group is worked out
+    assert trace.sizes["j"] == 7
+    other = Trace()
+    other("x", torch.zeros(2, 5, 24), "b i (2 c)")
+    assert other.sizes["c"] == 12
+    assert AXES.keys() == set("bijchgdv"), "every axis of the glossary has one letter"
 
 
 @pytest.mark.parametrize(
-    ("axes", "shape", "told"),
+    ("axes", "shape", "message"),
     [
         ("b i", (2, 5, 12), "has 3"),  # too few axes
         ("b i c d", (2, 5, 12), "has 3"),  # too many
@@ -73,16 +64,22 @@ def test_one_unknown_size_in_a_group_is_worked_out() -> None:
         ("b i w", (2, 5, 12), "'w' is not an axis"),
     ],
 )
-def test_axes_that_do_not_fit_raise(axes: str, shape: tuple[int, ...], told: str) -> None:
+def test_axes_that_do_not_fit_raise(axes: str, shape: tuple[int, ...], message: str) -> None:
     trace = Trace()
     trace("x", torch.zeros(2, 5, 12), "b i c")
-    with pytest.raises(SizeError, match=told):
+    with pytest.raises(SizeError, match=message):
         trace("next", torch.zeros(shape), axes)
     assert [step.name for step in trace.steps] == ["x"]
 
 
-def test_every_axis_of_the_glossary_has_one_letter() -> None:
-    assert AXES.keys() == set("bijchgdv")
+def test_a_step_of_what_no_step_leads_to_is_refused() -> None:
+    trace = Trace()
+    trace("x", torch.zeros(1, 2, 3), "b i c")
+    trace("q.view", torch.ones(1, 1, 2, 3), "b h i d", of=("q",))
+    trace("q", torch.ones(1, 1, 2, 3), "b h i d", of=("q",))
+    with pytest.raises(HeadlightError, match=r"step 'mixed' is of 'weights', to which none of .* leads: x, q.view, q"):
+        trace("mixed", torch.ones(1, 1, 2, 3), "b h i d", of=("q", "weights"))
+    assert [step.of for step in trace.steps] == [(), ("x",), ("q.view",)]
 
 
 def test_a_tracer_of_one_head_says_which() -> None:
@@ -111,6 +108,7 @@ def test_heads_together_are_one_step_with_a_head_axis() -> None:
 
 def test_without_a_trace_nothing_is_stacked_and_no_head_named() -> None:
     assert of_head(no_trace, 5) is no_trace
+    assert no_trace("x", torch.zeros(1, 2, 3), "anything at all", "even this") is None  # type: ignore[func-returns-value]
 
     class Untouchable(Sequence[torch.Tensor]):
         def __len__(self) -> int:
@@ -137,7 +135,7 @@ def test_a_step_knows_the_line_that_recorded_it() -> None:
     assert all(step.code is layer.__code__ for step in trace.steps), "the helpers speak for the layer"
 
 
-def test_steps_asked_for_in_between_are_built_once() -> None:
+def test_steps_read_in_between_are_built_once() -> None:
     trace = Trace()
     x = torch.zeros(1, 2, 3)
     trace("x", x, "b i c")
