@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -104,7 +105,8 @@ class OwnServer(Server):
                 pass
             if self.process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"the server did not start; the end of its log:\n{self.tail()}")
-            time.sleep(0.02)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.02)
 
     def stop(self) -> None:
         self.process.terminate()

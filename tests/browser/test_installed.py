@@ -63,8 +63,9 @@ def by_uv(wheel: Path, folder: Path) -> str:
     return str(folder / "commands" / "headlight")
 
 
+@pytest.mark.thorough("builds a wheel, installs it twice and starts it")
 @pytest.mark.parametrize(("install", "pages"), [(by_pip, [*PAGES]), (by_uv, ["explore"])])
-def test_its_pages_open(
+def test_pages_of_the_installed_command_open(
     install: Callable[[Path, Path], str], pages: list[str], wheel: Path, tmp_path: Path, new_page: NewPage
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -81,13 +82,14 @@ def test_its_pages_open(
                 tab.go(PAGES[name].title)
             expect(tab.page.get_by_role("heading", name=PAGES[name].question).first).to_be_visible()
         tab.page.close()
-        told = server.log.read_text("utf-8")
-        assert str(ROOT) not in told
-        assert "Traceback" not in told
+        log = server.log.read_text("utf-8")
+        assert str(ROOT) not in log
+        assert "Traceback" not in log
     finally:
         server.stop()
 
 
+@pytest.mark.thorough("builds a wheel and loads the model in a process of its own")
 def test_the_core_alone_needs_no_app(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(tmp_path)
