@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from pages.kit.draw.pages import PAGES
@@ -38,6 +39,7 @@ OURS = """(prefix) => performance.getEntriesByType("resource").map(({ name }) =>
   .filter((path) => path.startsWith(prefix) && path.endsWith(".js")).map((path) => path.slice(prefix.length + 1))"""
 
 
+@pytest.mark.thorough("each frame of six openings is looked at")
 def test_nothing_internal_is_painted_and_nothing_jumps(explore: Explore) -> None:
     explore.run_first(WATCH)
     the_question_stands_where_it_will_stay(explore, "explore")

@@ -48,6 +48,7 @@ def cell(browser: Browser, watched: Callable[[Page, str], Page]) -> Iterator[Pag
     context.close()
 
 
+@pytest.mark.thorough("the same view as the file of test_standalone, in another frame")
 def test_the_frame_shows_the_run(cell: Page, run: Run) -> None:
     cell.set_content(str(HTMLFormatter()(run.show(layer=3, head=1, row=10, height=760))))
     frame = cell.frame_locator("iframe")
@@ -88,6 +89,7 @@ def test_the_widget_tells_what_is_chosen_and_follows_python(cell: Page, run: Run
     assert cell.evaluate("listening()") == 0
 
 
+@pytest.mark.thorough("the same view as the file of test_standalone, in another frame")
 def test_both_say_what_is_changed(cell: Page) -> None:
     changed = load_model("minilm").run("how are you", mask="causal", heads_off=[(3, 2)])
     cell.set_content(str(HTMLFormatter()(changed.show(layer=3))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from pages.kit.draw.pages import PAGES
@@ -24,6 +25,7 @@ FRAME = """main => {
 }"""
 
 
+@pytest.mark.thorough("a long walk by keyboard alone; each page is walked in test_every_page")
 def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(explore: Explore) -> None:
     explore.open()
     run = explore.shows()
@@ -187,6 +189,7 @@ def test_tab_begins_at_the_way_past_the_bar_and_arrows_walk_an_opened_menu(new_t
     expect(opener).to_have_attribute("aria-expanded", "false")  # the focus has left it, by the last of its pages
 
 
+@pytest.mark.thorough("a long walk by keyboard alone; each page is walked in test_every_page")
 def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Explore) -> None:
     explore.page.set_viewport_size({"width": 1280, "height": 720})
     explore.open(mask="causal")

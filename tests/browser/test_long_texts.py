@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from mha_core import load_model
@@ -25,6 +26,7 @@ def text_of(tokens: int) -> str:
     return text
 
 
+@pytest.mark.thorough("texts of 300 to 800 tokens take seconds to compute and to draw")
 def test_300_tokens_and_switching_layers_and_510(explore: Explore) -> None:
     text = text_of(300)
     explore.open()
@@ -62,6 +64,7 @@ def all_512_that_the_model_reads_but_two(explore: Explore) -> None:
     explore.clicked(explore.lamp(1, 0), text, heads_off=((1, 0),))
 
 
+@pytest.mark.thorough("texts of 300 to 800 tokens take seconds to compute and to draw")
 def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> None:
     recipe = Recipe(
         task="who", d_model=16, n_heads=2, n_layers=2, max_len=1024, vocabulary=60, position="rotary", steps=1,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Route, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.pages.test_old_links import RECORDED, on_pages
 
@@ -21,7 +21,7 @@ from .server import OwnServer
 from .shapes_page import Shapes
 from .tab import Tab
 
-OWNED = pytest.mark.parametrize("kind", PAGES.values(), ids=lambda kind: kind.__name__)
+OTHERS = pytest.mark.thorough("each of the other pages with a view takes the walk that Explore takes")
 SENTENCE, OTHER, LATE = "how are you", "can you can that", "the dog bit the man"
 PICTURES = "**/api/{maps,pair,masked,steps}?*"  # the routes of pictures
 LOST = "cannot be reached"
@@ -65,27 +65,30 @@ def answer(tab: Tab, route: Route) -> None:
     )
 
 
-@OWNED
-def test_one_visit(kind: type[Tab], new_tab: NewTab) -> None:
-    tab = new_tab(kind)
-    old_links_show_the_pictures_that_they_showed(tab)
-    tab.open()
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind is Explore else OTHERS) for kind in PAGES.values()],
+    ids=lambda kind: kind.__name__,
+)
+def test_late_lost_and_left_answers_and_a_link_in_another_tab(kind: type[Tab], new_tab: NewTab) -> None:
+    tab = new_tab(kind).open()
     answers_come_late_and_in_another_order(tab)
     answers_do_not_come(tab)
     answers_come_to_a_page_that_was_left_and_back_finds_it(tab)
     a_link_opens_in_another_tab_which_keeps_its_own(tab, new_tab(kind))
 
 
-def old_links_show_the_pictures_that_they_showed(tab: Tab) -> None:
-    links = [RECORDED["links"][name] for name in on_pages(owned=True)]
-    for link in links:
-        if f"/{link['page']}".replace("/explore", "/") != tab.PATH:
-            continue
+@pytest.mark.thorough("each recorded link of four pages; tests/pages/test_old_links.py opens them without a browser")
+def test_old_links_show_the_pictures_that_they_showed(new_tab: NewTab) -> None:
+    tabs = {kind.PATH: new_tab(kind) for kind in PAGES.values()}
+    for name in on_pages(owned=True):
+        link = RECORDED["links"][name]
+        tab = tabs[f"/{link['page']}".replace("/explore", "/")]
         Tab.open(tab, **link["asked"])  # nothing but what it says
         assert shown(tab)[1] == link["digests"][0], link["asked"]
-        said = tab.notices()
+        notices = tab.notices()
         for key in link["told"]:
-            assert any(one.startswith(f"The link says {key}=") for one in said), (key, said)
+            assert any(one.startswith(f"The link says {key}=") for one in notices), (key, notices)
 
 
 def answers_come_late_and_in_another_order(tab: Tab) -> None:
@@ -148,33 +151,25 @@ def a_link_opens_in_another_tab_which_keeps_its_own(tab: Tab, other: Tab) -> Non
     assert shown(tab) == told
 
 
-@pytest.fixture
-def unwatched(browser: Browser) -> Iterator[BrowserContext]:
-    """Pages that may complain: their server goes away."""
+@pytest.mark.thorough("a server of its own below a path is stopped and started again")
+def test_a_restarted_server_below_a_path(browser: Browser, start_server: Callable[..., OwnServer]) -> None:
+    """On two pages; they may complain, as their server goes away."""
     context = browser.new_context(**OPTIONS)
-    yield context
-    context.close()
+    server = start_server(base="/app")
+    shapes, explore = Shapes(context.new_page(), server.url).open(), Explore(context.new_page(), server.url)
 
-
-def every_page_and_link_stays_below_the_path(explore: Explore, server: OwnServer) -> None:
+    # every page and link stays below the path
     explore.page.goto(f"{server.url}/explore?s=it")
     explore.shows("it")
     expect(explore.page).to_have_title("Explore · Headlight")
     explore.clicked(explore.lamp(3, 2), "it", heads_off=((3, 2),))
     explore.go("Compare")
-    compare = explore.on(Compare).settled()
-    assert compare.page.url.startswith(f"{server.url}/compare?")
-    compare.page.go_back()
+    assert explore.on(Compare).settled().page.url.startswith(f"{server.url}/compare?")
+    explore.page.go_back()
     explore.shows("it", heads_off=((3, 2),))
     assert explore.page.url.startswith(f"{server.url}/?")
 
-
-def test_a_restarted_server_below_a_path(unwatched: BrowserContext, start_server: Callable[..., OwnServer]) -> None:
-    """On a page with a box and on one with controls; what a lost answer does is asked of each page above."""
-    server = start_server(base="/app")
-    shapes = Shapes(unwatched.new_page(), server.url).open()
-    explore = Explore(unwatched.new_page(), server.url)
-    every_page_and_link_stays_below_the_path(explore, server)
+    # while the server is away the last picture stays, and goes on by itself when it is back
     tabs = [explore.open(), shapes]
     before = [shown(tab) for tab in tabs]
     shapes.controls("Mask")  # opened already, as it takes a press of its own
@@ -191,13 +186,14 @@ def test_a_restarted_server_below_a_path(unwatched: BrowserContext, start_server
     server.start()
     for tab, (address, digest, text) in zip(tabs, before, strict=True):
         tab.page.bring_to_front()
-        told = shown(tab)
-        assert told[0] != address
-        assert told[1] != digest
-        assert told[2] == (SENTENCE if isinstance(tab, Explore) else text)
+        now = shown(tab)
+        assert now[0] != address
+        assert now[1] != digest
+        assert now[2] == (SENTENCE if isinstance(tab, Explore) else text)
         assert not tab.notices()
         tab.page.reload()
-        assert shown(tab) == told
+        assert shown(tab) == now
+    context.close()
 
 
 def test_an_old_link_of_a_form_says_what_cannot_be_used_which_leaves_the_address(by_hand: ByHand) -> None:
@@ -206,6 +202,6 @@ def test_an_old_link_of_a_form_says_what_cannot_be_used_which_leaves_the_address
     by_hand.open(**link["asked"], big="true")
     notices = by_hand.page.locator(".notices p")
     expect(notices).to_have_count(len(link["told"]))
-    said = " ".join(notices.all_text_contents())
-    assert all(f"The link says {key}=" in said for key in link["told"]), said
+    text = " ".join(notices.all_text_contents())
+    assert all(f"The link says {key}=" in text for key in link["told"]), text
     by_hand.wait_for_query(**dict.fromkeys(link["told"]), big="true")

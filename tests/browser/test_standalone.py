@@ -99,7 +99,7 @@ def test_the_file_shows_hover_heads_and_table(opened: Page, run: Run) -> None:
     expect(opened.locator(".under-title")).to_contain_text("± 0.002")  # of another layer there is a byte a weight
     told = re.search(r"[\d.]+$", point(opened, 5, 4))
     assert told
-    assert abs(float(told[0]) - float(run.weights[0, 5, 5, 4])) <= 1 / 510 + 0.005
+    assert abs(float(told[0]) - float(run.weights[0, 5, 5, 4])) <= 1 / 510 + 0.005  # half a byte, half a digit
     opened.get_by_role("button", name="all 72 heads", exact=True).click()
     expect(opened.locator(".tile")).to_have_count(72)
     opened.get_by_role("button", name="light theme", exact=True).click()
@@ -149,6 +149,7 @@ OPAQUE = f"""(tile) => {{ {READ}
 }}"""
 
 
+@pytest.mark.thorough("pixels and axe of a changed run, at a desk and on a phone")
 @pytest.mark.parametrize("look", [{}, {"width": 375, "height": 812, "light": True}], ids=["desktop", "phone"])
 def test_the_file_says_what_is_changed(opens: Opens, look: dict[str, Any]) -> None:
     """In the tab and on top; a head that is off is marked and dimmed, what is blocked is hatched, large and small."""
@@ -226,6 +227,7 @@ def test_a_row_that_may_look_at_nobody_says_so(opens: Opens) -> None:
         expect(page.locator(".large h2")).to_have_text("“it” may look at nobody")
 
 
+@pytest.mark.thorough("216 heads are drawn")
 def test_many_layers_leave_room_for_all_their_heads(opens: Opens) -> None:
     run = run_of(CAUSAL)
     with opens(replace(run, weights=run.weights.repeat(3, 1, 1, 1))) as page:
