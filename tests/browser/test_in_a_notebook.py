@@ -48,7 +48,6 @@ def cell(browser: Browser, watched: Callable[[Page, str], Page]) -> Iterator[Pag
     context.close()
 
 
-@pytest.mark.thorough("the same view as the file of test_standalone, in another frame")
 def test_the_frame_shows_the_run(cell: Page, run: Run) -> None:
     cell.set_content(str(HTMLFormatter()(run.show(layer=3, head=1, row=10, height=760))))
     frame = cell.frame_locator("iframe")
@@ -77,29 +76,22 @@ def test_the_widget_tells_what_is_chosen_and_follows_python(cell: Page, run: Run
     view.get_by_role("group", name="Layer", exact=True).get_by_role("button", name="5").click()
     assert cell.evaluate("saved.at(-1)") == {"layer": 5, "head": 1, "row": 2, "key": None}
 
-    told = cell.evaluate("saved.length")
+    saved = cell.evaluate("saved.length")
     cell.evaluate("fromPython({ layer: 0, head: 2, row: 3 })")
     expect(view).to_have_attribute("data-layer", "0")
     expect(view).to_have_attribute("data-head", "2")
     best = int(run.weights[0, 2, 3].argmax())
     expect(view.locator("h2").first).to_contain_text(f"“{run.tokens[3]}” puts")
     expect(view.locator("h2").first).to_contain_text(f"on “{run.tokens[best]}”")
-    assert cell.evaluate("saved.length") == told
+    assert cell.evaluate("saved.length") == saved
     cell.evaluate("away()")
     assert cell.evaluate("listening()") == 0
 
-
-@pytest.mark.thorough("the same view as the file of test_standalone, in another frame")
-def test_both_say_what_is_changed(cell: Page) -> None:
+    # a changed run says so
     changed = load_model("minilm").run("how are you", mask="causal", heads_off=[(3, 2)])
     cell.set_content(str(HTMLFormatter()(changed.show(layer=3))))
-    frame = cell.frame_locator("iframe").locator(".standalone")
-    made = widget(changed, layer=3).get_state()
-    message = base64.b64encode(bytes(made["message"])).decode()
-    shared = {name: made[name] for name in ("layer", "head", "row", "key")}
-    cell.evaluate(SHARED_STATE, [made["_esm"], message, shared])
-    for view in (frame, cell.locator(".standalone")):
-        expect(view.locator(".top")).to_contain_text("mask causal, 1 head off")
-        expect(view.locator('[data-head="3.2"]')).to_have_attribute("aria-label", "layer 3 head 2, off in the model")
-        view.get_by_role("button", name="table", exact=True).click()
-        expect(view.get_by_role("cell", name="blocked by the mask")).to_have_count(10)
+    view = cell.frame_locator("iframe").locator(".standalone")
+    expect(view.locator(".top")).to_contain_text("mask causal, 1 head off")
+    expect(view.locator('[data-head="3.2"]')).to_have_attribute("aria-label", "layer 3 head 2, off in the model")
+    view.get_by_role("button", name="table", exact=True).click()
+    expect(view.get_by_role("cell", name="blocked by the mask")).to_have_count(10)

@@ -44,11 +44,8 @@ def test_300_tokens_and_switching_layers_and_510(explore: Explore) -> None:
     explore.clicked(explore.tile(0, 2).locator(".square"))
     explore.looks_at(largest(run, 0, 2, row))
     assert not explore.notices()
-    all_512_that_the_model_reads_but_two(explore)
 
-
-def all_512_that_the_model_reads_but_two(explore: Explore) -> None:
-    text = text_of(510)
+    text = text_of(510)  # all 512 that the model reads but two
     explore.page.keyboard.press("Escape")  # back to all heads
     explore.layer(1).click()
     explore.tile(1, 4).locator(".square").click()

@@ -333,24 +333,6 @@ def opened(tab: Tab, press: Callable[[], None]) -> str:
     return address
 
 
-@pytest.mark.thorough("the model of a form page; pages with a view keep theirs in test_models")
-def test_the_model_of_a_form_page(new_tab: NewTab) -> None:
-    tab = new_tab(ByHand).open(ex="a real cell", at="3.1.10.2", s=SENTENCE)
-    before = entries(tab.page)
-    picker = tab.page.get_by_role("combobox", name="Model", exact=True)
-    expect(picker).to_have_value("minilm")
-    picker.focus()
-    picker.select_option("who-none-1")
-    tab.wait_for_query(model="who-none-1", at=None, ex="a real cell")
-    stands(tab, "by_hand")
-    expect(picker).to_be_focused()
-    picker.select_option("minilm")
-    tab.wait_for_query(model=None)
-    assert entries(tab.page) == before
-    go(tab, "glossary")
-    expect(picker).to_be_hidden()
-
-
 @pytest.mark.thorough("looks for what was left in memory on five pages, after each collection of garbage")
 def test_no_view_stays_when_its_page_is_left(explore: Explore) -> None:
     page = explore.page
