@@ -33,10 +33,7 @@ def test_what_is_pressed_and_timed_on_a_page_brings_a_picture(
         own = {"Explore": ["lamp", "key", "Enter"], "Masks": ["painted cell"]}.get(name, [])  # the box is on all
         for act in (*own, "mask", "position", "temperature"):
             assert ACTS[act].time(site, 8) > 0, (name, act)
-
-
-def test_a_typist_without_a_browser_gets_pictures(server: Server) -> None:
-    for page in PICTURES:
+    for page in PICTURES:  # for a typist without a browser
         typist = Typist(server.url, page)
         assert typist.ask(sentence(8, page)).status == 200, page
         assert page != "compare" or typist.ask(sentence(8, page), "each").status == 200

@@ -207,7 +207,7 @@ def sort_of(tab: Beside) -> Locator:
 
 
 @A_LESSON
-def test_what_a_change_did_is_hidden_under_the_curtain(new_tab: NewTab) -> None:
+def test_what_a_change_did_and_the_first_picture_are_behind_the_curtain(new_tab: NewTab) -> None:
     order = COURSE.lessons["order"]
     at = next(at for at, step in enumerate(order.steps, 1) if step.query == "pos=none&at=3.1.1")
     tab = new_tab(Beside).begin(order, at, look="difference")
@@ -225,6 +225,19 @@ def test_what_a_change_did_is_hidden_under_the_curtain(new_tab: NewTab) -> None:
             expect(layer).not_to_have_attribute("title", re.compile("."))
         expect(hints).to_have_count(count)
         expect(tab.page.locator(".large .map")).to_have_attribute("aria-label", re.compile(label))
+
+    # nor in the first picture
+    tab = new_tab(Beside)
+    tab.page.route("**/static/js/index*.js", lambda route: None)  # Streamlit never comes
+    step = IT.steps[0]
+    tab.page.goto(f"{tab.url}/?{step.query}&learn=it.1", wait_until="commit")  # it may never be loaded
+    early = tab.page.locator("#headlight-early .view")
+    expect(early.locator(".large .veil")).to_be_visible()
+    expect(early.locator(".large h2")).to_be_hidden()
+    assert tab.covered() > 0
+    tab.keys("b")
+    expect(tab.lit).to_contain_text("animal")
+    expect(early.locator(".large h2")).to_contain_text("64 %")
 
 
 @A_LESSON
@@ -324,18 +337,3 @@ def test_a_step_that_is_not_there(new_tab: NewTab) -> None:
         assert tab.page.evaluate(WHY_NOT, [PREFIX, SCRIPT, learn]) == said
     tab.press("all lessons")
     expect(tab.page.get_by_role("heading", level=1)).to_have_text("What would you like to find out?")
-
-
-@A_LESSON
-def test_the_first_picture_is_behind_the_curtain_too(new_tab: NewTab) -> None:
-    tab = new_tab(Beside)
-    tab.page.route("**/static/js/index*.js", lambda route: None)  # Streamlit never comes
-    step = IT.steps[0]
-    tab.page.goto(f"{tab.url}/?{step.query}&learn=it.1", wait_until="commit")  # it may never be loaded
-    early = tab.page.locator("#headlight-early .view")
-    expect(early.locator(".large .veil")).to_be_visible()
-    expect(early.locator(".large h2")).to_be_hidden()
-    assert tab.covered() > 0
-    tab.keys("b")
-    expect(tab.lit).to_contain_text("animal")
-    expect(early.locator(".large h2")).to_contain_text("64 %")

@@ -114,7 +114,7 @@ def test_strokes_lines_columns_and_single_heads_are_painted_and_undone(modules: 
     assert painted(modules, ["toggle", [0, 3]], rule="none", built_in="causal")["text"] == "", "nothing to paint there"
 
 
-def test_rules_are_read_and_turned_alike(modules: Modules) -> None:
+def test_rules_are_read_and_turned_as_python_reads_them(modules: Modules) -> None:
     found = modules.each(
         "link/changes.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
     )

@@ -203,8 +203,12 @@ def colours_of(explore: Explore, *cells: tuple[int, int]) -> list[list[int]]:
     return explore.pixels(explore.view.locator(".large .map canvas").first, points)
 
 
+def distance(one: list[int], other: list[int]) -> int:
+    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
 @pytest.mark.thorough("both themes of a system that chooses the colours")
-def test_where_the_system_chooses_the_colours_maps_have_them_too(explore: Explore) -> None:
+def test_maps_have_the_colours_of_the_system_and_the_contrast_that_is_chosen(explore: Explore) -> None:
     cells = [(3, 2), (1, 4)]
     for scheme in THEMES:
         explore.page.emulate_media(forced_colors="active", color_scheme=scheme)
@@ -220,15 +224,8 @@ def test_where_the_system_chooses_the_colours_maps_have_them_too(explore: Explor
         assert grounds[0] != grounds[1]
         assert explore.theme == ("dark" if sum(ground) < 380 else "light")
 
-
-def distance(one: list[int], other: list[int]) -> int:
-    return max(abs(a - b) for a, b in zip(one, other, strict=True))
-
-
-@pytest.mark.thorough("the page is loaded again for each choice of contrast")
-def test_contrast_and_hatching_are_chosen_and_stay(explore: Explore) -> None:
-    """What strong contrast does to the colours of weights is tested in tests/web/unit/pictures.test.js."""
-    explore.page.emulate_media(contrast="more")
+    # contrast and hatching are chosen and stay; tests/web/unit/pictures.test.js has what they do to colours
+    explore.page.emulate_media(contrast="more", forced_colors="none")
     explore.open(s="how are you", mask="causal", at="3.1")
     root = explore.page.locator("html")
     for name, before, after in (("strong contrast", "true", "false"), ("hatching", "true", "false")):

@@ -62,8 +62,7 @@ def test_every_answer_has_security_headers_and_nothing_outside_the_web_folder_is
         types = set(pool.map(lambda _: fetch(server.url)[1]["content-type"], range(24)))
     assert types == {"text/html; charset=utf-8"}, "of many at once each gets the page"
 
-
-def test_a_picture_over_a_network_is_packed_and_one_that_is_here_is_not_sent_again(server: Server) -> None:
+    # a picture over a network is packed, and one that is here is not sent again
     url, far = f"{server.url}{web.API}/maps?s=how+are+you", {"X_Forwarded_For": "203.0.113.9"}
     _, headers, plain = fetch(url, Accept_Encoding="gzip")
     assert headers["content-encoding"] == "identity", "on this machine bytes cost nothing"

@@ -77,7 +77,7 @@ def opened(opens: Opens, run: Run) -> Iterator[Page]:
         yield page
 
 
-def test_the_file_shows_hover_heads_and_table(opened: Page, run: Run) -> None:
+def test_the_file_shows_hover_heads_and_table(opened: Page, run: Run, opens: Opens) -> None:
     tokens = run.tokens
     nothing_is_marked_where_nothing_is_changed(opened)
     expect(opened.locator("h2")).to_have_text("“it” puts 64 % on “animal”")
@@ -104,6 +104,11 @@ def test_the_file_shows_hover_heads_and_table(opened: Page, run: Run) -> None:
     opened.get_by_role("button", name="light theme", exact=True).click()
     expect(opened.locator(".view.standalone")).to_have_attribute("data-theme", "light")
     expect(opened.get_by_role("link")).to_have_attribute("href", "http://example.org/?at=3.1.10")
+
+    allow = torch.ones(15, 15, dtype=torch.bool)
+    allow[10] = False
+    with opens(core().run(TIRED, mask=allow)) as page:
+        expect(page.locator(".large h2")).to_have_text("“it” may look at nobody")
 
 
 def nothing_is_marked_where_nothing_is_changed(opened: Page) -> None:
@@ -199,10 +204,3 @@ def the_keyboard_and_the_table_tell_what_is_blocked_and_off(page: Page) -> None:
     blocked = page.get_by_role("cell", name="blocked by the mask")
     expect(blocked).to_have_count(15 * 14 // 2)
     assert set(blocked.all_inner_texts()) == {"—"}
-
-
-def test_a_row_that_may_look_at_nobody_says_so(opens: Opens) -> None:
-    allow = torch.ones(15, 15, dtype=torch.bool)
-    allow[10] = False
-    with opens(core().run(TIRED, mask=allow)) as page:
-        expect(page.locator(".large h2")).to_have_text("“it” may look at nobody")

@@ -128,7 +128,7 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     assert explore.refused("csv").startswith("A sentence may have 12,000 characters, this one has 12,001")
 
 
-def test_where_the_numbers_come_from_is_said_and_they_are_given(explore: Explore) -> None:
+def test_share_says_where_the_numbers_come_from_and_gives_them(explore: Explore, modules: Modules) -> None:
     explore.open(s=FORMULAS, mask="causal", off=["L0 H1"], at="2.5")
     run = explore.shows(FORMULAS, mask="causal", heads_off=((0, 1),))
     panel = explore.share()
@@ -155,6 +155,10 @@ def test_where_the_numbers_come_from_is_said_and_they_are_given(explore: Explore
         assert arrays["tokens"].tolist() == run.tokens
         assert arrays["ids"].tolist() == run.ids
 
+    # what XML cannot hold is marked in a drawing
+    texts = {"a\tb\nc": "a b c", "😀": "😀", "\x01": "\ufffd", "\ud800x": "\ufffdx", "<b>&": "<b>&"}
+    assert modules.each("picture/map_svg.js", list(texts), "m.asXml(row)") == list(texts.values())
+
 
 def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
     """Share's Print and the browser's own give one paper: no bar, the views light, all of a long page."""
@@ -179,9 +183,3 @@ def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(explore.view).to_have_attribute("data-theme", "dark")
     expect(page.locator("#headlight-bar")).to_be_visible()
-
-
-def test_what_xml_cannot_hold_is_marked(modules: Modules) -> None:
-    texts = ["a\tb\nc", "😀", "\x01", "\ud800x", "<b>&"]
-    made = modules.each("picture/map_svg.js", texts, "m.asXml(row)")
-    assert made == ["a b c", "😀", "\ufffd", "\ufffdx", "<b>&"]

@@ -120,23 +120,21 @@ def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
 # ---- messages: draw/packing.py and packets.js, shapes/message.py and tensor.js, train/film.py and film_maps.js
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "thumbnails"])
-def test_maps_and_which_tokens_are_words_come_back(
-    modules: Modules, monkeypatch: pytest.MonkeyPatch, whole: bool
-) -> None:
-    monkeypatch.setattr(packing, "ALL_LAYERS_UP_TO", 9 if whole else 1)
+def test_maps_and_which_tokens_are_words_come_back(modules: Modules, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "THUMBNAIL", 3)
     layers, heads, n = 2, 3, 9
     weights = torch.rand(layers, heads, n, n, generator=torch.Generator().manual_seed(0)).softmax(-1)
-    packed = as_text(packing.pack_maps(weights, ["a"] * n, "digest", 1))
-    every = "[0, 1].map((layer) => [0, 1, 2].map((head) => [...m.unpackMaps(bytes(row)).map(layer, head).bytes]))"
-    unpacked = modules.one("wire/packets.js", packed, every)
     small = torch.nn.functional.adaptive_max_pool2d(weights, 3)
-    for layer, head in product(range(layers), range(heads)):
-        sent = weights if whole or layer == 1 else small
-        assert unpacked[layer][head] == (255 * sent[layer, head]).round().int().flatten().tolist()
-    pooled = modules.one("wire/packets.js", packed, "[...m.pooled(m.unpackMaps(bytes(row)).map(1, 2), 3).bytes]")
-    assert pooled == (255 * small[1, 2]).round().int().flatten().tolist(), "both take the largest of each block"
+    every = "[0, 1].map((layer) => [0, 1, 2].map((head) => [...m.unpackMaps(bytes(row)).map(layer, head).bytes]))"
+    for whole in (True, False):  # or thumbnails of all layers but one
+        monkeypatch.setattr(packing, "ALL_LAYERS_UP_TO", 9 if whole else 1)
+        packed = as_text(packing.pack_maps(weights, ["a"] * n, "digest", 1))
+        unpacked = modules.one("wire/packets.js", packed, every)
+        for layer, head in product(range(layers), range(heads)):
+            sent = weights if whole or layer == 1 else small
+            assert unpacked[layer][head] == (255 * sent[layer, head]).round().int().flatten().tolist(), whole
+        pooled = modules.one("wire/packets.js", packed, "[...m.pooled(m.unpackMaps(bytes(row)).map(1, 2), 3).bytes]")
+        assert pooled == (255 * small[1, 2]).round().int().flatten().tolist(), "both take the largest of each block"
 
     tokens = ["[CLS]", "[UNK]", "[CLS]", "[x]", "a", "[SEP]"]
     for ends in ((1, 1), (0, 0), (1, 0)):

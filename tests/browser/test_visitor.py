@@ -12,7 +12,7 @@ from pages.kit.picture.presets import PRESETS
 from .agreement import PAGES, agree
 from .explore_page import Explore
 
-SEEDS = int(os.environ.get("HEADLIGHT_VISITORS", "2"))
+SEEDS = int(os.environ.get("HEADLIGHT_VISITORS", "1"))
 ACTS = 60
 WORDS = ("how are you", "the cat sat", "it was too tired", "", "can you can that", "x")
 # What can be pressed in each view; of several that fit a number chooses.
