@@ -145,15 +145,12 @@ def test_maps_and_which_tokens_are_words_come_back(modules: Modules, monkeypatch
         assert found == [words_of(6, ends).tolist(), list(ends), any(ends)], ends
 
 
-def test_a_header_and_its_floats_come_back(modules: Modules) -> None:
+def test_floats_come_back_and_maps_are_cut_and_pooled_alike(modules: Modules) -> None:
     values = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
     for token in ("it", "“é😀”", "</script>"):
         packed = as_text(pack_focus({"token": token}, values[:1], values[1:]))
         unpacked = "(({ header, floats }) => [header.token, [...floats]])(m.unpackFloats(bytes(row)))"
         assert modules.one("wire/packets.js", packed, unpacked) == [token, values.flatten().tolist()]
-
-
-def test_maps_are_cut_and_pooled_alike(modules: Modules) -> None:
     as_bytes = "({ size: row.size, bytes: Uint8Array.from(row.bytes) })"
     for size, room, first, last in ((7, 3, 1, 1), (8, 8, 0, 2), (10, 4, 2, 0), (5, 1, 0, 0)):
         cells = np.random.default_rng(size).integers(0, 256, (size, size))

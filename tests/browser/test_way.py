@@ -184,10 +184,10 @@ def test_one_entry_for_each_visit_of_a_page(new_tab: NewTab) -> None:
 
 
 @pytest.mark.thorough("a long walk between Explore, Shapes and Masks")
-def test_links_controls_and_keys_carry_what_an_address_cannot(explore: Explore) -> None:
+def test_links_follow_the_controls_and_carry_what_an_address_cannot(explore: Explore) -> None:
     explore.open(at="2.5.3", look="linear")
     explore.shows()
-    shapes, page, press = explore.on(Shapes), explore.page, explore.keys
+    shapes, page = explore.on(Shapes), explore.page
 
     # the address of a link follows the controls
     for text in (WIDE, SENTENCE):
@@ -225,50 +225,22 @@ def test_links_controls_and_keys_carry_what_an_address_cannot(explore: Explore) 
     masks.go("Explore")
     explore.shows(mask="window:3")
 
-    # controls add no entry; a head and the theme go along
+    # controls add no entry; quick switches end on the last page
     before = entries(page)
     explore.mask("causal")
     explore.shows(mask="causal")
-    explore.layer(3).click()
-    explore.tile(3, 5).locator(".square").click()
-    explore.wait_for_query(mask=["causal"], at=["3.5.3"])
+    explore.layer(0).click()
+    explore.tile(0, 9).locator(".square").click()
+    explore.wait_for_query(mask=["causal"], at=["0.9.3"])
     assert entries(page) == before
-    explore.go("Shapes")
-    shapes.shows(mask="causal")
-    shapes.clicked(shapes.head(9))
-    shapes.layer(0).click()
-    shapes.page.wait_for_url("**at=0.9**")
-    shapes.settled()
-    explore.theme_button.click()
-    expect(explore.theme_button).to_have_accessible_name("dark theme")
-    expect(shapes.settled().view).to_have_attribute("data-theme", "light")
-    shapes.go("Explore")
-    run = explore.shows(mask="causal")
-    assert explore.badges() == largest(run, 0, 9, 3)
-    page.reload()
-    expect(explore.settled().view).to_have_attribute("data-theme", "light")
-
-    # the keyboard reaches the links, and quick switches end on the last page
-    page.get_by_role("link", name="Headlight").focus()
-    titles = [page.title for page in PAGES.values() if page.group == "Build"]
-    for name in ("Lessons", "Texts", "Look", "Change", "Build"):
-        press("Tab")
-        assert explore.focused() == name
-    press("Enter")
-    for title in titles[: titles.index("Shapes") + 1]:
-        press("Tab")
-        assert explore.focused() == title
-    press("Enter")
-    shapes.shows(mask="causal")
-    shapes.go("Explore")
-    explore.shows(mask="causal")
-    before = entries(page)
     for title in ("Shapes", "Explore", "Shapes"):
         explore.go(title)
     shapes.shows(mask="causal")
+    expect(shapes.head(9)).to_have_attribute("aria-pressed", "true")
     assert entries(page) == before + 3
     page.go_back()
-    explore.shows(mask="causal")
+    run = explore.shows(mask="causal")
+    assert explore.badges() == largest(run, 0, 9, 3)
 
 
 @pytest.mark.thorough("presses hurried one after another, and other tabs")
