@@ -82,19 +82,6 @@ def test_sheets_of_a_phone_leave_the_picture_in_sight_and_a_tap_beside_closes_th
     expect(panel).to_be_hidden()
     explore.settled()
     assert explore.page.url == link
-    panel = explore.change("Hide words")
-    panel.get_by_role("button", name="done").tap()
-    expect(panel).to_be_hidden()
-    explore.change("Hide words")
-    explore.view.get_by_role("button", name="take back: mask: causal").tap()
-    explore.shows()
-    explore.position("none")  # the bubble follows
-    moved = explore.shows(position="none")
-    explore.change("Take the order away").get_by_role("button", name="done").tap()
-    explore.page.touchscreen.tap(*explore.middle(explore.cell, 10, 8))
-    bubble = explore.view.locator(".large .bubble")
-    expect(bubble).to_have_text(f"it → street {written(float(moved.weights[3, 1, 10, 8]))}")
-
     # the model alone is a low sheet
     explore.keys("Escape")
     explore.page.get_by_role("button", name="controls", exact=True).tap()
