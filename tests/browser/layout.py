@@ -1,4 +1,4 @@
-"""Measures what breaks in a layout: what lies over something else, sticks out, is cut, or is set letter by letter."""
+"""Measure what breaks in a layout: what lies over something else, sticks out, is cut, or is set letter by letter."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}{self.base}"
 
     def check(self) -> None:
-        """Says so when the server is no longer there, before a browser says only that nobody answers."""
+        """Raise an error when the server is no longer there, before a browser says only that nobody answers."""
         try:
             socket.create_connection(("127.0.0.1", self.port), timeout=START_SECONDS).close()
         except OSError as error:
@@ -82,7 +82,7 @@ class OwnServer(Server):
         self.start()
 
     def start(self) -> None:
-        """Starts it, also once more after it was stopped: under the same address."""
+        """Start it, also once more after it was stopped: under the same address."""
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
                 self.command, cwd=self.folder, env=self.environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL

@@ -161,7 +161,7 @@ def test_who_lies_is_not_believed_and_who_comes_again_meets_the_same(copies: lis
 
 
 class Asker:
-    """Asks at the proxy; where there is none, at one copy and, when that does not answer, at the other one."""
+    """Ask at the proxy; where there is none, at one copy and, when that does not answer, at the other one."""
 
     def __init__(self, urls: list[str], number: int) -> None:
         self.typists = [Typist(url) for url in urls[number % len(urls) :] + urls[: number % len(urls)]]

@@ -32,7 +32,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def borrow_libraries(environment: Path) -> Path:
-    """Lets an environment find the libraries of this one, among which Headlight is not; returns its Python."""
+    """Let an environment find the libraries of this one, among which Headlight is not; return its Python."""
     (site,) = environment.glob("Lib/site-packages" if os.name == "nt" else "lib/python*/site-packages")
     (site / "libraries.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     return environment / BIN / "python"

@@ -28,7 +28,7 @@ LOST = "cannot be reached"
 
 
 def choose(tab: Tab) -> None:
-    """Uses a control of the page, which makes another picture."""
+    """Use a control of the page, which makes another picture."""
     match tab:
         case Explore():
             tab.lamp(3, 2).click()
@@ -48,7 +48,7 @@ def shown(tab: Tab) -> tuple[str, str, str]:
 
 @contextmanager
 def held(tab: Tab, count: int) -> Iterator[list[Route]]:
-    """Keeps back the next answers of the wire; at the end of the block there are so many."""
+    """Keep back the next answers of the wire; at the end of the block there are so many."""
     routes = list[Route]()
     tab.page.route(PICTURES, lambda route: routes.append(route) if len(routes) < count else route.continue_())
     yield routes
@@ -56,7 +56,7 @@ def held(tab: Tab, count: int) -> Iterator[list[Route]]:
 
 
 def answer(tab: Tab, route: Route) -> None:
-    """Lets one of them come, and the page take it, where it still wants it."""
+    """Let one of them come, and the page take it, where it still wants it."""
     route.continue_()
     request = route.request
     tab.until(

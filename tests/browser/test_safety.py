@@ -10,7 +10,7 @@ from email.message import Message
 
 import pytest
 import torch
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from mha_core.measure import rounding
 from pages.kit.draw import web
@@ -27,10 +27,10 @@ from .train_page import Train
 SECRET = "kestrel umbrella quotient"
 
 
-def fetch(url: str, method: str = "GET", data: bytes | None = None, **headers: str) -> tuple[int, Message, bytes]:
+def fetch(url: str, method: str = "GET", **headers: str) -> tuple[int, Message, bytes]:
     """Status, headers and body of an answer, whatever its status."""
     named = {name.replace("_", "-"): text for name, text in headers.items()}
-    request = urllib.request.Request(url, headers=named, method=method, data=data)
+    request = urllib.request.Request(url, headers=named, method=method)
     try:
         with urllib.request.urlopen(request, timeout=WAIT_MS / 1000) as answer:
             return answer.status, answer.headers, answer.read()
@@ -56,7 +56,7 @@ def test_every_answer_has_security_headers_and_nothing_outside_the_web_folder_is
         assert b"lifespan" not in body, path
         assert b"build-system" not in body, path
     for method in ("PUT", "DELETE", "POST"):
-        assert fetch(f"{server.url}{UPLOADS}/session/file", method, b"x")[0] == 404, "a stranger can leave no file"
+        assert fetch(f"{server.url}{UPLOADS}/session/file", method)[0] == 404, "a stranger can leave no file"
     assert "external" not in server.tail().lower(), "the start asks no host outside for an address"
     with ThreadPoolExecutor(8) as pool:
         types = set(pool.map(lambda _: fetch(server.url)[1]["content-type"], range(24)))
@@ -84,8 +84,8 @@ def test_a_visitor_leaves_small_files_only(new_tab: NewTab) -> None:
     token = {"X-Xsrftoken": request.all_headers()["x-xsrftoken"]}
     url = request.url.rsplit("/", 1)[0] + "/other"
     for size, headers, status in ((100, token, 204), (100, {}, 403), (MAX_BYTES + 1, token, 413)):
-        content = {"file": {"name": "a.zip", "mimeType": "application/zip", "buffer": b"x" * size}}
-        assert page.request.put(url, headers=headers, multipart=content).status == status, (size, headers)
+        file: FilePayload = {"name": "a.zip", "mimeType": "application/zip", "buffer": b"x" * size}
+        assert page.request.put(url, headers=headers, multipart={"file": file}).status == status, (size, headers)
 
 
 @pytest.mark.thorough("two visits at once, and transformers is loaded by the server to compare")

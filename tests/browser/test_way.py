@@ -67,7 +67,7 @@ LATE: list[Acts] = [
 
 
 def stands(tab: Tab, name: str) -> None:
-    """Waits until a page stands there, with all that the bar says of it."""
+    """Wait until a page stands there, with all that the bar says of it."""
     tab.wait_until(STANDS, urlsplit(KINDS[name].PATH).path)
     expect(tab.page.locator(".question h1")).to_have_text(PAGES[name].question)
     expect(tab.page).to_have_title(f"{PAGES[name].title} · Headlight")
@@ -316,7 +316,7 @@ def test_no_view_stays_when_its_page_is_left(explore: Explore) -> None:
 
     def none_is_kept() -> bool:
         memory.send("HeapProfiler.collectGarbage")
-        return page.evaluate(KEPT) == []
+        return bool(page.evaluate(KEPT) == [])
 
     for name, selector in VIEWS.items():
         explore.go(name)
