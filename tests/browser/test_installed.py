@@ -63,8 +63,20 @@ def by_uv(wheel: Path, folder: Path) -> str:
     return str(folder / "commands" / "headlight")
 
 
-@pytest.mark.thorough("builds a wheel, installs it twice and starts it")
-@pytest.mark.parametrize(("install", "pages"), [(by_pip, [*PAGES]), (by_uv, ["explore"])])
+def by_build(_: Path, folder: Path) -> str:
+    """The command in a folder that the container's build makes, but for its libraries, which are those of here."""
+    tree = folder / "headlight"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tree], check=True)
+    borrow_libraries(tree)
+    path = {"PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": sys.prefix}
+    offline = {"UV_OFFLINE": "1", "UV_NO_BUILD_ISOLATION": "1", "UV_CACHE_DIR": str(folder / "cache")}
+    build = ["sh", ROOT / "deploy" / "build.sh", "headlight", tree.name]
+    subprocess.run(build, cwd=folder, env=os.environ | path | offline, check=True)
+    return str(tree / BIN / "headlight")
+
+
+@pytest.mark.thorough("builds a wheel, installs it in three ways and starts it")
+@pytest.mark.parametrize(("install", "pages"), [(by_pip, [*PAGES]), (by_uv, ["explore"]), (by_build, ["explore"])])
 def test_pages_of_the_installed_command_open(
     install: Callable[[Path, Path], str], pages: list[str], wheel: Path, tmp_path: Path, new_page: NewPage
 ) -> None:
