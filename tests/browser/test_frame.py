@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from pages.kit.draw.pages import PAGES
 from pages.kit.draw.web import PREFIX, SCRIPT
@@ -63,13 +63,3 @@ def test_nothing_internal_is_painted_and_nothing_jumps(explore: Explore) -> None
     last = {place.split()[0]: place.split()[-1] for place in page.evaluate("window.questions")}
     assert len(set(last.values())) == 1, "the question stands at one height on every page"
     opened("train")
-
-
-def test_an_unknown_page_says_so(explore: Explore) -> None:
-    page: Page = explore.page.context.new_page()
-    answer = page.goto(f"{explore.url}/nosuchpage?s=hi")
-    assert answer
-    assert answer.status == 404
-    expect(page.get_by_role("heading", level=1)).to_have_text("There is no page named “nosuchpage”.")
-    assert page.get_by_role("link", name="Masks").evaluate("link => link.href") == f"{explore.url}/masks"
-    page.close()

@@ -70,7 +70,7 @@ def by_build(_: Path, folder: Path) -> str:
     borrow_libraries(tree)
     path = {"PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": sys.prefix}
     offline = {"UV_OFFLINE": "1", "UV_NO_BUILD_ISOLATION": "1", "UV_CACHE_DIR": str(folder / "cache")}
-    build = ["sh", ROOT / "deploy" / "build.sh", "headlight", tree.name]
+    build: list[str | Path] = ["sh", ROOT / "deploy" / "build.sh", "headlight", tree.name]
     subprocess.run(build, cwd=folder, env=os.environ | path | offline, check=True)
     return str(tree / BIN / "headlight")
 

@@ -52,7 +52,7 @@ def test_a_link_with_every_key_opens_the_same_picture_cold(new_page: NewPage) ->
     explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in EVERYTHING.items()})
 
 
-def test_values_that_cannot_be_used_have_a_sentence_each(explore: Explore) -> None:
+def test_values_and_pages_that_a_link_cannot_mean_have_a_sentence_each(explore: Explore) -> None:
     explore.open(**{key: value for key, (value, _) in TAMPERED.items()}, unknown="1")
     run = explore.shows()
     explore.looks_at(largest(run, 3, 1, run.tokens.index("it")))
@@ -67,6 +67,15 @@ def test_values_that_cannot_be_used_have_a_sentence_each(explore: Explore) -> No
     refused = {notice.split(",")[0].removeprefix("The link says ") for notice in explore.notices()}
     assert refused == {"t=nan", "off=L1 H1", "w=100000"}
     explore.shows(mask="window:3", heads_off=((1, 1),))
+
+    # nor is there a page of any name
+    page = explore.page.context.new_page()
+    answer = page.goto(f"{explore.url}/nosuchpage?s=hi")
+    assert answer
+    assert answer.status == 404
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is no page named “nosuchpage”.")
+    assert page.get_by_role("link", name="Masks").evaluate("link => link.href") == f"{explore.url}/masks"
+    page.close()
 
 
 @pytest.mark.thorough("links at the bound of 6,000 bytes, and a walk back and forward over them")

@@ -208,7 +208,7 @@ def test_films_come_back(modules: Modules) -> None:
 # ---- colours: draw/palette.py, colour.js, view.css and house.css
 
 
-def test_charts_views_and_the_frame_have_the_same_colours(modules: Modules) -> None:
+def test_charts_views_and_the_frame_have_the_same_colours_which_rise_with_the_weight(modules: Modules) -> None:
     names = ["text", "muted", "line", "less", "none", "more"]
     script = """async ([prefix, names, themes]) => {
       const { inks } = await import(`${prefix}/base/colour.js`);
@@ -234,13 +234,11 @@ def test_charts_views_and_the_frame_have_the_same_colours(modules: Modules) -> N
     # text on the accent itself, and on its tint
     assert pairs - same == {("#FFFFFF", "#0E1320"), ("#8F4207", "#F6B73C")}
 
-
-def test_the_ramp_rises_with_the_weight(modules: Modules) -> None:
-    """The colours of a map run from the panel's dark to a light cream, and from white to a deep brown."""
+    # the colours of a map run from the panel's dark to a light cream, and from white to a deep brown
     pixels = modules.each("base/colour.js", ["dark", "light"], "[...m.palette(row, 'linear', 255)]")
     for theme, ramp in zip(("dark", "light"), pixels, strict=True):
-        light = [0.299 * (one & 255) + 0.587 * (one >> 8 & 255) + 0.114 * (one >> 16 & 255) for one in ramp]
-        steps = np.diff(light) if theme == "dark" else -np.diff(light)
+        brightness = [0.299 * (one & 255) + 0.587 * (one >> 8 & 255) + 0.114 * (one >> 16 & 255) for one in ramp]
+        steps = np.diff(brightness) if theme == "dark" else -np.diff(brightness)
         assert steps.min() > -0.5, "rounding alone goes back"
         assert steps.sum() > 200
 
