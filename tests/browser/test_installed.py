@@ -63,20 +63,8 @@ def by_uv(wheel: Path, folder: Path) -> str:
     return str(folder / "commands" / "headlight")
 
 
-def by_build(_: Path, folder: Path) -> str:
-    """The command in a folder that the container's build makes, but for its libraries, which are those of here."""
-    tree = folder / "headlight"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tree], check=True)
-    borrow_libraries(tree)
-    path = {"PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": sys.prefix}
-    offline = {"UV_OFFLINE": "1", "UV_NO_BUILD_ISOLATION": "1", "UV_CACHE_DIR": str(folder / "cache")}
-    build: list[str | Path] = ["sh", ROOT / "deploy" / "build.sh", "headlight", tree.name]
-    subprocess.run(build, cwd=folder, env=os.environ | path | offline, check=True)
-    return str(tree / BIN / "headlight")
-
-
-@pytest.mark.thorough("builds a wheel, installs it in three ways and starts it")
-@pytest.mark.parametrize(("install", "pages"), [(by_pip, [*PAGES]), (by_uv, ["explore"]), (by_build, ["explore"])])
+@pytest.mark.thorough("builds a wheel, installs it in two ways and starts it")
+@pytest.mark.parametrize(("install", "pages"), [(by_pip, [*PAGES]), (by_uv, ["explore"])])
 def test_pages_of_the_installed_command_open(
     install: Callable[[Path, Path], str], pages: list[str], wheel: Path, tmp_path: Path, new_page: NewPage
 ) -> None:
@@ -99,6 +87,24 @@ def test_pages_of_the_installed_command_open(
         assert "Traceback" not in log
     finally:
         server.stop()
+
+
+@pytest.mark.thorough("builds the folder that the container's build makes")
+def test_the_build_of_the_container_makes_the_command(tmp_path: Path) -> None:
+    """But for its libraries, which are those of here."""
+    tree = tmp_path / "headlight"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tree], check=True)
+    borrow_libraries(tree)
+    path = {"PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": sys.prefix}
+    offline = {"UV_OFFLINE": "1", "UV_NO_BUILD_ISOLATION": "1", "UV_CACHE_DIR": str(tmp_path / "cache")}
+    build: list[str | Path] = ["sh", ROOT / "deploy" / "build.sh", "headlight", tree.name]
+    subprocess.run(build, cwd=tmp_path, env=os.environ | path | offline, check=True)
+    (package,) = tree.glob("[Ll]ib/**/site-packages/headlight")
+    assert (package / "site" / "app.py").is_file()
+    ran = subprocess.run(
+        [tree / BIN / "headlight", "--help"], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert "--public" in ran.stdout
 
 
 @pytest.mark.thorough("builds a wheel and loads the model in a process of its own")
