@@ -51,5 +51,5 @@ def agrees(tab: Tab, before: Iterable[str]) -> bool:
 
 
 def agree(tab: Tab, before: Iterable[str] = ()) -> None:
-    """Waits until the address, the screen and the server say the same; `before` are sentences that were typed."""
+    """Wait until the address, the screen and the server say the same; `before` are sentences that were typed."""
     tab.until(lambda: agrees(tab, before), f"they agree on {tab.page.url}")

@@ -25,7 +25,7 @@ RUN = """(element, options) => axe.run(element, options).then(({ violations }) =
 def nothing_serious(
     tab: Tab, at: Locator | None = None, *, only_colours: bool = False, contrast: bool = False, least: int = 41
 ) -> None:
-    """Looks at the whole page or at a part of it, by all rules or by those whose answer another theme can change.
+    """Look at the whole page or at a part of it, by all rules or by those whose answer another theme can change.
 
     Streamlit's own markup is not let off. `contrast`: by axe's own rule for it too, which knows what lies under a text
     without holding it. `least`: how many texts there must be at least.
@@ -42,6 +42,6 @@ def nothing_serious(
 
 
 def nothing_serious_in_panels(explore: Explore, *, only_colours: bool = False) -> None:
-    """Looks at what can be changed on Explore, which is seen one at a time."""
+    """Look at what can be changed on Explore, which is seen one at a time."""
     for name in CHANGES:
         nothing_serious(explore, explore.change(name), only_colours=only_colours)

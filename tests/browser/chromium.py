@@ -1,4 +1,4 @@
-"""Finds the Chromium that the browser tests drive: ``python -m tests.browser.chromium`` prints its path.
+"""Find the Chromium that the browser tests drive: ``python -m tests.browser.chromium`` prints its path.
 
 It is what HEADLIGHT_CHROMIUM names, or a Chromium, Chrome or Edge on the PATH, Chromium without windows before all
 others: a page costs it two thirds of the work. On Debian, as root, its package is installed; otherwise Playwright's own
@@ -27,7 +27,7 @@ class NoChromiumError(RuntimeError):
 
 
 def runs(*command: str | Path) -> bool:
-    """Tells whether a command succeeds within its time; its output is kept off stdout."""
+    """Tell whether a command succeeds within its time; its output is kept off stdout."""
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     try:
         done = subprocess.run(command, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS)
@@ -37,7 +37,7 @@ def runs(*command: str | Path) -> bool:
 
 
 def starts(path: Path) -> bool:
-    """Tells whether the browser runs at all: a stub, or one whose system libraries are missing, does not."""
+    """Tell whether the browser runs at all: a stub, or one whose system libraries are missing, does not."""
     return path.is_file() if sys.platform == "win32" else runs(path, "--version")  # there it would open a window
 
 

@@ -46,19 +46,19 @@ T = TypeVar("T", bound=Tab)
 
 
 class NewTab(Protocol):
-    """Lends tabs, each a visit of its own, of a browser that has the app's files already."""
+    """Lend tabs, each a visit of its own, of a browser that has the app's files already."""
 
     def __call__(self, kind: type[T]) -> T: ...
 
 
 class NewPage(Protocol):
-    """Makes tabs in a browser context of their own, with Playwright's `options`; `url` names another server."""
+    """Make tabs in a browser context of their own, with Playwright's `options`; `url` names another server."""
 
     def __call__(self, kind: type[T], *, url: str | None = None, **options: Any) -> T: ...
 
 
 class Tabs:
-    """Lends tabs, so that the next test goes on in the browser process of the last one.
+    """Lend tabs, so that the next test goes on in the browser process of the last one.
 
     A page costs 3.3 s of a processor in a new tab and 0.8 s in one that has shown the app before. A visit is a document
     and its connection: nothing else of the last one is left but the storage, which is emptied, and what a test has set
@@ -82,7 +82,7 @@ class Tabs:
         return opened.value
 
     def leave(self, page: Page, url: str) -> None:
-        """Ends the visit, on a page without a script at `url`; a page of another host would end the process too."""
+        """End the visit, on a page without a script at `url`; a page of another host would end the process too."""
         if page.is_closed():
             return
         page.unroute_all()
@@ -128,7 +128,7 @@ def nobody_else_works(common_folder: Path) -> Iterator[None]:
 
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[Callable[..., OwnServer]]:
-    """Starts a server of the test's own, below a path of its own and with its own environment variables."""
+    """Start a server of the test's own, below a path of its own and with its own environment variables."""
     started: list[OwnServer] = []
 
     def start(base: str = "", **environment: str) -> OwnServer:
@@ -189,7 +189,7 @@ def modules(browser: Browser, server: Server) -> Iterator[Modules]:
 
 @pytest.fixture
 def watched() -> Iterator[Callable[[Page, str], Page]]:
-    """Watches pages until the test has ended, then fails it if there was anything."""
+    """Watch pages until the test has ended, then fail it if there was anything."""
     watches: list[Watch] = []
 
     def watch(page: Page, url: str) -> Page:
@@ -227,7 +227,7 @@ def new_phone(phone_tabs: Tabs, server: Server, watched: Callable[[Page, str], P
 
 
 def tabs_of(tabs: Tabs, server: Server, watched: Callable[[Page, str], Page]) -> Iterator[NewTab]:
-    """Lends tabs to a test."""
+    """Lend tabs to a test."""
     server.check()
     lent: list[Tab] = []
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .server import ROOT
@@ -77,7 +77,8 @@ def behind_nginx(folder: Path, copies: Sequence[int]) -> Iterator[str]:
                 told = (folder / "log").read_text("utf-8")
                 assert process.poll() is None, told
                 assert time.monotonic() < end, told
-                time.sleep(0.02)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(0.02)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()

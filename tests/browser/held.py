@@ -17,12 +17,12 @@ WebSocket.prototype.send = function (message) {
 
 
 def holds_back(tab: Tab, *, from_the_start: bool = False) -> None:
-    """Prepares a tab that is not yet opened; `from_the_start`: what comes with the page stays until it may say."""
+    """Prepare a tab that is not yet opened; `from_the_start`: what comes with the page stays until it may say."""
     tab.run_first(SCRIPT.replace("UNSAID", "[]" if from_the_start else "null"))
 
 
 def begins_with_its_picture(tab: Tab, link: str) -> None:
-    """Opens a page with its first picture in it: a busy server gives the page alone."""
+    """Open a page with its first picture in it: a busy server gives the page alone."""
     body = b""
     while b'id="headlight-first"' not in body:
         answer = tab.page.goto(link, wait_until="commit")

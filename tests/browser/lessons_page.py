@@ -88,14 +88,14 @@ class Beside(Tab):
     VIEW = ".st-key-stage .view"
 
     def begin(self, lesson: Lesson, at: int = 1, **values: str) -> Self:
-        """Opens a step by its link."""
+        """Open a step by its link."""
         step = lesson.steps[at - 1]
         more = urlencode({"learn": f"{lesson.id}.{at}", **values})
         self.page.goto(f"{self.url}/{pages.path(step.page)}?{step.query}&{more}")
         return self.at(lesson, at)
 
     def at(self, lesson: Lesson, at: int) -> Self:
-        """Waits until a step and its page stand there."""
+        """Wait until a step and its page stand there."""
         path = pages.path(lesson.steps[at - 1].page)
         self.wait_until(STANDS, [path, f"{lesson.id}.{at}"])
         return self
@@ -134,7 +134,7 @@ class Beside(Tab):
         return int(count)
 
     def has_its_curtain(self, step: LessonStep) -> None:
-        """Waits until the curtain of a step is drawn over what it covers, or there is none where the step has none."""
+        """Wait until the curtain of a step is drawn over what it covers, or there is none where the step has none."""
         self.until(lambda: bool(self.covered()) == bool(step.curtain), f"the curtain {step.curtain} of {step.ask}")
 
     def shows(self, step: LessonStep) -> None:

@@ -1,4 +1,4 @@
-"""Measures what can be said of any page: contrast, widths, targets, names, and where the Tab key leads."""
+"""Measure what can be said of any page: contrast, widths, targets, names, and where the Tab key leads."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def obscured(page: Page) -> list[str]:
 
 
 def space_letters(page: Page) -> None:
-    """Sets letters, words, lines and paragraphs apart, as a reader may."""
+    """Set letters, words, lines and paragraphs apart, as a reader may."""
     page.evaluate(SPACED)
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -37,7 +38,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}{self.base}"
 
     def check(self) -> None:
-        """Says so when the server is no longer there, before a browser says only that nobody answers."""
+        """Raise an error when the server is no longer there, before a browser says only that nobody answers."""
         try:
             socket.create_connection(("127.0.0.1", self.port), timeout=START_SECONDS).close()
         except OSError as error:
@@ -81,7 +82,7 @@ class OwnServer(Server):
         self.start()
 
     def start(self) -> None:
-        """Starts it, also once more after it was stopped: under the same address."""
+        """Start it, also once more after it was stopped: under the same address."""
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
                 self.command, cwd=self.folder, env=self.environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL
@@ -104,7 +105,8 @@ class OwnServer(Server):
                 pass
             if self.process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"the server did not start; the end of its log:\n{self.tail()}")
-            time.sleep(0.02)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.02)
 
     def stop(self) -> None:
         self.process.terminate()

@@ -101,35 +101,35 @@ class Tab:
     # ---- coming and going
 
     def open(self, **values: Any) -> Self:
-        """Goes to a link and waits until its picture is drawn."""
+        """Go to a link and wait until its picture is drawn."""
         query = urlencode(values, doseq=True)
         return self.visit(f"{self.url}{self.PATH}" + (f"?{query}" if query else ""))
 
     def visit(self, link: str) -> Self:
-        """Goes to a link as it was copied and waits until its picture is drawn."""
+        """Go to a link as it was copied and wait until its picture is drawn."""
         self.page.goto(link)
         self.theme_button.wait_for()
         return self.settled()
 
     def settled(self) -> Self:
-        """Waits until the picture is drawn and the server has answered everything."""
+        """Wait until the picture is drawn and the server has answered everything."""
         return self.rested()
 
     def complete(self) -> Self:
-        """Waits until nothing more comes by itself."""
+        """Wait until nothing more comes by itself."""
         return self.settled()
 
     def shows(self, *picture: Any, **settings: Any) -> Any:
-        """Waits for exactly this picture."""
+        """Wait for exactly this picture."""
         raise NotImplementedError(f"{type(self).__name__} has none")
 
     def clicked(self, part: Locator | str, *picture: Any, **settings: Any) -> Any:
-        """Clicks a part, or the button of that name, and waits until this picture, or whatever it brings, is there."""
+        """Click a part, or the button of that name, and wait until this picture, or whatever it brings, is there."""
         (self.button(part) if isinstance(part, str) else part).click()
         return self.shows(*picture, **settings) if picture or settings else self.settled()
 
     def rested(self, **wanted: str | None) -> Self:
-        """Waits until nothing goes on any more and the view says this of itself (data-…); None = whatever it says."""
+        """Wait until nothing goes on any more and the view says this of itself (data-…); None = whatever it says."""
         self.view.first.wait_for()
         self.page.evaluate(TWO_FRAMES)
         while True:
@@ -138,42 +138,42 @@ class Tab:
                 return self
 
     def wait_until(self, script: str, arg: Any) -> JSHandle:
-        """Waits until a function in the page returns something that is true, and returns that."""
+        """Wait until a function in the page returns something that is true, and return that."""
         return self.page.wait_for_function(script, arg=arg, polling=POLL_MS)
 
     def script_ended(self) -> None:
-        """Waits for the end of the server's script, without a look at all the rest, as `expect` takes at each try."""
+        """Wait for the end of the server's script, without a look at all the rest, as `expect` takes at each try."""
         self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']").wait_for()
 
     def run_first(self, script: str) -> None:
-        """Runs a script at the start of every document, until the tab goes on to another test."""
+        """Run a script at the start of every document, until the tab goes on to another test."""
         session = self.page.context.new_cdp_session(self.page)
         session.send("Page.enable")
         session.send("Page.addScriptToEvaluateOnNewDocument", {"source": script})
         self.sessions.append(session)
 
     def forget_scripts(self) -> None:
-        """Ends what `run_first` began."""
+        """End what `run_first` began."""
         for session in self.sessions:
             session.detach()
         self.sessions.clear()
 
     def in_theme(self, theme: Literal["dark", "light"]) -> Self:
-        """Has the system prefer a theme, and waits until the bar and every view are drawn in it."""
+        """Have the system prefer a theme, and wait until the bar and every view are drawn in it."""
         self.page.emulate_media(color_scheme=theme)
         self.until(lambda: self.theme == theme, "the theme follows the system")
         expect(self.page.locator(f".view[data-theme]:not([data-theme={theme}])")).to_have_count(0)
         return self.settled()
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
-        """Waits until something holds that only this process can see."""
+        """Wait until something holds that only this process can see."""
         end = time.monotonic() + WAIT_MS / 1000
         while not holds():
             assert time.monotonic() < end, what
             self.page.wait_for_timeout(POLL_MS)
 
     def go(self, title: str) -> None:
-        """Follows the link to another page."""
+        """Follow the link to another page."""
         self.link(title).click()
 
     def link(self, title: str) -> Locator:
@@ -189,7 +189,7 @@ class Tab:
         return self.house.get_by_role("link", name=title, exact=True)
 
     def share(self) -> Locator:
-        """Opens Share."""
+        """Open Share."""
         opener = self.house.get_by_role("button", name="Share", exact=True)
         if opener.get_attribute("aria-expanded") != "true":
             opener.click()
@@ -231,7 +231,7 @@ class Tab:
         return self.box_of(cell, row, column).middle
 
     def open_folds(self, place: Locator) -> None:
-        """Opens what is folded among the choices there."""
+        """Open what is folded among the choices there."""
         for fold in place.locator(".fold[aria-expanded='false']:visible").all():
             fold.click()
 
@@ -259,7 +259,7 @@ class Tab:
         return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
 
     def wait_for_query(self, **values: str | list[str] | None) -> None:
-        """Waits until the link has these values; None = not in the link."""
+        """Wait until the link has these values; None = not in the link."""
         wanted = {key: [value] if isinstance(value, str) else value or [] for key, value in values.items()}
         self.wait_until(QUERY, wanted)
 
@@ -281,12 +281,12 @@ class Tab:
         return rows
 
     def keys(self, *names: str) -> None:
-        """Presses keys, one after another."""
+        """Press keys, one after another."""
         for name in names:
             self.page.keyboard.press(name)
 
     def enter(self, field: Locator, text: str) -> None:
-        """Writes into a field and presses Enter."""
+        """Write into a field and press Enter."""
         field.fill(text)
         field.press("Enter")
 
@@ -296,7 +296,7 @@ class Tab:
         return name
 
     def choose(self, label: str, option: str) -> None:
-        """Chooses in one of the rail's boxes. A list that opens while the page still scrolls closes again."""
+        """Choose in one of the rail's boxes. A list that opens while the page still scrolls closes again."""
         box = self.page.get_by_role("combobox", name=label, exact=True)
         box.evaluate("box => box.scrollIntoView({ block: 'center', behavior: 'instant' })")
         box.click()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
-from .axe import nothing_serious
+from .axe import nothing_serious, nothing_serious_in_panels
 from .explore_page import Explore
 
 
+@pytest.mark.thorough("axe walks a dozen states of Explore; each page as it opens is walked in test_every_page")
 def test_nothing_serious_in_share_all_heads_one_of_them_and_an_empty_box(explore: Explore) -> None:
     explore.open(look="all", pos="none").settled()
     nothing_serious(explore)
@@ -34,6 +36,8 @@ def test_nothing_serious_in_share_all_heads_one_of_them_and_an_empty_box(explore
     expect(panel).to_be_visible()
     nothing_serious(explore, panel, contrast=True)
     explore.keys("Escape")
+    nothing_serious_in_panels(explore, only_colours=True)
+    nothing_serious_in_panels(explore.in_theme("dark"))
     picker = explore.page.get_by_role("combobox", name="Model", exact=True)
     picker.select_option("your own")
     dialog = explore.page.get_by_role("dialog", name="Another model")

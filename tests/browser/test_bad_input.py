@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from .expected import TIRED
@@ -25,11 +26,12 @@ ODD = [
     "日本語 한국어 ไทย it",
     "\ufffd \u200b\u200d\ufeff it",
 ]
+LOADED = "iframe, .view img, .view script, .view svg:not(.icon), .view b, .view a:not(.page-link)"
 
 
-def code_and_any_script_are_text(explore: Explore) -> None:
+def test_code_and_any_script_are_text(explore: Explore) -> None:
     explore.open(s=EVIL[0], pin=f"3.1~none~trained~1~~{EVIL[1]}", look="table")
-    for text in [" ".join(EVIL[:4]), " ".join(EVIL[4:]), " ".join(ODD), "x" * 1500]:
+    for text in [" ".join(EVIL), " ".join(ODD)]:
         run = explore.typed(text)
         assert explore.chips() == run.tokens
         expect(explore.box).to_have_value(text)
@@ -39,27 +41,21 @@ def code_and_any_script_are_text(explore: Explore) -> None:
         assert heads == run.tokens
         assert scrolls_sideways(explore.page) == 0
     assert explore.page.evaluate("window.ran") is None
-    assert (
-        explore.page.locator(
-            "iframe, .view img, .view script, .view svg:not(.icon), .view b, .view a:not(.page-link)"
-        ).count()
-        == 0
-    )
+    assert explore.page.locator(LOADED).count() == 0
+    # NUL and half characters from a link
+    explore.visit(f"{explore.url}/?s=a%00b%20%ED%A0%80%20it%FF")
+    assert (explore.chips()[0], explore.chips()[-1]) == ("[CLS]", "[SEP]")
 
 
-def test_anything_may_be_typed(explore: Explore) -> None:
-    code_and_any_script_are_text(explore)
-    a_text_that_is_too_long_stays_to_be_shortened(explore)
-    an_empty_box_keeps_the_last_maps(explore)
-    nul_and_half_characters_from_a_link(explore)
-
-
-def a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None:
-    text = "x" * 99_999 + "y"
-    explore.button("unpin").first.click()
+@pytest.mark.thorough("texts of 500 tokens and 100,000 letters; what is said of them is tested in tests/pages too")
+def test_a_text_beyond_a_limit_stays_to_be_shortened_and_an_empty_box_keeps_its_maps(explore: Explore) -> None:
+    notices = explore.view.locator(".notices p")
+    explore.open()
+    explore.typed("x" * 1500)
     explore.typed(TIRED)
+    text = "x" * 99_999 + "y"
     explore.box.fill(text)
-    expect(explore.view.locator(".notices p")).to_have_text(
+    expect(notices).to_have_text(
         [
             "A sentence may have 12,000 characters, this one has 24,000 or more; shorten it. "
             f"Below: the text before, “{TIRED}”.",
@@ -70,9 +66,9 @@ def a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None:
     expect(explore.box).to_have_value(text[:24_000])
     explore.shows()
     explore.typed("short again")
-    expect(explore.view.locator(".notices p")).to_have_count(0)
+    expect(notices).to_have_count(0)
     explore.box.fill("a b " * 276)
-    expect(explore.view.locator(".notices p").first).to_contain_text(
+    expect(notices.first).to_contain_text(
         "This text has 554 tokens; the model can read 512. Remove about 42 words. "
         "Below: the text before, “short again”."
     )
@@ -80,13 +76,9 @@ def a_text_that_is_too_long_stays_to_be_shortened(explore: Explore) -> None:
     expect(explore.button("cut it to what fits")).to_be_hidden()
     text = "it is long " * 1100
     explore.box.fill(text)
-    notice = explore.view.locator(".notices p").first
-    expect(notice).to_contain_text("A sentence may have 12,000 characters, this one has 12,100; shorten it.")
+    expect(notices.first).to_contain_text("A sentence may have 12,000 characters, this one has 12,100; shorten it.")
     expect(explore.box).to_have_value(text)
-    explore.typed(text[:1500])
 
-
-def an_empty_box_keeps_the_last_maps(explore: Explore) -> None:
     explore.typed("how are you")
     for text in ("", "   "):
         explore.box.fill(text)
@@ -97,8 +89,3 @@ def an_empty_box_keeps_the_last_maps(explore: Explore) -> None:
     explore.shows()  # the first of the sentences that are offered
     expect(explore.box).to_have_value("   ")
     expect(explore.view.locator(".empty")).to_be_visible()
-
-
-def nul_and_half_characters_from_a_link(explore: Explore) -> None:
-    explore.visit(f"{explore.url}/?s=a%00b%20%ED%A0%80%20it%FF")
-    assert (explore.chips()[0], explore.chips()[-1]) == ("[CLS]", "[SEP]")

@@ -13,29 +13,28 @@ from .conftest import NewTab
 from .server import Server
 from .tab import Tab
 
+pytestmark = pytest.mark.thorough("the measurements of make bench, in their shortest form")
 
-def test_what_is_pressed_on_explore_is_there(
-    browser: Browser, server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+
+def test_what_is_pressed_and_timed_on_a_page_brings_a_picture(
+    browser: Browser,
+    server: Server,
+    new_tab: NewTab,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(screen, "CLICKS", 1)
     monkeypatch.setattr(screen, "HOVERS", 1)
     screen.measure_maps(browser, server.url, 16)
     assert "solo among 72" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_what_is_timed_on_a_page_brings_a_picture(
-    browser: Browser, server: Server, name: str, new_tab: NewTab, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(chrome, "new_page", lambda _: new_tab(Tab).page)
-    site = open_page(browser, server.url, name)
-    own = {"Explore": ["lamp", "key", "Enter"], "Masks": ["painted cell"]}.get(name, [])  # the box is the same on all
-    assert all(ACTS[act].time(site, 8) > 0 for act in (*own, "mask", "position", "temperature"))
-
-
-@pytest.mark.parametrize("page", PICTURES)
-def test_who_types_without_a_browser_gets_pictures(server: Server, page: str) -> None:
-    typist = Typist(server.url, page)
-    assert typist.ask(sentence(8, page)).status == 200
-    assert page != "compare" or typist.ask(sentence(8, page), "each").status == 200
-    typist.close()
+    for name in KINDS:
+        site = open_page(browser, server.url, name)
+        own = {"Explore": ["lamp", "key", "Enter"], "Masks": ["painted cell"]}.get(name, [])  # the box is on all
+        for act in (*own, "mask", "position", "temperature"):
+            assert ACTS[act].time(site, 8) > 0, (name, act)
+    for page in PICTURES:  # for a typist without a browser
+        typist = Typist(server.url, page)
+        assert typist.ask(sentence(8, page)).status == 200, page
+        assert page != "compare" or typist.ask(sentence(8, page), "each").status == 200
+        typist.close()

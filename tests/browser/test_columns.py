@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from mha_core.measure.reading import merged
@@ -24,6 +25,7 @@ def cosine(**settings: object) -> str:
     return f"cosine to the unchanged one is {precise(float(now.sentence @ unchanged.sentence))}"
 
 
+@pytest.mark.thorough("more acts on Explore's map than the one of the quick tests")
 def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> None:
     asked: list[str] = []
     explore.page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
@@ -63,11 +65,8 @@ def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> Non
     expect(explore.view.locator(".large .sum").first).to_contain_text("no head looks like this")
     expect(explore.view.locator(".handed")).to_be_hidden()
     explore.wait_for_query(look=["mean_values"])
-    reads_words(explore)
 
-
-def reads_words(explore: Explore) -> None:
-    """The same tab goes on: words in the place of tokens, keys summed, the rest renormalised, a word masked."""
+    # words in the place of tokens, keys summed, the rest renormalised, a word masked
     run = run_of(Settings(TIRED, "causal"))
     words = words_of(pictures.model_on("auto"), TIRED)
     of_words = merged(run.weights[3, 1], words, words)

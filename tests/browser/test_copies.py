@@ -1,16 +1,11 @@
-"""Equal copies behind one proxy: what it tells them and keeps of them, and that nobody misses one that is killed."""
+"""Equal copies behind one proxy: what it sends and keeps of them, and that nobody misses one that is killed."""
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
-import os
 import re
-import shutil
-import subprocess
 import sys
-import sysconfig
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,22 +14,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Barrier, Event, Thread
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import pytest
 
-from pages.kit.draw.web import PREFIX, SCRIPT
-from tests.bench.room import opened, tally_of, voted
 from tests.bench.visitors import Answer, Typist, sentence, shown_in
-from tests.pages.valkey_server import VALKEY, Valkey
 
 from .copies import CONFIG, NGINX, behind_nginx
-from .server import ROOT, OwnServer
-from .test_installed import borrow_libraries
+from .server import OwnServer
 
 VISITORS, QUESTIONS, KILLED_AT = 4, 9, 3
-PHONES = 6
-VERSION = re.compile(rf"/headlight/[0-9a-f]+/{re.escape(SCRIPT)}")
 WAIT = 60  # seconds, which only a test that fails waits for
 
 
@@ -102,25 +90,21 @@ def ask(url: str, path: str, **headers: str) -> tuple[int, dict[str, str], str]:
     return answer.status, heard, (answer.getheader("Set-Cookie") or "").partition(";")[0]
 
 
-def test_what_the_proxy_is_told_to_do() -> None:
+def test_the_proxy_is_configured_as_the_copies_need_it() -> None:
     """On a machine without nginx this is all that is known of its configuration."""
     text = CONFIG.read_text("utf-8")
     code = re.sub(r"#.*", "", text)
-    assert code.count("{") - code.count("${") - len(re.findall(r"\{\d+\}", code)) == len(
-        re.findall(r"^\s*\}", code, re.M)
-    )
-    assert not [
-        line for line in code.splitlines() if line.strip() and not re.search(r"([;{}]|^\s*\S.*'[^;]*)\s*$", line)
-    ]
+    opened = code.count("{") - code.count("${") - len(re.findall(r"\{\d+\}", code))
+    assert opened == len(re.findall(r"^\s*\}", code, re.M))
+    whole = re.compile(r"([;{}]|^\s*\S.*'[^;]*)\s*$")
+    assert not [line for line in code.splitlines() if line.strip() and not whole.search(line)]
     for said in (
         "proxy_set_header X-Forwarded-For $remote_addr;", "proxy_set_header Host $http_host;",
         "hash $visitor consistent;", 'proxy_set_header Forwarded "";', "server_name ${HEADLIGHT_NAME};", "return 421;",
         "proxy_cache_revalidate on;", "error_log /dev/stderr alert;", "large_client_header_buffers 4 64k;", "${COPIES}",
     ):  # fmt: skip
         assert said in code, said
-    assert "proxy_add_x_forwarded_for" not in code
-    assert "$request " not in code
-    assert "$args" not in code
+    assert not [word for word in ("proxy_add_x_forwarded_for", "$request ", "$args") if word in code]
     after = [line for line in code.splitlines() if "proxy_next_upstream " in line]
     assert len(after) == 4
     assert all("error timeout" in line and "http_503" in line for line in after)
@@ -128,6 +112,7 @@ def test_what_the_proxy_is_told_to_do() -> None:
     assert code.index("/api/room/ {") < code.index(twice) < code.index("/api/ {"), "the rooms alone"
 
 
+@pytest.mark.thorough("waits until nginx asks a second time for what it keeps")
 def test_who_lies_is_not_believed_and_who_comes_again_meets_the_same(copies: list[Copy], tmp_path: Path) -> None:
     if NGINX is None:  # then the test above stands for it
         return
@@ -163,7 +148,7 @@ def test_who_lies_is_not_believed_and_who_comes_again_meets_the_same(copies: lis
         while not any("if-none-match" in one for one in asked()):
             assert ask(url, "/headlight/a0/api/maps?s=same", Accept_Encoding="gzip")[0] == 200
             assert time.monotonic() < end
-            time.sleep(0.1)
+            Event().wait(0.1)  # nginx refuses more questions than so many a second
     for log in ("log", "log_of_image"):
         assert "?" not in (tmp_path / log).read_text("utf-8")
     assert "/explore 302" in (tmp_path / "log").read_text("utf-8")
@@ -173,7 +158,7 @@ def test_who_lies_is_not_believed_and_who_comes_again_meets_the_same(copies: lis
 
 
 class Asker:
-    """Asks at the proxy; where there is none, at one copy and, when that does not answer, at the other one."""
+    """Ask at the proxy; where there is none, at one copy and, when that does not answer, at the other one."""
 
     def __init__(self, urls: list[str], number: int) -> None:
         self.typists = [Typist(url) for url in urls[number % len(urls) :] + urls[: number % len(urls)]]
@@ -198,90 +183,20 @@ def shown(answer: Answer) -> tuple[str, bytes]:
     return str(state["typed"]), maps
 
 
-def page_of(url: str) -> str:
-    """The HTML of the first page."""
-    with urlopen(url, timeout=WAIT) as answer:
-        return str(answer.read().decode())
-
-
-def built(folder: Path) -> str:
-    """The command in a folder that the container's build has made, but for its libraries, which are those of here."""
-    tree = folder / "headlight"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tree], check=True)
-    borrow_libraries(tree)
-    tools = {"PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": sys.prefix}
-    subprocess.run(
-        ["sh", ROOT / "deploy" / "build.sh", "headlight", tree.name],
-        cwd=folder,
-        env=os.environ
-        | tools
-        | {"UV_OFFLINE": "1", "UV_NO_BUILD_ISOLATION": "1", "UV_CACHE_DIR": str(folder / "cache")},
-        check=True,
-    )
-    return str(tree / "bin" / "headlight")
-
-
-def of_another_version(tree: Path) -> str:
-    """The path to what is built there, but for one file of the browser."""
-    (package,) = tree.glob("lib/python*/site-packages/headlight")
-    other = tree.with_name("other") / package.name
-    shutil.copytree(package, other)
-    with (other / "site" / "assets" / "web" / "base" / "words.js").open("a", encoding="utf-8") as file:
-        file.write("// of another version\n")
-    return str(other.parent)
-
-
-async def vote_until(url: str, begun: Event, over: Event) -> None:
-    """A class that votes again and again, of which each vote counts once and is told to everybody."""
-    room, is_last = await opened(url, PHONES), False
-    begun.set()
-    while not is_last:
-        is_last = over.is_set()
-        await voted(room, 0.2)
-        counted, right = await tally_of(room)
-        assert counted == right
-    await room.end()
-
-
-def test_a_copy_is_killed_beside_another_version_and_no_answer_is_lost_or_wrong(tmp_path: Path) -> None:
-    command, killed = [built(tmp_path), "--public", "--no-open"], Event()
-    valkey = Valkey(tmp_path) if VALKEY and NGINX else None
-    command += ["--rooms", valkey.address] if valkey else []
-    paths = ["", "", *([of_another_version(tmp_path / "headlight")] if NGINX else [])]
-
-    def start(number: int) -> OwnServer:
-        path = {"PYTHONPATH": paths[number]}
-        return OwnServer(tmp_path / f"copy{number}", command=command, folder=tmp_path, environment=path)
-
-    def kill() -> None:
-        dies.process.kill()
-        killed.set()
-
-    with ExitStack() as open_, ThreadPoolExecutor(VISITORS + 1) as pool:
-        if valkey:
-            open_.callback(valkey.stop)
-        copies = list(pool.map(start, range(len(paths))))
+@pytest.mark.thorough("starts two servers behind nginx and kills one")
+def test_a_copy_is_killed_and_no_answer_is_lost_or_wrong(tmp_path: Path) -> None:
+    """What rooms and copies of another version do then: tests/pages/test_shared_rooms.py, and the proxy above."""
+    command = [sys.executable, "-m", "headlight", "--public", "--no-open"]
+    with ExitStack() as open_, ThreadPoolExecutor(VISITORS) as pool:
+        copies = list(pool.map(lambda number: OwnServer(tmp_path / f"copy{number}", command=command), range(2)))
         for copy in copies:
             open_.callback(copy.stop)
-        dies, stays, *others = copies
+        dies, stays = copies
         ports = [copy.port for copy in copies]
         urls = [open_.enter_context(behind_nginx(tmp_path, ports))] if NGINX else [dies.url, stays.url]
-        for copy in others:
-            asked = [ask(of.url, f"{PREFIX}/{SCRIPT}")[0] for of in (copy, stays)]
-            assert asked == [404, 200], "it is of another version"
-            theirs = VERSION.search(page_of(copy.url))
-            assert theirs
-            for script in (theirs[0], f"{PREFIX}/{SCRIPT}"):
-                assert {ask(urls[0], script)[0] for _ in range(8)} == {200}
         askers = [Asker(urls, number) for number in range(VISITORS)]
-        if valkey:
-            began = Event()
-            lesson = pool.submit(asyncio.run, vote_until(urls[0], began, killed))
-            assert began.wait(WAIT)
-        begun = Barrier(VISITORS, kill)  # while everybody has yet to ask most of what he asks
+        begun = Barrier(VISITORS, dies.process.kill)  # while everybody has yet to ask most of what he asks
         list(pool.map(lambda asker: asker.ask(begun), askers))
-        if valkey:
-            lesson.result()
         witness = Typist(stays.url)
         for asker in askers:
             assert [answer.status for answer in asker.answers] == [200] * QUESTIONS

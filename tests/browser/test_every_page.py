@@ -1,4 +1,4 @@
-"""Every page alike: read, named, walked by keyboard, by axe-core, on a phone, at every width, in both themes."""
+"""Every page alike: opened once with as much on it as it has; at every width and on a phone for test-all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from pages.kit.draw.pages import PAGES
 from pages.kit.picture import mask_codec
 
-from .axe import nothing_serious, nothing_serious_in_panels
+from .axe import nothing_serious
 from .compare_page import Compare
 from .conftest import NewTab
 from .explore_page import Explore
@@ -43,11 +43,7 @@ ROW_4[:, 4] = True
 KINDS: dict[str, type[Tab]] = {
     "explore": Explore, "shapes": Shapes, "masks": Masks, "positions": Positions, "compare": Compare,
     "by_hand": ByHand, "implementations": Implementations, "train": Train, "glossary": Glossary,
-    "side_by_side": SideBySide,
-    "scaled_dot": ScaledDot,
-    "claims": Claims,
-    "lessons": Lessons,
-    "texts": Texts,
+    "side_by_side": SideBySide, "scaled_dot": ScaledDot, "claims": Claims, "lessons": Lessons, "texts": Texts,
 }  # fmt: skip
 # A link of each page with as much on it as it has, and with code where a person may type.
 RICH: dict[str, dict[str, Any]] = {
@@ -70,11 +66,7 @@ RICH: dict[str, dict[str, Any]] = {
     "claims": {"claim": "overlap", "say": "true"},
     "train": {"cand": "rotary", "ask": EVIL, "film": "0.0.1"},
 }  # fmt: skip
-LONGER = {
-    "positions",
-    "implementations",
-    "scaled_dot",
-}  # by what these links show; their own tests look at them at rest
+LONGER = {"positions", "implementations", "scaled_dot"}  # by what these links show; their own tests open them at rest
 # What must fit on a phone in large type too, beside the page as it opens.
 NARROW: dict[str, dict[str, Any]] = {
     "explore": {"look": "table", "s": "internationalization " * 30, "pin": "1.1~none~trained~1~~it"},
@@ -93,28 +85,31 @@ BROKEN = re.compile(r"\b(NaN|undefined|\[object)\b")
 
 
 def texts(page: Page) -> list[str]:
-    """What is written on the stage, line by line; what is read aloud comes later, and goes."""
+    """The lines on the stage; what is read aloud comes later, and goes."""
     aloud = set(page.locator(".view .aloud").all_inner_texts())
     written = page.locator(".st-key-stage .view").all_inner_texts()
     return [TIMES.sub("…", line) for text in written for line in text.splitlines() if line not in aloud]
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_at_a_desk(name: str, new_tab: NewTab) -> None:
+def test_page_opens_by_its_link_and_is_read_walked_and_seen_in_both_themes(name: str, new_tab: NewTab) -> None:
     tab = new_tab(KINDS[name]).open(**RICH[name]).complete()
-    page = tab.page
+    page, own = tab.page, PAGES[name]
     wanted = {key: value if isinstance(value, list) else [value] for key, value in RICH[name].items()}
     assert tab.query == wanted
 
-    said = texts(page)
-    assert not [line for line in said if BROKEN.search(line)]
+    # its words: nothing broken, no script of a visitor's, the title and the place in the bar
+    lines = texts(page)
+    assert not [line for line in lines if BROKEN.search(line)]
     assert not [notice for notice in tab.notices() if notice.startswith("The link says")]
     assert page.evaluate("window.ran") is None
     assert page.locator("img[src=x], .view b:text-is('it'), .view b:text-is('how')").count() == 0
     assert page.locator("html").get_attribute("lang") == "en"
-    expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[name].question)
-    expect(tab.link(PAGES[PAGES[name].within or name].title)).to_have_attribute("aria-current", "page")
-    expect(page).to_have_title(f"{PAGES[name].title} · Headlight")
+    expect(page.get_by_role("heading", level=1)).to_have_text(own.question)
+    expect(tab.link(PAGES[own.within or name].title)).to_have_attribute("aria-current", "page")
+    expect(page).to_have_title(f"{own.title} · Headlight")
+
+    # by a screen reader, by keyboard and by mouse
     assert unnamed(page) == []
     assert scrolls_sideways(page) == 0
     assert height(page) <= 2400 or name in LONGER
@@ -123,24 +118,22 @@ def test_at_a_desk(name: str, new_tab: NewTab) -> None:
     assert not_reached_by_tab(page) == []
     assert obscured(page) == []
     assert small_targets(page, "mouse") == []
-    if isinstance(tab, Explore):
-        nothing_serious_in_panels(tab)
 
-    said = texts(page)
-    tab.in_theme("light").until(lambda: texts(page) == said, "the theme changes no word")
+    # in the light theme, with letters set apart, and as narrow as a phone
+    lines = texts(page)
+    tab.in_theme("light").until(lambda: texts(page) == lines, "the theme changes no word")
     assert tab.query == wanted
     nothing_serious(tab, only_colours=True)
-    if isinstance(tab, Explore):
-        nothing_serious_in_panels(tab, only_colours=True)
-
     plain = faults(page)
     space_letters(page)
     page.evaluate(TWO_FRAMES)
     assert set(faults(page)) <= set(plain)
+    page.set_viewport_size(PHONE["viewport"])
+    tab.until(lambda: scrolls_sideways(page) == 0, "a phone's width is enough")
 
 
 def change(tab: Tab) -> bool:
-    """Changes what is shown, where a view owns it; tells whether there was such a one."""
+    """Change the picture, where a view owns it; return whether there was such a view."""
     match tab:
         case Explore():  # with the head in focus off every layer has a badge
             tab.mask("causal")
@@ -158,15 +151,31 @@ def change(tab: Tab) -> bool:
     return True
 
 
+def fits_on_a_phone(tab: Tab) -> None:
+    assert tab.theme == "light"
+    assert scrolls_sideways(tab.page) == 0
+    assert small_targets(tab.page) == []
+    assert unreadable(tab.page) == []
+
+
+@pytest.mark.thorough("the layout of each page in windows of each size takes ten times as long as its opening")
 @pytest.mark.parametrize("name", PAGES)
-def test_on_a_phone_and_at_every_width(name: str, new_phone: NewTab) -> None:
+def test_nothing_overlaps_at_any_width_and_a_finger_hits_everything(name: str, new_phone: NewTab) -> None:
     tab = new_phone(KINDS[name]).open()
     if isinstance(tab, Train):
         tab.check_first_screen_of_a_phone()
     if name in ("explore", "train"):
         nothing_serious(tab, contrast=True)
     fits_on_a_phone(tab)
-    nothing_overlaps_at_any_width(tab)
+    found = {"at first": faults_at_every_width(tab)}
+    if change(tab):
+        found["changed"] = faults_at_every_width(tab.settled())
+        tab.keys("Escape", "p")
+        tab.wait_for_query(big="true")
+        found["projected"] = faults_at_every_width(tab)
+    assert not any(found.values()), found
+
+    # in large type, and magnified four times
     tab.page.set_viewport_size(PHONE["viewport"])
     if name in NARROW:
         tab.open(**NARROW[name], big="true")
@@ -178,22 +187,3 @@ def test_on_a_phone_and_at_every_width(name: str, new_phone: NewTab) -> None:
     tab.page.set_viewport_size(AT_400_PER_CENT)
     tab.page.evaluate(TWO_FRAMES)
     assert scrolls_sideways(tab.page) == 0
-
-
-def fits_on_a_phone(tab: Tab) -> None:
-    assert tab.theme == "light"
-    assert scrolls_sideways(tab.page) == 0
-    assert small_targets(tab.page) == []
-    assert unreadable(tab.page) == []
-
-
-def nothing_overlaps_at_any_width(tab: Tab) -> None:
-    """As it opens, after a change, and in the projector; at last there stands what came last."""
-    found = {"at first": faults_at_every_width(tab)}
-    if change(tab):
-        tab.settled()
-        found["changed"] = faults_at_every_width(tab)
-        tab.keys("Escape", "p")
-        tab.wait_for_query(big="true")
-        found["projected"] = faults_at_every_width(tab)
-    assert not any(found.values()), found

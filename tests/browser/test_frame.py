@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import expect
 
 from pages.kit.draw.pages import PAGES
 from pages.kit.draw.web import PREFIX, SCRIPT
@@ -38,39 +39,27 @@ OURS = """(prefix) => performance.getEntriesByType("resource").map(({ name }) =>
   .filter((path) => path.startsWith(prefix) && path.endsWith(".js")).map((path) => path.slice(prefix.length + 1))"""
 
 
+@pytest.mark.thorough("each frame of six openings is looked at")
 def test_nothing_internal_is_painted_and_nothing_jumps(explore: Explore) -> None:
+    page = explore.page
+
+    def opened(name: str) -> None:
+        page.goto(f"{explore.url}/{'' if name == 'explore' else name}", wait_until="commit")
+        page.wait_for_selector("#headlight-early", state="detached")
+        expect(page.locator(".st-key-stage .question h1")).to_have_text(PAGES[name].question)
+        places = [place.rsplit(" ", 2)[1:] for place in page.evaluate("window.questions")]
+        assert max(max(map(int, own)) - min(map(int, own)) for own in zip(*places, strict=True)) <= 1, places
+        assert page.evaluate("window.bar.size") == 1, "Share and the model's box stay as they are"
+        assert page.evaluate("window.outlined") == (name == "train"), "a page has its picture or the outline"
+
     explore.run_first(WATCH)
-    the_question_stands_where_it_will_stay(explore, "explore")
+    opened("explore")
     for name in ("masks", "positions", "train", "explore"):
         explore.go(PAGES[name].title)
-        expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(PAGES[name].question)
-        expect(explore.page).to_have_title(f"{PAGES[name].title} · Headlight")
+        expect(page.locator(".st-key-stage .question h1")).to_have_text(PAGES[name].question)
     explore.settled()
-    assert set(explore.page.evaluate(OURS, PREFIX)) == {"frame/boot.js", SCRIPT}
-    assert explore.page.evaluate("window.inner") == []
-    places = [place.split() for place in explore.page.evaluate("window.questions")]
-    last = {path: height for path, *_, height in places}
-    assert set(last.values()) == {places[0][-1]}, "the question stands at one height on every page"
-    the_question_stands_where_it_will_stay(explore, "train")
-
-
-def the_question_stands_where_it_will_stay(explore: Explore, name: str) -> None:
-    explore.page.goto(f"{explore.url}/{'' if name == 'explore' else name}", wait_until="commit")
-    expect(explore.page.locator("#headlight-bar")).to_be_visible()
-    explore.page.wait_for_selector("#headlight-early", state="detached")
-    expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(PAGES[name].question)
-    places = [place.rsplit(" ", 2)[1:] for place in explore.page.evaluate("window.questions")]
-    spread = [max(map(int, own)) - min(map(int, own)) for own in zip(*places, strict=True)]
-    assert max(spread) <= 1, places
-    assert explore.page.evaluate("window.bar.size") == 1, "Share and the model's box stay as they are"
-    assert explore.page.evaluate("window.outlined") == (name == "train"), "a page has its picture or the outline"
-
-
-def test_an_unknown_page_says_so(explore: Explore) -> None:
-    page: Page = explore.page.context.new_page()
-    answer = page.goto(f"{explore.url}/nosuchpage?s=hi")
-    assert answer
-    assert answer.status == 404
-    expect(page.get_by_role("heading", level=1)).to_have_text("There is no page named “nosuchpage”.")
-    assert page.get_by_role("link", name="Masks").evaluate("link => link.href") == f"{explore.url}/masks"
-    page.close()
+    assert set(page.evaluate(OURS, PREFIX)) == {"frame/boot.js", SCRIPT}
+    assert page.evaluate("window.inner") == []
+    last = {place.split()[0]: place.split()[-1] for place in page.evaluate("window.questions")}
+    assert len(set(last.values())) == 1, "the question stands at one height on every page"
+    opened("train")

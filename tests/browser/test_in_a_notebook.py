@@ -48,20 +48,7 @@ def cell(browser: Browser, watched: Callable[[Page, str], Page]) -> Iterator[Pag
     context.close()
 
 
-def test_the_frame_shows_the_run(cell: Page, run: Run) -> None:
-    cell.set_content(str(HTMLFormatter()(run.show(layer=3, head=1, row=10, height=760))))
-    frame = cell.frame_locator("iframe")
-    view = frame.locator(".standalone")
-    expect(view).to_have_attribute("data-head", "1")
-    expect(frame.locator("h2").first).to_contain_text("“it” puts 64 % on “animal”")
-    frame.get_by_role("button", name="table", exact=True).click()
-    numbers = frame.get_by_role("table").first.inner_text()
-    for weight in run.weights[3, 1, 10].topk(3).values.tolist():
-        assert f"{weight:.4f}" in numbers
-    assert cell.locator("iframe").evaluate("frame => frame.getBoundingClientRect().height") == 760
-
-
-def test_the_widget_tells_what_is_chosen_and_follows_python(cell: Page, run: Run) -> None:
+def test_the_widget_and_the_frame_show_the_run_and_the_widget_follows_python(cell: Page, run: Run) -> None:
     cell.set_content("<style>h2 { color: red } .chip { display: none }</style><h2>a notebook</h2>")
     state = widget(run, layer=3, head=1, row=10).get_state()
     message = base64.b64encode(bytes(state["message"])).decode()
@@ -76,28 +63,25 @@ def test_the_widget_tells_what_is_chosen_and_follows_python(cell: Page, run: Run
     view.get_by_role("group", name="Layer", exact=True).get_by_role("button", name="5").click()
     assert cell.evaluate("saved.at(-1)") == {"layer": 5, "head": 1, "row": 2, "key": None}
 
-    told = cell.evaluate("saved.length")
+    saved = cell.evaluate("saved.length")
     cell.evaluate("fromPython({ layer: 0, head: 2, row: 3 })")
     expect(view).to_have_attribute("data-layer", "0")
     expect(view).to_have_attribute("data-head", "2")
     best = int(run.weights[0, 2, 3].argmax())
     expect(view.locator("h2").first).to_contain_text(f"“{run.tokens[3]}” puts")
     expect(view.locator("h2").first).to_contain_text(f"on “{run.tokens[best]}”")
-    assert cell.evaluate("saved.length") == told
+    assert cell.evaluate("saved.length") == saved
     cell.evaluate("away()")
     assert cell.evaluate("listening()") == 0
 
-
-def test_both_say_what_is_changed(cell: Page) -> None:
+    # the frame of a changed run
     changed = load_model("minilm").run("how are you", mask="causal", heads_off=[(3, 2)])
-    cell.set_content(str(HTMLFormatter()(changed.show(layer=3))))
-    frame = cell.frame_locator("iframe").locator(".standalone")
-    made = widget(changed, layer=3).get_state()
-    message = base64.b64encode(bytes(made["message"])).decode()
-    shared = {name: made[name] for name in ("layer", "head", "row", "key")}
-    cell.evaluate(SHARED_STATE, [made["_esm"], message, shared])
-    for view in (frame, cell.locator(".standalone")):
-        expect(view.locator(".top")).to_contain_text("mask causal, 1 head off")
-        expect(view.locator('[data-head="3.2"]')).to_have_attribute("aria-label", "layer 3 head 2, off in the model")
-        view.get_by_role("button", name="table", exact=True).click()
-        expect(view.get_by_role("cell", name="blocked by the mask")).to_have_count(10)
+    cell.set_content(str(HTMLFormatter()(changed.show(layer=3, height=760))))
+    assert cell.locator("iframe").evaluate("frame => frame.getBoundingClientRect().height") == 760
+    view = cell.frame_locator("iframe").locator(".standalone")
+    expect(view.locator(".top")).to_contain_text("mask causal, 1 head off")
+    expect(view.locator('[data-head="3.2"]')).to_have_attribute("aria-label", "layer 3 head 2, off in the model")
+    view.get_by_role("button", name="table", exact=True).click()
+    expect(view.get_by_role("cell", name="blocked by the mask")).to_have_count(10)
+    for weight in changed.weights[3, 0, -1].tolist():
+        expect(view.get_by_role("table").first).to_contain_text(f"{weight:.4f}")

@@ -32,7 +32,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def borrow_libraries(environment: Path) -> Path:
-    """Lets an environment find the libraries of this one, among which Headlight is not; returns its Python."""
+    """Let an environment find the libraries of this one, among which Headlight is not; return its Python."""
     (site,) = environment.glob("Lib/site-packages" if os.name == "nt" else "lib/python*/site-packages")
     (site / "libraries.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     return environment / BIN / "python"
@@ -63,8 +63,9 @@ def by_uv(wheel: Path, folder: Path) -> str:
     return str(folder / "commands" / "headlight")
 
 
+@pytest.mark.thorough("builds a wheel, installs it in two ways and starts it")
 @pytest.mark.parametrize(("install", "pages"), [(by_pip, [*PAGES]), (by_uv, ["explore"])])
-def test_its_pages_open(
+def test_pages_of_the_installed_command_open(
     install: Callable[[Path, Path], str], pages: list[str], wheel: Path, tmp_path: Path, new_page: NewPage
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -81,13 +82,32 @@ def test_its_pages_open(
                 tab.go(PAGES[name].title)
             expect(tab.page.get_by_role("heading", name=PAGES[name].question).first).to_be_visible()
         tab.page.close()
-        told = server.log.read_text("utf-8")
-        assert str(ROOT) not in told
-        assert "Traceback" not in told
+        log = server.log.read_text("utf-8")
+        assert str(ROOT) not in log
+        assert "Traceback" not in log
     finally:
         server.stop()
 
 
+@pytest.mark.thorough("builds the folder that the container's build makes")
+def test_the_build_of_the_container_makes_the_command(tmp_path: Path) -> None:
+    """But for its libraries, which are those of here."""
+    tree = tmp_path / "headlight"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tree], check=True)
+    borrow_libraries(tree)
+    path = {"PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": sys.prefix}
+    offline = {"UV_OFFLINE": "1", "UV_NO_BUILD_ISOLATION": "1", "UV_CACHE_DIR": str(tmp_path / "cache")}
+    build: list[str | Path] = ["sh", ROOT / "deploy" / "build.sh", "headlight", tree.name]
+    subprocess.run(build, cwd=tmp_path, env=os.environ | path | offline, check=True)
+    (package,) = tree.glob("[Ll]ib/**/site-packages/headlight")
+    assert (package / "site" / "app.py").is_file()
+    ran = subprocess.run(
+        [tree / BIN / "headlight", "--help"], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert "--public" in ran.stdout
+
+
+@pytest.mark.thorough("builds a wheel and loads the model in a process of its own")
 def test_the_core_alone_needs_no_app(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(tmp_path)

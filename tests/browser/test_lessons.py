@@ -46,11 +46,15 @@ SMALLEST = """panel => Math.min(...[...panel.querySelectorAll("*")]
 
 
 # Steps at which the layout is looked at too: a map, two maps, next words, on a page with and without much beside it.
-AT_EVERY_WIDTH = {"it.1", "it.4", "silent.1", "silent.3", "capital.1", "capital.3"}
+AT_EVERY_WIDTH = {"silent.1", "silent.3", "capital.1", "capital.3"}
+LONG_WALK = pytest.mark.thorough("each lesson is walked as the first one is, through all of its steps")
+A_LESSON = pytest.mark.thorough("a second walk through the lesson that the quick tests answer step by step")
 
 
-@pytest.mark.parametrize("name", COURSE.lessons)
-def test_every_step(name: str, new_tab: NewTab) -> None:
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "it" else LONG_WALK) for name in COURSE.lessons]
+)
+def test_every_step_is_covered_until_its_answer_which_is_the_cores(name: str, new_tab: NewTab) -> None:
     lesson = COURSE.lessons[name]
     tab = new_tab(Beside).begin(lesson)
     for at, step in enumerate(lesson.steps, 1):
@@ -59,21 +63,22 @@ def test_every_step(name: str, new_tab: NewTab) -> None:
         assert tab.options(step) == [option.text for option in step.options]
         tab.has_its_curtain(step)
         tab.shows(step)
-        looked_at = f"{name}.{at}" in AT_EVERY_WIDTH
-        if looked_at:
+        at_every_width = f"{name}.{at}" in AT_EVERY_WIDTH
+        if at_every_width:
             assert not faults_at_every_width(tab), "under the curtain"
         expect(tab.verdict).to_have_text("")
         expect(tab.lit).to_have_count(0)
+
         tab.keys(step.right.lower())
-        told = verdict(step, Query(urlsplit(tab.page.url).query.encode()))
-        expect(tab.verdict.locator("p")).to_have_text([told.sentence, step.because])
-        assert tab.numbers() == [(label, text) for label, _, text in told.numbers]
-        assert told.picked == step.right
+        wanted = verdict(step, Query(urlsplit(tab.page.url).query.encode()))
+        expect(tab.verdict.locator("p")).to_have_text([wanted.sentence, step.because])
+        assert tab.numbers() == [(label, text) for label, _, text in wanted.numbers]
+        assert wanted.picked == step.right
         expect(tab.lit).to_have_text(re.compile(f"^{step.right}.*measured just now$"))
         assert tab.options(step) == [option.text for option in step.options]
         assert tab.covered() == 0
         tab.shows(step)
-        if looked_at:
+        if at_every_width:
             assert not faults_at_every_width(tab), "answered"
             tab.keys("p")
             tab.wait_for_query(big="true")
@@ -86,9 +91,10 @@ def test_every_step(name: str, new_tab: NewTab) -> None:
     expect(tab.lesson.locator(".breaks")).to_have_text(f"The wrong idea: {lesson.breaks}")
 
 
+@A_LESSON
 def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(IT)
-    press = tab.keys
+    press, lesson = tab.keys, tab.lesson
     tab.page.evaluate(FLASHES)
     press("2")  # the second option
     expect(tab.lit).to_contain_text(IT.steps[0].options[1].text)
@@ -103,24 +109,28 @@ def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
     expect(tab.lit).to_have_count(1)  # what was shown stays so
     tab.page.go_back()
     tab.at(IT, 3)
+
+    # the teacher's notes, in a window of their own too, where the lesson's keys work
     press("n")
-    expect(tab.lesson.get_by_text(IT.teacher)).to_be_visible()
-    expect(tab.lesson.get_by_text("Anyone who opens this lesson can read these notes.")).to_be_visible()
-    expect(tab.lesson.get_by_role("dialog", name="Teacher’s notes")).to_be_in_viewport(ratio=1)
+    for text in (IT.teacher, "Anyone who opens this lesson can read these notes."):
+        expect(lesson.get_by_text(text)).to_be_visible()
+    expect(lesson.get_by_role("dialog", name="Teacher’s notes")).to_be_in_viewport(ratio=1)
     with tab.page.expect_popup() as opened:
         tab.press("in a window of its own ↗")
     notes = opened.value
-    expect(notes.get_by_role("heading", name=IT.steps[2].ask)).to_be_visible()
-    expect(notes.get_by_text(IT.teacher)).to_be_visible()
+    for part in (notes.get_by_role("heading", name=IT.steps[2].ask), notes.get_by_text(IT.teacher)):
+        expect(part).to_be_visible()
     press("?")
-    expect(tab.lesson.get_by_role("dialog", name="Keys")).to_be_in_viewport(ratio=1)
+    expect(lesson.get_by_role("dialog", name="Keys")).to_be_in_viewport(ratio=1)
     press("Escape")
-    expect(tab.lesson.get_by_role("dialog")).to_have_count(0)
-    notes.keyboard.press("ArrowRight")  # the lesson's keys work in that window too
+    expect(lesson.get_by_role("dialog")).to_have_count(0)
+    notes.keyboard.press("ArrowRight")
     tab.at(IT, 4)
     expect(notes.get_by_role("heading", name=IT.steps[3].ask)).to_be_visible()
     notes.close()
     assert tab.page.evaluate("window.flashes") == [], "no frame shows what the next curtain hides"
+
+    # beneath the answer, and out of the lesson
     press("b")
     expect(tab.lit).to_have_count(1)
     difference = tab.view.locator(".difference .map")
@@ -129,29 +139,28 @@ def test_a_lesson_by_keyboard_alone(new_tab: NewTab) -> None:
     expect(difference).to_be_in_viewport(ratio=1)
     press("-")
     expect(difference).to_be_hidden()
-    tab.page.keyboard.press("Shift+Tab")  # from the heading of the step to what stands before it
+    press("Shift+Tab")  # from the heading of the step to what stands before it
     assert tab.focused() == "leave the lesson"
     press("Enter")
-    expect(tab.lesson).to_be_hidden()
+    expect(lesson).to_be_hidden()
     tab.wait_for_query(learn=None, at="3.1.10.2")
     expect(tab.page.get_by_role("heading", level=1)).to_be_visible()  # the page asks its own question again
 
 
-def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
-    """Nothing in the tree tells before the answer, and what comes then is read aloud."""
+@A_LESSON
+def test_the_answer_is_in_no_text_or_menu_before_and_is_read_aloud_then(new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(IT)
     nothing_serious_in_both_themes(tab)
     step, stage = IT.steps[0], tab.page.locator(".st-key-stage")
-    (told,) = [text for label, _, text in verdict(step, Query(step.query.encode())).numbers if label == "it → animal"]
-    assert not re.search(rf"{re.escape(told)}|puts|looks at", stage.aria_snapshot())
+    numbers = verdict(step, Query(step.query.encode())).numbers
+    (weight,) = [text for label, _, text in numbers if label == "it → animal"]
+    assert not re.search(rf"{re.escape(weight)}|puts|looks at", stage.aria_snapshot())
     panel = tab.lesson.aria_snapshot()
-    assert f'heading "{IT.title}" [level=1]' in panel
-    assert f'heading "{step.ask}" [level=2]' in panel
-    assert f'group "{step.ask}"' in panel
+    for part in (f'heading "{IT.title}" [level=1]', f'heading "{step.ask}" [level=2]', f'group "{step.ask}"'):
+        assert part in panel
     for option in step.options:
-        expect(
-            tab.lesson.get_by_role("button", name=f"{option.letter} {option.text}".replace("  ", " "))
-        ).to_be_visible()
+        name = f"{option.letter} {option.text}".replace("  ", " ")
+        expect(tab.lesson.get_by_role("button", name=name)).to_be_visible()
     assert tab.verdict.text_content() == ""
     no_menu_names_the_answer(tab)
     cell = tab.view.locator(".large .cell")
@@ -160,8 +169,8 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
     expect(cell).to_have_attribute("aria-label", re.compile(r"^it → \[CLS\] \?"))
     tab.press("To “street”")
     expect(tab.verdict).to_contain_text("B: To “animal”.")
-    expect(tab.verdict).to_contain_text(f"it → animal {told}")
-    assert f"“it” puts {100 * float(told):.0f} % on “animal”" in stage.aria_snapshot()
+    expect(tab.verdict).to_contain_text(f"it → animal {weight}")
+    assert f"“it” puts {100 * float(weight):.0f} % on “animal”" in stage.aria_snapshot()
     expect(tab.lesson.get_by_role("button", pressed=True)).to_contain_text("your answer")
     expect(tab.view.locator(".lit")).to_be_visible()  # the row in focus
     tab.keys("n")
@@ -172,8 +181,7 @@ def test_what_a_screen_reader_meets(new_tab: NewTab) -> None:
     tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True).click()
     expect(sort_of(tab)).to_have_text("sort heads by “it” → “animal”")
     tab.keys("Escape")
-    box = tab.box
-    box.fill("how are you")
+    tab.box.fill("how are you")
     expect(tab.verdict).to_contain_text("There is no verdict here")
     expect(tab.lit).to_have_count(0)
 
@@ -185,10 +193,11 @@ def nothing_serious_in_both_themes(tab: Beside) -> None:
 
 
 def no_menu_names_the_answer(tab: Beside) -> None:
-    """Nor a tooltip: neither the key that the heads would be sorted by nor what changed most in a layer."""
-    expect(tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True)).to_be_hidden()
+    """Neither the key that the heads would be sorted by nor what changed most in a layer."""
+    menu = tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True)
+    expect(menu).to_be_hidden()
     tab.page.keyboard.press("w")  # nothing before the answer
-    expect(tab.page.locator(".view.explore").get_by_role("button", name="view", exact=True)).to_be_hidden()
+    expect(menu).to_be_hidden()
     expect(sort_of(tab)).to_have_text("sort heads")
     assert "animal" not in str(tab.page.locator(MENU).text_content())
 
@@ -197,32 +206,46 @@ def sort_of(tab: Beside) -> Locator:
     return tab.page.locator(MENU).get_by_role("button", name=re.compile("^sort"), include_hidden=True)
 
 
-def test_what_a_change_did_is_not_told_under_the_curtain(new_tab: NewTab) -> None:
+@A_LESSON
+def test_what_a_change_did_and_the_first_picture_are_behind_the_curtain(new_tab: NewTab) -> None:
     order = COURSE.lessons["order"]
     at = next(at for at, step in enumerate(order.steps, 1) if step.query == "pos=none&at=3.1.1")
     tab = new_tab(Beside).begin(order, at, look="difference")
-    layer = tab.page.locator(".view.explore").get_by_role("button", name="layer 3", exact=True, include_hidden=True)
-    hints = tab.page.locator(".view.explore .changed button", has_text=re.compile("show|Most changed"))
+    explore = tab.page.locator(".view.explore")
+    layer = explore.get_by_role("button", name="layer 3", exact=True, include_hidden=True)
+    hints = explore.locator(".changed button", has_text=re.compile("show|Most changed")).filter(visible=True)
     assert tab.covered()
-    expect(tab.page.locator(".view.explore .changed .said")).to_have_attribute("data-covered", "")
-    expect(layer).not_to_have_attribute("title", re.compile("."))
-    expect(hints.filter(visible=True)).to_have_count(0)
-    expect(tab.page.locator(".large .map")).to_have_attribute("aria-label", re.compile("^Layer 3 head 1"))
-    tab.keys(order.steps[at - 1].right.lower())
-    expect(tab.lit).to_have_count(1)
-    tab.keys("w")
-    expect(layer).to_have_attribute("title", re.compile("changed most in layer 3: by"))
-    expect(hints.filter(visible=True)).to_have_count(2)
-    expect(tab.page.locator(".large .map")).to_have_attribute("aria-label", re.compile("^Now − original"))
+    for title, count, label in (("", 0, "^Layer 3 head 1"), ("changed most in layer 3: by", 2, "^Now − original")):
+        if title:
+            tab.keys(order.steps[at - 1].right.lower())
+            expect(tab.lit).to_have_count(1)
+            tab.keys("w")
+            expect(layer).to_have_attribute("title", re.compile(title))
+        else:
+            expect(layer).not_to_have_attribute("title", re.compile("."))
+        expect(hints).to_have_count(count)
+        expect(tab.page.locator(".large .map")).to_have_attribute("aria-label", re.compile(label))
+
+    # nor in the first picture
+    tab = new_tab(Beside)
+    tab.page.route("**/static/js/index*.js", lambda route: None)  # Streamlit never comes
+    step = IT.steps[0]
+    tab.page.goto(f"{tab.url}/?{step.query}&learn=it.1", wait_until="commit")  # it may never be loaded
+    early = tab.page.locator("#headlight-early .view")
+    expect(early.locator(".large .veil")).to_be_visible()
+    expect(early.locator(".large h2")).to_be_hidden()
+    assert tab.covered() > 0
+    tab.keys("b")
+    expect(tab.lit).to_contain_text("animal")
+    expect(early.locator(".large h2")).to_contain_text("64 %")
 
 
-def test_a_class_sees_nothing_until_its_teacher_shows_it(new_tab: NewTab) -> None:
+@A_LESSON
+def test_hands_are_counted_before_their_teacher_shows_the_answer(new_tab: NewTab) -> None:
     tab = new_tab(Beside).begin(IT, big="true")
     press, panel = tab.keys, tab.lesson
     tab.press("class")
-    for key in ("A", "B", "B", "C", "D"):
-        press(f"Shift+{key}")
-    press("Backspace")
+    press(*(f"Shift+{key}" for key in "ABBCD"), "Backspace")
     expect(panel.locator(".votes")).to_have_text(["1", "2", "1", "0"])
     press("r", "Shift+B")
     expect(panel.locator(".votes")).to_have_text(["10", "21", "10", "00"])  # both counts stay
@@ -239,11 +262,11 @@ def test_a_class_sees_nothing_until_its_teacher_shows_it(new_tab: NewTab) -> Non
     assert panel.evaluate(SMALLEST) >= 16
     press("PageDown")
     tab.at(IT, 2)
-    tab.wait_for_query(big="true")
     expect(panel.locator(".votes .bar")).to_have_count(0)
     expect(panel.get_by_role("button", name="class")).to_have_attribute("aria-pressed", "true")
 
 
+@A_LESSON
 def test_a_lesson_on_a_phone(new_phone: NewTab) -> None:
     tab = new_phone(Beside).begin(IT)
     picture = tab.view.locator(".large .map")
@@ -262,6 +285,7 @@ def test_a_lesson_on_a_phone(new_phone: NewTab) -> None:
     assert unreadable(tab.page) == []
 
 
+@A_LESSON
 def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
     tab = new_tab(Lessons).open()
     cards = tab.view.locator(".lesson")
@@ -290,12 +314,10 @@ def test_all_lessons_and_what_was_done(new_tab: NewTab) -> None:
     tab.button("15 minutes").click()
     tab.button("adults").click()
     card.locator("a.begin").click()
-    beside.at(IT, 2)
     way = COURSE.path(15, "adults")
     expect(beside.lesson.locator(".where")).to_contain_text(f"Lesson 1 of {len(way)} ")
-    beside.page.keyboard.press("PageDown")
-    beside.at(IT, 3).page.keyboard.press("PageDown")
-    beside.at(IT, 4).page.keyboard.press("PageDown")
+    for at in (2, 3, 4):
+        beside.at(IT, at).keys("PageDown")
     following = COURSE.lessons[list(way)[1]]
     beside.at(following, 1)
     expect(beside.lesson.locator(".where")).to_contain_text(f"Lesson 2 of {len(way)} ")
@@ -312,17 +334,3 @@ def test_a_step_that_is_not_there(new_tab: NewTab) -> None:
         assert tab.page.evaluate(WHY_NOT, [PREFIX, SCRIPT, learn]) == said
     tab.press("all lessons")
     expect(tab.page.get_by_role("heading", level=1)).to_have_text("What would you like to find out?")
-
-
-def test_the_first_picture_is_behind_the_curtain_too(new_tab: NewTab) -> None:
-    tab = new_tab(Beside)
-    tab.page.route("**/static/js/index*.js", lambda route: None)  # Streamlit never comes
-    step = IT.steps[0]
-    tab.page.goto(f"{tab.url}/?{step.query}&learn=it.1", wait_until="commit")  # it may never be loaded
-    early = tab.page.locator("#headlight-early .view")
-    expect(early.locator(".large .veil")).to_be_visible()
-    expect(early.locator(".large h2")).to_be_hidden()
-    assert tab.covered() > 0
-    tab.keys("b")
-    expect(tab.lit).to_contain_text("animal")
-    expect(early.locator(".large h2")).to_contain_text("64 %")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import expect
 
 from .conftest import NewPage
@@ -12,25 +13,13 @@ from .expected import DEVICE, TIRED, WIDE, largest
 from .explore_page import Explore
 
 EVERYTHING: dict[str, Any] = {
-    "s": "Zwölf Boxkämpfer & 50% of <b>=1+1</b>? #it ~ it",
-    "mask": "window",
-    "w": "5",
-    "pos": "sinusoidal",
-    "t": "0.7",
-    "off": ["L1 H3", "L4 H11"],
-    "at": "4.7.3.2",
-    "look": "linear_nospecials_sort_hide4.1-4.2",
+    "s": "Zwölf Boxkämpfer & 50% of <b>=1+1</b>? #it ~ it", "mask": "window", "w": "5", "pos": "sinusoidal", "t": "0.7",
+    "off": ["L1 H3", "L4 H11"], "at": "4.7.3.2", "look": "linear_nospecials_sort_hide4.1-4.2", "big": "true",
     "pin": f"2.5.1~causal~none~1.5~0.1~{WIDE}",
-    "big": "true",
-}
+}  # fmt: skip
 SETTINGS: dict[str, Any] = {
-    "mask": "window:5",
-    "position": "sinusoidal",
-    "temperature": 0.7,
-    "heads_off": ((1, 3), (4, 11)),
-}
-
-
+    "mask": "window:5", "position": "sinusoidal", "temperature": 0.7, "heads_off": ((1, 3), (4, 11)),
+}  # fmt: skip
 # What a link may say and nobody can use, and what is used instead.
 TAMPERED = {
     "mask": ("everything", "none"),
@@ -51,20 +40,82 @@ def test_a_link_with_every_key_opens_the_same_picture_cold(new_page: NewPage) ->
     explore.looks_at(largest(run, 4, 7, 3))
     assert explore.chips() == run.tokens
     assert not explore.notices()
+    view = explore.view
     expect(explore.box).to_have_value(EVERYTHING["s"])
-    expect(explore.view.locator(".pinned h2")).to_have_text("Layer 2 · Head 5, pinned")
-    expect(explore.view.locator(".pinned .label")).to_have_text(
-        "mask causal, no positions, temperature 1.5, 1 head off"
-    )
+    expect(view.locator(".pinned h2")).to_have_text("Layer 2 · Head 5, pinned")
+    expect(view.locator(".pinned .label")).to_have_text("mask causal, no positions, temperature 1.5, 1 head off")
     expect(explore.button("true to scale")).to_have_attribute("aria-pressed", "true")
     expect(explore.button("show [CLS] [SEP]")).to_have_attribute("aria-pressed", "false")
     expect(explore.tile(4, 2)).to_have_attribute("class", "tile away")
     expect(explore.page.locator("html")).to_have_class("projector")
-    expect(explore.view.locator(".chip-of-change").filter(has_text="mask")).to_contain_text("window 5")
+    expect(view.locator(".chip-of-change").filter(has_text="mask")).to_contain_text("window 5")
     explore.wait_for_query(**{key: value if isinstance(value, list) else [value] for key, value in EVERYTHING.items()})
 
 
-def back_and_forward_and_what_was_changed_by_hand(explore: Explore) -> None:
+def test_values_and_pages_that_a_link_cannot_mean_have_a_sentence_each(explore: Explore) -> None:
+    explore.open(**{key: value for key, (value, _) in TAMPERED.items()}, unknown="1")
+    run = explore.shows()
+    explore.looks_at(largest(run, 3, 1, run.tokens.index("it")))
+    for key, (value, instead) in TAMPERED.items():
+        notice = next(one for one in explore.notices() if one.startswith(f"The link says {key}={value}, "))
+        assert notice.endswith(f"which cannot be used here; {instead} is used instead.")
+    assert len(explore.notices()) == len(TAMPERED)
+    explore.clicked(explore.tile(3, 2).locator(".square"))
+    expect(explore.view.locator(".notices p")).to_have_count(0)
+    explore.wait_for_query(**dict.fromkeys(TAMPERED) | {"at": "3.2"})
+    explore.open(t="nan", off=["L1 H1", "L1 H99"], mask="window", w="100000")
+    refused = {notice.split(",")[0].removeprefix("The link says ") for notice in explore.notices()}
+    assert refused == {"t=nan", "off=L1 H1", "w=100000"}
+    explore.shows(mask="window:3", heads_off=((1, 1),))
+
+    # nor is there a page of any name
+    page = explore.page.context.new_page()
+    answer = page.goto(f"{explore.url}/nosuchpage?s=hi")
+    assert answer
+    assert answer.status == 404
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is no page named “nosuchpage”.")
+    assert page.get_by_role("link", name="Masks").evaluate("link => link.href") == f"{explore.url}/masks"
+    page.close()
+
+
+@pytest.mark.thorough("links at the bound of 6,000 bytes, and a walk back and forward over them")
+def test_a_link_never_passes_6000_bytes_and_says_what_it_omits(explore: Explore) -> None:
+    # a text beyond its bound in a link is cut there too
+    notices = explore.view.locator(".notices p")
+    omits = "The full link would be longer than 6,000 bytes, so it omits the {}."
+    explore.open(s="x" * 25_000, look="root_" * 2000)
+    explore.shows()
+    expect(notices).to_have_count(4)
+    refused, looked, *others = explore.notices()
+    assert refused.startswith("A sentence may have 12,000 characters, this one has 24,000 or more; shorten it.")
+    assert looked.startswith("The link says look=root_root_")
+    assert looked.endswith("…, 10,000 characters, too long to be used here; the default is used instead.")
+    cut = "The sentence had 25,000 characters; the first 24,000 are kept."
+    assert others == [cut, omits.format("sentence")]
+    expect(explore.box).to_have_value("x" * 24_000)
+    explore.wait_for_query(s=None, look=None)
+
+    # the sentence is left out, and before it a pinned picture
+    long = "ж" * 1990 + " it"  # six bytes a letter in a link
+    explore.typed(long)
+    expect(notices).to_have_text([omits.format("sentence")])
+    explore.wait_for_query(s=None)
+    assert len(urlsplit(explore.page.url).query) <= 6000
+    expect(explore.box).to_have_value(long)
+    explore.typed("short again")
+    explore.wait_for_query(s=["short again"])
+    expect(notices).to_have_count(0)
+    long = "ж" * 600
+    explore.typed(long)
+    explore.clicked("pin")
+    expect(notices).to_have_text([omits.format("pinned picture")])
+    expect(explore.view.locator(".pinned")).to_be_visible()
+    explore.wait_for_query(pin=None, s=[long])
+    explore.typed("it is short")
+    explore.page.wait_for_url(lambda url: "pin=" in url)
+    expect(notices).to_have_count(0)
+
+    # Back and Forward find what was changed by hand
     explore.button("unpin").first.click()
     explore.typed(f"{TIRED} & happy")
     explore.clicked(explore.layer(2))
@@ -82,67 +133,3 @@ def back_and_forward_and_what_was_changed_by_hand(explore: Explore) -> None:
     explore.page.go_forward()
     explore.shows(mask="window:2")
     explore.clicked(explore.lamp(3, 5), mask="window:2", heads_off=((3, 5),))
-
-
-def tampered_values_fall_back_and_have_a_sentence_each(explore: Explore) -> None:
-    explore.open(**{key: value for key, (value, _) in TAMPERED.items()}, unknown="1")
-    run = explore.shows()
-    explore.looks_at(largest(run, 3, 1, run.tokens.index("it")))
-    for key, (value, instead) in TAMPERED.items():
-        notice = next(one for one in explore.notices() if one.startswith(f"The link says {key}={value}, "))
-        assert notice.endswith(f"which cannot be used here; {instead} is used instead.")
-    assert len(explore.notices()) == len(TAMPERED)
-    explore.clicked(explore.tile(3, 2).locator(".square"))
-    expect(explore.view.locator(".notices p")).to_have_count(0)
-    explore.wait_for_query(**dict.fromkeys(TAMPERED) | {"at": "3.2"})
-    explore.open(t="nan", off=["L1 H1", "L1 H99"], mask="window", w="100000")
-    said = {notice.split(",")[0].removeprefix("The link says ") for notice in explore.notices()}
-    assert said == {"t=nan", "off=L1 H1", "w=100000"}
-    explore.shows(mask="window:3", heads_off=((1, 1),))
-
-
-def test_what_a_link_cannot_say_is_told_and_what_it_says_is_found_again(explore: Explore) -> None:
-    tampered_values_fall_back_and_have_a_sentence_each(explore)
-    a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore)
-    a_link_never_passes_6000_bytes_and_leaves_out_a_pinned_picture_first(explore)
-    back_and_forward_and_what_was_changed_by_hand(explore)
-
-
-def a_link_never_passes_6000_bytes_and_leaves_out_a_pinned_picture_first(explore: Explore) -> None:
-    notices = explore.view.locator(".notices p")
-    long = "ж" * 1990 + " it"  # six bytes a letter in a link
-    explore.typed(long)
-    expect(notices).to_have_text(["The full link would be longer than 6,000 bytes, so it omits the sentence."])
-    explore.wait_for_query(s=None)
-    assert len(urlsplit(explore.page.url).query) <= 6000
-    expect(explore.box).to_have_value(long)
-    explore.typed("short again")
-    explore.wait_for_query(s=["short again"])
-    expect(notices).to_have_count(0)
-
-    long = "ж" * 600
-    explore.typed(long)
-    explore.clicked("pin")
-    expect(notices).to_have_text(["The full link would be longer than 6,000 bytes, so it omits the pinned picture."])
-    expect(explore.view.locator(".pinned")).to_be_visible()
-    explore.wait_for_query(pin=None, s=[long])
-    explore.typed("it is short")
-    explore.page.wait_for_url(lambda url: "pin=" in url)
-    expect(notices).to_have_count(0)
-
-
-def a_text_beyond_its_bound_in_a_link_is_cut_there_too(explore: Explore) -> None:
-    explore.open(s="x" * 25_000, look="root_" * 2000)
-    explore.shows()
-    expect(explore.view.locator(".notices p")).to_have_count(4)
-    refused, looked, cut, omits = explore.notices()
-    assert refused.startswith("A sentence may have 12,000 characters, this one has 24,000 or more; shorten it.")
-    assert looked.startswith("The link says look=root_root_")
-    assert looked.endswith("…, 10,000 characters, too long to be used here; the default is used instead.")
-    assert cut == "The sentence had 25,000 characters; the first 24,000 are kept."
-    expect(explore.box).to_have_value("x" * 24_000)
-    assert omits == "The full link would be longer than 6,000 bytes, so it omits the sentence."
-    explore.wait_for_query(s=None, look=None)
-    explore.typed("it is short")
-    explore.wait_for_query(s=["it is short"])
-    expect(explore.view.locator(".notices p")).to_have_count(0)

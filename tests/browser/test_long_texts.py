@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Route, expect
+import pytest
+from playwright.sync_api import expect
 
 from mha_core import load_model
-from mha_core.show.packing import pack, pack_parts
 from mha_core.training import saved, tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
@@ -25,6 +25,7 @@ def text_of(tokens: int) -> str:
     return text
 
 
+@pytest.mark.thorough("texts of 300 to 800 tokens take seconds to compute and to draw")
 def test_300_tokens_and_switching_layers_and_510(explore: Explore) -> None:
     text = text_of(300)
     explore.open()
@@ -42,11 +43,8 @@ def test_300_tokens_and_switching_layers_and_510(explore: Explore) -> None:
     explore.clicked(explore.tile(0, 2).locator(".square"))
     explore.looks_at(largest(run, 0, 2, row))
     assert not explore.notices()
-    all_512_that_the_model_reads_but_two(explore)
 
-
-def all_512_that_the_model_reads_but_two(explore: Explore) -> None:
-    text = text_of(510)
+    text = text_of(510)  # all 512 that the model reads but two
     explore.page.keyboard.press("Escape")  # back to all heads
     explore.layer(1).click()
     explore.tile(1, 4).locator(".square").click()
@@ -62,6 +60,7 @@ def all_512_that_the_model_reads_but_two(explore: Explore) -> None:
     explore.clicked(explore.lamp(1, 0), text, heads_off=((1, 0),))
 
 
+@pytest.mark.thorough("texts of 300 to 800 tokens take seconds to compute and to draw")
 def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> None:
     recipe = Recipe(
         task="who", d_model=16, n_heads=2, n_layers=2, max_len=1024, vocabulary=60, position="rotary", steps=1,
@@ -99,22 +98,9 @@ def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> 
     explore.view.locator(".whole-map").click(position={"x": 4, "y": 4})
     expect(part).to_contain_text("rows 0–")
 
-    sizes = {"tokens": [], "columns": None, "ends": [0, 0], "layers": 2, "heads": 2, "whole": [], "thumbnail": 0}
-
-    def comes_in_parts(route: Route) -> None:
-        route.fulfill(body=pack_parts(b"", pack({"digest": "another", "first": 0, "done": 1, **sizes})))
-
-    explore.page.route("**/api/maps?*", comes_in_parts)
+    # a layer after the other: the others can be waited for, stopped and gone on with
     explore.page.route("**/api/part?*", lambda route: None)  # it takes long
-    explore.box.fill(f"{text} it")
     way = explore.view.locator(".under-way")
-    expect(explore.view.get_by_role("progressbar", name="Layers computed")).to_be_visible()
-    expect(way).to_contain_text("1 of 2 layers of this text are computed. Layer 1 follows.")
-    explore.page.unroute("**/api/maps?*")
-    explore.button("stop").click()
-    expect(explore.view.locator(".notices")).to_contain_text("Stopped after 1 of 2 layers. Below: the text before")
-    expect(way).to_be_hidden()
-
     explore.layer(0).click()
     expect(explore.view.locator(".large h2")).to_contain_text(run.tokens[500])
     explore.box.fill(f"{text} it was")

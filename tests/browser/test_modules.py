@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor
 
@@ -61,65 +60,52 @@ def rule_alone() -> Tensor:
     return masks.allow(masks.causal, N, N)[0, 0].clone()
 
 
-def test_a_new_painting_is_the_rule(modules: Modules) -> None:
+def changed(where: Any, allowed: bool) -> Tensor:
+    """The rule with these cells allowed or blocked."""
+    allow = rule_alone()
+    allow[where] = allowed
+    return allow
+
+
+def test_strokes_lines_columns_and_single_heads_are_painted_and_undone(modules: Modules) -> None:
     after = painted(modules)
     assert (after["text"], after["empty"], after["shared"], after["undone"]) == ("", True, True, 0)
     assert torch.equal(heads(after)[2], rule_alone())
 
-
-def test_a_stroke_blocks_or_allows_whatever_it_touches(modules: Modules) -> None:
+    # a stroke blocks or allows whatever it touches; one press turns a cell round
     stroke = [["begin", [1, 0]], ["paint", [1, 0]], ["paint", [0, 4]], ["paint", [1, 0]]]
-    wanted = rule_alone()
-    wanted[1, 0] = False
-    assert torch.equal(heads(painted(modules, *stroke))[0], wanted)
-    wanted = rule_alone()
-    wanted[0, 4] = True
-    assert torch.equal(heads(painted(modules, {"tool": "allow"}, *stroke))[0], wanted)
-
-
-def test_one_press_turns_a_cell_round(modules: Modules) -> None:
-    wanted = rule_alone()
-    wanted[0, 4] = True
-    after = painted(modules, ["toggle", [0, 4]])
-    assert torch.equal(heads(after)[0], wanted)
-    assert painted(modules, ["toggle", [0, 4]], ["toggle", [0, 4]])["empty"]
-
-
-@pytest.mark.parametrize("tool", ["row", "column"])
-def test_a_line_is_blocked_whole_and_freed_whole(modules: Modules, tool: str) -> None:
-    where = (2, slice(None)) if tool == "row" else (slice(None), 2)
-    wanted = rule_alone()
-    wanted[where] = False
-    assert torch.equal(heads(painted(modules, ["line", tool, 2]))[0], wanted)
-    wanted[where] = True
-    assert torch.equal(heads(painted(modules, ["line", tool, 2], ["line", tool, 2]))[0], wanted)
-
-
-def test_a_column_but_itself_goes_and_comes_back(modules: Modules) -> None:
-    """Nobody but key 2 itself may look at it: by a press on one of its cells, or on its label."""
-    tool = {"tool": "others"}
-    wanted = rule_alone() & masks.allow(masks.unseen(2), N, N)[0, 0]
+    row, column, other = (2, slice(None)), (slice(None), 2), {"tool": "others"}
+    others = rule_alone() & masks.allow(masks.unseen(2), N, N)[0, 0]  # nobody but key 2 itself may look at it
+    wanted: list[tuple[list[Any], Tensor]] = [
+        (stroke, changed((1, 0), False)),
+        ([{"tool": "allow"}, *stroke], changed((0, 4), True)),
+        ([["toggle", [0, 4]]], changed((0, 4), True)),
+        ([["toggle", [0, 4]], ["toggle", [0, 4]]], rule_alone()),
+        ([["line", "row", 2]], changed(row, False)),
+        ([["line", "row", 2], ["line", "row", 2]], changed(row, True)),
+        ([["line", "column", 2]], changed(column, False)),
+        ([["line", "column", 2], ["line", "column", 2]], changed(column, True)),
+    ]
     for press in (["toggle", [4, 2]], ["toggle", [2, 2]], ["line", "column", 2]):
-        assert torch.equal(heads(painted(modules, tool, press))[0], wanted)
-        assert painted(modules, tool, press, press)["empty"], "the rule again"
+        wanted += [([other, press], others), ([other, press, press], rule_alone())]
+    for steps, allow in wanted:
+        after = painted(modules, *steps)
+        assert torch.equal(heads(after)[0], allow), steps
+        assert after["empty"] == torch.equal(allow, rule_alone()), steps
 
-
-def test_one_head_is_painted_alone(modules: Modules) -> None:
     after = painted(modules, {"scope": "one"}, ["line", "row", 3])
     assert not after["shared"]
     assert torch.equal(heads(after)[0], rule_alone())
     assert not heads(after)[1, 3].any()
 
-
-def test_undo_goes_back_one_stroke_at_a_time(modules: Modules) -> None:
+    # undo goes back one stroke at a time
     one, two = ["toggle", [1, 0]], ["line", "column", 1]
     before = painted(modules, one)
     assert painted(modules, one, two, ["undo"]) == before
     assert painted(modules, one, ["clear"], ["undo"])["text"] == before["text"]
     assert painted(modules, one, two, ["undo"], ["undo"], ["undo"])["empty"]
 
-
-def test_what_the_model_itself_forbids_is_not_painted(modules: Modules) -> None:
+    # what the model itself forbids is not painted
     after = painted(modules, {"tool": "row"}, ["toggle", [1, 0]], rule="none", built_in="causal")
     assert torch.equal(heads(after)[0].sum(dim=1), torch.tensor([1, 0, 3, 4, 5]))
     back = painted(modules, {"tool": "row"}, ["toggle", [1, 0]], ["toggle", [1, 4]], rule="none", built_in="causal")
@@ -128,7 +114,7 @@ def test_what_the_model_itself_forbids_is_not_painted(modules: Modules) -> None:
     assert painted(modules, ["toggle", [0, 3]], rule="none", built_in="causal")["text"] == "", "nothing to paint there"
 
 
-def test_rules_are_read_and_turned_alike(modules: Modules) -> None:
+def test_rules_are_read_and_turned_as_python_reads_them(modules: Modules) -> None:
     found = modules.each(
         "link/changes.js", RULES, "[[...m.unseenOf(row)].sort(), m.withoutUnseen(row), m.toggledUnseen(row, 2)]"
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Route, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.pages.test_old_links import RECORDED, on_pages
 
@@ -21,14 +21,14 @@ from .server import OwnServer
 from .shapes_page import Shapes
 from .tab import Tab
 
-OWNED = pytest.mark.parametrize("kind", PAGES.values(), ids=lambda kind: kind.__name__)
+OTHERS = pytest.mark.thorough("each of the other pages with a view takes the walk that Explore takes")
 SENTENCE, OTHER, LATE = "how are you", "can you can that", "the dog bit the man"
 PICTURES = "**/api/{maps,pair,masked,steps}?*"  # the routes of pictures
 LOST = "cannot be reached"
 
 
 def choose(tab: Tab) -> None:
-    """Uses a control of the page, which makes another picture."""
+    """Use a control of the page, which makes another picture."""
     match tab:
         case Explore():
             tab.lamp(3, 2).click()
@@ -48,7 +48,7 @@ def shown(tab: Tab) -> tuple[str, str, str]:
 
 @contextmanager
 def held(tab: Tab, count: int) -> Iterator[list[Route]]:
-    """Keeps back the next answers of the wire; at the end of the block there are so many."""
+    """Keep back the next answers of the wire; at the end of the block there are so many."""
     routes = list[Route]()
     tab.page.route(PICTURES, lambda route: routes.append(route) if len(routes) < count else route.continue_())
     yield routes
@@ -56,7 +56,7 @@ def held(tab: Tab, count: int) -> Iterator[list[Route]]:
 
 
 def answer(tab: Tab, route: Route) -> None:
-    """Lets one of them come, and the page take it, where it still wants it."""
+    """Let one of them come, and the page take it, where it still wants it."""
     route.continue_()
     request = route.request
     tab.until(
@@ -65,27 +65,30 @@ def answer(tab: Tab, route: Route) -> None:
     )
 
 
-@OWNED
-def test_one_visit(kind: type[Tab], new_tab: NewTab) -> None:
-    tab = new_tab(kind)
-    old_links_show_the_pictures_that_they_showed(tab)
-    tab.open()
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind is Explore else OTHERS) for kind in PAGES.values()],
+    ids=lambda kind: kind.__name__,
+)
+def test_late_lost_and_left_answers_and_a_link_in_another_tab(kind: type[Tab], new_tab: NewTab) -> None:
+    tab = new_tab(kind).open()
     answers_come_late_and_in_another_order(tab)
     answers_do_not_come(tab)
     answers_come_to_a_page_that_was_left_and_back_finds_it(tab)
     a_link_opens_in_another_tab_which_keeps_its_own(tab, new_tab(kind))
 
 
-def old_links_show_the_pictures_that_they_showed(tab: Tab) -> None:
-    links = [RECORDED["links"][name] for name in on_pages(owned=True)]
-    for link in links:
-        if f"/{link['page']}".replace("/explore", "/") != tab.PATH:
-            continue
+@pytest.mark.thorough("each recorded link of four pages; tests/pages/test_old_links.py opens them without a browser")
+def test_old_links_show_the_pictures_that_they_showed(new_tab: NewTab) -> None:
+    tabs = {kind.PATH: new_tab(kind) for kind in PAGES.values()}
+    for name in on_pages(owned=True):
+        link = RECORDED["links"][name]
+        tab = tabs[f"/{link['page']}".replace("/explore", "/")]
         Tab.open(tab, **link["asked"])  # nothing but what it says
         assert shown(tab)[1] == link["digests"][0], link["asked"]
-        said = tab.notices()
+        notices = tab.notices()
         for key in link["told"]:
-            assert any(one.startswith(f"The link says {key}=") for one in said), (key, said)
+            assert any(one.startswith(f"The link says {key}=") for one in notices), (key, notices)
 
 
 def answers_come_late_and_in_another_order(tab: Tab) -> None:
@@ -148,56 +151,39 @@ def a_link_opens_in_another_tab_which_keeps_its_own(tab: Tab, other: Tab) -> Non
     assert shown(tab) == told
 
 
-@pytest.fixture
-def unwatched(browser: Browser) -> Iterator[BrowserContext]:
-    """Pages that may complain: their server goes away."""
+@pytest.mark.thorough("a server of its own below a path is stopped and started again")
+def test_a_restarted_server_below_a_path(browser: Browser, start_server: Callable[..., OwnServer]) -> None:
+    """In a tab that may complain, as its server goes away; what a lost answer does is tried on each page above."""
     context = browser.new_context(**OPTIONS)
-    yield context
-    context.close()
+    server = start_server(base="/app")
+    explore = Explore(context.new_page(), server.url)
 
-
-def every_page_and_link_stays_below_the_path(explore: Explore, server: OwnServer) -> None:
+    # every page and link stays below the path
     explore.page.goto(f"{server.url}/explore?s=it")
     explore.shows("it")
     expect(explore.page).to_have_title("Explore · Headlight")
     explore.clicked(explore.lamp(3, 2), "it", heads_off=((3, 2),))
     explore.go("Compare")
-    compare = explore.on(Compare).settled()
-    assert compare.page.url.startswith(f"{server.url}/compare?")
-    compare.page.go_back()
+    assert explore.on(Compare).settled().page.url.startswith(f"{server.url}/compare?")
+    explore.page.go_back()
     explore.shows("it", heads_off=((3, 2),))
     assert explore.page.url.startswith(f"{server.url}/?")
 
-
-def test_a_restarted_server_below_a_path(unwatched: BrowserContext, start_server: Callable[..., OwnServer]) -> None:
-    """On a page with a box and on one with controls; what a lost answer does is asked of each page above."""
-    server = start_server(base="/app")
-    shapes = Shapes(unwatched.new_page(), server.url).open()
-    explore = Explore(unwatched.new_page(), server.url)
-    every_page_and_link_stays_below_the_path(explore, server)
-    tabs = [explore.open(), shapes]
-    before = [shown(tab) for tab in tabs]
-    shapes.controls("Mask")  # opened already, as it takes a press of its own
+    # while the server is away the last picture stays, and goes on by itself when it is back
+    address, digest, _ = shown(explore)
     server.stop()
-    for tab in tabs:  # soon: after a while Streamlit lays a message over the page
-        tab.page.bring_to_front()
-        if isinstance(tab, Explore):
-            tab.box.fill(SENTENCE)
-        else:
-            choose(tab)
-    for tab, (_, digest, _) in zip(tabs, before, strict=True):
-        expect(tab.view.locator(".notices").first).to_contain_text(LOST)
-        assert tab.view.first.get_attribute("data-digest") == digest, "the last picture stays"
+    explore.box.fill(SENTENCE)  # soon: after a while Streamlit lays a message over the page
+    expect(explore.view.locator(".notices").first).to_contain_text(LOST)
+    assert explore.view.get_attribute("data-digest") == digest, "the last picture stays"
     server.start()
-    for tab, (address, digest, text) in zip(tabs, before, strict=True):
-        tab.page.bring_to_front()
-        told = shown(tab)
-        assert told[0] != address
-        assert told[1] != digest
-        assert told[2] == (SENTENCE if isinstance(tab, Explore) else text)
-        assert not tab.notices()
-        tab.page.reload()
-        assert shown(tab) == told
+    now = shown(explore)
+    assert now[0] != address
+    assert now[1] != digest
+    assert now[2] == SENTENCE
+    assert not explore.notices()
+    explore.page.reload()
+    assert shown(explore) == now
+    context.close()
 
 
 def test_an_old_link_of_a_form_says_what_cannot_be_used_which_leaves_the_address(by_hand: ByHand) -> None:
@@ -206,6 +192,6 @@ def test_an_old_link_of_a_form_says_what_cannot_be_used_which_leaves_the_address
     by_hand.open(**link["asked"], big="true")
     notices = by_hand.page.locator(".notices p")
     expect(notices).to_have_count(len(link["told"]))
-    said = " ".join(notices.all_text_contents())
-    assert all(f"The link says {key}=" in said for key in link["told"]), said
+    text = " ".join(notices.all_text_contents())
+    assert all(f"The link says {key}=" in text for key in link["told"]), text
     by_hand.wait_for_query(**dict.fromkeys(link["told"]), big="true")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Locator, expect
 
 from pages.kit.lessons.course import course
 
@@ -15,15 +16,45 @@ from .explore_page import Explore
 from .lessons_page import Beside
 from .measures import small_targets, unreadable
 from .plain_pages import Phone
+from .tab import Tab
 
 IT = course().lessons["it"]
+A_ROOM = pytest.mark.thorough("a long hour of a room: two votes, sentences, a projector")
 
 
-def test_the_projector_has_a_key_for_every_step_and_a_phone_its_language(new_tab: NewTab, new_phone: NewTab) -> None:
-    host = new_tab(Beside).begin(IT)
+def open_room(host: Tab) -> tuple[Locator, str]:
+    """Open a room in Share; return the host's strip and the code."""
     strip = host.page.get_by_role("region", name="Room")
     host.share().get_by_role("button", name="Open a room").click()
-    code = strip.locator('[aria-keyshortcuts="k"] .text').inner_text()
+    return strip, strip.locator('[aria-keyshortcuts="k"] .text').inner_text()
+
+
+def test_a_vote_of_a_phone_is_counted_and_its_answer_shown(new_tab: NewTab, new_phone: NewTab) -> None:
+    host = new_tab(Beside).begin(IT)
+    strip, code = open_room(host)
+    phone = new_phone(Phone)
+    phone.join(code)
+    expect(phone.page.locator(".veil")).to_be_visible()  # of the step's curtain
+    host.keys("v")
+    phone.option("To the word before it").click()
+    phone.option("To “animal”").click()  # a change of mind
+    expect(strip.get_by_role("status")).to_have_text("1 have voted")
+    expect(phone.page.locator(".votes .bar")).to_have_count(0)
+    host.keys(*"vt")  # at once: each waits for what the last one does
+    for votes in (host.lesson.locator(".votes"), phone.page.locator(".votes")):
+        expect(votes).to_have_text(["0", "1", "0", "0"])
+    host.keys("s")
+    for lit in (host.lit, phone.page.locator(".option", has_text="✓ right: measured just now")):
+        expect(lit).to_contain_text("To “animal”")
+    expect(phone.page.locator(".veil")).to_have_count(0)
+    assert unreadable(phone.page, least=8) == []
+    assert small_targets(phone.page) == []
+
+
+@A_ROOM
+def test_the_projector_has_a_key_for_every_step_and_a_phone_its_language(new_tab: NewTab, new_phone: NewTab) -> None:
+    host = new_tab(Beside).begin(IT)
+    strip, code = open_room(host)
     phone = new_phone(Phone)
     phone.page.goto(f"{phone.url}{phone.PATH}")
     phone.page.get_by_role("button", name="Deutsch").click()
@@ -34,22 +65,22 @@ def test_the_projector_has_a_key_for_every_step_and_a_phone_its_language(new_tab
     with host.page.expect_popup() as opened:
         strip.get_by_role("button", name="projector").click()
     front = opened.value
-    told = front.get_by_role("status", name="Answer")
+    status, press = front.get_by_role("status", name="Answer"), front.keyboard.press
     expect(front.locator(".large-code .code")).to_have_text(code)
-    front.keyboard.press("v")
+    press("v")
     expect(front.locator(".veil")).to_be_visible()
     phone.option("To the word before it").click()
-    expect(told).to_have_text("1 of 1 have voted")
-    front.keyboard.press("v")
+    expect(status).to_have_text("1 of 1 have voted")
+    press("v")
     expect(phone.page.get_by_role("status", name="Answer")).to_have_text("Die Abstimmung ist zu Ende.")
-    front.keyboard.press("s")
+    press("s")
     expect(front.locator(".veil")).to_have_count(0)
-    front.keyboard.press("x")
+    press("x")
     expect(phone.option("To “cat”")).to_be_enabled()
     expect(front.locator(".veil")).to_be_visible()
-    expect(told).to_have_text("0 of 1 have voted")
+    expect(status).to_have_text("0 of 1 have voted")
     for key in "vsq":
-        front.keyboard.press(key)  # at once: each waits for what the last one does
+        press(key)  # at once: each waits for what the last one does
 
     host.page.bring_to_front()
     strip.get_by_role("button", name="ask …").click()
@@ -59,14 +90,14 @@ def test_the_projector_has_a_key_for_every_step_and_a_phone_its_language(new_tab
     expect(phone.page.locator("p.said")).to_have_text("Das ist zu lang: 250 Zeichen, erlaubt sind 200.")
 
 
+@A_ROOM
 def test_a_click_on_the_map_is_asked_on_explore_where_other_pages_lead_in_one_press(
     new_tab: NewTab, new_phone: NewTab
 ) -> None:
     host = new_tab(Compare).open(s=TIRED, at="2.1").settled()
-    strip = host.page.get_by_role("region", name="Room")
-    host.share().get_by_role("button", name="Open a room").click()
+    strip, code = open_room(host)
     phone = new_phone(Phone)
-    phone.join(strip.locator('[aria-keyshortcuts="k"] .text').inner_text())
+    phone.join(code)
     strip.get_by_role("button", name="ask …").click()
     ask = strip.get_by_role("button", name="which cell of this map?")
     expect(ask).to_be_hidden()
@@ -96,50 +127,43 @@ def test_a_click_on_the_map_is_asked_on_explore_where_other_pages_lead_in_one_pr
         expect(page.locator(".dots circle")).to_have_count(1)
 
 
-def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> None:
+@A_ROOM
+def test_a_class_votes_twice_goes_on_alone_gathers_and_sends_sentences(new_tab: NewTab, new_phone: NewTab) -> None:
     host = new_tab(Beside).begin(IT)
-    press, strip = host.keys, host.page.get_by_role("region", name="Room")
-    host.share().get_by_role("button", name="Open a room").click()
-    code = strip.locator('[aria-keyshortcuts="k"] .text').inner_text()
+    strip, code = open_room(host)
+    press, status = host.keys, strip.get_by_role("status")
     one, two = new_phone(Phone), new_phone(Phone)
     for phone in (one, two):
         phone.join(code)
-        expect(phone.page.locator(".veil")).to_be_visible()  # of the step's curtain
     expect(strip).to_contain_text("2 in")
 
+    # two votes; a press that began before one ends on the same button
     press("v")
     close = strip.get_by_role("button", name="close the vote").element_handle()
     one.option("To the word before it").click()
     two.option("To “animal”").click()
-    expect(strip.get_by_role("status")).to_have_text("2 have voted")
-    assert close.evaluate("(button) => button.isConnected"), "a press that began before a vote ends on the same button"
-    expect(one.page.locator(".votes .bar")).to_have_count(0)
+    expect(status).to_have_text("2 have voted")
+    assert close.evaluate("(button) => button.isConnected")
     two.page.emulate_media(color_scheme="dark")
     two.page.reload()  # it is the same voter afterwards
     expect(two.option("To “animal”")).to_have_attribute("aria-pressed", "true")
     assert unreadable(two.page, least=8) == []
     press("v")
-    expect(strip.get_by_role("status")).to_have_text("50 % are right: let them discuss, then vote again.")
+    expect(status).to_have_text("50 % are right: let them discuss, then vote again.")
     expect(host.lesson.locator(".votes .bar")).to_have_count(0)
     press("r")
     expect(one.page.get_by_role("status", name="Answer")).to_contain_text("Talk to your neighbour")
     press("v")
-    one.option("To “street”").click()
-    one.option("To “animal”").click()  # a change of mind
+    one.option("To “animal”").click()
     two.option("To “animal”").click()
-    expect(strip.get_by_role("status")).to_have_text("2 have voted")
-    press("v")
-    press("t")  # at once: it waits for what V does
+    expect(status).to_have_text("2 have voted")
+    press("v", "t")
     for votes in (host.lesson.locator(".votes"), one.page.locator(".votes")):
         expect(votes).to_have_text(["10", "12", "00", "00"])
     press("s")
-    assert unreadable(one.page, least=8) == []
-    for lit in (host.lit, one.page.locator(".option", has_text="✓ right: measured just now")):
-        expect(lit).to_contain_text("To “animal”")
-    expect(one.page.locator(".veil")).to_have_count(0)
-    assert small_targets(one.page) == []
     assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
+    # the second question, a phone that goes on alone, and the way back
     press("x")
     expect(one.option("To “cat”")).to_be_enabled()
     host.wait_for_query(learn="it.1.2")
@@ -155,6 +179,7 @@ def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> Non
     one.page.wait_for_url(lambda url: urlsplit(url).path == "/room")
     expect(one.view).to_be_visible()
 
+    # sentences, counts, and the end of the room
     strip.get_by_role("button", name="ask …").click()
     strip.get_by_role("button", name="a sentence of each").click()
     expect(two.page.get_by_label("Your sentence")).to_be_in_viewport()
@@ -164,7 +189,6 @@ def test_a_lesson_is_given_to_a_class(new_tab: NewTab, new_phone: NewTab) -> Non
     press("y")
     one.page.locator(".point").click()
     expect(one.page.get_by_role("region", name="Sentences")).to_contain_text("so it ate <b>me</b>")
-
     press("k")
     counts = strip.get_by_role("link", name="counts, CSV").get_attribute("href") or ""
     assert counts.count("To%20%E2%80%9Canimal%E2%80%9D%22%2C%221%22%2C%222%22") == 1

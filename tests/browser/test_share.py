@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import Route, expect
 
 from pages.kit.draw.web import PREFIX
 
@@ -22,26 +22,17 @@ TOLD = """async ([prefix, told]) => {
 }"""
 
 
-def links(panel: Locator) -> list[str]:
-    return panel.locator(".link code").all_text_contents()
-
-
 def tell(tab: Tab, *kinds: str, address: str = "") -> None:
     tab.page.evaluate(TOLD, [PREFIX, {"page": "glossary", "address": address, "kinds": list(kinds)}])
 
 
-def test_share(new_tab: NewTab) -> None:
+def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab) -> None:
     tab = new_tab(Glossary).open(s="how are you")
     assert tab.refused("png") == "This page shows no picture that is drawn; Print has all of it."
     expect(tab.page.locator(".take-along [data-kind=csv]")).to_be_hidden()
     tab.keys("Escape")
-    by_keyboard(tab)
-    a_class_gets_its_link_and_a_picture_for_the_camera(tab)
-    how_it_was_computed_is_asked_when_it_is_unfolded(tab)
-    escape_leaves_it_before_the_projector(tab)
 
-
-def by_keyboard(tab: Tab) -> None:
+    # by keyboard
     opener = tab.house.get_by_role("button", name="Share", exact=True)
     press = tab.keys
     opener.focus()
@@ -65,23 +56,22 @@ def by_keyboard(tab: Tab) -> None:
     tab.page.locator(".question").click()
     expect(panel).to_be_hidden()
 
+    # a class gets its link, and a picture for the camera
+    codes: list[str] = []
 
-def a_class_gets_its_link_and_a_picture_for_the_camera(tab: Tab) -> None:
-    asked: list[str] = []
-
-    def answer(route: Route) -> None:
+    def answer_code(route: Route) -> None:
         (to,) = parse_qs(urlsplit(route.request.url).query)["to"]
-        asked.append(to)
+        codes.append(to)
         if "too+long" in to:
             route.fulfill(status=422, content_type="text/plain", body=TOO_LONG)
         else:
             route.fulfill(status=200, content_type="image/svg+xml", body=SVG)
 
-    tab.page.route("**/api/qr?*", answer)
+    tab.page.route("**/api/qr?*", answer_code)
     tell(tab, address=CLASS)
-    assert asked == [], "nothing is asked before it is opened"
+    assert codes == [], "nothing is requested before it is opened"
     panel = tab.share()
-    assert links(panel) == [f"{CLASS}?s=how+are+you", tab.page.url]
+    assert panel.locator(".link code").all_text_contents() == [f"{CLASS}?s=how+are+you", tab.page.url]
     picture = panel.get_by_role("img", name=f"QR code of {CLASS}?s=how+are+you")
     expect(picture).to_be_visible()
     for is_large in (True, False):
@@ -92,41 +82,34 @@ def a_class_gets_its_link_and_a_picture_for_the_camera(tab: Tab) -> None:
     expect(panel.get_by_role("img")).to_be_hidden()
     tab.page.evaluate("history.replaceState(null, '', '?s=it')")
     expect(panel.get_by_role("img", name=f"QR code of {CLASS}?s=it")).to_be_visible()
-    assert asked == [f"{CLASS}?s={text}" for text in ("how+are+you", "too+long", "it")]
-    tab.page.unroute("**/api/qr?*")
+    assert codes == [f"{CLASS}?s={text}" for text in ("how+are+you", "too+long", "it")]
 
+    # how it was computed is requested when it is unfolded, facts and code in one answer
+    queries: list[str] = []
 
-def how_it_was_computed_is_asked_when_it_is_unfolded(tab: Tab) -> None:
-    asked: list[str] = []
+    def answer_about(route: Route) -> None:
+        queries.append(urlsplit(route.request.url).query)
+        route.fulfill(json={"facts": [f"model: minilm\nlink: {queries[-1]}"], "code": "import mha_core"})
 
-    def answer(route: Route) -> None:
-        query = urlsplit(route.request.url).query
-        asked.append(query)
-        route.fulfill(json={"facts": [f"model: minilm\nlink: {query}"], "code": "import mha_core"})
-
-    tab.page.route("**/api/glossary.about?*", answer)
+    tab.page.route("**/api/glossary.about?*", answer_about)
     tell(tab, "about", "ipynb")
-    panel = tab.share()
     notebook = panel.get_by_role("link", name="The same as a notebook, .ipynb")
     assert str(notebook.get_attribute("href")).endswith("/api/glossary.ipynb?s=it")
     expect(panel.get_by_role("link", name="The tutorial as a notebook, .ipynb")).to_be_visible()
-    assert asked == []
+    assert queries == []
     panel.get_by_text("How was this computed?").click()
     expect(panel.locator(".facts")).to_contain_text("link: s=it")
     panel.get_by_text("The code of this picture, in Python").click()
     expect(panel.locator("pre code")).to_have_text("import mha_core")
     expect(panel.get_by_role("button", name="copy code")).to_be_visible()
-    assert asked == ["s=it"], "one answer has both"
+    assert queries == ["s=it"]
     tab.page.evaluate("history.replaceState(null, '', '?s=you')")
     expect(panel.locator(".facts")).to_contain_text("link: s=you")
     tell(tab)
     expect(panel.get_by_text("How was this computed?")).to_be_hidden()
     expect(notebook).to_be_hidden()
-    tab.page.unroute("**/api/glossary.about?*")
 
-
-def escape_leaves_it_before_the_projector(tab: Tab) -> None:
-    panel = tab.share()
+    # Escape leaves it before the projector
     tab.page.set_viewport_size({"width": 700, "height": 800})  # where the projector leaves Share in the bar
     tab.keys("p")
     tab.wait_for_query(big="true")

@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 
 from mha_core import Run
 from mha_core.pretrained import MINILM_SHA256
+from tests.closeness import identical
 
 from .explore_page import Explore
 from .modules import Modules
@@ -55,8 +56,8 @@ def check_drawing(explore: Explore, drawing: ET.Element, run: Run) -> None:
     weights = run.weights[3, 1].flatten()
     palette = explore.page.evaluate(PALETTE)
     for colour, weight in zip(colours_of(drawing, n), weights.tolist(), strict=True):
-        near = {round(255 * weight + off) for off in (-0.01, 0, 0.01)}  # other threads may round otherwise
-        assert colour in {palette[max(0, byte)] for byte in near}
+        near = {int(255 * weight), int(255 * weight) + 1}  # other threads may round a half otherwise
+        assert colour in {palette[min(255, byte)] for byte in near}
     texts = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
     wanted = [short(weight) for weight in weights.tolist()]
     assert [text for text in texts if re.fullmatch(r"\.\d\d|1", text)] == [text for text in wanted if text]
@@ -89,13 +90,10 @@ def check_other_views(explore: Explore, run: Run) -> None:
     assert Image.open(io.BytesIO(explore.take("png"))).width > 800
 
 
+@pytest.mark.thorough("every picture that Share gives of Explore, and the page on paper")
 def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
-    where_the_numbers_come_from_is_said_and_they_are_given(explore)
-    explore.keys("Escape")
-    explore.clicked("reset all", FORMULAS)
-    explore.layer(3).click()
-    explore.tile(3, 1).locator(".square").click()
-    run = explore.typed(ODD)
+    explore.open(s=ODD)
+    run = explore.shows(ODD)
     on_paper_stands_the_whole_page_in_ink(explore)
     before = explore.view.locator(".large").inner_text()
     pixels = explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()")
@@ -130,7 +128,7 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     assert explore.refused("csv").startswith("A sentence may have 12,000 characters, this one has 12,001")
 
 
-def where_the_numbers_come_from_is_said_and_they_are_given(explore: Explore) -> None:
+def test_share_says_where_the_numbers_come_from_and_gives_them(explore: Explore, modules: Modules) -> None:
     explore.open(s=FORMULAS, mask="causal", off=["L0 H1"], at="2.5")
     run = explore.shows(FORMULAS, mask="causal", heads_off=((0, 1),))
     panel = explore.share()
@@ -149,14 +147,17 @@ def where_the_numbers_come_from_is_said_and_they_are_given(explore: Explore) -> 
     assert quoted != run.tokens
     assert head == ["layer 2 head 5: query / key", *quoted]
     assert [row[0] for row in rows] == quoted
-    assert np.array_equal(np.array([row[1:] for row in rows], np.float32), run.weights[2, 5].numpy())
+    identical(torch.tensor(np.array([row[1:] for row in rows], np.float32)), run.weights[2, 5])
 
     with np.load(io.BytesIO(explore.take("npz")), allow_pickle=False) as arrays:
-        assert np.array_equal(arrays["weights"], run.weights.cpu().numpy())
-        assert np.array_equal(arrays["hidden"], run.hidden.cpu().numpy())
-        assert arrays["weights"].dtype == np.float32
+        identical(torch.from_numpy(arrays["weights"]), run.weights.cpu())
+        identical(torch.from_numpy(arrays["hidden"]), run.hidden.cpu())
         assert arrays["tokens"].tolist() == run.tokens
         assert arrays["ids"].tolist() == run.ids
+
+    # what XML cannot hold is marked in a drawing
+    texts = {"a\tb\nc": "a b c", "😀": "😀", "\x01": "\ufffd", "\ud800x": "\ufffdx", "<b>&": "<b>&"}
+    assert modules.each("picture/map_svg.js", list(texts), "m.asXml(row)") == list(texts.values())
 
 
 def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
@@ -173,7 +174,7 @@ def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
     main = page.locator("[data-testid='stMain']")
     assert main.evaluate("main => main.scrollHeight <= main.clientHeight"), "nothing is left behind a scroll"
     width = page.evaluate("innerWidth * getComputedStyle(document.documentElement).zoom")
-    assert width == pytest.approx(718, abs=1), "as on the screen, and as wide as a sheet of A4 between its margins"
+    assert round(width) in (717, 718, 719), "as on the screen, and as wide as a sheet of A4 between its margins"
     expect(explore.view.locator(".large .map .over")).to_be_hidden()  # it would come out white
     expect(explore.view.locator(".large .map canvas:not(.over)")).to_be_visible()
     expect(explore.view.locator(".all-heads")).to_be_hidden()
@@ -182,9 +183,3 @@ def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(explore.view).to_have_attribute("data-theme", "dark")
     expect(page.locator("#headlight-bar")).to_be_visible()
-
-
-def test_what_xml_cannot_hold_is_marked(modules: Modules) -> None:
-    texts = ["a\tb\nc", "😀", "\x01", "\ud800x", "<b>&"]
-    made = modules.each("picture/map_svg.js", texts, "m.asXml(row)")
-    assert made == ["a b c", "😀", "\ufffd", "\ufffdx", "<b>&"]

@@ -22,11 +22,12 @@ from pages.kit.draw.web import FOLDER, PREFIX
 from pages.kit.picture import mask_codec
 from pages.kit.picture.place import At, Look, parse_at, parse_look
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import Traced, traced
+from pages.kit.picture.traces import traced
 from pages.shapes.message import pack_trace
 from pages.shapes.step_names import find
 from pages.train import film
 from pages.train.curves import Candidate
+from tests.closeness import identical, quoted
 from tests.pages.films import PROBES, filmed
 
 from .modules import Modules, as_text
@@ -48,38 +49,34 @@ def test_cells_are_written_and_read_alike(modules: Modules, runs: list[int], fir
     assert (written, read) == (text, cells.int().tolist())
 
 
-@given(st.integers(1, 7), st.integers(1, 3), st.floats(0, 1), st.integers(0, 2**32 - 1))
-def test_painted_masks_are_written_and_read_alike(
-    modules: Modules, n: int, heads: int, share: float, seed: int
+@given(
+    st.integers(1, 7),
+    st.integers(1, 3),
+    st.floats(0, 1),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["none", "causal", "window:2", "prefix:2|sinks:1", "dilated:2:2&causal"]),
+)
+def test_painted_masks_are_written_and_read_and_forbid_alike(
+    modules: Modules, n: int, heads: int, share: float, seed: int, rule: str
 ) -> None:
     flips = torch.rand(heads, n, n, generator=torch.Generator().manual_seed(seed)) < share
     flips[:, 0, : n // 2] = True  # what all heads share goes over once
     text = mask_codec.write_flips(flips)
     cells = flips.flatten(1).int().tolist()
-    written = modules.one(
-        "link/painted.js", [cells, n], "m.writeFlips(row[0].map((own) => Uint8Array.from(own)), row[1])"
-    )
+    as_bytes = "row[0].map((own) => Uint8Array.from(own))"
+    written = modules.one("link/painted.js", [cells, n], f"m.writeFlips({as_bytes}, row[1])")
     read = modules.one("link/painted.js", [text, n, heads], "m.readFlips(...row).map((own) => [...own])")
     assert (written, read) == (text, cells)
-
-
-@pytest.mark.parametrize("rule", ["none", "causal", "window:2", "prefix:2|sinks:1", "dilated:2:2&causal"])
-def test_the_same_cells_are_forbidden(modules: Modules, rule: str) -> None:
-    n, heads = 6, 2
-    flips = torch.zeros(heads, n, n, dtype=torch.bool)
-    flips[1, 2:4, 1:3] = True
-    for painted in ("", mask_codec.write_flips(flips)):
-        texts = mask_codec.forbidden(rule, painted, n, heads)
+    for painted in ("", text):
         allowed = mask_codec.allowed(rule, painted, n, heads).expand(heads, n, n)
+        texts = mask_codec.forbidden(rule, painted, n, heads)
+        rows = [{"texts": texts, "head": head, "n": n} for head in range(heads)]
         places = "[...Array(row.n ** 2).keys()].map((at) => [Math.floor(at / row.n), at % row.n])"
-        asked = [{"texts": texts, "head": head, "n": n} for head in range(heads)]
-        told = modules.each(
-            "link/painted.js", asked, f"{places}.map((at) => m.forbids(row.texts, row.head, row.n)(...at))"
-        )
-        assert told == (~allowed).flatten(1).tolist()
+        forbids = f"{places}.map((at) => m.forbids(row.texts, row.head, row.n)(...at))"
+        assert modules.each("link/painted.js", rows, forbids) == (~allowed).flatten(1).tolist()
 
 
-# ---- the place looked at: picture/place.py and look.js, train/film.py and film_maps.js
+# ---- the place looked at: picture/place.py and look.js
 
 
 @given(HEADS, PLACES, PLACES)
@@ -109,8 +106,7 @@ LOOKS = st.builds(
 def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
     assert parse_look(str(look), 31, 31) == look
     as_list = "({ ...m.parseLook(row), hidden: [...m.parseLook(row).hidden] })"
-    read = modules.one("link/look.js", str(look), as_list)
-    assert read == {
+    assert modules.one("link/look.js", str(look), as_list) == {
         "scale": look.scale,
         **{switch: switch in look.switches for switch in SWITCHES},
         "hidden": [f"{layer}.{head}" for layer, head in sorted(look.hidden)],
@@ -124,83 +120,66 @@ def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
 # ---- messages: draw/packing.py and packets.js, shapes/message.py and tensor.js, train/film.py and film_maps.js
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "thumbnails"])
-def test_maps_come_back(modules: Modules, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
-    monkeypatch.setattr(packing, "ALL_LAYERS_UP_TO", 9 if whole else 1)
+def test_maps_and_which_tokens_are_words_come_back(modules: Modules, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "THUMBNAIL", 3)
     layers, heads, n = 2, 3, 9
     weights = torch.rand(layers, heads, n, n, generator=torch.Generator().manual_seed(0)).softmax(-1)
-    packed = as_text(packing.pack_maps(weights, ["a"] * n, "digest", 1))
-    every = "[0, 1].map((layer) => [0, 1, 2].map((head) => [...m.unpackMaps(bytes(row)).map(layer, head).bytes]))"
-    told = modules.one("wire/packets.js", packed, every)
     small = torch.nn.functional.adaptive_max_pool2d(weights, 3)
-    for layer, head in product(range(layers), range(heads)):
-        shown = weights if whole or layer == 1 else small
-        assert told[layer][head] == (255 * shown[layer, head]).round().int().flatten().tolist()
-    pooled = modules.one("wire/packets.js", packed, "[...m.pooled(m.unpackMaps(bytes(row)).map(1, 2), 3).bytes]")
-    assert pooled == (255 * small[1, 2]).round().int().flatten().tolist(), "both take the largest of each block"
+    every = "[0, 1].map((layer) => [0, 1, 2].map((head) => [...m.unpackMaps(bytes(row)).map(layer, head).bytes]))"
+    for whole in (True, False):  # or thumbnails of all layers but one
+        monkeypatch.setattr(packing, "ALL_LAYERS_UP_TO", 9 if whole else 1)
+        packed = as_text(packing.pack_maps(weights, ["a"] * n, "digest", 1))
+        unpacked = modules.one("wire/packets.js", packed, every)
+        for layer, head in product(range(layers), range(heads)):
+            sent = weights if whole or layer == 1 else small
+            assert unpacked[layer][head] == (255 * sent[layer, head]).round().int().flatten().tolist(), whole
+        pooled = modules.one("wire/packets.js", packed, "[...m.pooled(m.unpackMaps(bytes(row)).map(1, 2), 3).bytes]")
+        assert pooled == (255 * small[1, 2]).round().int().flatten().tolist(), "both take the largest of each block"
 
-
-@pytest.mark.parametrize("ends", [(1, 1), (0, 0), (1, 0)], ids=str)
-def test_words_are_the_same_ones(modules: Modules, ends: tuple[int, int]) -> None:
     tokens = ["[CLS]", "[UNK]", "[CLS]", "[x]", "a", "[SEP]"]
-    weights = torch.rand(1, 1, 6, 6, generator=torch.Generator().manual_seed(0))
-    packed = as_text(packing.pack_maps(weights, tokens, "digest", 0, ends))
-    hidden = "m.specials(maps, { nospecials: true, nofirst: false })"
-    told = f"((maps) => [maps.tokens.map((_, at) => m.isWord(maps, at)), {hidden}, m.hasSpecials(maps)])"
-    found = modules.one("wire/packets.js", packed, f"{told}(m.unpackMaps(bytes(row)))")
-    assert found == [words_of(6, ends).tolist(), list(ends), any(ends)]
+    for ends in ((1, 1), (0, 0), (1, 0)):
+        packed = as_text(packing.pack_maps(weights[:1, :1, :6, :6], tokens, "digest", 0, ends))
+        hidden = "m.specials(maps, { nospecials: true, nofirst: false })"
+        words = f"((maps) => [maps.tokens.map((_, at) => m.isWord(maps, at)), {hidden}, m.hasSpecials(maps)])"
+        found = modules.one("wire/packets.js", packed, f"{words}(m.unpackMaps(bytes(row)))")
+        assert found == [words_of(6, ends).tolist(), list(ends), any(ends)], ends
 
 
-def test_a_header_and_its_floats_come_back(modules: Modules) -> None:
+def test_floats_come_back_and_maps_are_cut_and_pooled_alike(modules: Modules) -> None:
     values = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
     for token in ("it", "“é😀”", "</script>"):
         packed = as_text(pack_focus({"token": token}, values[:1], values[1:]))
         unpacked = "(({ header, floats }) => [header.token, [...floats]])(m.unpackFloats(bytes(row)))"
         assert modules.one("wire/packets.js", packed, unpacked) == [token, values.flatten().tolist()]
+    as_bytes = "({ size: row.size, bytes: Uint8Array.from(row.bytes) })"
+    for size, room, first, last in ((7, 3, 1, 1), (8, 8, 0, 2), (10, 4, 2, 0), (5, 1, 0, 0)):
+        cells = np.random.default_rng(size).integers(0, 256, (size, size))
+        row = {"size": size, "bytes": cells.flatten().tolist(), "room": room, "first": first, "last": last}
+        trimmed = modules.one("wire/packets.js", row, f"[...m.trimmed({as_bytes}, row.first, row.last).bytes]")
+        assert trimmed == cells[first : size - last, first : size - last].flatten().tolist(), row
+        step = -(-size // room)
+        starts = range(0, size, step)
+        blocks = [cells[i : i + step, j : j + step].flatten() for i, j in product(starts, starts)]
+        for none in (0, 128):
+            pooled = modules.one("wire/packets.js", row, f"[...m.pooled({as_bytes}, row.room, {none}).bytes]")
+            # of two that lie as far apart the first: where the pool begins with `none`
+            assert pooled == [int(block[np.argmax(np.abs(block - none))]) for block in blocks], (row, none)
 
 
-@pytest.mark.parametrize(("size", "room", "first", "last"), [(7, 3, 1, 1), (8, 8, 0, 2), (10, 4, 2, 0), (5, 1, 0, 0)])
-def test_cuts_and_pools_of_maps(modules: Modules, size: int, room: int, first: int, last: int) -> None:
-    cells = np.random.default_rng(size).integers(0, 256, (size, size))
-    row = {"map": {"size": size, "bytes": cells.flatten().tolist()}, "room": room, "first": first, "last": last}
-    as_bytes = "({ size: row.map.size, bytes: Uint8Array.from(row.map.bytes) })"
-    trimmed = modules.one("wire/packets.js", row, f"[...m.trimmed({as_bytes}, row.first, row.last).bytes]")
-    assert trimmed == cells[first : size - last, first : size - last].flatten().tolist()
-    step = -(-size // room)
-    starts = range(0, size, step)
-    blocks = [cells[i : i + step, j : j + step].flatten() for i, j in product(starts, starts)]
-    for none in (0, 128):
-        pooled = modules.one("wire/packets.js", row, f"[...m.pooled({as_bytes}, row.room, {none}).bytes]")
-        # of two that lie as far apart the first: where the pool begins with `none`
-        assert pooled == [int(block[np.argmax(np.abs(block - none))]) for block in blocks]
-
-
-@pytest.fixture(scope="module")
-def layers() -> dict[str, Traced]:
-    """What each implementation records of one layer."""
-    return {name: traced(Settings("it was too wide", "causal", device="cpu"), 3, name) for name in IMPLEMENTATIONS}
-
-
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_a_trace_comes_back(modules: Modules, layers: dict[str, Traced], name: str) -> None:
-    layer = layers[name]
-    packed = as_text(pack_trace(layer, "q"))
-    in_order = "{ const list = []; tensor.each((at) => list.push(String(tensor.memory[at]))); return list; }"
-    told = modules.one("shapes/tensor.js", packed, f"m.unpackTrace(bytes(row)).steps.map((tensor) => {in_order})")
-    for step, numbers_read in zip(layer.steps, told, strict=True):
-        texts = [text.replace("Infinity", "inf") for text in numbers_read]
-        assert [float(text) for text in texts] == step.value.flatten().tolist(), step.name
-
-
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_a_step_is_found_alike(modules: Modules, layers: dict[str, Traced], name: str) -> None:
+def test_a_trace_comes_back_and_a_step_of_it_is_found_alike(modules: Modules) -> None:
+    layers = {name: traced(Settings("it was too wide", "causal", device="cpu"), 3, name) for name in IMPLEMENTATIONS}
     wanted = sorted({step.name for layer in layers.values() for step in layer.steps} | {"", "nothing", "q.head99"})
-    steps = layers[name].steps
-    asked = [(text, head) for text in wanted for head in (0, 7)]
-    row = {"steps": [{"name": step.name} for step in steps], "asked": asked}
-    found = modules.one("shapes/tensor.js", row, "row.asked.map((own) => m.findStep(row.steps, ...own))")
-    assert found == [find(steps, text, head) for text, head in asked]
+    searched = [(text, head) for text in wanted for head in (0, 7)]
+    in_order = "{ const list = []; tensor.each((at) => list.push(String(tensor.memory[at]))); return list; }"
+    for name, layer in layers.items():
+        packed = as_text(pack_trace(layer, "q"))
+        read = modules.one("shapes/tensor.js", packed, f"m.unpackTrace(bytes(row)).steps.map((tensor) => {in_order})")
+        for step, texts in zip(layer.steps, read, strict=True):
+            values = [float(text.replace("Infinity", "inf")) for text in texts]
+            assert values == step.value.flatten().tolist(), (name, step.name)
+        row = {"steps": [{"name": step.name} for step in layer.steps], "searched": searched}
+        found = modules.one("shapes/tensor.js", row, "row.searched.map((own) => m.findStep(row.steps, ...own))")
+        assert found == [find(layer.steps, text, head) for text, head in searched], name
 
 
 def test_films_come_back(modules: Modules) -> None:
@@ -215,11 +194,13 @@ def test_films_come_back(modules: Modules) -> None:
             rows.append([packed, number, {"probe": probe, "layer": layer, "head": head, "table": False}, step])
             of = np.frombuffer(one.maps, np.uint8).reshape(one.shape)
             there = layer < one.shape[0] and (head is None or head < one.shape[1])
-            maps.append((of[layer].mean(0) if head is None else of[layer, head]).flatten() if there else None)
-        told = modules.each("train/film_maps.js", rows, f"((shot) => shot.absent ? null : [...shot.weights])({shots})")
-        for row, weights, wanted in zip(rows, told, maps, strict=True):
+            of_heads = slice(None) if head is None else slice(head, head + 1)
+            maps.append(of[layer, of_heads].sum(0) / (255 * len(of[layer, of_heads])) if there else None)
+        found = modules.each("train/film_maps.js", rows, f"((shot) => shot.absent ? null : [...shot.weights])({shots})")
+        for row, weights, wanted in zip(rows, found, maps, strict=True):
             assert (weights is None) == (wanted is None), row[1:]
-            assert wanted is None or weights == pytest.approx(wanted / 255, abs=1e-6), row[1:]
+            if wanted is not None:  # sums of bytes, divided once, as float32
+                identical(torch.tensor(weights), torch.tensor(wanted.flatten(), dtype=torch.float32))
     steps = modules.one("train/film_maps.js", packed, "m.unpackFilms(bytes(row)).steps")
     assert steps == [[0, 10, 20, 30, 40]] * len(PROBES)
 
@@ -227,7 +208,7 @@ def test_films_come_back(modules: Modules) -> None:
 # ---- colours: draw/palette.py, colour.js, view.css and house.css
 
 
-def test_charts_and_views_have_the_same_colours(modules: Modules) -> None:
+def test_charts_views_and_the_frame_have_the_same_colours_which_rise_with_the_weight(modules: Modules) -> None:
     names = ["text", "muted", "line", "less", "none", "more"]
     script = """async ([prefix, names, themes]) => {
       const { inks } = await import(`${prefix}/base/colour.js`);
@@ -244,8 +225,6 @@ def test_charts_and_views_have_the_same_colours(modules: Modules) -> None:
     wanted = [[own.ink, own.muted, own.line, own.less, own.none, own.more] for own in PALETTES.values()]
     assert modules.page.evaluate(script, [PREFIX, names, list(PALETTES)]) == wanted
 
-
-def test_the_frame_has_the_colours_of_the_views() -> None:
     style, frame = ((FOLDER / name).read_text("utf-8") for name in ("base/view.css", "frame/house.css"))
     starts = (r"\.view", r'\.view\[data-theme="light"\]')
     themes = [re.search(rf"^{start} {{(.*?)^}}", style, re.M | re.S) for start in starts]
@@ -255,13 +234,11 @@ def test_the_frame_has_the_colours_of_the_views() -> None:
     # text on the accent itself, and on its tint
     assert pairs - same == {("#FFFFFF", "#0E1320"), ("#8F4207", "#F6B73C")}
 
-
-def test_the_ramp_rises_with_the_weight(modules: Modules) -> None:
-    """The colours of a map run from the panel's dark to a light cream, and from white to a deep brown."""
+    # the colours of a map run from the panel's dark to a light cream, and from white to a deep brown
     pixels = modules.each("base/colour.js", ["dark", "light"], "[...m.palette(row, 'linear', 255)]")
     for theme, ramp in zip(("dark", "light"), pixels, strict=True):
-        light = [0.299 * (one & 255) + 0.587 * (one >> 8 & 255) + 0.114 * (one >> 16 & 255) for one in ramp]
-        steps = np.diff(light) if theme == "dark" else -np.diff(light)
+        brightness = [0.299 * (one & 255) + 0.587 * (one >> 8 & 255) + 0.114 * (one >> 16 & 255) for one in ramp]
+        steps = np.diff(brightness) if theme == "dark" else -np.diff(brightness)
         assert steps.min() > -0.5, "rounding alone goes back"
         assert steps.sum() > 200
 
@@ -269,49 +246,29 @@ def test_the_ramp_rises_with_the_weight(modules: Modules) -> None:
 # ---- numbers as words: draw/numbers.py and words.js
 
 
-def weights_to_write() -> list[float]:
-    """Weights near every border of the rules, as float32; no exact halves of a digit, which JavaScript rounds up."""
-    borders = [0, 0.00005, 0.005, 0.01, 0.5, 0.99, 0.995, 0.99995, 1]
-    near = [border + off for border in borders for off in (-1e-3, -1e-5, -1e-7, 0, 1e-7, 1e-5, 1e-3)]
-    floats: list[float] = np.clip([*near, *np.linspace(0, 1, 997)], 0, 1).astype(np.float32).tolist()
-    return [value for value in floats if (value * 200) % 2 != 1]
-
-
-def test_weights_read_alike(modules: Modules) -> None:
-    weights = weights_to_write()
-    assert modules.each("base/words.js", weights, "m.number(row)") == [numbers.weight(value) for value in weights]
-    assert modules.each("base/words.js", weights, "m.short(row)") == [numbers.in_a_cell(value) for value in weights]
-
-
-def test_bytes_of_weights_read_alike(modules: Modules) -> None:
-    """A weight that is known to 1/510 is never told to be 0; what rounds to 1 is, known or not."""
-    shares = [byte / 255 for byte in range(2, 256)]
-    wanted = ["<0.01", "<0.01", *(numbers.weight(value) for value in shares)]
-    assert modules.each("train/film_maps.js", [0, 1 / 255, *shares], "m.digits(row)") == wanted
-
-
-def test_one_weight_has_one_value_in_every_spelling(modules: Modules) -> None:
-    """In a cell, where it is read off, in a table and in a sentence: each is the same weight, rounded."""
-    weights = [value for value in weights_to_write() if value >= 0.005]
-    spellings = ["m.short(row)", "m.number(row)", "row.toFixed(4)", "m.percent(row)"]
-    for weight, *texts in zip(
-        weights, *(modules.each("base/words.js", weights, each) for each in spellings), strict=True
-    ):
-        cell, read, table, share = (float(text.removesuffix(" %")) for text in texts)
-        assert cell == read == share / 100, (weight, texts)
-        assert cell == pytest.approx(weight, abs=0.005)
-        assert table == pytest.approx(weight, abs=0.00005)
-    assert modules.each("base/words.js", [0, 1e-6, 0.0049, 0.996, 1], "m.percent(row)") == [
-        "0 %",
-        "less than 0.1 %",
-        "0.5 %",
-        "100 %",
-        "100 %",
-    ]
-
-
-def test_counts_read_alike(modules: Modules) -> None:
+def test_numbers_read_alike_and_one_weight_has_one_value_in_every_spelling(modules: Modules) -> None:
+    """Near every border of the rules, as float32; no exact halves of a digit, which JavaScript rounds up."""
+    borders = np.array([0, 0.00005, 0.005, 0.01, 0.5, 0.99, 0.995, 0.99995, 1], np.float32)
+    near = [np.nextafter(borders, np.float32(end)) for end in (-1, 0, 1, 2)] + [borders - 0.001, borders + 0.001]
+    floats = np.clip(np.concatenate([borders, *near, np.linspace(0, 1, 997)]), 0, 1).astype(np.float32).tolist()
+    weights = [value for value in floats if (value * 200) % 2 != 1]
+    cells, readouts, tables, shares = (
+        modules.each("base/words.js", weights, each)
+        for each in ("m.short(row)", "m.number(row)", "row.toFixed(4)", "m.percent(row)")
+    )
+    assert readouts == [numbers.weight(value) for value in weights]
+    assert cells == [numbers.in_a_cell(value) for value in weights]
+    for weight, cell, read, table, share in zip(weights, cells, readouts, tables, shares, strict=True):
+        if weight >= 0.005:
+            assert float(cell) == float(read) == float(share.removesuffix(" %")) / 100, (weight, cell, read, share)
+            quoted(weight, f"{float(cell):.2f}")
+            quoted(weight, table)
+    rest = {0: "0 %", 0.000001: "less than 0.1 %", 0.0049: "0.5 %", 0.996: "100 %", 1: "100 %"}
+    assert modules.each("base/words.js", list(rest), "m.percent(row)") == list(rest.values())
+    # a weight that is known to 1/510 is never said to be 0; what rounds to 1 is, known or not
+    known = [byte / 255 for byte in range(2, 256)]
+    wanted = ["<0.01", "<0.01", *(numbers.weight(value) for value in known)]
+    assert modules.each("train/film_maps.js", [0, 1 / 255, *known], "m.digits(row)") == wanted
     counts = [0, 1, 2, 999, 1000, 123456]
-    assert modules.each("base/words.js", counts, "m.many(row, 'key')") == [
-        numbers.count(many, "key") for many in counts
-    ]
+    written = modules.each("base/words.js", counts, "m.many(row, 'key')")
+    assert written == [numbers.count(many, "key") for many in counts]

@@ -1,4 +1,4 @@
-"""Listens to a page for everything that must not happen on it."""
+"""Listen to a page for everything that must not happen on it."""
 
 from __future__ import annotations
 
