@@ -28,7 +28,7 @@ from pages.shapes.step_names import find
 from pages.train import film
 from pages.train.curves import Candidate
 from tests.closeness import identical, quoted
-from tests.pages.films import PROBES, filmed
+from tests.pages.test_film import PROBES, filmed
 
 from .modules import Modules, as_text
 
