@@ -48,7 +48,7 @@ LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not ed
 # The tests that each command selects; those marked `thorough` belong to test-all and check alone.
 TESTS = {"test": ("-m", "not thorough"), "test-all": (), "check": (),
          "test-quick": ("-m", "not browser and not thorough"), "test-browser": ("-m", "browser"),
-         "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric"), "faults": ("-m", "faults")}  # fmt: skip
+         "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric and not thorough"), "faults": ("-m", "faults")}  # fmt: skip
 IN_BROWSER = ("test", "test-all", "check", "test-browser")
 # Commands that run beside the tests when no choice of tests is given.
 BESIDE = {

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-EXAMPLES, THOROUGH_EXAMPLES = 10, 100  # of Hypothesis, for each test
+EXAMPLES, THOROUGH_EXAMPLES = 10, 30  # of Hypothesis, for each test
 
 announced = False  # the number of cases
 
