@@ -58,7 +58,7 @@ def cached() -> list[Cached]:
     """The models in the cache, by name; no weights are opened."""
     hub = offline.hub()
     try:
-        found = hub.scan_cache_dir()
+        found = hub.scan_cache_dir(hub.constants.HF_HUB_CACHE)
     except Exception:  # there is no cache
         return []
     models = [
