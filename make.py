@@ -48,7 +48,8 @@ LOCK_HEADER = "# Written by `python make.py lock` from pyproject.toml; do not ed
 # The tests that each command selects; those marked `thorough` belong to test-all and check alone.
 TESTS = {"test": ("-m", "not thorough"), "test-all": (), "check": (),
          "test-quick": ("-m", "not browser and not thorough"), "test-browser": ("-m", "browser"),
-         "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric and not thorough"), "faults": ("-m", "faults")}  # fmt: skip
+         "test-gpu": ("-m", "gpu"), "test-numeric": ("-m", "numeric and not thorough"),
+         "faults": ("-m", "faults")}  # fmt: skip
 IN_BROWSER = ("test", "test-all", "check", "test-browser")
 # Commands that run beside the tests when no choice of tests is given.
 BESIDE = {
@@ -57,7 +58,7 @@ BESIDE = {
     "check": ("lint", "test-web", "test-numeric"),
 }
 # How long they take, as docs/measurements.md has it.
-DURATIONS = {"test": "about 4 minutes on two cores", "test-all": "about 11 minutes on two cores"}
+DURATIONS = {"test": "about 3 minutes on two cores", "test-all": "about 10 minutes on two cores"}
 # What each of these commands runs: with arguments the first alone, else also what a visitor and a server's memory feel.
 BENCHES = {"bench": ("mha_core.measure.benchmark", *(f"tests.bench.{name}" for name in
                      ("server", "crowd", "first", "screen", "decoder"))),
