@@ -25,6 +25,8 @@ def cell(row: dict[str, Any] | None) -> str:
     if row is None:
         return "not tried"
     killer = row["killed by"]
+    if killer and killer.startswith("the run ended"):
+        return "the collection"
     return "–" if killer is None else f"`{str(killer).split('/')[-1].partition('[')[0].removesuffix('.py')}`"
 
 
