@@ -181,6 +181,7 @@ def test_a_training_from_start_to_its_answers(shipped: Path) -> None:
     for row, group in zip(rows, (histories[:2], histories[2:]), strict=True):
         mean = sum(history.evaluations[-1].test_accuracy for history in group) / 2
         assert row[1].startswith(f"{mean:.3f} ± ")
+    assert page.job.record.timing, (page.job.record.done, page.job.error, page.job.elapsed)
     assert [row[0] for row in page.open("Report").table("× torch")["rows"]] == ["fused", "torch"]
     assert page.table("precision")["rows"]
     assert "the logits differ by at most" in page.open("Ask").texts()
