@@ -36,8 +36,8 @@ def main(*results: str) -> None:
     old, test, everything = ({number for number, row in suite.items() if row["killed by"]} for suite in suites)
     tried_by_both = suites[0].keys() & suites[1].keys()
     sums = (
-        f"OLD kills {len(old)} of the {len(suites[0])} that it was tried on; of these TEST kills {len(old & test)} and ALL "
-        f"{len(old & everything)}. TEST kills {len((test - old) & tried_by_both)} that OLD does not."
+        f"OLD kills {len(old)} of the {len(suites[0])} that it was tried on; of these TEST kills {len(old & test)} "
+        f"and ALL {len(old & everything)}. TEST kills {len((test - old) & tried_by_both)} that OLD does not."
     )
     rows = []
     for number, mutant in enumerate(mutants):
