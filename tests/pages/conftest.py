@@ -27,6 +27,7 @@ from mha_core.training.recipe import Recipe
 from pages.kit.draw import canvas
 from pages.kit.draw.figures import Figure
 from pages.kit.jobs import job, visitor
+from pages.kit.jobs import visit as visits
 from pages.kit.jobs.training import TrainingPlan
 from pages.kit.picture import models, pictures, sharing
 from pages.kit.picture.settings import Settings
@@ -122,6 +123,14 @@ def figures_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         draw(key, figure, alt, *rest)
 
     monkeypatch.setattr(canvas, "chart", chart)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_swept_beside_a_test() -> Iterator[None]:
+    """Have no thread sweep while a test has other bounds or another clock: what it deletes may be another process's."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(visits, "_start_sweeping", lambda: None)
+        yield
 
 
 @pytest.fixture(autouse=True)

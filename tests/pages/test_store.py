@@ -182,8 +182,12 @@ def test_without_others_all_goes_with_the_server(
 
 
 @pytest.mark.faults
-def test_a_disk_that_is_full_or_cannot_be_written_or_a_clock_that_is_set(shared: Path, shipped: Path) -> None:
+def test_a_disk_that_is_full_or_cannot_be_written_or_a_clock_that_is_set(
+    shared: Path, shipped: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A model that could not be kept is offered as soon as it could; nothing half written is left."""
+    # a sweep a year from now deletes what all other servers, and tests, have in the temporary folder
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("visits")))
     one = Visitor()
     run = one.asks(lambda: add(shipped / "who-none-1"))
 
