@@ -129,7 +129,7 @@ def figures_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 def nothing_is_swept_beside_a_test() -> Iterator[None]:
     """Have no thread sweep while a test has other bounds or another clock: what it deletes may be another process's."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(visits, "_start_sweeping", lambda: None)
+        patched.setattr(visits, "start_sweeping", lambda: None)
         yield
 
 

@@ -100,7 +100,7 @@ class Visit:
         self._shared: object = None  # what the store was last asked to hold
         with _listing:
             _visits.add(self)
-        _start_sweeping()
+        start_sweeping()
 
     def tell(self) -> str:
         """Its name, for the browser of its visitor alone: from now on it outlives the session."""
@@ -349,7 +349,7 @@ def _clear(folder: Path, jobs: Iterable[TrainingJob]) -> None:
 
 
 @cache
-def _start_sweeping() -> None:
+def start_sweeping() -> None:
     """Sweeps from now on, in one thread."""
 
     def sweep_for_ever() -> None:
