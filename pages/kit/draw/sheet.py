@@ -158,7 +158,7 @@ def matrix(
         name, formula: what stands above it.
         values: a row a list; −inf and inf are written as −∞ and ∞.
         rows, cols: labels, one a row and column.
-        axes: two letters of DESIGN's axes, for the coloured sizes; "" = the sizes are not told.
+        axes: two letters of the axes (b, i, j, c, h, d), for the coloured sizes; "" = the sizes are not told.
         decimals: of every number, none where the whole matrix is of integers.
         write: how a number is written instead, in a matrix that is only read.
         edit: edits are sent as {"edit": this name, "row": 0, "col": 1, "text": "0.5"}; None = read only.
