@@ -13,7 +13,7 @@
     load          what 25 visitors wait and cost who type, switch and go from page to page: load --visitors 50
     soak          an hour of mixed visits, and the server's memory: soak --minutes 10
     models        every model type of transformers, tiny, and what of its attention can be seen: docs/models.md
-    checkpoints   train the models in assets/trained again: checkpoints [--workers 4] [--ray ADDRESS]
+    checkpoints   train the models in assets/trained again: checkpoints [--workers 4]
     screenshots   the pictures of the README: every page in both themes; or some: screenshots explore masks
     reproduce     the long post's experiment: reproduce --csv FILE [--seeds 3] [--epochs 10]
 

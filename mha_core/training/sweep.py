@@ -1,4 +1,4 @@
-"""Many runs at once, in processes of this machine or on a Ray cluster; the same recipe gives the same bits on either.
+"""Many runs at once, in processes of this machine; the same recipe gives the same bits in any of them.
 
 A worker gets a recipe with its data and gives the saved run back as one zip file, so that the two share nothing but the
 program. A run whose worker is killed is done again.
@@ -7,11 +7,9 @@ program. A run whose worker is killed is done again.
 from __future__ import annotations
 
 import argparse
-import logging
 import multiprocessing
 import shutil
 import signal
-import socket
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -21,7 +19,6 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from ..errors import HeadlightError
 from . import saved
@@ -35,7 +32,6 @@ from .tasks import Task
 
 MOST_WORKERS = 256
 ATTEMPTS = 3  # of a run whose worker is killed
-ANSWER_SECONDS = 5.0  # of a cluster
 KILLED = f"its worker was killed {ATTEMPTS} times; less memory is needed with fewer workers or smaller sizes"
 
 
@@ -110,79 +106,17 @@ def work(pipe: Connection) -> None:
             pipe.send(train(pipe.recv()))
 
 
-def on_ray(jobs: Sequence[PlannedRun], address: str) -> Ended:
-    """An `Executor` of a Ray cluster, whose machines have this version of Headlight: "auto" is that of this machine.
-
-    Raises:
-        HeadlightError: Ray is not installed, or no cluster answers.
-    """
-    _knock(address)
-    try:
-        import ray
-    except ModuleNotFoundError:
-        raise HeadlightError("the package ray is missing; `pip install 'headlight-attention[ray]'` brings it") from None
-    _knock(address)
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except Exception as error:
-        raise HeadlightError(f"no Ray cluster answers at “{address:.100}” ({type(error).__name__})") from error
-    remote, left = ray.remote(train), {}
-    try:
-        for number, job in enumerate(jobs):
-            way = {"num_cpus": job.recipe.threads, "max_retries": ATTEMPTS - 1}
-            left[remote.options(**way).remote(job)] = number
-        while left:
-            (ended, *_), _ = ray.wait(list(left))
-            number = left.pop(ended)
-            try:
-                result = ray.get(ended)
-            except ray.exceptions.WorkerCrashedError:
-                result = KILLED
-            except ray.exceptions.RayError as error:
-                result = f"the cluster could not do it ({type(error).__name__})"
-            yield number, result
-    finally:
-        for reference in left:
-            ray.cancel(reference, force=True)
-        ray.shutdown()
-
-
-def _knock(address: str) -> None:
-    """Raises a HeadlightError where nobody listens, for which Ray itself waits for minutes."""
-    if address in ("auto", "local"):
-        return
-    try:
-        place = urlsplit(address if "://" in address else f"//{address}")
-        if place.scheme not in ("", "ray") or not place.hostname or not place.port:
-            raise ValueError
-    except ValueError:
-        raise HeadlightError(
-            f"“{address:.100}” is no address of a Ray cluster; it is HOST:PORT, ray://HOST:PORT or auto"
-        ) from None
-    try:
-        socket.create_connection((place.hostname, place.port), timeout=ANSWER_SECONDS).close()
-    except OSError as error:
-        raise HeadlightError(
-            f"no Ray cluster answers at “{address:.100}” ({error.strerror or type(error).__name__})"
-        ) from None
-
-
 def add_arguments(parser: argparse.ArgumentParser, workers: str) -> None:
-    """Lets a command choose where it trains. workers: how many there are without `--workers`, in words."""
+    """Lets a command choose its workers. workers: how many there are without `--workers`, in words."""
     parser.add_argument("--workers", type=int, help=f"processes of this machine (default: {workers})")
-    parser.add_argument("--ray", metavar="ADDRESS", help="a Ray cluster instead: HOST:PORT, ray://HOST:PORT or auto")
 
 
 def executor(chosen: argparse.Namespace, *, default: int | None = None, threads: int = 1) -> Executor:
-    """What the arguments ask for; without any, `default` processes, or as many as there are cores for their threads.
+    """The processes that the argument asks for; without it `default`, or as many as there are cores for their threads.
 
     Raises:
-        HeadlightError: they ask for both, or for no worker.
+        HeadlightError: it asks for none, or for too many.
     """
-    if chosen.workers is not None and chosen.ray is not None:
-        raise HeadlightError("--workers counts processes of this machine; leave it out beside --ray")
-    if chosen.ray is not None:
-        return partial(on_ray, address=chosen.ray)
     workers = default or max(1, cores() // threads) if chosen.workers is None else chosen.workers
     if not 1 <= workers <= MOST_WORKERS:
         raise HeadlightError(f"--workers={workers}: choose 1 to {MOST_WORKERS}")

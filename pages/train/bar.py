@@ -5,27 +5,22 @@ It also knows what of the training the page has drawn already, and when there is
 
 import math
 import time
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import streamlit as st
 
-from mha_core.errors import DeviceError, HeadlightError
-from mha_core.training import plan_time
-from mha_core.training.tasks import Labelled, Task
+from mha_core.errors import HeadlightError
+from mha_core.training.tasks import Task
 from pages.kit.draw import canvas, sheet
 from pages.kit.draw.numbers import count
 from pages.kit.jobs import visitor
 from pages.kit.jobs.training import TrainingJob, TrainingPlan
-from pages.kit.picture.sharing import turn
 
 from . import standing
 from .recipe_controls import title_of
 from .runs import Runs
 
-LONG_SECONDS = 20.0  # of a training for which one seed is offered
 NO_DATA = "There is no data to train on yet: add some below"
-BUDGET_USED = 0.9  # of the budget by what is offered instead: a step that is measured is not the next one
 NEWS_SECONDS = 1.5  # the curves are drawn no more often
 
 State = tuple[str, str, int]
@@ -49,7 +44,6 @@ class Bar:
     job: TrainingJob | None
     present: TrainingJob | None
     task: Task | None = None
-    _heard: list[str] = field(default_factory=list, init=False)  # of the device of the step that is measured
 
     def draw(self) -> None:
         """Draws Train, Stop, progress, and the sentences on them."""
@@ -59,7 +53,6 @@ class Bar:
             off = running is not None or self.plan is None or bool(self.problem)
             st.button("Train", key="train_start", type="primary", disabled=off, on_click=self._start)
             st.button("Stop", key="train_stop", disabled=running is None, on_click=running.stop if running else None)
-            self._offer_one_seed(running)
             st.progress(job.share if job else 0.0, _progress(job) if job else self._announcement)
         canvas.sheet("train_told", [sheet.notices(self._notices(running))])
         canvas.rerun_when(_news(self.job), lambda: st.rerun("train_curves"))
@@ -73,52 +66,9 @@ class Bar:
         else:
             st.session_state["ghosts"] = earlier
 
-    def _offer_one_seed(self, running: TrainingJob | None) -> None:
-        """A button where the training takes long, and one seed would take less."""
-        seeds = {recipe.seed for recipe in self.plan.recipes} if self.plan else set[int]()
-        if self._offer_what_fits(running) or running is not None or len(seeds) < 2 or self._seconds <= LONG_SECONDS:
-            return
-        told = f"1 seed: about {max(1, round(self._seconds / len(seeds)))} s"
-        st.button(told, key="one_seed", on_click=st.session_state.update, kwargs={"seeds": 1})
-
-    def _offer_what_fits(self, running: TrainingJob | None) -> bool:
-        """A button where data from outside would take longer than the budget: fewer seeds, then fewer steps."""
-        if running is not None or self.plan is None or not self._measured or self._seconds <= self.plan.seconds:
-            return False
-        recipes = self.plan.recipes
-        ones = [recipe for recipe in recipes if recipe.seed == recipes[0].seed]
-        parts = self._measured[:: len(recipes) // len(ones)]
-        seeds, part = plan_time.fitting(
-            parts, len(recipes) // len(ones), BUDGET_USED * self.plan.seconds - self._reading
-        )
-        steps = max(1, math.floor(part * recipes[0].steps))
-        what = count(seeds, "seed") + (f", {steps:,} steps" if part < 1 else "")
-        fitting = {"seeds": seeds} | ({"steps": steps} if part < 1 else {})
-        told = f"What fits into {self.plan.seconds:.0f} s: {what}"
-        st.button(told, key="what_fits", on_click=st.session_state.update, kwargs=fitting)
-        return True
-
-    @cached_property
-    def _measured(self) -> list[float]:
-        """Seconds of each run of a plan on data from outside, from a step that is measured; empty of other plans."""
-        if self.plan is None or self.plan.data is None or not isinstance(self.task, Labelled):
-            return []
-        try:
-            with turn():
-                return [plan_time.run_seconds(recipe, self.task, self._heard.append) for recipe in self.plan.recipes]
-        except DeviceError as error:
-            self._heard.append(f"The time cannot be told: {error}.")
-            return []
-
-    @property
-    def _reading(self) -> float:
-        return plan_time.reading_seconds(self.task) if isinstance(self.task, Labelled) else 0.0
-
     @property
     def _seconds(self) -> float:
-        """About how long the plan takes, measured or going by the steps of the runs shown; 0 where nothing tells."""
-        if self._measured:
-            return sum(self._measured) + self._reading
+        """About how long the plan takes, going by the steps of the runs shown; 0 where none has its sizes."""
         recipes = self.plan.recipes if self.plan else ()
         ended = [run for own in self.shown.candidates for run in own.histories if run.end and run.step]
         sizes = {(run.recipe.d_model, run.recipe.n_layers, run.recipe.batch) for run in ended}
@@ -136,11 +86,7 @@ class Bar:
         seeds = len({recipe.seed for recipe in recipes})
         made = f" ({len(recipes) // seeds} × {count(seeds, 'seed')})" if seeds > 1 else ""
         text = f"{count(len(recipes), 'short training')}{made} of {recipes[0].steps:,} steps"
-        if self._measured:
-            text += f": about {max(1, round(self._seconds))} s here (limit {self.plan.seconds:.0f} s)"
-        elif self._seconds:
-            text += f", about {max(1, round(self._seconds))} s"
-        return text
+        return text + (f", about {max(1, round(self._seconds))} s" if self._seconds else "")
 
     def _notices(self, running: TrainingJob | None) -> list[str]:
         sentences, job = [self.problem, st.session_state.pop("training_refused", "")], self.job
@@ -155,7 +101,7 @@ class Bar:
         if running is not None and job is None:
             task = title_of(running.plan.recipes[0].task)
             sentences.append(f"Your training of {task} goes on; choose that task to watch it.")
-        sentences += [*self._heard, *(job.record.told if job is not None else ())]
+        sentences += job.record.told if job is not None else ()
         return list(dict.fromkeys(sentence for sentence in sentences if sentence))
 
 

@@ -14,7 +14,7 @@ from mha_core import Model
 from mha_core.errors import DeviceError
 from mha_core.models.stack import Stack
 from mha_core.positions import Learned, Nothing, Position, Sinusoidal
-from mha_core.training import inference, loop, order_runs, plan_time
+from mha_core.training import inference, loop, order_runs
 from mha_core.training.loop import Training
 from mha_core.training.objectives import objective
 from mha_core.training.order_runs import step_times
@@ -209,26 +209,6 @@ def test_steps_on_two_devices_are_not_compared(monkeypatch: pytest.MonkeyPatch) 
     full_after(own, 0, "next_loss")
     assert step_times({"torch": torchs, "fused": own}, threading.Event()) is not None
     assert step_times({"torch": torchs, "fused": OnGpu(steady, task("who"))}, threading.Event()) is None
-
-
-def test_a_step_is_measured_where_it_will_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    really, devices, told = plan_time.timed, list[str](), list[str]()
-
-    def timed(recipe: Recipe, *sizes: int) -> float:
-        devices.append(recipe.device)
-        if recipe.device != "cpu":
-            raise FULL
-        return really(recipe, *sizes)
-
-    monkeypatch.setattr(plan_time, "timed", timed)
-    monkeypatch.setattr(plan_time, "pick", lambda choice: torch.device("cpu") if choice == "cpu" else CUDA)
-    plan_time.measured.cache_clear()
-    assert plan_time.step_seconds(AUTO, 8, 2, told.append) > 0
-    assert devices[:2] == ["cuda:0", "cpu"]
-    assert told == [SAID]
-    with pytest.raises(DeviceError, match="choose smaller sizes or choose the cpu"):
-        plan_time.step_seconds(replace(AUTO, device="cuda"), 8, 2)
-    plan_time.measured.cache_clear()
 
 
 Ask = Callable[[Model, Callable[[str], object]], Any]

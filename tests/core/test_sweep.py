@@ -1,23 +1,16 @@
-"""Many runs at once: the bits of a run alone, whoever trains them and whatever is killed; what is refused, and how."""
+"""Many runs at once: the bits of a run alone, whatever is killed; what is refused, and how."""
 
 import multiprocessing
 import os
 import signal
-import socket
-import sys
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
 
 from headlight import command
 from mha_core import load_model
-from mha_core.errors import HeadlightError
 from mha_core.training import checkpoints, saved, sweep
 from mha_core.training.recipe import defaults
 from mha_core.training.tasks import Batch
@@ -93,47 +86,6 @@ def test_ctrl_c_ends_all_of_it(
     assert multiprocessing.active_children() == []
 
 
-def ray_that(crashes: Sequence[int], calls: list[str]) -> Any:
-    """As much of Ray as is used, in this process; the workers of these jobs are gone."""
-    exceptions = SimpleNamespace(RayError=type("RayError", (Exception,), {}))
-    exceptions.WorkerCrashedError = type("WorkerCrashedError", (exceptions.RayError,), {})
-
-    def get(reference: tuple[int, Callable[[], bytes]]) -> bytes:
-        if reference[0] in crashes:
-            raise exceptions.WorkerCrashedError
-        return reference[1]()
-
-    def remote(function: Any) -> Any:
-        def options(**way: int) -> Any:
-            calls.append(f"{way}")
-            return SimpleNamespace(remote=lambda job: (len(calls), partial(function, job)))
-
-        return SimpleNamespace(options=options)
-
-    return SimpleNamespace(
-        exceptions=exceptions, remote=remote, get=get,
-        init=lambda address, **_: calls.append(address), wait=lambda left: (left[-1:], left[:-1]),
-        cancel=lambda reference, force: calls.append(f"cancel {reference[0]}"), shutdown=lambda: calls.append("end"),
-    )  # fmt: skip
-
-
-def test_a_cluster_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    calls = list[str]()
-    monkeypatch.setitem(sys.modules, "ray", ray_that([3], calls))
-    jobs = [JOB, sweep.PlannedRun(replace(SMALL, threads=2), JOB.task)]
-    places = {tmp_path / str(number): job for number, job in enumerate(jobs)}
-    results = sweep.run(places, lambda jobs: sweep.on_ray(jobs, "auto"))
-    assert results[tmp_path / "1"] == sweep.KILLED
-    sweep.run({tmp_path / "alone": JOB}, here)
-    assert weights(tmp_path / "0") == weights(tmp_path / "alone")
-    assert calls == ["auto", *(f"{ {'num_cpus': n, 'max_retries': 2} }" for n in (1, 2)), "end"]
-    calls.clear()
-    unfinished = sweep.on_ray(jobs, "auto")
-    next(unfinished)
-    unfinished.close()
-    assert calls[-2:] == ["cancel 2", "end"]
-
-
 def test_the_command_goes_on_where_it_was(as_here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = ["train", "--sweep", "--task", "who", "words", "--position", "none", "--steps", "2", "--out", str(tmp_path)]
     assert command.main(line) == 0
@@ -153,39 +105,26 @@ def test_the_command_goes_on_where_it_was(as_here: None, tmp_path: Path, capsys:
     assert "words-rotary-torch-2layers-1 could not be trained: " in capsys.readouterr().err
 
 
-def test_wrong_arguments_are_refused_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_arguments_are_refused_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        nobody = f"127.0.0.1:{closed.getsockname()[1]}"
-        for code, arguments, sentence in (
-            (2, "--task nobody", "--task: there is no “nobody”; there are who, food"),
-            (2, "--position none north", "--position: there is no “north”"),
-            (2, "--implementation none", "--implementation: there is no “none”"),
-            (2, "--position none rotary", "several runs at once need --sweep"),
-            (2, "--seeds 2", "several runs at once need --sweep"), (2, "--seeds 0", "--seeds is 1 or more"),
-            (2, "--worker 1", "unrecognized arguments: --worker 1; headlight train --help"),
-            (1, "--steps 0", "steps=0: choose 1 to 100,000"), (1, "--workers 0", "--workers=0: choose 1 to 256"),
-            (1, "--workers 1 --ray auto", "leave it out beside --ray"), (1, "--ray=", "“” is no address"),
-            (1, "--ray http://example.org", "“http://example.org” is no address of a Ray cluster"),
-            (1, "--ray cluster:port", "“cluster:port” is no address of a Ray cluster"),
-            (1, f"--ray {nobody}", f"no Ray cluster answers at “{nobody}”"),
-            (1, f"--ray ray://{nobody}", f"no Ray cluster answers at “ray://{nobody}”"),
-            (1, f"--out {tmp_path / 'file'}", "--out: nothing can be written into the folder"),
-        ):  # fmt: skip
-            try:
-                ended = command.main(["train", "--out", str(tmp_path), *arguments.split()])
-            except SystemExit as end:
-                ended = int(end.code or 0)
-            (line,) = capsys.readouterr().err.splitlines()
-            assert line.startswith("headlight: ")
-            assert sentence in line
-            assert ended == code, line
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(HeadlightError, match="pip install 'headlight-attention\\[ray\\]'"):
-        next(sweep.on_ray([JOB], "auto"))
+    for code, arguments, sentence in (
+        (2, "--task nobody", "--task: there is no “nobody”; there are who, food"),
+        (2, "--position none north", "--position: there is no “north”"),
+        (2, "--implementation none", "--implementation: there is no “none”"),
+        (2, "--position none rotary", "several runs at once need --sweep"),
+        (2, "--seeds 2", "several runs at once need --sweep"), (2, "--seeds 0", "--seeds is 1 or more"),
+        (2, "--worker 1", "unrecognized arguments: --worker 1; headlight train --help"),
+        (1, "--steps 0", "steps=0: choose 1 to 100,000"), (1, "--workers 0", "--workers=0: choose 1 to 256"),
+        (1, f"--out {tmp_path / 'file'}", "--out: nothing can be written into the folder"),
+    ):  # fmt: skip
+        try:
+            ended = command.main(["train", "--out", str(tmp_path), *arguments.split()])
+        except SystemExit as end:
+            ended = int(end.code or 0)
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("headlight: ")
+        assert sentence in line
+        assert ended == code, line
 
 
 @pytest.mark.thorough("models of two variants are trained from two seeds")

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,9 +18,8 @@ import streamlit as st
 import torch
 
 from mha_core import Model, load_model
-from mha_core.errors import DeviceError
 from mha_core.pretrained.recordings import Group, Recording
-from mha_core.training import inference, plan_time, saved, tasks
+from mha_core.training import inference, saved, tasks
 from mha_core.training.recipe import defaults
 from mha_core.training.tasks import Labelled
 from pages.kit.jobs import job, training, visitor
@@ -468,26 +466,6 @@ def test_auto_stays_auto_where_it_can_fall_back(
         assert {recipe.device for recipe in plan.recipes} == {device}
 
 
-def test_a_plan_that_is_measured_says_so_too(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def on_the_cpu(_recipe: Any, _task: Any, told: Callable[[str], object]) -> float:
-        told(WARNING)
-        return 10.0
-
-    def nowhere(*_: Any) -> float:
-        raise DeviceError("cuda:0 is out of memory; choose smaller sizes or choose the cpu")
-
-    monkeypatch.setattr(plan_time, "run_seconds", on_the_cpu)
-    page = Train(**{**TINY, "seeds": "2"}, task="your own CSV", pe=["none"])
-    upload(page, "csv_file", NEWS.encode())
-    assert page.notices() == [WARNING]
-    assert "about 20 s here" in page.progress()
-    monkeypatch.setattr(plan_time, "run_seconds", nowhere)
-    page.app.run()
-    (said,) = page.notices()
-    assert said.startswith("The time cannot be told: cuda:0 is out of memory; ")
-    assert not page.off("train_start")
-
-
 def test_answers_say_so_once_and_again_when_they_are_kept(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Model, "compute", lambda self, call: (call(self.encoder), (WARNING,)))
     for task in ("who did what", "repeated random words"):
@@ -691,21 +669,3 @@ def test_a_run_is_asked_without_the_data_that_it_was_trained_on(shipped: Path) -
             assert page.table("rotary")["rows"]
         usual = ("Opened", "vocabulary", *(["on other data"] if is_text else []))  # Shakespeare is there
         assert not [notice for notice in page.notices() if not any(word in notice for word in usual)]
-
-
-def test_a_plan_says_how_long_it_takes_and_offers_what_fits(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_time, "READING", 0.0)
-    monkeypatch.setattr(plan_time, "run_seconds", lambda recipe, *_: 0.5 * recipe.steps)
-    page = Train(task="your own CSV", pe=["none"], seeds="3", steps="100", budget="120")
-    upload(page, "csv_file", NEWS.encode())
-    assert page.progress() == "3 short trainings (1 × 3 seeds) of 100 steps: about 150 s here (limit 120 s)"
-    offer = page.app.button(key="what_fits")
-    assert offer.label == "What fits into 120 s: 2 seeds"
-    offer.click().run()
-    assert page.progress().startswith("2 short trainings (1 × 2 seeds) of 100 steps: about 100 s here")
-    page.app.number_input(key="steps").set_value(400).run()
-    offer = page.app.button(key="what_fits")
-    assert offer.label == "What fits into 120 s: 1 seed, 216 steps"
-    offer.click().run()
-    assert page.progress().startswith("1 short training of 216 steps: about 108 s here")
-    assert not [button for button in page.app.button if button.key == "what_fits"]

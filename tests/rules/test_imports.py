@@ -25,7 +25,7 @@ CORE_ROOMS = [
 KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "rooms", "jobs", "frame"]
 INSIDE_FUNCTIONS = {
     "anywidget", "traitlets",  # which a notebook may have
-    "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "pandas", "tqdm", "ray", "PIL",
+    "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "pandas", "tqdm", "PIL",
 }  # fmt: skip
 # What computes knows no page: in these rooms, these files alone know Streamlit.
 KNOW_STREAMLIT = {
