@@ -73,10 +73,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder of your own lessons, *.toml")
     made.add_argument(
         "--store",
-        metavar="FOLDER|BUCKET",
+        metavar="FOLDER",
         default=os.environ.get(STORE) or None,
-        help="what several servers share: the models that visitors train, their data and films; a folder, or a bucket "
-        "as s3://NAME/FOLDER (default: %(default)s)",
+        help="what several servers share: the models that visitors train, their data and films (default: %(default)s)",
     )
     made.add_argument(
         "--rooms",
@@ -161,25 +160,6 @@ def check_folder(option: str, folder: Path) -> Path:
     return folder.resolve()
 
 
-def check_store(place: str) -> str:
-    """The folder, or the address of a bucket. Whether that is there is seen later: it may come. Raises Refused."""
-    kind, is_bucket, rest = place.partition("://")
-    if not is_bucket:
-        return str(check_folder("--store", Path(place)))
-    import fsspec  # type: ignore[import-untyped]
-
-    if not rest.strip("/"):
-        raise Refused(f"--store: {place} names no bucket; as s3://NAME/FOLDER")
-    try:
-        fsspec.get_filesystem_class(kind)
-    except ValueError:
-        raise Refused(f"--store: there is no kind of bucket “{kind}”; as s3://NAME/FOLDER") from None
-    except ImportError as error:
-        missing = "pip install 'headlight-attention[s3]' brings it" if kind == "s3" else str(error)
-        raise Refused(f"--store: the package for {kind}:// is missing; {missing}") from None
-    return place
-
-
 def check_rooms(address: str) -> str:
     """The address, if it can be one. Whether a Valkey is there is seen later: it may go and come. Raises Refused."""
     if address == "off":
@@ -238,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_address(chosen.host, chosen.port)
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
         if chosen.store:
-            os.environ[STORE] = check_store(chosen.store)
+            os.environ[STORE] = str(check_folder("--store", Path(chosen.store)))
         if chosen.rooms:
             os.environ[ROOMS] = check_rooms(chosen.rooms)
         if chosen.recording and chosen.model:

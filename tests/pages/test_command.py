@@ -118,13 +118,6 @@ def test_a_store_that_cannot_be_written(refused: Refused, tmp_path: Path, monkey
         assert f"nothing can be written into the folder “{folder}”" in refused("--store", folder)
     monkeypatch.setenv(command.STORE, str(tmp_path / "file"))
     assert "nothing can be written" in refused()
-    monkeypatch.setitem(sys.modules, "s3fs", None)
-    for bucket, told in (
-        ("s3://", "names no bucket"),
-        ("nothing://class", "no kind of bucket “nothing”"),
-        ("s3://class", "pip install 'headlight-attention[s3]' brings it"),
-    ):
-        assert told in refused("--store", bucket)
 
 
 def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refused: Refused, tmp_path: Path) -> None:

@@ -1,11 +1,9 @@
 """What all processes of a server can read, on one machine or many: files by names that nobody can guess.
 
-They lie in the temporary folder, for this user alone, or in what `HEADLIGHT_STORE` names and replicas share: a folder,
-or a bucket, which is an address such as s3://bucket/folder. A file is written whole, and but for that of a visit never
-again under its name. None is run or unpickled.
+They lie in the temporary folder, for this user alone, or in the folder that `HEADLIGHT_STORE` names and replicas share.
+A file is written whole, and but for that of a visit never again under its name. None is run or unpickled.
 """
 
-import functools
 import os
 import re
 import secrets
@@ -14,25 +12,18 @@ from pathlib import Path
 
 from mha_core.errors import HeadlightError
 
-from .store_bucket import Bucket
 from .store_folder import Folder, FolderOfUser
 
 VARIABLE = "HEADLIGHT_STORE"
 NAME = re.compile(r"[\w-]{22}", re.ASCII)
 MOST_BYTES = 2 * 2**30  # of all files together; the oldest go first
-_CHANGES = "visit"  # the one kind whose files are written anew
-_KINDS = ("film", "model", "data", _CHANGES)
+_KINDS = ("film", "model", "data", "visit")
 _OURS = re.compile(rf"{NAME.pattern}\.({'|'.join(_KINDS)})", re.ASCII)
 
 
 def is_shared() -> bool:
     """Tells whether other servers read it too, so that it outlives this one."""
     return bool(os.environ.get(VARIABLE))
-
-
-def is_bucket(place: str) -> bool:
-    """Tells whether a place is a bucket's address, and no folder."""
-    return "://" in place
 
 
 def keep(kind: str, content: bytes, name: str = "") -> str:
@@ -55,15 +46,8 @@ def has(kind: str, name: str) -> bool:
 
 
 def read(kind: str, name: str) -> bytes | None:
-    """The content of a file; None when there is none, and for what no name is.
-
-    Raises:
-        HeadlightError: nobody can tell now what a visit has, see `store_bucket`.
-    """
-    try:
-        return _place().read(_file(kind, name)) if NAME.fullmatch(name) else None
-    except OSError:
-        raise HeadlightError("the store cannot be reached for a moment; try again") from None
+    """The content of a file; None when there is none, and for what no name is."""
+    return _place().read(_file(kind, name)) if NAME.fullmatch(name) else None
 
 
 def forget(kind: str, name: str) -> None:
@@ -82,17 +66,6 @@ def _file(kind: str, name: str) -> str:
     return f"{name}.{kind}"
 
 
-def _place() -> Folder | Bucket:
-    named = os.environ.get(VARIABLE, "")
-    if is_bucket(named):
-        return _bucket(named)
-    return Folder(Path(named)) if named else _of_user()
-
-
-@functools.cache
-def _bucket(address: str) -> Bucket:
-    return Bucket(address, _of_user(), changes=f".{_CHANGES}")
-
-
-def _of_user() -> FolderOfUser:
-    return FolderOfUser(Path(tempfile.gettempdir()), "headlight-store")
+def _place() -> Folder:
+    named = os.environ.get(VARIABLE)
+    return Folder(Path(named)) if named else FolderOfUser(Path(tempfile.gettempdir()), "headlight-store")

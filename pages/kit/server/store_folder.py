@@ -10,16 +10,6 @@ from pathlib import Path
 _PART = re.compile(r"[0-9a-f]{16}\.part")  # a file that is being written
 
 
-def swept(files: list[tuple[float, int, str]], older: float, most: int) -> list[str]:
-    """Those of these files that are too old, or the oldest beyond so many bytes; each is its age, size and name."""
-    held, gone = 0, list[str]()
-    for age, size, file in sorted(files):
-        held += size
-        if age > older or held > most:
-            gone.append(file)
-    return gone
-
-
 class Folder:
     """The files of a folder, which is made when it is first asked for."""
 
@@ -55,7 +45,7 @@ class Folder:
             (self._folder() / file).unlink()
 
     def sweep(self, ours: re.Pattern[str], older: float, most: int) -> None:
-        """Deletes what `swept` names of the files of such names; what else lies there is nobody's to delete."""
+        """Deletes files of such names that are too old, and the oldest beyond so many bytes; others stay."""
         found, now = list[tuple[float, int, str]](), time.time()
         with suppress(OSError):
             for file in self._folder().iterdir():
@@ -63,8 +53,11 @@ class Folder:
                     status = file.lstat()
                     if ours.fullmatch(file.name) or _PART.fullmatch(file.name):
                         found.append((now - status.st_mtime, status.st_size, file.name))
-        for name in swept(found, older, most):
-            self.forget(name)
+        held = 0
+        for age, size, name in sorted(found):
+            held += size
+            if age > older or held > most:
+                self.forget(name)
 
     def _folder(self) -> Path:
         """Raises an OSError when it cannot be made."""
