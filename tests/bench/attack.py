@@ -7,7 +7,6 @@ these attacks; `--seconds` of each half of a row.
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from http.client import HTTPException
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event as EventOfProcesses
 from typing import Any
-from urllib.parse import quote_plus, urlsplit
+from urllib.parse import quote_plus
 from urllib.request import urlopen
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -64,33 +63,22 @@ def again(prepare: Callable[[str], Any], act: Callable[[Any, int, int], object])
     return run
 
 
-def burst(messages: int) -> Run:
-    """Sends tiny messages as fast as they are taken, and comes back when it is thrown out."""
-
-    def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-        begun()
-        end, left = time.monotonic() + seconds, messages
-        while left and time.monotonic() < end:
-            visitor = Visitor(url, "positions")
-            message = visitor.message()
-            with suppress(ConnectionClosed, TimeoutError):
-                while left and time.monotonic() < end:
-                    visitor.socket.send(message)
-                    left -= 1
-
-    return run
+def burst(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
+    """Sends a thousand tiny messages as fast as they are taken, and stays."""
+    visitor = Visitor(url, "positions")
+    message = visitor.message()
+    begun()
+    for _ in range(1_000):
+        visitor.socket.send(message)
+    time.sleep(seconds)
 
 
-def train(task: str, **link: Any) -> Run:
+def train(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
     """Presses Train and stays to watch."""
-
-    def run(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-        visitor = Visitor(url, "train", task=task, **link)
-        visitor.act({"Train": None})
-        begun()
-        visitor.follow(seconds)
-
-    return run
+    visitor = Visitor(url, "train", task="who did what")
+    visitor.act({"Train": None})
+    begun()
+    visitor.follow(seconds)
 
 
 def long_text(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
@@ -114,15 +102,12 @@ def unread(url: str, seconds: float, number: int, begun: Callable[[], object]) -
     time.sleep(seconds)
 
 
-def wire(tokens: int, page: str = "", route: str = "", *, nameless: bool = False) -> Run:
-    """Asks the wire for new pictures as fast as it answers: with the name of a visit, or as if no page were open."""
-
-    def prepare(url: str) -> Typist:
-        typist = Typist(url, page)
-        typist.headers = {} if nameless else typist.headers
-        return typist
-
-    return again(prepare, lambda typist, number, turn: typist.ask(sentence(tokens, f"{number} {turn}"), route))
+def wire(tokens: int, page: str = "", route: str = "") -> Run:
+    """Asks the wire for new pictures as fast as it answers."""
+    return again(
+        lambda url: Typist(url, page),
+        lambda typist, number, turn: typist.ask(sentence(tokens, f"{number} {turn}"), route),
+    )
 
 
 def ask(route: str, words: int) -> Run:
@@ -140,23 +125,6 @@ def _words(count: int, number: int, turn: int) -> str:
     return quote_plus(sentence(count + 2, f"{number} {turn}"))
 
 
-def deaf(url: str, seconds: float, number: int, begun: Callable[[], object]) -> None:
-    """Asks the wire for pictures of 511 tokens and reads nothing; who is sent away or hung up on comes again."""
-    begun()
-    place, end = urlsplit(url), time.monotonic() + seconds
-    for turn in turns(seconds):
-        question = f"{API}/maps?s={_words(509, number, turn)}"
-        with suppress(OSError), socket.create_connection((str(place.hostname), place.port or 80), 10) as line:
-            line.sendall(f"GET {question} HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
-            line.settimeout(max(0.1, end - time.monotonic()))
-            begins = line.recv(12)
-            while begins.endswith(b"200") and time.monotonic() < end:
-                time.sleep(0.2)
-                if line.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):  # hung up on
-                    break
-        time.sleep(0.2)
-
-
 resized = again(
     lambda url: Visitor(url, "implementations", n=400),
     lambda visitor, number, turn: visitor.act({"Tokens, n": 160 + (7 * turn + 40 * number) % 200}),
@@ -167,22 +135,16 @@ long_sentences = again(
 )
 verdicts, files = ask("lesson?learn=explanation.1", 57), ask("explore.html?model=smollm2", 215)
 ATTACKS = {
-    "1,000 messages": Attack("one client sends 1,000 rerun messages of a few bytes", burst(1_000)),
-    "100,000 messages": Attack("one client sends 100,000 of them", burst(100_000)),
-    "20 × 1,000": Attack("twenty clients send 1,000 rerun messages each", burst(1_000), 20),
-    "ten train": Attack("ten press Train at the defaults and watch: two train, eight wait", train("who did what"), 10),
-    "ten tell names": Attack("the same with full names and 200 more tokens", train("full names", more=200), 10),
+    "1,000 messages": Attack("one client sends 1,000 rerun messages of a few bytes", burst),
+    "ten train": Attack("ten press Train at the defaults and watch: two train, eight wait", train, 10),
     "long text": Attack("a megabyte in one bound text, in a loop", long_text),
     "slow readers": Attack("five have Positions drawn for 15 texts of 511 tokens each and read none", unread, 5),
     "random input": Attack("four change the size of the random input near its bound", resized, 4),
     "each head": Attack("two switch off each head alone, 511 tokens", wire(511, "compare", "each"), 2),
     "long sentences": Attack("four type 511 tokens into Positions without a pause", long_sentences, 4),
-    "40 deaf": Attack("forty ask the wire for 511 new tokens and read nothing", deaf, 40),
     "verdicts": Attack("two ask for the verdict on every head of 57 new words, in a loop", verdicts, 2),
     "standalone file": Attack("two ask for the HTML file of 215 new words of SmolLM2, in a loop", files, 2),
     "wire, short": Attack("eight ask the wire for 16 new tokens as fast as it answers", wire(TOKENS), 8),
-    "wire, long": Attack("four ask the wire for 511 new tokens", wire(511), 4),
-    "wire, nameless": Attack("forty ask it for 16 new tokens, none with a page open", wire(TOKENS, nameless=True), 40),
 }
 
 

@@ -1,30 +1,22 @@
-"""deploy/: what a container engine, compose and Kubernetes are told fits the project, and itself."""
+"""deploy/: the container and its copies in compose fit the project, and each other."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator
 
 import make
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-SCHEMAS = json.loads((Path(__file__).parent / "kubernetes.json").read_text("utf-8"))
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text("utf-8")
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
-LISTED = yaml.safe_load((DEPLOY / "kubernetes/kustomization.yaml").read_text("utf-8"))["resources"]
-OBJECTS: dict[str, Any] = {
-    one["kind"]: one for file in LISTED for one in yaml.safe_load_all((DEPLOY / "kubernetes" / file).read_text("utf-8"))
-}
 # What is called in the place of uv: writes down what it was told, and what it was told to leave out.
 UV = """#!/bin/sh
 echo "$@" >>"$TOLD"
@@ -97,63 +89,3 @@ def test_copies_in_compose_are_reached_by_nginx_alone() -> None:
     assert config.count("access_log /dev/stdout without_words;") == config.count("\nserver {") == 2
     assert nginx["ports"] == ["${HEADLIGHT_PORT:-8080}:8080"]
     assert set(app["build"]["args"]) == {"TORCH", "MODELS"}
-
-
-def test_kubernetes_knows_each_word() -> None:
-    assert set(OBJECTS) == set(SCHEMAS["kinds"])
-    for kind, one in OBJECTS.items():
-        schema = {**SCHEMAS["kinds"][kind], "$defs": SCHEMAS["$defs"]}
-        assert not [
-            f"{kind}: {fault.json_path}: {fault.message}" for fault in Draft202012Validator(schema).iter_errors(one)
-        ]
-    wrong = {**OBJECTS["Service"], "spec": {"prots": []}}
-    service = {**SCHEMAS["kinds"]["Service"], "$defs": SCHEMAS["$defs"]}
-    assert not Draft202012Validator(service).is_valid(wrong), "the schemas are strict"
-
-
-def test_kubernetes_finds_what_is_named() -> None:
-    pod = OBJECTS["Deployment"]["spec"]["template"]
-    labels, (container,) = pod["metadata"]["labels"], pod["spec"]["containers"]
-    selectors = [OBJECTS[kind]["spec"]["selector"] for kind in ("Deployment", "PodDisruptionBudget")]
-    assert all(one["matchLabels"] == labels for one in (*selectors, OBJECTS["NetworkPolicy"]["spec"]["podSelector"]))
-    assert OBJECTS["Service"]["spec"]["selector"] == labels
-    ports = {one["name"]: one["containerPort"] for one in container["ports"]}
-    assert ports == {"http": 8501}
-    assert [one["targetPort"] for one in OBJECTS["Service"]["spec"]["ports"]] == ["http"]
-    assert [one["ports"] for one in OBJECTS["NetworkPolicy"]["spec"]["ingress"]] == [[{"port": "http"}]]
-    probes = {kind: container[f"{kind}Probe"]["httpGet"] for kind in ("startup", "readiness", "liveness")}
-    assert {kind: one["path"] for kind, one in probes.items()} == {
-        "startup": "/livez", "readiness": "/readyz", "liveness": "/livez",
-    }  # fmt: skip
-    assert {one["port"] for one in probes.values()} == {"http"}
-    scaled = OBJECTS["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]["name"]
-    assert scaled == OBJECTS["Deployment"]["metadata"]["name"]
-    (rule,) = OBJECTS["Ingress"]["spec"]["rules"]
-    assert rule["http"]["paths"][0]["backend"]["service"]["name"] == OBJECTS["Service"]["metadata"]["name"]
-    assert rule["host"] in container["args"]
-    claims = [one["persistentVolumeClaim"] for one in pod["spec"]["volumes"] if "persistentVolumeClaim" in one]
-    assert claims == [{"claimName": OBJECTS["PersistentVolumeClaim"]["metadata"]["name"]}]
-    assert {one["mountPath"] for one in container["volumeMounts"]} == {"/tmp", "/store"}
-    assert {one["name"] for one in container["volumeMounts"]} == {one["name"] for one in pod["spec"]["volumes"]}
-
-
-def test_a_copy_in_a_cluster_may_do_nothing_else() -> None:
-    pod = OBJECTS["Deployment"]["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    assert "--public" in container["args"]
-    assert pod["securityContext"]["runAsNonRoot"] is True
-    assert f"USER {pod['securityContext']['runAsUser']}:" in DOCKERFILE
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
-    }  # fmt: skip
-    assert set(container["resources"]["limits"]) == set(container["resources"]["requests"]) == {"cpu", "memory"}
-    waits = container["lifecycle"]["preStop"]["sleep"]["seconds"]
-    assert waits >= 5
-    assert pod["terminationGracePeriodSeconds"] >= 20 + waits
-    assert pod["automountServiceAccountToken"] is False
-    policy = OBJECTS["NetworkPolicy"]["spec"]
-    assert set(policy["policyTypes"]) == {"Ingress", "Egress"}
-    assert policy["egress"] == []
-    cookie = OBJECTS["Ingress"]["metadata"]["annotations"]["nginx.ingress.kubernetes.io/session-cookie-name"]
-    told = OBJECTS["Service"]["metadata"]["annotations"]["traefik.ingress.kubernetes.io/service.sticky.cookie.name"]
-    assert cookie == told

@@ -3,7 +3,6 @@
 Everything is decided by the scope's path and headers as they arrived, never by a URL put together from them.
 """
 
-import asyncio
 import ipaddress
 import re
 import socket
@@ -19,7 +18,6 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from .public import NO_FILES, is_public
-from .sockets import network_of
 from .visits import is_connected
 
 # What Streamlit serves and Headlight has no use for: counters, an interface for agents, logins.
@@ -28,11 +26,8 @@ _CLOSED = re.compile(r"(.*/)?(_stcore/(metrics|script-health-check|agent(/.*)?)|
 # Streamlit's route for files. It counts while a file streams in, up to the size in .streamlit/config.toml.
 UPLOADS = "/_stcore/upload_file"
 MOST_FILES = 4  # of one visitor at a time
-MOST_ARRIVING = 16  # of all visitors at a time, and
-MOST_OF_ADDRESS = 8  # of those of one address
-MOST_HELD = 128 * 2**20  # bytes of all files that are here, and
-MOST_HELD_OF_ADDRESS = 48 * 2**20  # of those of one address
-ARRIVAL_SECONDS = 60.0  # for a file to arrive in
+MOST_BYTES = 5 * 2**20  # of a file
+MOST_HELD = 128 * 2**20  # bytes of all files that are here, or on their way
 _UPLOAD = re.compile(rf".*{UPLOADS}/([^/]+)/([^/]+)", re.DOTALL)
 
 
@@ -97,7 +92,7 @@ def left_here() -> MemoryUploadedFileManager:
 
 
 class UploadGate:
-    """ASGI middleware that lets files pass only from visitors who have a page open, only a few at a time, and in time.
+    """ASGI middleware that lets files pass only from visitors who have a page open, and only a few at a time.
 
     A session's name is a random number that only its own browser knows. Streamlit itself refuses a file that is too
     large, and forgets a visitor's files with the visit, but not when their page is left: here the oldest makes room
@@ -107,8 +102,6 @@ class UploadGate:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self._arriving: Counter[str] = Counter()  # files on their way, by session
-        self._from: Counter[str] = Counter()  # the same by address
-        self._homes: dict[str, str] = {}  # session -> address, of those who have left something
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or UPLOADS not in scope["path"]:
@@ -125,9 +118,8 @@ class UploadGate:
             await self._pass(found[1], scope, receive, send)
 
     async def _pass(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Lets a file in when there is room for it, and ends it when it does not come to an end by itself."""
-        address = network_of(scope)
-        if not self._has_room(session, address):
+        """Lets a file in when there is room for it."""
+        if not self._has_room(session):
             await PlainTextResponse("Too many files", 429)(scope, receive, send)
             return
         status = 0
@@ -138,32 +130,16 @@ class UploadGate:
             await send(message)
 
         self._arriving[session] += 1
-        self._from[address] += 1
-        self._homes[session] = address
         try:
-            async with asyncio.timeout(ARRIVAL_SECONDS):
-                await self.app(scope, receive, send_on)
-        except TimeoutError:
-            if not status:
-                await PlainTextResponse("The file takes too long", 408)(scope, receive, send)
+            await self.app(scope, receive, send_on)
         finally:
             self._arriving[session] -= 1
-            self._from[address] -= 1
             self._arriving += Counter()  # drops who has none on the way
-            self._from += Counter()
         if 200 <= status < 300:
             for oldest in list(left_here().file_storage.get(session, ()))[:-MOST_FILES]:
                 left_here().remove_file(session, oldest)
 
-    def _has_room(self, session: str, address: str) -> bool:
-        stored = list(left_here().file_storage.items())
-        held = {known: sum(len(file.data) for file in list(files.values())) for known, files in stored}
-        self._homes = {known: home for known, home in self._homes.items() if known in held or self._arriving[known]}
-        own = sum(size for known, size in held.items() if self._homes.get(known) == address)
-        return (
-            self._arriving[session] < MOST_FILES
-            and self._from[address] < MOST_OF_ADDRESS
-            and self._arriving.total() < MOST_ARRIVING
-            and own < MOST_HELD_OF_ADDRESS
-            and sum(held.values()) < MOST_HELD
-        )
+    def _has_room(self, session: str) -> bool:
+        held = sum(len(file.data) for files in list(left_here().file_storage.values()) for file in list(files.values()))
+        on_their_way = MOST_BYTES * self._arriving.total()
+        return self._arriving[session] < MOST_FILES and held + on_their_way < MOST_HELD

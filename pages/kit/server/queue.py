@@ -25,10 +25,8 @@ import torch
 
 from mha_core.errors import HeadlightError
 
-from .sockets import Buckets, Rate
 from .visits import Visitor
 
-RATE: Final[Rate] = 30.0, 90  # questions of one visitor, a second and at once; a key held down asks 30
 POLL_SECONDS: Final = 0.2  # who waits looks so often whether to go on waiting
 MOST_PASSES: Final = 4  # at once, and no more than there are threads: they only get in each other's way
 
@@ -220,7 +218,6 @@ class Queue:
         self._no_picture = threading.Event()  # waits or is computed
         self._no_picture.set()
         self._jobs: dict[Hashable, _Job] = {}
-        self._buckets = Buckets(RATE)
         self._pool = futures.ThreadPoolExecutor(sum(own.at_once for own in bounds.values()), "queue")
 
     def ask(self, turn: Turn) -> None:
@@ -309,7 +306,7 @@ class Queue:
             view: as of a `Turn`.
 
         Raises:
-            Busy: too many wait, or this visitor asks too often, or has asked for something newer.
+            Busy: too many wait, or this visitor has asked for something newer.
             Gone: he hung up. What nobody waits for and has not begun is not computed, and long work is broken off.
         """
         turn = Turn(visitor, work, view=view if visitor.session else "")
@@ -363,8 +360,6 @@ class Queue:
 
     def _ask_for(self, turn: Turn, key: Hashable, compute: Callable[[], bytes]) -> None:
         with self._lock:
-            if not self._buckets.allows(turn.visitor):
-                raise Busy("too many questions at once")
             turn.job = self._jobs.get(key) or _Job(key, compute)
             turn.work = next((reader.work for reader in turn.job.readers), turn.work)
             self._enter(turn)

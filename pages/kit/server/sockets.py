@@ -23,14 +23,11 @@ connected: set[str] = set()  # the keys of those that are open
 
 MOST_SOCKETS = 400  # connections in all, and
 MOST_OF_ONE = int(os.environ.get("HEADLIGHT_SOCKETS") or 100)  # of one address: a class may sit behind a single one
-CONNECTS: Rate = 5.0, 100  # of one address
 MESSAGES: Rate = 20.0, 30  # of one connection, a second of silence; a key held down sends 30, for a few seconds
 HASTY: Rate = 5.0, 1  # of all connections that have said more than that, together
-FLOOD: Rate = 15.0, 600  # of one connection, a second of silence: who sends more is no hand, and is hung up on
 BYTES_OF_ONE = 2**16  # of a message; a longer one counts as several
 MOST_CONTROLS = 500  # that a message names: the largest page has some seventy
 SMALL = 2**13  # bytes of a message that cannot name so many
-UNREAD_SECONDS = 60.0  # who has not taken a byte for so long is hung up on
 MOST_OPEN = 8192  # files and connections of this process
 
 
@@ -128,7 +125,6 @@ class SocketGate:
         self.app = app
         self._hasty = Bucket(*HASTY)
         self._open: Counter[str] = Counter()  # connections, by address
-        self._connects = Buckets(CONNECTS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
@@ -150,8 +146,7 @@ class SocketGate:
             self._open += Counter()  # drops who has none open
 
     def _lets_in(self, address: str) -> bool:
-        full = self._open[address] >= MOST_OF_ONE or self._open.total() >= MOST_SOCKETS
-        return not full and self._connects.allows(address)
+        return self._open[address] < MOST_OF_ONE and self._open.total() < MOST_SOCKETS
 
 
 class _Connection:
@@ -165,7 +160,7 @@ class _Connection:
     def __init__(self, receive: Receive, send: Send, hasty: Bucket) -> None:
         self._receive, self._send, self._hasty = receive, send, hasty
         self._silence = 0.0  # seconds in which nothing was said
-        self._messages, self._flood = (Bucket(*rate, lambda: self._silence) for rate in (MESSAGES, FLOOD))
+        self._messages = Bucket(*MESSAGES, lambda: self._silence)
         self._read = asyncio.Event()  # no answer waits to be read
         self._read.set()
 
@@ -177,7 +172,7 @@ class _Connection:
         if message["type"] == "websocket.receive":
             content: bytes = message.get("bytes") or b""
             count = 1 + len(content) // BYTES_OF_ONE
-            if self._flood.take(count) or _names_too_many(content):
+            if _names_too_many(content):
                 hang_up(self._receive)
                 return {"type": "websocket.disconnect", "code": 1008}
             await asyncio.sleep(0 if self._messages.allows(count) else self._hasty.take(count))
@@ -188,22 +183,9 @@ class _Connection:
         """Sends an answer, as soon as enough of the earlier ones has been read."""
         self._read.clear()
         try:
-            while True:
-                unread = self._unread()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(UNREAD_SECONDS):
-                        await self._send(message)
-                    return
-                if self._unread() >= unread:
-                    hang_up(self._receive)
-                    raise OSError("the visitor does not read")
+            await self._send(message)
         finally:
             self._read.set()
-
-    def _unread(self) -> int:
-        """Bytes that were sent and not taken yet."""
-        transport = transport_of(self._receive)
-        return transport.get_write_buffer_size() if transport else 0
 
 
 def hang_up(receive: Receive) -> None:
