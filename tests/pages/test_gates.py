@@ -6,7 +6,6 @@ import asyncio
 import re
 import socket
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from types import SimpleNamespace
 
@@ -21,8 +20,6 @@ from starlette.types import Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
-from websockets.exceptions import InvalidStatus
-from websockets.sync.client import ClientConnection, connect
 
 from pages.kit.draw import web
 from pages.kit.server import gates, sockets
@@ -43,7 +40,6 @@ from pages.kit.server.sockets import (
 )
 
 from .looped import through, without_waiting
-from .waiting import wait
 
 
 @pytest.fixture
@@ -303,100 +299,55 @@ async def test_a_client_that_does_not_read_is_not_listened_to() -> None:
 
 
 @without_waiting
-async def test_connections_are_bounded_by_address_and_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_are_bounded_by_address_and_in_all_until_they_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def opened(gate: SocketGate, address: str) -> Line | None:
+        """The connection; None where it is refused."""
+        line = Line(gate, address)
+        await asyncio.sleep(0.01)
+        assert line.sent in ([], [{"type": "websocket.close", "code": 1013}])
+        return None if line.sent else line
+
     async def stays(scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.Event().wait()
 
-    async def opened(gate: SocketGate, address: str) -> asyncio.Task[None] | None:
-        """The connection; None where it is refused."""
-        sent = list[Message]()
-
-        async def send(message: Message) -> None:
-            sent.append(message)
-
-        scope = {"type": "websocket", "client": (address, 1), "headers": []}
-        task = asyncio.create_task(gate(scope, asyncio.Queue[Message]().get, send))
-        await asyncio.sleep(0.01)
-        assert sent in ([], [{"type": "websocket.close", "code": 1013}])
-        return None if sent else task
-
-    for bounds, addresses, admitted in (
-        ({"MOST_OF_ONE": 2}, "aabab", [True, True, True, False, True]),
-        ({"MOST_SOCKETS": 2}, "aabc", [True, True, False, False]),
+    for name, addresses, admitted in (
+        ("MOST_OF_ONE", "aabab", [True, True, True, False, True]),
+        ("MOST_SOCKETS", "aabc", [True, True, False, False]),
     ):
         with monkeypatch.context() as patched:
-            for name, bound in bounds.items():
-                patched.setattr(sockets, name, bound)
+            patched.setattr(sockets, name, 2)
             gate = SocketGate(stays)
-            tasks = [await opened(gate, address) for address in addresses]
-            assert [task is not None for task in tasks] == admitted, bounds
-            assert tasks[0]
-            tasks[0].cancel()
-            await asyncio.wait([tasks[0]])
-            freed = await opened(gate, "a")
-            assert freed is not None, bounds
-            for task in (*tasks, freed):
-                if task:
-                    task.cancel()
-    monkeypatch.setattr(sockets, "MOST_SOCKETS", 0)
-    assert [message.get("status") for message in await through(SocketGate)] == [200, None]  # no websocket
+            lines = [await opened(gate, address) for address in addresses]
+            assert [line is not None for line in lines] == admitted, name
+            assert lines[0]
+            lines[0].task.cancel()
+            await asyncio.wait([lines[0].task])
+            assert await opened(gate, "a"), name
 
 
 # ---- on a real connection
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Sends messages back; answers a request with what its socket does."""
-    if scope["type"] == "http":
-        connection = transport_of(receive).get_extra_info("socket")
-        delays = not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-        await PlainTextResponse("delays" if delays else "leaves at once")(scope, receive, send)
-        return
-    assert (await receive())["type"] == "websocket.connect"
-    await send({"type": "websocket.accept"})
-    with suppress(OSError):
-        while (message := await receive())["type"] == "websocket.receive":
-            await send({"type": "websocket.send", "bytes": message["bytes"]})
+    """Answers with what its socket does."""
+    connection = transport_of(receive).get_extra_info("socket")
+    delays = not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    await PlainTextResponse("delays" if delays else "leaves at once")(scope, receive, send)
 
 
-@pytest.fixture
-def port() -> Iterator[int]:
-    """Of the app behind the gates: as Streamlit's, on a socket that was opened without naming its protocol."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    options = uvicorn.Config(NoDelay(SocketGate(app)), ws="websockets-sansio", log_level="critical", lifespan="off")
-    server = uvicorn.Server(options)
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    yield listening.getsockname()[1]
-    server.should_exit = server.force_exit = True
-    thread.join()
-    listening.close()
-
-
-def opened(port: int) -> ClientConnection:
-    return connect(f"ws://127.0.0.1:{port}", max_size=None)
-
-
-def test_a_connection_counts_until_it_is_closed_and_messages_pass_as_they_are(
-    port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sockets, "MOST_OF_ONE", 1)
-    with opened(port) as first:
-        for text in (b"one", b"two"):
-            first.send(text)
-            assert first.recv(60) == text
-        with pytest.raises(InvalidStatus):
-            opened(port)
-
-    def is_free() -> bool:
-        with suppress(InvalidStatus), opened(port):
-            return True
-        return False
-
-    wait(is_free)
-    with socket.create_connection(("127.0.0.1", port)) as visitor:
-        visitor.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        assert b"".join(iter(lambda: visitor.recv(2**16), b"")).endswith(b"leaves at once")
+def test_an_answer_leaves_at_once() -> None:
+    """On a socket that was opened without naming its protocol, as Streamlit's is."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(NoDelay(app), log_level="critical", lifespan="off"))
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        with socket.create_connection(listening.getsockname()) as visitor:
+            visitor.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert b"".join(iter(lambda: visitor.recv(2**16), b"")).endswith(b"leaves at once")
+        server.should_exit = server.force_exit = True
+        thread.join()
 
 
 # ---- answers

@@ -18,7 +18,7 @@ import pytest
 
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import priority, saved
-from mha_core.training.events import End, Evaluation, to_line
+from mha_core.training.events import End, to_line
 from mha_core.training.recipe import Recipe
 from pages.kit.jobs import job, process, record, training
 from pages.kit.jobs.job import SILENCE, Job
@@ -123,17 +123,6 @@ def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock) -> None
     assert not after.over
 
 
-def test_a_visitor_who_is_back_just_when_his_job_gave_up_gets_no_place_that_is_not_free(clock: Clock) -> None:
-    class Back(Idler):
-        def must_end(self) -> bool:
-            self.looks += 1
-            return self.looks == 1
-
-    before, back = Idler(connected=True).start(), Back().start()
-    back.join(PATIENCE)
-    assert (back.over, back.stopped, back.elapsed, before.over) == (True, True, 0, False)
-
-
 def test_a_long_queue_turns_the_next_one_away(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     of_jobs(monkeypatch, Work.TRAINING, clock, waiting=2)
     school = [Idler("school").start() for _ in range(3)]
@@ -217,24 +206,16 @@ def test_stopping_keeps_what_was_learnt_and_a_killed_process_frees_its_place(new
     wait(lambda: third.record.started)
 
 
-def test_news_grow_with_everything_but_single_steps_and_histories_not_while_they_are_drawn() -> None:
-    runs = Record((TINY,), Path())
-    before = runs.histories
-    runs.take({"run": 0, "line": to_line(STEP)})
-    assert not before[0].steps
-    assert runs.histories[0].steps == [STEP]
-    assert (runs.news, runs.step, runs.seconds, runs.looked, runs.progress) == (0, 1, 0.1, False, 1 / 6)
-    runs.take({"run": 0, "line": to_line(Evaluation(1, 0.1, 2.0, 0.5, 2.0, 0.5))})
-    runs.take({"run": 0, "line": to_line(End("target", 1, 0.1))})
-    assert runs.progress == 1
-    runs.take({"saved": 0})
-    runs.take({"timing": {}})
-    assert (runs.news, runs.looked) == (4, True)
-    for reason in ("stopped", "time"):  # one that was cut short is as far as it came
-        runs = Record((TINY, TINY), Path())
+def test_a_history_that_is_drawn_does_not_grow_and_a_run_that_ends_early_is_whole() -> None:
+    for reason, progress in (("target", 1), ("stopped", 1 / 6), ("time", 1 / 6)):
+        runs = Record((TINY,), Path())
+        before = runs.histories
         runs.take({"run": 0, "line": to_line(STEP)})
+        assert not before[0].steps
+        assert runs.histories[0].steps == [STEP]
+        assert (runs.news, runs.step, runs.progress) == (0, 1, 1 / 6)
         runs.take({"run": 0, "line": to_line(End(reason, 1, 0.1))})
-        assert runs.progress == 1 / 12
+        assert (runs.news, runs.progress) == (1, progress)
 
 
 def test_a_training_that_had_its_share_ends_while_others_wait(
@@ -254,20 +235,6 @@ def test_a_training_that_had_its_share_ends_while_others_wait(
         waiting.stop()
         waiting.join(PATIENCE)
         assert (waiting.shortened, waiting.stopped) == (0, True)
-
-
-@pytest.mark.thorough("A real training must come to its first step; a stand-in has the same end.")
-def test_a_real_run_that_had_its_share_is_kept(new_job: NewJob, clock: Clock) -> None:
-    first = new_job(ENDLESS, seconds=600, session="one")
-    wait(lambda: first.record.step)
-    new_job(session="other")
-    clock.now += training.SHARED_SECONDS + 1
-    first.join(PATIENCE)
-    assert first.shortened == training.SHARED_SECONDS + 1
-    assert first.record.saved[0]
-    end = saved.read(first.record.saved[0]).end
-    assert end
-    assert end.reason == "time"
 
 
 @pytest.mark.faults

@@ -6,8 +6,6 @@ import gc
 import os
 import shutil
 import stat
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,11 +20,10 @@ from mha_core.errors import HeadlightError
 from mha_core.training import saved
 from pages.kit.jobs import visit as visits
 from pages.kit.jobs import visitor as visit
-from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
-from pages.kit.server.readiness import STATE
+from pages.kit.jobs.training import TrainingJob, TrainingPlan
 
 from .waiting import PATIENCE, wait
-from .workers import OBEYS, TINY, facts, stand_in
+from .workers import OBEYS, TINY, stand_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -144,9 +141,7 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert [one.folder.is_dir() for one in left] == [False, False, False, True, True, True]
 
 
-def test_a_new_training_stops_the_one_before_unless_it_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_training_stops_the_one_before_unless_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, OBEYS)
     visitor = Visitor()
     first = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
@@ -158,20 +153,6 @@ def test_a_new_training_stops_the_one_before_unless_it_is_refused(
     assert visitor.asks(lambda: refused(lambda: visit.start(TrainingPlan(())))).startswith("0 runs")
     assert visitor.asks(visit.job) is second
     assert not second.over
-    # nor does it take the data of the one before
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    visitor = Visitor()
-    visitor.asks(visit.new_folder)
-    begun = visits.find(visitor.asks(visit.name))
-    assert begun
-    with begun.bring(TrainingData("csv", b"before")):
-        pass
-    monkeypatch.setattr(STATE, "is_ending", True)
-    plan = TrainingPlan((TINY,), TrainingData("csv", b"after"))
-    assert visitor.asks(lambda: refused(lambda: visit.start(plan))).startswith("this server is about to end")
-    assert visitor.asks(visit.brought) == {"csv": b"before"}
-    assert len(list(tmp_path.rglob("*.data"))) == 1
-    begun.end()
 
 
 def refused(question: Callable[[], object]) -> str:
@@ -226,37 +207,3 @@ def test_what_a_killed_server_left_is_swept(tmp_path: Path, monkeypatch: pytest.
     assert not old.exists()
     assert (new / "file").exists()
     assert (elsewhere / "file").exists()
-
-
-@pytest.mark.thorough("A server that trains is started and ends; the guard of its processes runs only there.")
-def test_nothing_is_left_when_the_server_ends(tmp_path: Path) -> None:
-    """Neither the folder nor the process that trains, nor on Linux its guard and the nursery, which forked them."""
-    script = (
-        "import sys, time; from pages.kit.jobs import process, visitor\n"
-        "from pages.kit.jobs.training import TrainingPlan\n"
-        "from tests.pages.workers import ENDLESS, facts, parent\n"
-        "process.PATIENCE = 1e9  # busy cores: who waits no longer starts it anew, and has no nursery\n"
-        "training = visitor.start(TrainingPlan((ENDLESS,)))\n"
-        "while not training.record.step: time.sleep(.01)\n"
-        "pids = [training.pid]\n"
-        "for _ in range(2 if sys.platform == 'linux' else 0): pids.append(parent(pids[-1]))\n"
-        "began = [facts(pid)[19] if sys.platform == 'linux' else '' for pid in pids]\n"
-        "print(training.folder.parent, *pids, *began)"
-    )
-    told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
-    folder, *numbers = told.stdout.split()
-    processes = 3 if sys.platform == "linux" else 1
-    pids, began = numbers[:processes], numbers[processes:]
-    assert not Path(folder).exists()
-    assert len(set(pids)) == processes
-
-    def gone(pid: str, since: str) -> bool:
-        try:
-            os.kill(int(pid), 0)
-            now = facts(int(pid)) if since else []
-        except (ProcessLookupError, FileNotFoundError):
-            return True
-        # nobody waits for it here, and its number may be another's by now
-        return now != [] and (now[0] == "Z" or now[19] != since)
-
-    wait(lambda: all(map(gone, pids, began)))
