@@ -74,10 +74,6 @@ def test_everything_comes_with_a_training_and_goes_with_the_visit(
     training.join(PATIENCE)
     assert training.over
     assert not folder.exists()
-    others = [Visitor(), Visitor()]
-    folders = [other.asks(visit.new_folder) for other in others]
-    visits.end_all()  # with the server
-    assert not any(folder.parent.exists() for folder in folders)
 
 
 def test_a_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:

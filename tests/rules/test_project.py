@@ -106,25 +106,21 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
 
 def test_the_tiers(runs: Runs) -> None:
     """`test` leaves out what is marked thorough, `test-all` runs all, with the web tests and other kernels beside."""
-    assert make.test("test") == 0
-    assert runs.beside == ["test-web"]
-    (chosen, environment) = runs.pytest[-1]
-    assert chosen[1] == "-n"
-    assert chosen[3:] == ("--dist=worksteal", "-m", "not thorough")
-    assert environment == {"HEADLIGHT_DURATION": make.DURATIONS["test"]}
-    runs.beside.clear()
-    assert make.test("test-all") == 0
-    assert runs.beside == ["test-web", "test-numeric"]
-    (chosen, environment) = runs.pytest[-1]
-    assert chosen[3:] == ("--dist=worksteal",)
-    assert environment == {"HEADLIGHT_THOROUGH": "1", "HEADLIGHT_DURATION": make.DURATIONS["test-all"]}
-    runs.beside.clear()
-    make.test("test-all", "-k", "softmax")
-    assert runs.pytest[-1][0][4:] == ("-k", "softmax")
-    assert runs.pytest[-1][1] == {"HEADLIGHT_THOROUGH": "1"}, "how long a choice takes is not known"
-    make.test("test-quick")
-    assert runs.pytest[-1][0][4:] == ("-m", "not browser and not thorough")
-    assert runs.beside == [], "a choice of tests is run as it is"
+    for command, given, chosen, beside in (
+        ("test", (), ("-m", "not thorough"), ["test-web"]),
+        ("test-all", (), (), ["test-web", "test-numeric"]),
+        ("test-all", ("-k", "softmax"), ("-k", "softmax"), []),
+        ("test-quick", (), ("-m", "not browser and not thorough"), []),
+        ("check", (), (), ["lint", "test-web", "test-numeric"]),
+    ):
+        runs.beside.clear()
+        assert make.test(command, *given) == 0
+        assert runs.beside == beside
+        assert runs.pytest[-1][0][4:] == chosen
+        thorough = command in ("test-all", "check")
+        assert ("HEADLIGHT_THOROUGH" in runs.pytest[-1][1]) is thorough
+    for runs.red in ("lint", "test-web", "test-numeric", "pytest"):
+        assert make.test("check") != 0, runs.red
 
 
 def test_what_compares_floats_runs_on_other_kernels_too(runs: Runs) -> None:
@@ -133,17 +129,6 @@ def test_what_compares_floats_runs_on_other_kernels_too(runs: Runs) -> None:
     assert chosen[:3] == ("pytest", "-m", "numeric and not thorough")
     assert len(chosen[3:]) > 10
     assert environment == {**make.OTHER_KERNELS, "OMP_NUM_THREADS": "1"}
-
-
-def test_a_check_is_red_where_any_part_of_it_is(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
-    assert make.test("check") == 0
-    assert runs.beside == ["lint", "test-web", "test-numeric"]
-    assert runs.pytest[-1][0][3:] == ("--dist=worksteal",)
-    assert runs.pytest[-1][1] == {"HEADLIGHT_THOROUGH": "1"}
-    output = capsys.readouterr().out
-    assert all(f"said by {command}" in output for command in runs.beside)
-    for runs.red in ("lint", "test-web", "test-numeric", "pytest"):
-        assert make.test("check") != 0, runs.red
 
 
 def test_a_machine_without_room_or_ports_is_refused_before_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,13 +143,6 @@ def test_a_machine_without_room_or_ports_is_refused_before_the_tests(monkeypatch
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=0.1e9))
     with pytest.raises(SystemExit, match="set TMPDIR"):
         make.check_machine()
-
-
-def test_make_asks_for_the_python_of_pyproject() -> None:
-    required = SpecifierSet(PROJECT["project"]["requires-python"])
-    assert required.contains(Version("3.11"))
-    assert not required.contains(Version("3.10"))
-    assert "sys.version_info < (3, 11)" in (ROOT / "make.py").read_text(encoding="utf-8")
 
 
 def test_no_tracked_file_names_a_package_index() -> None:

@@ -32,6 +32,8 @@ def new():
 
 import app
 started = new()
+import pages.glossary.page
+assert not {{"torch", "mha_core"}} & set(sys.modules), "a page of words imports no model"
 import pages.kit.frame.shell  # what a first visitor waits for, outside of a visit
 explored = AppTest.from_file({str(ROOT / "pages/kit/frame/shell.py")!r}, default_timeout=60).run()
 errors = [error.value for error in [*explored.exception, *explored.error]]

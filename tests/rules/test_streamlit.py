@@ -5,13 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
 import streamlit
 from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -111,14 +108,6 @@ def test_files_messages_and_connections_have_what_is_read_of_them() -> None:
     routes = "".join(file.read_text("utf-8") for file in Path(starlette_app.__file__).parent.glob("*.py"))
     for part in (UPLOADS, "script-health-check", "_stcore/agent", "oauth2callback"):
         assert part.lstrip("/") in routes, part
-
-
-@pytest.mark.thorough("another process imports the page")
-def test_a_page_of_words_imports_no_model() -> None:
-    """Glossary: nothing of the core, so nothing of torch."""
-    code = "import sys, pages.glossary.page; print([name for name in sys.modules if name in ('torch', 'mha_core')])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=280)
-    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_the_parts_of_the_page_that_our_styles_and_scripts_name_exist() -> None:
