@@ -28,7 +28,7 @@ from pages.kit.server.queue import Work
 from pages.kit.server.visits import Visitor
 
 from .waiting import PATIENCE, Clock, of_jobs, wait
-from .workers import ENDLESS, LISTENS, OBEYS, STEP, TINY, parent, prints, stand_in
+from .workers import LISTENS, OBEYS, STEP, TINY, parent, prints, stand_in
 
 
 class Idler(Job):
@@ -119,17 +119,6 @@ def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock) -> None
     assert not after.over
 
 
-def test_a_long_queue_turns_the_next_one_away(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_jobs(monkeypatch, Work.TRAINING, clock, waiting=2)
-    school = [Idler("school").start() for _ in range(3)]
-    with pytest.raises(HeadlightError, match="2 trainings are waiting already; try again in a minute"):
-        Idler("school").start()
-    assert len(job.under_way()) == 3
-    Idler("home").start()  # who has nobody in the queue comes in
-    school[2].join(PATIENCE)
-    assert school[2].error == "its place in the queue went to somebody who had none; press Start again"
-
-
 # ---- a training
 
 
@@ -173,33 +162,6 @@ def test_a_job_has_all_its_results(new_job: NewJob) -> None:
         assert "cpu" in history.start.machine
         assert history.end
         assert saved.read(folder).end == history.end
-
-
-@pytest.mark.faults
-@pytest.mark.thorough("Two real trainings must come to their first step; stand-ins end in the same ways.")
-def test_stopping_keeps_what_was_learnt_and_a_killed_process_frees_its_place(new_job: NewJob) -> None:
-    """Two at once and a third that waits: one is stopped, one is killed, the third begins."""
-    first, second, third = (new_job(ENDLESS) for _ in range(3))
-    assert [each.place for each in (first, second, third)] == [0, 0, 1]
-    wait(lambda: first.record.step and second.record.step)
-    assert not third.record.started
-
-    first.stop()
-    first.join(PATIENCE)
-    assert (first.stopped, first.error) == (True, "")
-    end = first.record.history(0).end
-    assert end
-    assert end.reason == "stopped"
-    assert first.record.saved[0]
-
-    assert second.pid
-    os.kill(second.pid, signal.SIGKILL)
-    second.join(PATIENCE)
-    assert second.error == "the training process ended unexpectedly (SIGKILL)"
-    assert not second.stopped
-    assert second.record.history(0).step
-    assert second.record.history(0).end is None
-    wait(lambda: third.record.started)
 
 
 def test_a_history_that_is_drawn_does_not_grow_and_a_run_that_ends_early_is_whole() -> None:

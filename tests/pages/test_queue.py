@@ -318,20 +318,6 @@ async def test_a_question_for_which_nobody_waits_is_not_computed() -> None:
     assert asked.computed == ["stays"]
 
 
-async def test_long_work_does_not_hold_up_short_work() -> None:
-    for work in (Work.LONG, Work.BELOW, Work.HEAVY):
-        queue, held = Queue(), threading.Event()
-
-        def slow(held: threading.Event = held) -> bytes:
-            return b"slow" if held.wait(PATIENCE) else b""
-
-        long = [asyncio.create_task(queue.answer(Visitor("", "one"), key, slow, never(), work=work)) for key in "ab"]
-        await soon()
-        assert await queue.answer(Visitor("", "other"), "short", lambda: b"short", never()) == b"short"
-        held.set()
-        assert await asyncio.gather(*long) == [b"slow"] * 2
-
-
 async def test_long_work_gives_way_to_a_picture_before_each_pass_but_not_for_ever() -> None:
     queue = bounded(Work.HEAVY, gives_way=60.0)
     goes_on, looks, passes = threading.Event(), list[int](), list[int]()
@@ -401,19 +387,6 @@ async def test_a_question_that_turns_out_to_be_heavy_begins_anew_when_its_turn_c
         assert await known == b"known", "it waits without a place among those below a picture"
     assert await asyncio.gather(*asked[:2], twice) == [b"one", b"two", b"one"]
     assert sorted(begun) == ["leaves", "one", "one", "two", "two"]
-
-
-async def test_a_large_pass_and_a_loaded_model_of_a_short_question_wait_among_the_long_ones() -> None:
-    for first in (Work.LARGE_PASS, Work.LONG):
-        queue, works = Queue(), list[Work]()
-
-        def compute(queue: Queue = queue, first: Work = first, works: list[Work] = works) -> bytes:
-            works.append(first)
-            with queue.place(first), queue.place(Work.PASS):
-                return b"large"
-
-        assert await queue.answer(Visitor(), "large", compute, never()) == b"large"
-        assert works == [first] * 2
 
 
 QUESTION = st.tuples(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
-from urllib.error import HTTPError
 
 import pytest
 from starlette.applications import Starlette
@@ -52,61 +48,6 @@ readiness.WIND_UP_SECONDS = trainings.WIND_UP_SECONDS = {patience}  # the tests 
 served = Starlette(lifespan=app.lifespan, middleware=[Middleware(readiness.ReadinessGate)])
 uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
 """
-# A server with much to wind up, or with an answer that has no end.
-WAITS = """
-import asyncio, socket, time, uvicorn
-from contextlib import asynccontextmanager
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.responses import StreamingResponse
-from starlette.routing import Route
-from pages.kit.server import readiness
-readiness.LEAVE_SECONDS = 0.1
-readiness.WIND_UP_SECONDS = {patience}
-@asynccontextmanager
-async def lifespan(_):
-    with readiness.ending(lambda seconds: time.sleep({takes}), lambda: print("left", flush=True)):
-        yield
-async def endless():
-    while True:
-        yield b"."
-        await asyncio.sleep(0.01)
-routes = [Route("/endless", lambda request: StreamingResponse(endless()))]
-served = Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(readiness.ReadinessGate)])
-uvicorn.Server(uvicorn.Config(served, log_level="critical")).run([socket.socket(fileno={fd})])
-"""
-Start = Callable[..., tuple[subprocess.Popen[str], int]]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts a server of such a script, which answers when this returns."""
-    begun: list[subprocess.Popen[str]] = []
-
-    def started(script: str, **values: object) -> tuple[subprocess.Popen[str], int]:
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            port, fd = int(listening.getsockname()[1]), listening.fileno()
-            command, environment = [sys.executable, "-c", script.format(fd=fd, **values)], dict(os.environ)
-            environment[VARIABLE], pipe = str(tmp_path), subprocess.PIPE
-            begun.append(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, text=True, pass_fds=[fd]))
-        wait(lambda: begun[-1].poll() is not None or status(port, LIVE) == 200)
-        return begun[-1], port
-
-    yield started
-    for process in begun:
-        process.kill()
-        process.communicate()
-
-
-def status(port: int, path: str) -> int:
-    """The status of an answer; 0 where nobody answers."""
-    with suppress(OSError):
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE) as answer:
-                return int(answer.status)
-        except HTTPError as error:
-            return error.code
-    return 0
 
 
 @pytest.fixture
@@ -145,20 +86,28 @@ def test_it_is_ready_from_when_it_is_warm_until_it_ends_and_then_answers_only_wh
 @pytest.mark.faults
 @pytest.mark.thorough("A server of the whole app trains and is ended.")
 def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What its visitor sees: the model among his own, with a sentence, on whichever server answers next."""
-    process, port = start(TRAINS, patience=PATIENCE)
-    assert process.stdout
-    name, folder, *pids = process.stdout.readline().split()
-    assert status(port, READY) == 200
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(PATIENCE) == -signal.SIGTERM
+    """Its visitor finds the model among his own, with a sentence; no folder and no process is left."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port, fd = listening.getsockname()[1], listening.fileno()
+        command = [sys.executable, "-c", TRAINS.format(fd=fd, patience=PATIENCE)]
+        server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, pass_fds=[fd])
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{READY}", timeout=PATIENCE) as answer:
+            assert answer.status == 200
+        assert server.stdout
+        name, folder, *pids = server.stdout.readline().split()
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(PATIENCE) == -signal.SIGTERM
+    finally:
+        server.kill()
+        server.communicate()
     assert not Path(folder).exists()
     assert len(set(pids)) == (3 if sys.platform == "linux" else 1)
-    for command in (Path(f"/proc/{pid}/cmdline") for pid in pids):
-        wait(lambda command=command: not command.exists() or not command.read_bytes())  # type: ignore[misc]
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    for process in (Path(f"/proc/{pid}/cmdline") for pid in pids):
+        wait(lambda process=process: not process.exists() or not process.read_bytes())  # type: ignore[misc]
     found = visits.find(name)
     assert found
     assert found.notices == [visits.TAKEN_UP]
@@ -169,22 +118,3 @@ def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
         assert (place / "model.safetensors").is_file()
     found.end()
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.faults
-@pytest.mark.thorough("Servers are started and ended; the gate itself is tested without one.")
-def test_a_server_ends_at_a_second_signal_or_without_who_does_not_read(start: Start) -> None:
-    process, port = start(WAITS, takes=PATIENCE, patience=PATIENCE)
-    process.send_signal(signal.SIGTERM)
-    wait(lambda: status(port, READY) == 503)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(PATIENCE / 2) == -signal.SIGTERM
-
-    process, port = start(WAITS, takes=0, patience=PATIENCE)
-    with socket.create_connection(("127.0.0.1", port)) as slow:
-        slow.sendall(b"GET /endless HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        assert slow.recv(1)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE) == -signal.SIGTERM
-    assert process.stdout
-    assert process.stdout.read() == "left\n"
