@@ -24,6 +24,7 @@ from pages.kit.jobs import job, process, record, training
 from pages.kit.jobs.job import SILENCE, Job
 from pages.kit.jobs.record import Record
 from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
+from pages.kit.server import gates
 from pages.kit.server.queue import Work
 from pages.kit.server.visits import Visitor
 
@@ -274,7 +275,8 @@ def test_a_plan_that_cannot_be_trained_is_refused() -> None:
             TrainingJob(plan, Path())
     assert not job.under_way()
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    assert config["server"]["maxUploadSize"] * 2**20 == training.MOST_BYTES, "what an uploader takes"
+    limit = config["server"]["maxUploadSize"] * 2**20
+    assert limit == training.MOST_BYTES == gates.MOST_BYTES, "what an uploader takes"
 
 
 # ---- the process that trains
