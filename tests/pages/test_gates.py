@@ -127,15 +127,9 @@ async def test_no_file_is_taken_while_the_memory_is_full(
     assert await answers(*put("mine/1", "yours/1", "mine/2")) == [204, 204, 429]
 
 
-@pytest.fixture
-def named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names that a configuration gives this server."""
+async def test_a_request_names_one_host_that_is_this_server(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"browser.serverAddress": "Class.example.org", "server.allowedHosts": ["*.School.example"]}
     monkeypatch.setattr("streamlit.get_option", options.get)
-
-
-@pytest.mark.usefixtures("named")
-async def test_a_request_names_one_host_that_is_this_server() -> None:
     own = (
         "localhost:8501", "LOCALHOST", "localhost.:8501", "127.0.0.1:8501", "192.168.1.20", "[::1]:8501",
         "class.example.org", "a.school.example",

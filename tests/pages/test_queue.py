@@ -123,12 +123,6 @@ def test_a_forecast_says_who_comes_first_how_long_that_takes_at_most_and_whether
 
 
 def test_the_queue_is_bounded_and_one_address_does_not_keep_others_out() -> None:
-    queue = bounded(Work.TRAINING, at_once=1, waiting=2)
-    turns = [queued(queue, name) for name in "abc"]
-    with pytest.raises(HeadlightError, match="2 trainings are waiting already; try again in a minute"):
-        queued(queue, "d")
-    queue.leave(turns[1])
-    assert queued(queue, "d").began is None
     queue = bounded(Work.TRAINING, waiting=10)
     tabs = [queued(queue, "school", f"tab {number}") for number in range(12)]
     with pytest.raises(HeadlightError, match="10 trainings are waiting"):

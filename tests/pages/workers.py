@@ -71,11 +71,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, script: str) -> list[Watched]:
     return started
 
 
-def facts(pid: int) -> list[str]:
-    """What Linux says of a process behind its name: state, parent, …; the 20th is when it began."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-
-
 def parent(pid: int) -> int:
-    """The process that has started it."""
-    return int(facts(pid)[1])
+    """The process that has started it, as Linux says behind its name: state, parent, …"""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
