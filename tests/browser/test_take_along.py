@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import xml.etree.ElementTree as ET
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -15,79 +14,19 @@ import torch
 from PIL import Image
 from playwright.sync_api import expect
 
-from mha_core import Run
 from mha_core.pretrained import MINILM_SHA256
 from tests.closeness import identical
 
 from .explore_page import Explore
-from .modules import Modules
 
 FORMULAS = "=1+1 it @ home -x +y"
 ODD = 'say "=cmd", it @ 😀 & <b>'
-SVG = "{http://www.w3.org/2000/svg}"
 GROUNDS = {"dark": (0x0E, 0x13, 0x20), "light": (0xFB, 0xFA, 0xF6)}
 # Of each cell of the map of a drawing, its colour: 256 of them, one a byte.
 PALETTE = """async () => {
   const { palette } = await import(new URL("../base/colour.js", document.querySelector("link.house").href));
   return [...palette("light", "root", 255)];
 }"""
-
-
-def colours_of(drawing: ET.Element, n: int) -> list[int]:
-    """The colours of the one map of n by n cells in a drawing, as pixels."""
-    (cells,) = [group for group in drawing.iter(f"{SVG}g") if group.get("class") == "map"]
-    found = [0] * (n * n)
-    for path in cells:
-        red, green, blue = map(int, re.findall(r"\d+", path.attrib["fill"]))
-        for column, row, width in re.findall(r"M(\d+) (\d+)h(\d+)", path.attrib["d"]):
-            for j in range(int(column), int(column) + int(width)):
-                found[int(row) * n + j] = 255 << 24 | blue << 16 | green << 8 | red
-    return found
-
-
-def short(weight: float) -> str:
-    """The number in a cell, as words.js writes it."""
-    return "" if weight < 0.005 else f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "1"
-
-
-def check_drawing(explore: Explore, drawing: ET.Element, run: Run) -> None:
-    """Colours, numbers, tokens, caption and link are those of the head in focus."""
-    n = len(run.tokens)
-    weights = run.weights[3, 1].flatten()
-    palette = explore.page.evaluate(PALETTE)
-    for colour, weight in zip(colours_of(drawing, n), weights.tolist(), strict=True):
-        near = {int(255 * weight), int(255 * weight) + 1}  # other threads may round a half otherwise
-        assert colour in {palette[min(255, byte)] for byte in near}
-    texts = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
-    wanted = [short(weight) for weight in weights.tolist()]
-    assert [text for text in texts if re.fullmatch(r"\.\d\d|1", text)] == [text for text in wanted if text]
-    assert all(texts.count(token) >= 2 for token in run.tokens)
-    assert texts[-3] == f"Explore · Head in focus · {ODD}"
-    assert texts[-2].startswith("layer 3, head 1 · ")
-    assert texts[-1] == explore.page.url
-
-
-def check_other_views(explore: Explore, run: Run) -> None:
-    """The drawings of the other views are shapes and texts: a bar a channel, a point a head, a name a token."""
-    choice = explore.page.get_by_label("Picture", exact=True)
-    layers, heads = run.weights.shape[:2]
-    for view, name, shape, least in (
-        ("Flow", "Flow into “it” by rollout", "path", layers),
-        ("Channels", "Channels of L3 H1, “it” → ", "rect", 3 * 32),
-        ("All heads by a measure", "Heads by previous token and entropy", "path", layers * heads),
-    ):
-        explore.button(view).click()
-        drawn = explore.view.locator(".other-views .drawn")
-        expect(drawn).to_have_attribute("aria-label", re.compile(f"^{re.escape(name)}"))
-        explore.share()  # what stands beside it closes it
-        (shown,) = [text for text in choice.locator("option").all_text_contents() if text.startswith(name)]
-        choice.select_option(shown)
-        drawing = ET.fromstring(explore.take("svg"))
-        texts = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
-        assert texts[-2] == f"Explore · {shown} · {ODD}"
-        assert len(list(drawing.iter(f"{SVG}{shape}"))) >= least
-        assert view != "Flow" or all(text in texts for text in (*run.tokens, "input", f"layer {layers - 1}"))
-    assert Image.open(io.BytesIO(explore.take("png"))).width > 800
 
 
 @pytest.mark.thorough("every picture that Share gives of Explore, and the page on paper")
@@ -99,9 +38,6 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     pixels = explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()")
     explore.share()
     explore.page.get_by_label("Theme of the picture").select_option("light")
-    drawing = ET.fromstring(explore.take("svg"))
-    check_drawing(explore, drawing, run)
-
     png = Image.open(io.BytesIO(explore.take("png"))).convert("RGB")
     assert png.getpixel((2, 2)) == GROUNDS["light"]
     palette = [tuple((colour >> shift) & 255 for shift in (0, 8, 16)) for colour in explore.page.evaluate(PALETTE)]
@@ -117,9 +53,15 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     assert explore.view.locator(".large").inner_text() == before, "the page stands as before"
     assert explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()") == pixels
     assert explore.theme == "dark"
-    explore.page.get_by_label("Picture", exact=True).select_option("Heads")
-    assert explore.refused("svg") == "Only a single map or drawing can be had as SVG: choose one."
-    check_other_views(explore, run)
+    explore.button("Flow").click()
+    explore.share()  # what stands beside it closes it
+    (flow,) = [
+        one
+        for one in explore.page.get_by_label("Picture", exact=True).locator("option").all_text_contents()
+        if one.startswith("Flow into")
+    ]
+    explore.page.get_by_label("Picture", exact=True).select_option(flow)
+    assert Image.open(io.BytesIO(explore.take("png"))).width > 800
 
     explore.view.evaluate("view => view.setAttribute('data-waiting', '')")
     assert explore.refused("png") == "The picture is still being computed; try again in a moment."
@@ -128,7 +70,7 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     assert explore.refused("csv").startswith("A sentence may have 12,000 characters, this one has 12,001")
 
 
-def test_share_says_where_the_numbers_come_from_and_gives_them(explore: Explore, modules: Modules) -> None:
+def test_share_says_where_the_numbers_come_from_and_gives_them(explore: Explore) -> None:
     explore.open(s=FORMULAS, mask="causal", off=["L0 H1"], at="2.5")
     run = explore.shows(FORMULAS, mask="causal", heads_off=((0, 1),))
     panel = explore.share()
@@ -154,10 +96,6 @@ def test_share_says_where_the_numbers_come_from_and_gives_them(explore: Explore,
         identical(torch.from_numpy(arrays["hidden"]), run.hidden.cpu())
         assert arrays["tokens"].tolist() == run.tokens
         assert arrays["ids"].tolist() == run.ids
-
-    # what XML cannot hold is marked in a drawing
-    texts = {"a\tb\nc": "a b c", "😀": "😀", "\x01": "\ufffd", "\ud800x": "\ufffdx", "<b>&": "<b>&"}
-    assert modules.each("picture/map_svg.js", list(texts), "m.asXml(row)") == list(texts.values())
 
 
 def on_paper_stands_the_whole_page_in_ink(explore: Explore) -> None:

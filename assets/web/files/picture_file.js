@@ -1,9 +1,9 @@
-// Picture files of what the page shows: its canvases as PNG, larger than on the screen or for a slide, and one of them as SVG;
-// under them a caption and the link.
+// Picture files of what the page shows: its canvases as PNG, larger than on the screen or for a slide; under them a caption
+// and the link.
 
-import { drawing, svg } from "../base/dom.js";
+import { drawing } from "../base/dom.js";
 import { drawViews, views } from "../base/view_base.js";
-import { asXml, drawings } from "../picture/map_svg.js";
+import { drawings } from "../picture/drawn_grid.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
 /** @typedef {{element: Element, name: string}} Picture a part of the page that can be taken along */
@@ -15,7 +15,6 @@ const ALL = "All of these together";
 const LARGER = 2; // than on the screen
 const MOST_PIXELS = 8000; // of a side, beyond which it is less large
 const MARGIN = 16;
-const LINE = 18; // pixels of a line of the caption
 const FONT = '"Source Sans", "Source Sans 3", sans-serif';
 const SLIDE = { width: 1920, height: 1080 };
 const COLOURS = {
@@ -48,12 +47,6 @@ function nameOf(element) {
   const name =
     drawings.get(element)?.name ?? element.getAttribute("aria-label") ?? element.querySelector("h2, h3")?.textContent;
   return (name ?? "").trim().slice(0, 80) || "Picture";
-}
-
-/** The drawing of a picture that is one alone. @param {Picture} picture */
-export function drawingOf({ element }) {
-  const [one, ...more] = [element, ...inSight(element, ".map")].flatMap((part) => drawings.get(part) ?? []);
-  return one?.isThere && !more.length ? one : null;
 }
 
 /** Has the views draw in a theme, so many pixels of a canvas for one of the page; afterwards they stand as before.
@@ -136,21 +129,4 @@ export async function pngOf({ element }, caption, asSlide) {
   return /** @type {Promise<Blob>} */ (
     new Promise((done) => pen.canvas.toBlob((blob) => done(/** @type {Blob} */ (blob)), "image/png"))
   );
-}
-
-/** A drawing as the text of an SVG file. @param {import("../picture/map_svg.js").Drawing} shown @param {Caption} caption */
-export function svgOf(shown, { lines, theme }) {
-  const inner = drawn(theme, 0, () => shown.svg());
-  const [wide, high] = ["width", "height"].map((name) => Number(inner.getAttribute(name)));
-  const [width, height] = [Math.max(wide, 640) + 2 * MARGIN, high + 2 * MARGIN + LINE * (lines.length + 1)];
-  for (const side of ["x", "y"]) inner.setAttribute(side, String(MARGIN));
-  const ground = svg("rect", { width: "100%", height: "100%", fill: COLOURS[theme].page });
-  const title = svg("title", {}, asXml(lines[0]));
-  const made = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, title, ground, inner);
-  lines.forEach((line, at) => {
-    const [y, size] = [high + 2 * MARGIN + LINE * (at + 0.6), at ? 12 : 14];
-    const font = { "font-family": FONT, "font-size": size, fill: at ? COLOURS[theme].muted : COLOURS[theme].ink };
-    made.append(svg("text", { x: MARGIN, y, ...font }, asXml(fitted(line, size, width - 2 * MARGIN))));
-  });
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(made)}`;
 }

@@ -5,7 +5,7 @@ import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setText, urlOf } from "../base/dom.js";
 import { views } from "../base/view_base.js";
 import { read } from "../link/link.js";
-import { drawingOf, picturesOfPage, pngOf, svgOf } from "./picture_file.js";
+import { picturesOfPage, pngOf } from "./picture_file.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
 /** @typedef {{page: string, routes: string[], link: () => string}} Place name of the page, what its routes answer with, and
@@ -15,11 +15,9 @@ import { drawingOf, picturesOfPage, pngOf, svgOf } from "./picture_file.js";
 const THEMES = /** @type {const} */ (["as shown", "light", "dark"]);
 const WAITING = "[data-waiting], [data-pending], [data-late]"; // its numbers are those of an earlier state, or none
 const NO_PICTURE = "This page shows no picture that is drawn; Print has all of it.";
-const NOT_ONE = "Only a single map or drawing can be had as SVG: choose one.";
 const COMING = "The picture is still being computed; try again in a moment.";
 const KINDS = {
   png: ["PNG", "image/png", "twice as large as on the screen"],
-  svg: ["SVG", "image/svg+xml", "one map or drawing as shapes and texts that can be edited"],
   slide: ["PNG for a slide", "image/png", "1920 × 1080"],
   csv: ["CSV", "text/csv", "float32, with the tokens"],
   npz: ["NPZ", "application/octet-stream", "float32 arrays for numpy"],
@@ -133,10 +131,7 @@ export class TakeAlong {
     const said = [document.title.split(" · ")[0], picture.name, sentenceOfPage()].filter(Boolean).join(" · ");
     const label = picture.element.querySelector(".titles .label")?.textContent; // with what is changed
     const caption = { lines: [said, ...(label ? [label] : []), this.place.link()], theme };
-    if (kind !== "svg") return pngOf(picture, caption, kind === "slide");
-    const drawing = drawingOf(picture);
-    if (!drawing || drawing.whyNoSvg) throw new Told(drawing?.whyNoSvg ?? NOT_ONE);
-    return svgOf(drawing, caption);
+    return pngOf(picture, caption, kind === "slide");
   }
 
   /** What the server makes of the link, whole or not at all. @param {Kind} kind */

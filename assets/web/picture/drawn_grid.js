@@ -1,10 +1,8 @@
 // A drawing whose places are rows and columns: pointed at, pressed, and walked by the arrows from one of them.
 
-import { areSame, contextOf, h, svg } from "../base/dom.js";
+import { areSame, contextOf, h } from "../base/dom.js";
 import { fade } from "./fade.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
-import { asXml, drawings } from "./map_svg.js";
-import { SvgPen } from "./svg_pen.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
@@ -12,6 +10,9 @@ import { SvgPen } from "./svg_pen.js";
 /** @typedef {{name: string, how: string, size: Place, say: (at: Place) => string, boxOf: (at: Place) => Box, at: (x: number, y: number) => Place | null}} Grid
  * what it is called and how it is read, its rows and columns, what a place says, where it stands, and which one stands at a pixel
  */
+
+/** The drawings of the page by their elements. @type {WeakMap<Element, DrawnGrid>} */
+export const drawings = new WeakMap();
 
 export class DrawnGrid {
   /** @param {{pick: (at: Place) => void, hover: (text: string) => void}} actions */
@@ -25,8 +26,6 @@ export class DrawnGrid {
     this.inks = /** @type {Inks | null} */ (null);
     this.active = /** @type {Place} */ ([0, 0]);
     this.drawn = /** @type {unknown[]} */ ([]); // what the drawing was made from
-    this.paint = (/** @type {CanvasRenderingContext2D} */ _) => {};
-    this.size = { width: 0, height: 0 };
     drawings.set(this.element, this);
     this.element.onpointermove = (event) => this.point(this.under(event));
     this.element.onpointerleave = () => this.point(null);
@@ -44,7 +43,7 @@ export class DrawnGrid {
    * @param {unknown[]} from what it is made from @param {(context: CanvasRenderingContext2D) => void} paint
    */
   draw(grid, { width, height }, inks, from, paint) {
-    Object.assign(this, { grid, inks, paint, size: { width, height } });
+    Object.assign(this, { grid, inks });
     this.active = nearest(this.active, [0, grid.size[0] - 1], [0, grid.size[1] - 1]);
     const made = [width, height, devicePixelRatio, document.fonts.status, ...from];
     if (!areSame(made, this.drawn)) {
@@ -63,16 +62,6 @@ export class DrawnGrid {
 
   get isThere() {
     return Boolean(this.grid);
-  }
-
-  whyNoSvg = "";
-
-  svg() {
-    const { width, height } = this.size;
-    const pen = new SvgPen(/** @type {CanvasRenderingContext2D} */ (this.base.getContext("2d")));
-    this.paint(/** @type {any} */ (pen));
-    const viewBox = `0 0 ${width} ${height}`;
-    return svg("svg", { width, height, viewBox, role: "img", "aria-label": asXml(this.name) }, pen.element);
   }
 
   /** @param {MouseEvent} event */

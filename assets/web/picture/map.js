@@ -5,7 +5,6 @@ import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute } from "../base/
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 import { Bubble } from "./bubble.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
-import { drawings, mapSvg, whyNoSvg } from "./map_svg.js";
 import { pooled, toBytes, trimmed } from "../wire/packets.js";
 import { BLOCKED, number, ranked, short } from "../base/words.js";
 
@@ -58,7 +57,6 @@ export class BigMap {
     this.cell = new GridCell();
     this.bubble = new Bubble();
     this.element = h("div", { class: "map", role: "grid" }, this.base, this.over, this.cell.row, this.bubble.element);
-    drawings.set(this.element, this);
     this.shown = /** @type {MapPicture | null} */ (null);
     this.inks = /** @type {Inks} */ ({});
     this.visible = /** @type {string[]} */ ([]); // tokens of the rows in sight
@@ -151,18 +149,6 @@ export class BigMap {
     for (const own of [key, ...(shown.others ?? [])])
       if (own !== null && own >= first && own - first < seen.length)
         frame(context, left + (own - first) * wide, top, wide, side, inks.key);
-  }
-
-  get isThere() {
-    return Boolean(this.shown?.whole && this.visible.length);
-  }
-
-  get whyNoSvg() {
-    return whyNoSvg(this);
-  }
-
-  svg() {
-    return mapSvg(this);
   }
 
   /** The first and the last row in sight, and column. @returns {[Place, Place]} */

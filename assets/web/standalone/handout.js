@@ -2,9 +2,8 @@
 
 import { inks } from "../base/colour.js";
 import { hidesRow } from "../base/curtain.js";
-import { button, div, h, span, svg, urlOf } from "../base/dom.js";
+import { button, div, drawing, h, setAttribute, span, urlOf } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
-import { mapSvg } from "../picture/map_svg.js";
 import { unpackFloats } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 
@@ -16,13 +15,14 @@ const LINES = 2; // to write on
 const ROOM = { one: 322, two: 258 }; // pixels of a map on paper
 const POINT = 4 / 3; // pixels
 const LEAST = 6 * POINT; // of a digit that a printer shows
+const SHARP = 4; // pixels of a canvas for one of the page: 384 dots an inch
 const NOTHING = { pick: () => {}, hover: () => {} };
 
 /** The rows that a curtain covers. @param {Told} map @param {Step["curtain"]} curtain @param {boolean} second */
 const coveredRows = ({ tokens }, curtain, second) =>
   [...tokens.keys()].filter((row) => hidesRow(tokens, row, second, curtain));
 
-/** A map as shapes. @param {Told} told @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
+/** A map, its covered rows white. @param {Told} told @param {Float32Array} weights @param {number} size pixels @param {number[]} covered rows
  * @param {import("../base/colour.js").Inks} colours
  */
 function drawn(told, weights, size, covered, colours) {
@@ -33,12 +33,19 @@ function drawn(told, weights, size, covered, colours) {
   const shown = wholeMap(tokens, seen, { name, row, theme: "light", forbids: forbids(forbidden, head, n) });
   const map = Object.assign(new BigMap(NOTHING), { roomy: 2 * LEAST, smallest: LEAST });
   map.draw(shown, colours, { width: size, height: size });
-  const { left, top, side, step } = map;
-  const made = mapSvg(map);
-  const place = { x: left, width: side, height: step };
-  const paper = { fill: "#FFF", stroke: colours.line, "stroke-dasharray": "3 3" };
-  made.append(...covered.map((at) => svg("rect", { ...place, y: top + at * step, ...paper })));
-  return made;
+  const { base, left, top, side, step } = map;
+  const pen = /** @type {CanvasRenderingContext2D} */ (base.getContext("2d"));
+  Object.assign(pen, { fillStyle: "#FFF", strokeStyle: colours.line, lineWidth: 1 });
+  pen.setLineDash([3, 3]);
+  for (const at of covered) {
+    pen.fillRect(left, top + at * step, side, step);
+    pen.strokeRect(left, top + at * step, side, step);
+  }
+  base.style.height = "auto"; // of as much width as there is
+  setAttribute(base, "aria-hidden", null);
+  setAttribute(base, "role", "img");
+  setAttribute(base, "aria-label", covered.length ? `${name}; covered: ${covered.map((at) => tokens[at])}` : name);
+  return map;
 }
 
 /** @param {Step} step @param {Float32Array[]} maps @param {import("../base/colour.js").Inks} colours */
@@ -46,11 +53,11 @@ function figures(step, maps, colours) {
   const size = maps.length > 1 ? ROOM.two : ROOM.one;
   const made = step.maps.map((told, at) => {
     const covered = coveredRows(told, step.curtain, at > 0);
-    const picture = drawn(told, maps[at], size, covered, colours);
+    const { base, element } = drawn(told, maps[at], size, covered, colours);
     const rows = covered.length ? " · white rows: your guess" : "";
     const figure = h("figure", {});
-    figure.append(picture, h("figcaption", {}, `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`));
-    figure.style.width = `${picture.getAttribute("width")}px`;
+    figure.append(base, h("figcaption", {}, `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`));
+    figure.style.width = element.style.width;
     return figure;
   });
   return made.length ? div(`maps maps-${made.length}`, ...made) : null;
@@ -118,6 +125,7 @@ function draw(lesson, floats, place) {
   const home = h("a", { href: new URL("./", location.href).href }, "Headlight");
   place.replaceChildren(div("to-print", print, home), page);
   const colours = inks(page);
+  drawing.ratio = SHARP;
   let at = 0;
   const maps = lesson.steps.map((step) =>
     step.maps.map(({ tokens }) => {

@@ -11,8 +11,6 @@ import { level, standingOut } from "../../../assets/web/base/colour.js";
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
 import { familyOf } from "../../../assets/web/picture/heads.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
-import { mapSvg, whyNoSvg } from "../../../assets/web/picture/map_svg.js";
-import { SvgPen } from "../../../assets/web/picture/svg_pen.js";
 import { told } from "../../../assets/web/sheets/patches.js";
 import * as packets from "../../../assets/web/wire/packets.js";
 import { gave, percent, quoted, ranked, short, shortSigned, story } from "../../../assets/web/base/words.js";
@@ -117,80 +115,6 @@ test("heads in the order of what the row in focus gives a key", () => {
   assert.deepEqual(sorted(maps, 0, 2), [2, "0,0 0,1"]);
   assert.deepEqual(sorted(maps, 2, 1), [1, "0,1 0,0"]);
   assert.equal(columns({ layers: 6, heads: 12 }, false, false), 3);
-});
-
-/** Each cell with a number, a stroke and a colour unlike those beside it. @param {number} n rows @param {number} wide columns */
-function fullMap(n, wide = n) {
-  const colours = Uint8ClampedArray.from({ length: 4 * n * wide }, (_, at) => (at >> 2) % 256);
-  const cells = { width: wide, height: n, getContext: () => ({ getImageData: () => ({ data: colours }) }) };
-  const map = { size: n, bytes: new Uint8Array(n * wide) };
-  const tokens = Array(n).fill("a");
-  const keys = Array(wide).fill("b");
-  const weights = new Float32Array(n * wide).fill(0.5);
-  const of = { name: "Layer 0 head 0", scale: "root", forbids: () => true };
-  const shown = { map, weights, tokens, keys, first: 0, last: 0, row: 0, ...of };
-  const pixels = { left: 9, top: 9, right: 9, side: 9 * n, step: 9, across: 9 * wide, wide: 9, font: 9 };
-  const drawn = { image: () => cells, inCell: () => "0.5", inkOn: () => "#000", inks: {} };
-  return { shown, visible: tokens, seen: keys, ...pixels, ...drawn, element: { dataset: { number: "9" } } };
-}
-
-/** Instead of an element: its kind, what it says, and what is in it. @param {string} _ @param {string} tag */
-const bare = (_, tag) => ({
-  tag,
-  props: {},
-  children: [],
-  setAttribute(/** @type {string} */ name, /** @type {string} */ value) {
-    this.props[name] = value;
-  },
-  append(...more) {
-    this.children.push(...more);
-  },
-});
-
-globalThis.document = { createElementNS: bare };
-
-/** @param {{children: any[]}} element */
-const elements = ({ children }) => children.reduce((sum, child) => sum + (child.children ? elements(child) : 0), 1);
-
-test("a drawing has so many cells, and beyond them is a sentence", () => {
-  const most = 200;
-  assert.equal(whyNoSvg(fullMap(most)), "");
-  const drawn = elements(mapSvg(fullMap(most)));
-  assert.ok(drawn >= 2 * most ** 2, "each cell has its number and its stroke");
-  assert.ok(drawn <= 2 * most ** 2 + 2 * most + 256 + 3, "and nothing else grows with them");
-  const what = "numbers, strokes, names of rows and of columns, colours, and the frame";
-  assert.equal(elements(mapSvg(fullMap(3, 7))), 2 * 21 + 3 + 7 + 21 + 3, what);
-  assert.match(whyNoSvg(fullMap(201)), /^An SVG may have 40,000 cells, this map has 40,401: [^.]+\.$/);
-});
-
-test("what is drawn on a canvas is drawn as shapes and texts", () => {
-  const pen = new SvgPen({ font: "", measureText: () => ({ width: 7 }) });
-  Object.assign(pen, { fillStyle: "#111", strokeStyle: "#222", lineWidth: 2, globalAlpha: 0.5 });
-  pen.fillRect(1, 2.345, 3, 4);
-  pen.strokeRect(1, 2, 0, 5);
-  pen.save();
-  pen.translate(10, 20);
-  pen.rotate(-Math.PI / 3);
-  Object.assign(pen, { font: "bold 12px mono, x", textAlign: "right", textBaseline: "middle", globalAlpha: 1 });
-  pen.fillText("a\u0001", 0, 0);
-  pen.restore();
-  pen.beginPath();
-  pen.moveTo(0, 0);
-  pen.bezierCurveTo(1, 2, 3, 4, 5, 6);
-  pen.arc(9, 9, 2);
-  pen.fill();
-  assert.equal(pen.measureText("a").width, 7);
-  const [rect, line, text, path] = pen.element.children;
-  assert.deepEqual(rect.props, { x: "1", y: "2.35", width: "3", height: "4", fill: "#111", opacity: "0.5" });
-  assert.equal(line.props.d, "M1 2h0v5h0z");
-  assert.deepEqual([line.props.stroke, line.props["stroke-width"], line.props.fill], ["#222", "2", "none"]);
-  assert.deepEqual([text.children, text.props.transform], [["a\uFFFD"], "translate(10 20)rotate(-60)"]);
-  assert.deepEqual(
-    ["font-family", "font-size", "font-weight", "text-anchor", "opacity"].map((key) => text.props[key]),
-    ["mono, x", "12", "bold", "end", undefined],
-  );
-  assert.equal(path.props.d, "M0 0C1 2 3 4 5 6M7 9a2 2 0 0 1 4 0a2 2 0 0 1 -4 0");
-  assert.deepEqual([path.props.transform, path.props.opacity], [undefined, "0.5"]);
 });
 
 test("spellings", () => {
