@@ -8,10 +8,9 @@ text it is as with WordPiece the pieces which continue a word that are marked, "
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import HeadlightError, WeightsFileError
+from ..errors import HeadlightError
 from .gguf import GGUF
 
-KIND = ("gpt2", "smollm")  # llama.cpp's names of byte-level BPE, and of SmolLM2's way to cut a text before it
 SPECIAL = 3  # its number for the type of a token that is written by no letters, as <|endoftext|>
 _SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥"}
 
@@ -121,9 +120,6 @@ class ByteLevel(Tokens):
         tokens: the vocabulary; its order gives the numbers.
         merges: pairs of tokens, those to be joined first in front, as "Ġ t".
         special: tokens that are kept whole wherever a text has them.
-
-    Raises:
-        WeightsFileError: the merges do not fit the vocabulary.
     """
 
     def __init__(self, tokens: Sequence[str], merges: Iterable[str], special: Iterable[str]) -> None:
@@ -131,14 +127,9 @@ class ByteLevel(Tokens):
         from tokenizers.models import BPE
 
         numbers = {token: number for number, token in enumerate(tokens)}
-        if len(numbers) < len(tokens):
-            raise WeightsFileError("the vocabulary has a token twice")
         self._lacking = frozenset(byte for letter, byte in _BYTES.items() if letter not in numbers)
         pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]
-        try:
-            whole: Any = Tokenizer(BPE(numbers, pairs))
-        except Exception as error:  # the library raises bare Exception
-            raise WeightsFileError(f"the merges do not fit the vocabulary: {error}") from error
+        whole: Any = Tokenizer(BPE(numbers, pairs))
         whole.pre_tokenizer = pre_tokenizers.Sequence(
             [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
         )
@@ -168,27 +159,6 @@ class ByteLevel(Tokens):
 
 
 def of_file(file: GGUF) -> ByteLevel:
-    """The tokenizer of a GGUF file.
-
-    Raises:
-        WeightsFileError: the file has none, or one of another kind.
-    """
-    kind = tuple(file.fields.get(f"tokenizer.ggml.{name}") for name in ("model", "pre"))
-    if (
-        kind != KIND
-        or file.fields.get("tokenizer.ggml.add_bos_token")
-        or file.fields.get("tokenizer.ggml.add_space_prefix")
-    ):
-        raise WeightsFileError(f"{file.name} has a tokenizer of the kind {kind}, only {KIND} is read")
-    tokens, merges = (_texts(file, name) for name in ("tokens", "merges"))
-    types = file.fields.get("tokenizer.ggml.token_type")
-    if not isinstance(types, list) or len(types) != len(tokens):
-        raise WeightsFileError(f"{file.name} does not say the type of each token")
+    """The tokenizer of a GGUF file."""
+    tokens, merges, types = (file.fields[f"tokenizer.ggml.{name}"] for name in ("tokens", "merges", "token_type"))
     return ByteLevel(tokens, merges, [token for token, kind in zip(tokens, types, strict=True) if kind == SPECIAL])
-
-
-def _texts(file: GGUF, name: str) -> list[str]:
-    value = file.fields.get(f"tokenizer.ggml.{name}")
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise WeightsFileError(f"{file.name} has no list of {name}")
-    return [str(one) for one in value]

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ..errors import Unsupported, WeightsFileError
+from ..errors import WeightsFileError
 from ..models.decoder import Decoder, DecoderConfig, from_llama
 from . import byte_level, folders, llama_file, memory, weights_cache
 from .byte_level import ByteLevel
@@ -48,7 +48,7 @@ def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
         with _lock:
             tensors = _tensors(opened, digest, config, dtype)
         return from_llama(config, tensors, dtype), byte_level.of_file(opened), digest
-    except (WeightsFileError, Unsupported) as error:
+    except WeightsFileError as error:
         raise WeightsFileError(f"{error}; {REINSTALL}") from error  # nobody chose the package's file
 
 

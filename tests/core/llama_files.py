@@ -33,8 +33,8 @@ class Block(NamedTuple):
     data: bytes
 
 
-def text(value: str | bytes) -> bytes:
-    data = value.encode() if isinstance(value, str) else value
+def text(value: str) -> bytes:
+    data = value.encode()
     return struct.pack("<Q", len(data)) + data
 
 
@@ -47,9 +47,9 @@ def field(name: str, one: Field) -> bytes:
     return text(name) + struct.pack("<IIQ", ARRAY, one.kind, len(one.value)) + b"".join(map(plain, one.value))
 
 
-def gguf(fields: Mapping[str, Field], tensors: Mapping[str, Block], *, alignment: int = 32, version: int = 3) -> bytes:
+def gguf(fields: Mapping[str, Field], tensors: Mapping[str, Block], *, alignment: int = 32) -> bytes:
     """A whole file."""
-    head = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(fields))
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(fields))
     head += b"".join(field(name, one) for name, one in fields.items())
     data = b""
     for name, tensor in tensors.items():
@@ -81,9 +81,9 @@ TOKENS += [f"<{number}>" for number in range(len(TOKENS), CONFIG.vocabulary)]  #
 MERGES = ["Ġ t", "h e", "Ġt he"]
 
 
-def described(**changes: Field | None) -> dict[str, Field]:
-    """The fields of the Llama of `llama.py`; a change of None leaves one out. "__" in a name of `changes` is a dot."""
-    fields = {
+def described() -> dict[str, Field]:
+    """The fields of the Llama of `llama.py`."""
+    return {
         "general.architecture": Field(TEXT, "llama"),
         "llama.block_count": Field(U32, CONFIG.n_layers),
         "llama.context_length": Field(U32, 8192),
@@ -99,11 +99,6 @@ def described(**changes: Field | None) -> dict[str, Field]:
         "tokenizer.ggml.token_type": Field(I32, [3, 3, *[1] * (len(TOKENS) - 2)], array=True),
         "tokenizer.ggml.merges": Field(TEXT, MERGES, array=True),
     }
-    for name, one in changes.items():
-        fields.pop(name.replace("__", "."), None)
-        if one is not None:
-            fields[name.replace("__", ".")] = one
-    return fields
 
 
 def written(model: Any) -> dict[str, Block]:
