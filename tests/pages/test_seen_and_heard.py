@@ -38,7 +38,7 @@ from .conftest import app_at, picture_of
 
 VIT, DINO, WAVE, WHISPER = map(name_of, ("vit", "dinov2_with_registers", "wav2vec2", "whisper"))
 BALL, DOT = PICTURES
-VOWELS, TONE = SOUNDS
+TONE, LOW = SOUNDS
 
 
 class Kind(NamedTuple):
@@ -247,7 +247,7 @@ def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytes
 def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
     assert [foreign.reads(name) for name in (WAVE, WHISPER)] == ["sound", "sound"]
     said = shown(WAVE)
-    assert (said["presets"], said["typed"]) == ([VOWELS, TONE], VOWELS)
+    assert (said["presets"], said["typed"]) == ([TONE, LOW], TONE)
     assert said["patches"] is None
     heard = said["heard"]
     assert heard["seconds"] == 0.02
@@ -256,7 +256,7 @@ def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
     assert said["told"] == said["notices"] == []
     assert said["pieces"] == ["A moment is named by when it begins; the next one begins 20 ms later."]
     assert set(said["fixed"]) == {"s", "pos", "steps", "batch"}
-    assert shown(WAVE, s=TONE, off="L1 H2")["label"] == "1 head off"
+    assert shown(WAVE, s=LOW, off="L1 H2")["label"] == "1 head off"
 
 
 def test_its_maps_and_its_wave_are_those_of_the_core() -> None:

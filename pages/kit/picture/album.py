@@ -5,6 +5,7 @@ code, and those that visitors bring, whose names nobody can guess.
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,7 +17,6 @@ from pages.kit.server import store
 Given = bytes | Tensor
 _SIDE = 224  # pixels
 _RATE = 16_000  # samples a second
-_RESONANCES = {"a": (730, 1090, 2440), "i": (270, 2290, 3010), "u": (300, 870, 2240)}  # of the mouth, in hertz
 
 
 class Album(Mapping[str, Given]):
@@ -91,37 +91,10 @@ def _painted(layers: list[tuple[Tensor, tuple[int, int, int]]]) -> Tensor:
     return pixels
 
 
-def _vowels() -> bytes:
-    """a, i, u: the harmonics of a voice of 120 Hz, each as strong as the mouth's resonances let it through."""
-    parts = []
-    for resonances in _RESONANCES.values():
-        harmonics = 120.0 * torch.arange(1, 31)
-        through = sum(1 / (1 + ((harmonics - centre) / 90) ** 2) for centre in resonances)
-        parts += [_faded(_sines(harmonics, 0.4) @ through), torch.zeros(_RATE // 10)]
-    return _wav(parts)
-
-
-def _tone_twice() -> bytes:
-    """A tone, silence, the same tone again."""
-    tone = _faded(_sines(torch.tensor([440.0]), 0.4).squeeze(1))
-    return _wav([tone, torch.zeros(4 * _RATE // 10), tone])
-
-
-def _sines(hertz: Tensor, seconds: float) -> Tensor:
-    """(n, waves): one of each frequency."""
-    return torch.sin(2 * math.pi * torch.arange(int(seconds * _RATE))[:, None] / _RATE * hertz)
-
-
-def _faded(samples: Tensor) -> Tensor:
-    """It begins and ends softly, and its loudest sample is half as loud as can be."""
-    window = torch.hann_window(_RATE // 20, periodic=False)
-    half = len(window) // 2
-    edges = torch.cat((window[:half], torch.ones(len(samples) - 2 * half), window[-half:]))
-    return 0.5 * samples * edges / (samples * edges).abs().max()
-
-
-def _wav(parts: list[Tensor]) -> bytes:
-    return sound_file.written(torch.cat(parts), _RATE)
+def _tones(*hertz: float) -> bytes:
+    """Tones of half a second one after another; one of 0 hertz is silence."""
+    at = torch.arange(_RATE // 2) / _RATE
+    return sound_file.written(torch.cat([0.5 * torch.sin(2 * math.pi * one * at) for one in hertz]), _RATE)
 
 
 PICTURES = Album(
@@ -133,7 +106,7 @@ PICTURES = Album(
 SOUNDS = Album(
     "sound",
     sound_file.MOST_BYTES,
-    {"three vowels: a, i, u": _vowels, "a tone twice": _tone_twice},
+    {"a tone twice": partial(_tones, 440, 0, 440), "low, high, low": partial(_tones, 220, 880, 220)},
     lambda content: sound_file.read(content, _RATE),
 )
 ALBUMS = {album.kind: album for album in (PICTURES, SOUNDS)}
