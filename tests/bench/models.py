@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from mha_core.pretrained import hearing, offline, seam, sight
+from mha_core.pretrained import offline, seam
 from tests.core import tiny_models
 
 PARTS = ("q", "k", "v", "scores", "mask", "mixed")
@@ -239,58 +239,42 @@ def main() -> None:
 def report(rows: list[Row], seconds: float) -> str:
     """docs/models.md."""
     spent = sum(resource.getrusage(whose)[0] for whose in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
-    exact = [row for row in rows if row.road == "seam" and row.same_output and row.heads_off and row.rows != NOT]
-    seam_rows = [row for row in rows if row.road == "seam"]
-    handed = [row for row in rows if row.road == "output_attentions"]
-    refused = [row for row in rows if not row.road]
-    own = [row for row in exact if row.same_maps == "all"]
+    shown = [row for row in rows if row.road]
+    seam_rows = [row for row in shown if row.road == "seam"]
+    exact = [row for row in seam_rows if row.same_output and row.heads_off and row.rows != NOT]
+    refused: dict[str, list[str]] = {}
+    for row in rows:
+        if not row.road:
+            refused.setdefault(row.reason.partition(":")[0], []).append(row.model_type)
     return f"""# Every model type of transformers, and what of its attention can be seen
 
 Written by `make models` in {seconds / 60:.0f} minutes, {spent / 60:.0f} of a processor's time: \
 transformers {offline.transformers().__version__}, torch {torch.__version__.split("+")[0]}, \
 {datetime.now(UTC):%Y-%m-%d}. Each of the {len(rows)} model types, made tiny with random weights, \
-reads {tiny_models.READ} tokens (and writes {tiny_models.WRITTEN} where it has a decoder beside), \
-with windows of {tiny_models.WINDOW} where it has windows; pictures and sounds are noise.
+reads {tiny_models.READ} tokens (writes {tiny_models.WRITTEN} where it has a decoder beside; \
+windows of {tiny_models.WINDOW}); pictures and sounds are noise. In {len(exact)} of {len(seam_rows)} that run through \
+the seam the output is bit for bit that of plain eager attention, switching every head off changes it, and all maps \
+are finite; {len(shown) - len(seam_rows)} only hand their maps out. Maps: how many × heads × queries × keys; "handed \
+out": how many of the model's own maps are, bit for bit, among those recorded; rows: what they sum to.
 
-- **{len(exact)} of {len(seam_rows)} through the seam**: what comes out is bit for bit what plain eager attention \
-gives, and switching every head off changes it. In {len(own)} every map that the model itself hands out is, bit for \
-bit, among those recorded; in the others see the column. What is not counted has maps that are not finite.
-- **{len(handed)} hand their maps out** and compute them elsewhere: they are shown, and nothing can be changed in them.
-- **{len(refused)} give no maps here**, each with its reason: convolutions and recurrences, types that no class reads \
-alone, packages that are not installed, and those that could not be made tiny by the same few rules as the others.
-
-`load_model` gives pictures to {len(sight.KINDS)} of these types ({", ".join(sight.KINDS)}) and sounds to \
-{len(hearing.KINDS)} ({", ".join(hearing.KINDS)}); the pages show all three.
-
-## Through the seam
-
-Maps: how many × heads × queries × keys. Rows: what they sum to. Recorded beside the maps: q, k, v, scores, the \
-mask as the model hands it over (none where it masks nothing), and what is mixed.
-
-| type | class | maps | output | maps the model hands out | rows | heads off | recorded |
+| type | class | maps | output | handed out | rows | heads off | recorded beside the maps |
 |---|---|---|---|---|---|---|---|
-{chr(10).join(map(_line, seam_rows))}
+{chr(10).join(map(_line, shown))}
 
-## As the model hands them out
+{len(rows) - len(shown)} types show no maps here, many because these few rules make none of them that is tiny and runs:
 
-| type | class | maps | rows |
-|---|---|---|---|
-{chr(10).join(f"| {row.model_type} | {row.kind} | {row.maps} | {row.rows} |" for row in handed)}
-
-## No maps
-
-| type | class | why |
-|---|---|---|
-{chr(10).join(f"| {row.model_type} | {row.kind} | {row.reason.replace('|', '/')} |" for row in refused)}
+| why | types |
+|---|---|
+{chr(10).join(f"| {why} | {len(types)}: {', '.join(types)} |" for why, types in sorted(refused.items()))}
 """
 
 
 def _line(row: Row) -> str:
-    output = "bit-equal" if row.same_output else "differs"
+    cells = (row.model_type, row.kind, row.maps, "bit-equal" if row.same_output else "differs", row.same_maps, row.rows)
     heads = "change it" if row.heads_off else "change nothing"
-    parts = ", ".join(row.parts)
-    cells = (row.model_type, row.kind, row.maps, output, row.same_maps, row.rows, heads, parts)
-    return f"| {' | '.join(cells)} |"
+    if row.road != "seam":
+        cells, heads = (*cells[:3], "", "these alone", row.rows), ""
+    return f"| {' | '.join((*cells, heads, ', '.join(row.parts)))} |"
 
 
 if __name__ == "__main__":
