@@ -20,11 +20,9 @@ from safetensors.torch import load_file, save_file
 from mha_core import load_model
 from mha_core.errors import HeadlightError, Unsupported, WeightsFileError
 from mha_core.pretrained import folders, hub, memory, offline
-from mha_core.training import saved
 
 from .tiny_models import check_refusals, edit
 
-SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "trained"
 CONFIG, WEIGHTS, TOKENIZER, SETTINGS = "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"
 
 
@@ -65,12 +63,9 @@ def pickle_only(folder: Path) -> None:
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Trap()))
 
 
-def a_link_out(name: str) -> Spoil:
-    def make(folder: Path) -> None:
-        shutil.move(folder / name, folder.parent / name)
-        (folder / name).symlink_to(folder.parent / name)
-
-    return make
+def a_link_out(folder: Path) -> None:
+    shutil.move(folder / CONFIG, folder.parent / CONFIG)
+    (folder / CONFIG).symlink_to(folder.parent / CONFIG)
 
 
 def a_pipe(folder: Path) -> None:
@@ -83,11 +78,10 @@ def a_huge_description(folder: Path) -> None:
         opened.truncate(2**40)
 
 
-def shards(*names: str) -> Spoil:
+def shards(name: str) -> Spoil:
     def make(folder: Path) -> None:
         (folder / WEIGHTS).unlink()
-        weight_map = {f"t{number}": name for number, name in enumerate(names)}
-        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"t0": name}}))
 
     return make
 
@@ -109,35 +103,25 @@ CASES: list[tuple[str, Spoil, str]] = [
     ("code", code, r"config\.json asks for code of its own \(auto_map\), which is not run; remove the entry"),
     ("code at depth", described(text_config={"inner": [{"auto_map": {"AutoConfig": "evil/code--own.Own"}}]}),
         r"code of its own \(auto_map\)"),
-    ("the tokenizer's code", described(SETTINGS, auto_map={"AutoTokenizer": ["own.Own", None]}),
-        r"tokenizer_config\.json asks for code of its own"),
     ("a kernel", described(sub={"_attn_implementation_internal": "evil/kernel"}),
         r"asks for a kernel \(_attn_implementation_internal\)"),
     ("a file elsewhere", a_file_elsewhere, r"names a file outside the folder \(vocab_file\)"),
     ("pickle", pickle_only, r"as pickle only .* choose a revision with model\.safetensors"),
-    ("pickle as safetensors", holding(pickle.dumps(Trap())), r"header"),
-    ("a link to a description", a_link_out(CONFIG), r"config\.json is a link out of the folder"),
-    ("a link to weights", a_link_out(WEIGHTS), r"model\.safetensors is a link out of the folder"),
-    ("a link to a tokenizer", a_link_out(TOKENIZER), r"tokenizer\.json is a link out of the folder"),
+    ("a link to a description", a_link_out, r"config\.json is a link out of the folder"),
     ("a pipe", a_pipe, r"config\.json is no regular file"),
     ("a terabyte", a_huge_description, r"more than 8388608 bytes"),
     ("deep", holding(b'{"a":' * 5000 + b"1" + b"}" * 5000, CONFIG), r"RecursionError|nested deeper"),
     ("shards outside", shards("../../x.safetensors"), r"does not list the files"),
-    ("no shards", shards(), r"does not list the files"),
     ("missing shards", shards("model-00001-of-00002.safetensors"), r"it is missing"),
     ("a header of an exabyte", holding((2**60).to_bytes(8, "little") + b"{}"), r"header of 1,152,921,504,606,846,976"),
     ("data beyond the file", holding((66).to_bytes(8, "little") + json.dumps(
         {"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 10**15]}}).encode().ljust(66)), r"header is damaged"),
     ("a petabyte", described(vocab_size=2**39, hidden_size=2**11), r"describes .* numbers, the weights are"),
     ("layers", described(num_hidden_layers=10**9), r"num_hidden_layers=1,000,000,000, at most 256 is read"),
-    ("labels", described(num_labels=10**9), r"num_labels=1,000,000,000"),
-    ("a number", described(intermediate_size=10**30), r"impossible sizes"),
     ("no type", described(model_type=None), r"names no model_type"),
     ("an unknown type", described(model_type="evil"), r"model_type='evil' is none"),
-    ("a type that is a path", described(model_type="../../own"), r"is none that transformers"),
     ("quantised", described(quantization_config={"quant_method": "bitsandbytes"}), r"is quantised"),
     ("other sizes", described(hidden_size=48), r"do not fit config\.json"),
-    ("a size of 0", described(num_attention_heads=0), r"config\.json"),
     ("lacking tensors", without_tensors, r"the weights lack 9 tensors of LlamaForCausalLM, as "),
     ("a damaged tokenizer", holding(b"{}", TOKENIZER), r"cannot read tokenizer\.json"),
     ("no tokenizer", lambda f: (f / TOKENIZER).unlink(), r"the folder has no tokenizer; copy it beside the weights"),
@@ -151,17 +135,6 @@ def test_every_bad_folder_is_refused_in_a_sentence(folder: Path) -> None:
         load_model(str(bad), device="cpu")
 
     check_refusals([((name, spoil), expected) for name, spoil, expected in CASES], load_spoilt)
-
-
-def test_pipes_in_the_place_of_a_runs_files(folder: Path, tmp_path: Path) -> None:
-    os.mkfifo(folder / saved.RUN)
-    assert load_model(str(folder), device="cpu").history is None
-    for name in (TOKENIZER, WEIGHTS):
-        run = shutil.copytree(SHIPPED / "who-none-1", tmp_path / name)
-        (run / name).unlink()
-        os.mkfifo(run / name)
-        with pytest.raises(WeightsFileError, match=f"{name} is no regular file"):
-            load_model(str(run), device="cpu")
 
 
 def test_the_family_counts_and_is_refused_before_its_weights_are_read(folder: Path) -> None:
@@ -207,7 +180,7 @@ def test_names_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(socket, "socket", _no_socket)
     with pytest.raises(WeightsFileError, match="no model"):
         load_model("no-such/model", device="cpu")
-    for name in ("", "a b", "/no/such", "../secret", "a/b/c", "-x", "a--b", "x" * 300, "http://a/b"):
+    for name in ("", "/no/such", "../secret", "a/b/c", "x" * 300, "http://a/b"):
         with pytest.raises(WeightsFileError, match=r"no model|is no name"):
             load_model(name, device="cpu")
         with pytest.raises(WeightsFileError, match="is no name of a model"):

@@ -99,14 +99,6 @@ def test_a_decoder_reads_no_more_than_it_has_positions_for(loaded: Any) -> None:
         model.run(sounds.file(), target=[7] * 160)
 
 
-def test_a_whisper_without_a_decoder(tmp_path: Path) -> None:
-    folder = sounds.save("whisper", tmp_path / "m", kind="WhisperForAudioClassification")
-    model = cast(ForeignSound, load_model(str(folder), device="cpu", dtype=torch.float64))
-    samples = sounds.tone().float()
-    assert model.groups == ("encoder",)
-    same_function(model.run(samples).weights, torch.cat(plain(model, samples).attentions)[:, :, :30, :30])
-
-
 def test_more_switches(loaded: Any) -> None:
     model, sound = loaded("wav2vec2"), sounds.file()
     assert model.ablate_each_head(sound).shape == (2, 4, 32)
@@ -151,7 +143,7 @@ def test_the_longer_form_of_the_header() -> None:
 
 def test_another_rate_gives_the_same_tone_and_nothing_above_half_of_it() -> None:
     inner = slice(1600, -1600)  # a sound that begins and ends at once rings there
-    for rate in (8_000, 11_025, 16_001, 44_100, 48_000, 191_999):
+    for rate in (8_000, 11_025, 44_100):
         found = sound_file.read(sounds.file(rate=rate), sounds.RATE).double()
         wanted = sounds.tone(len(found) / sounds.RATE)
         assert len(found) == -(-round(0.6 * rate) * sounds.RATE // rate), rate
@@ -165,33 +157,20 @@ WAV, header = sounds.file(), sounds.header
 MANY_CHUNKS = b"RIFF" + struct.pack("<I", 2**21) + b"WAVE" + (b"junk" + bytes(4)) * 2**18
 BAD: list[tuple[Any, str]] = [
     (b"not a sound", "is no WAV sound, whatever its name says; choose"),
-    (b"ID3\x04" + bytes(100), "is no WAV sound, whatever its name says"),
-    (b"", "is no WAV sound"),
     (b"RIFF\x00\x00\x00\x00WAVE", r"the sound is damaged \(error\); save the sound anew as WAV"),
     (WAV[:-5000], "damaged: 7,100 of its 9,600 samples are there; save"),
-    (WAV[:-1], "damaged: 9,599 of its 9,600 samples are there"),
     (header(), "the sound has no sample; choose another one"),
-    (header(size=2**32 - 2), "damaged: 0 of its 2,147,483,647 samples"),
     (MANY_CHUNKS, "damaged: no samples in its first 64 chunks; save"),
     (header(form=3, bits=32, size=4) + bytes(4), r"no plain whole numbers \(PCM\); save"),
-    (header(form=85, size=4) + bytes(4), "no plain whole numbers"),
     (header(bits=64, size=8) + bytes(8), "have 64 bits, 8 to 32 are read; save"),
-    (header(bits=0, size=4) + bytes(4), r"the sound is damaged \(bad sample width\)"),
-    (header(channels=0, size=4) + bytes(4), r"the sound is damaged \(bad # of channels\)"),
     (header(channels=999, size=4) + bytes(4), "has 999 channels, at most 32 are mixed"),
-    (header(rate=0, size=4) + bytes(4), "has 0 samples a second, 1,000 to 384,000 are read"),
     (header(rate=4 * 10**9, size=4) + bytes(4), "has 4,000,000,000 samples a second"),
     (header(rate=1000, bits=8, size=30_001) + bytes(30_001), "is 30.01 s long, at most"),
-    (header(rate=1000, bits=8, size=3_600_000) + bytes(3_600_000), "is 3,600.00 s long, at most 30 s"),
     (bytes(20 * 2**20 + 1), "has 20,971,521 bytes, at most 20,971,520 are read; cut out a piece"),
     (Path("/nowhere/a.wav"), "cannot read the sound: No such file"),
-    (Path("/"), "cannot read the sound"),
     ("/etc/passwd", "a sound is bytes, a Path or a tensor, got str"),
     (torch.zeros(9, dtype=torch.int16), r"a sound is float \(n,\), got torch.int16 \(9,\)"),
-    (torch.zeros(9, 2), r"float \(n,\), got torch.float32 \(9, 2\)"),
     (torch.full((4000,), torch.nan), "not finite"),
-    (torch.zeros(0), "has no sample"),
-    (torch.zeros(31 * 16_000), "is 31.00 s long, at most 30 s are read; cut out a piece"),
     (torch.zeros(399), "of 0.025 s is too short for one token of this model; choose a longer one"),
 ]
 
@@ -213,24 +192,18 @@ NO_TOKEN = "conv_kernel, conv_stride make no token of a second"
 BAD_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
     ("whisper", {"auto_map": {"AutoFeatureExtractor": "own.Own"}}, "preprocessor_config.json asks for code of its"),
     ("whisper", {"dither": 0.1}, "asks for noise in the sound"),
-    ("whisper", {"n_fft": 10**6}, "impossible sizes: n_fft=1000000; 1 to 8,192 is read"),
     ("whisper", {"chunk_length": 3600}, "impossible sizes: chunk_length=3600; 1 to 30 is read"),
-    ("whisper", {"hop_length": 0}, "impossible sizes: hop_length=0"),
     ("whisper", {"hop_length": 1}, "cuts sounds into 16,000 pieces; at most 3,000"),
-    ("whisper", {"hop_length": "160"}, "impossible sizes: hop_length='160'"),
     ("whisper", {"chunk_length": 2}, "cannot be run on a sound: ValueError: Whisper expects the mel input"),
-    ("whisper", {"feature_size": 40}, "cannot be run on a sound: RuntimeError"),
     ("whisper", {"padding_value": float("nan")}, "makes of a sound what is no number"),
-    ("whisper", {"padding_value": "x"}, "preprocessor_config.json cannot be used: ValueError"),
     ("wav2vec2", {"sampling_rate": 10**9}, "impossible sizes: sampling_rate=1000000000; 1 to 48,000 is read"),
-    ("wav2vec2", {"feature_size": 2}, "impossible sizes: feature_size=2"),
     ("wav2vec2", {"sampling_rate": 300}, NO_TOKEN),
 ]
 
 
 def test_folders_that_are_refused(tmp_path: Path) -> None:
     good = {name: sounds.save(name, tmp_path / name) for name in ("whisper", "wav2vec2")}
-    strides = ([1, 1, 1, 1, 1, 1, 0], [5, 2, 2, 2, 2, 2, 10**6], [-5, 2, 2, 2, 2, 2, 2])
+    strides = ([1, 1, 1, 1, 1, 1, 0], [5, 2, 2, 2, 2, 2, 10**6])
     cases = [((name, preprocessor.FILE, changes), expected) for name, changes, expected in BAD_SETTINGS]
     cases += [(("wav2vec2", "config.json", {"conv_stride": one}), NO_TOKEN) for one in strides]
 
@@ -244,14 +217,6 @@ def test_folders_that_are_refused(tmp_path: Path) -> None:
             file.write_text(before)
 
     check_refusals(cases, load_changed)
-
-
-def test_more_tokens_than_are_read(tmp_path: Path) -> None:
-    edit(sounds.save("wav2vec2", tmp_path / "m") / "config.json", conv_stride=[5, 2, 2, 1, 1, 1, 1])
-    model = cast(ForeignSound, load_model(str(tmp_path / "m"), device="cpu"))
-    assert model.run(torch.zeros(4000)).tokens[1] == "0.001 s"
-    with pytest.raises(SizeError, match=r"of 2\.00 s is longer than the 1\.88 s that are read; cut it"):
-        model.run(torch.zeros(32_000))
 
 
 def test_memory_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,9 +233,6 @@ def test_memory_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         decoder = cast(ForeignSound, model.of("decoder"))  # its encoder's maps are made too
         with pytest.raises(DeviceError, match=r"2 tokens of .* needs 0 MB of memory"):
             decoder.run(sounds.file(), target=[7])
-    (folder / "tokenizer.json").unlink()
-    with pytest.raises(WeightsFileError, match="the folder has no tokenizer"):
-        load_model(str(folder), device="cpu")
     (folder / preprocessor.FILE).unlink()
     with pytest.raises(WeightsFileError, match=r"cannot read preprocessor_config\.json: it is missing"):
         load_model(str(folder), device="cpu")
@@ -281,11 +243,3 @@ def test_a_model_of_sounds_reads_no_text(loaded: Any) -> None:
         loaded("wav2vec2").tokenize("a dog")
     with pytest.raises(SizeError, match="no token"):
         loaded("whisper").tokenize("")
-
-
-def test_what_a_card_says(loaded: Any) -> None:
-    facts = loaded("whisper").facts
-    assert facts["architecture"] == "WhisperForConditionalGeneration"
-    assert facts["attention"].startswith("encoder: 2 layers of 4 heads, decoder: 2 layers of 4 heads, cross: 2 layers")
-    assert facts["sounds"] == "16,000 samples a second, a token every 20 ms, always 50: silence follows a shorter sound"
-    assert loaded("hubert").facts["sounds"] == "16,000 samples a second, a token every 20 ms, at most 1,500"

@@ -11,11 +11,10 @@ import torch
 
 from mha_core import load_model
 from mha_core.errors import DeviceError, HeadlightError, SizeError, Unsupported, WeightsFileError
-from mha_core.measure import rounding
 from mha_core.models.vision import token_names
 from mha_core.pretrained import memory, offline, picture_file, preprocessor, sight
 from mha_core.pretrained.foreign_vision import ForeignVision
-from tests.closeness import identical, within_rounding
+from tests.closeness import identical
 
 from . import pictures
 from .tiny_models import check_refusals, edit
@@ -109,14 +108,6 @@ def test_the_same_picture_from_a_file_a_path_and_a_tensor(loaded: Any, tmp_path:
         identical(model.run(pixels).weights, wanted)
 
 
-def test_what_is_seen_is_what_was_cut_to_size(tmp_path: Path) -> None:
-    folder = pictures.save("dinov2", tmp_path / "m", size={"shortest_edge": 64}, do_normalize=False)
-    model = cast(ForeignVision, load_model(str(folder), device="cpu"))
-    pixels, patches = model.sight.pixels(pictures.file(picture=pictures.image(300, 100)))
-    rescaled = (patches.pixels.double() / 255).permute(2, 0, 1)
-    within_rounding(pixels[0], rescaled, rounding.of_sums(1))
-
-
 def test_pictures_of_every_mode_become_rgb() -> None:
     from PIL import Image
 
@@ -140,21 +131,15 @@ def test_what_is_transparent_is_white_and_a_turned_photo_upright() -> None:
 
 BAD: list[tuple[Any, str]] = [
     (b"not a picture", "no PNG, JPEG or WebP picture, whatever its name says; choose"),
-    (pictures.file("GIF"), "no PNG, JPEG or WebP picture"),
     (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "no PNG, JPEG or WebP picture"),
-    (b"", "no PNG, JPEG or WebP picture"),
     (pictures.file()[:400], r"the picture is damaged \(OSError\); choose another"),
     (pictures.png_of(6000, 5000), "has 6,000 × 5,000 pixels, at most 24,000,000 are read"),
-    (pictures.png_of(10_000, 10_000), "has more than 24,000,000 pixels; make it smaller"),
-    (pictures.png_of(2**31 - 1, 2**31 - 1), "more than 24,000,000 pixels"),
     (pictures.png_of(40, 40), "the picture is damaged"),
     (pictures.file(picture=pictures.image(210, 10)), "of 210 × 10 pixels is too long; cut a piece"),
     (bytes(10 * 2**20 + 1), "has 10,485,761 bytes, at most 10,485,760 are read"),
     (Path("/nowhere/a.png"), "cannot read the picture: No such file"),
-    (Path("/"), "cannot read the picture"),
     ("/etc/passwd", "give it the bytes of one, its Path or a tensor, no str"),
     (torch.zeros(4, 4, 3), r"uint8 \(height, width, 3\), got torch.float32 \(4, 4, 3\)"),
-    (torch.zeros(0, 4, 3, dtype=torch.uint8), "got torch.uint8"),
 ]
 
 
@@ -165,17 +150,8 @@ def test_pictures_that_are_refused(loaded: Any) -> None:
 BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"auto_map": {"AutoImageProcessor": "own.Own"}}, "preprocessor_config.json asks for code of its own"),
     ({"size": {"height": 2000, "width": 32}}, "asks for a side of 2,000 pixels; 1 to 1,024 are read"),
-    ({"size": {"height": "32", "width": 32}}, "asks for a side of 0 pixels"),
-    ({"size": {"height": 32}}, "preprocessor_config.json cannot be used: ValueError"),
     ({"do_resize": False}, "does not make every picture so large that patches of 8 fill it"),
-    ({"size": {"height": 36, "width": 32}}, "does not make every picture so large"),
     ({"size": {"height": 64, "width": 64}}, "cannot be run on a picture: ValueError: Input image size"),
-    ({"image_mean": [1, 2]}, "preprocessor_config.json cannot be used"),
-    (
-        {"image_std": [0.0, 0.0, 0.0]},
-        "preprocessor_config.json (makes of a grey picture what is no number|cannot be used)",
-    ),
-    ({"resample": 99}, "preprocessor_config.json cannot be used"),
 ]
 
 
@@ -212,11 +188,3 @@ def test_more_folders_that_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
     (folder / preprocessor.FILE).unlink()
     with pytest.raises(WeightsFileError, match=r"cannot read preprocessor_config\.json: it is missing"):
         load_model(str(folder), device="cpu")
-
-
-def test_what_a_card_says(loaded: Any) -> None:
-    facts = loaded("dinov2_with_registers").facts
-    assert facts["architecture"] == "Dinov2WithRegistersForImageClassification"
-    assert facts["attention"] == "encoder: 2 layers of 4 heads"
-    assert facts["pictures"] == "32 × 32 pixels in 4 × 4 patches, and 5 tokens of none"
-    assert facts["checked"].startswith("every row sums to 1; with all heads off the output moves by ")

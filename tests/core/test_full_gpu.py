@@ -1,28 +1,22 @@
 """A GPU that runs out of memory, played on the CPU: `device` says cuda, and what is computed on it raises."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from mha_core import Model
 from mha_core.errors import DeviceError
 from mha_core.models.stack import Stack
-from mha_core.positions import Learned, Nothing, Position, Sinusoidal
-from mha_core.training import inference, loop, order_runs
+from mha_core.training import inference, plan_time
 from mha_core.training.loop import Training
-from mha_core.training.objectives import objective
-from mha_core.training.order_runs import step_times
 from mha_core.training.recipe import Recipe
 from tests.closeness import identical
 
 from .runs import TINY, TINY_WORDS, task, trained
-from .test_worker import here, order
 
 CUDA = torch.device("cuda", 0)
 FULL = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
@@ -71,24 +65,6 @@ def test_a_full_gpu_that_auto_chose(tiny: Model, error: RuntimeError) -> None:
     assert len(model.run_batch(["a", "b c"])[1].notices) == 1
 
 
-def test_a_full_gpu_with_another_position(tiny: Model) -> None:
-    ways: list[str | Position] = ["sinusoidal", Nothing(), Sinusoidal(24)]
-    for position in ways:
-        run = full(tiny, fall_back=True).run("a b c", position=position)
-        identical(run.weights, tiny.run("a b c", position=position).weights)
-
-
-def test_a_full_gpu_need_not_hold_a_second_table(tiny: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
-        raise FULL
-
-    model, learned = full(tiny, fall_back=True), Learned(24, 12)
-    monkeypatch.setattr(nn.Parameter, "__deepcopy__", refuse)
-    run = model.run("a b c", position=learned)
-    assert run.notices == (SAID,)
-    assert torch.equal(run.weights, tiny.run("a b c", position=learned).weights)
-
-
 @pytest.mark.faults
 def test_a_full_gpu_chosen_by_name_a_full_cpu_and_other_errors_raise(tiny: Model) -> None:
     with pytest.raises(DeviceError, match="out of memory; shorten the text or choose the cpu"):
@@ -132,28 +108,15 @@ def full_after(training: OnGpu, calls: int, name: str, error: Exception = FULL) 
     setattr(training.objective, name, compute)
 
 
-WORDS = replace(TINY_WORDS, device="auto", steps=6)
-other_part = pytest.mark.thorough("Each other part of the objective runs out of memory in a training of its own.")
-
-
-@pytest.mark.parametrize(
-    ("recipe", "name"),
-    [
-        (AUTO, "next_loss"),
-        pytest.param(WORDS, "evaluate_train", marks=other_part),
-        pytest.param(AUTO, "evaluate", marks=other_part),
-        pytest.param(WORDS, "maps", marks=other_part),
-    ],
-)
-def test_a_training_on_auto_goes_on_on_the_cpu(recipe: Recipe, name: str) -> None:
-    training = OnGpu(recipe, task(recipe.task))
-    full_after(training, 0 if name == "evaluate_train" else 2, name)
+def test_a_training_on_auto_goes_on_on_the_cpu() -> None:
+    training = OnGpu(AUTO, task(AUTO.task))
+    full_after(training, 2, "next_loss")
     told = list(training.events())
     assert training.notices == (SAID,)
     assert training.device.type == "cpu"
     assert training.history.end is not None
-    assert (training.history.end.reason, len(training.history.steps)) == ("steps", recipe.steps)
-    assert len(training.history.evaluations) == recipe.evaluations + 1
+    assert (training.history.end.reason, len(training.history.steps)) == ("steps", AUTO.steps)
+    assert len(training.history.evaluations) == AUTO.evaluations + 1
     assert told[-1] == training.history.end
 
 
@@ -178,37 +141,24 @@ def test_a_training_on_a_device_chosen_by_name_and_other_errors_raise() -> None:
         list(training.events())
 
 
-@pytest.fixture
-def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU on which not even the weights have room."""
+def test_a_step_is_measured_where_it_will_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    really, devices, told = plan_time.timed, list[str](), list[str]()
 
-    def build(recipe: Recipe, data: Any, tokenizer: Any, device: torch.device) -> Any:
-        if device.type == "cuda":
+    def timed(recipe: Recipe, *sizes: int) -> float:
+        devices.append(recipe.device)
+        if recipe.device != "cpu":
             raise FULL
-        return objective(recipe, data, tokenizer, device)
+        return really(recipe, *sizes)
 
-    monkeypatch.setattr(loop, "pick", lambda _: CUDA)
-    monkeypatch.setattr(loop, "objective", build)
-
-
-@pytest.mark.thorough("A job of two runs trains and measures them on the CPU.")
-@pytest.mark.usefixtures("no_room")
-def test_a_job_tells_it_once_for_all_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order_runs, "TIMING_SECONDS", 0.0)
-    lines = here(order(tmp_path, AUTO, replace(AUTO, seed=2), timing=True))
-    assert [line for line in lines if "told" in line] == [{"told": SAID}]
-    assert lines[-1] == {"done": "steps"}
-    assert any("timing" in line for line in lines), "all of them were measured on the CPU"
-
-
-def test_steps_on_two_devices_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order_runs, "TIMING_SECONDS", 0.0)
-    steady = replace(AUTO, schedule="constant")
-    torchs, own = Training(replace(steady, implementation="torch"), task("who")), OnGpu(steady, task("who"))
-    own.moved = True
-    full_after(own, 0, "next_loss")
-    assert step_times({"torch": torchs, "fused": own}, threading.Event()) is not None
-    assert step_times({"torch": torchs, "fused": OnGpu(steady, task("who"))}, threading.Event()) is None
+    monkeypatch.setattr(plan_time, "timed", timed)
+    monkeypatch.setattr(plan_time, "pick", lambda choice: torch.device("cpu") if choice == "cpu" else CUDA)
+    plan_time.measured.cache_clear()
+    assert plan_time.step_seconds(AUTO, 8, 2, told.append) > 0
+    assert devices[:2] == ["cuda:0", "cpu"]
+    assert told == [SAID]
+    with pytest.raises(DeviceError, match="choose smaller sizes or choose the cpu"):
+        plan_time.step_seconds(replace(AUTO, device="cuda"), 8, 2)
+    plan_time.measured.cache_clear()
 
 
 Ask = Callable[[Model, Callable[[str], object]], Any]

@@ -147,32 +147,6 @@ def test_a_wrong_family_costs_no_more_than_its_description(
     assert "as pickle only" in json.loads(capsys.readouterr().out.splitlines()[-1])["error"]
 
 
-def test_files_are_brought_and_progress_is_their_share(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = [
-        SimpleNamespace(filename=name, file_size=size, will_download=size != 9, commit_hash=COMMIT)
-        for name, size in (("model.safetensors", 30), ("tokenizer.json", 9), ("config.json", 10))
-    ]
-    monkeypatch.setattr(hub_child, "wanted", lambda name, revision: files)
-
-    def bring(name: str, file: str, *, revision: str, tqdm_class: Any) -> str:
-        assert (name, revision) == ("a/b", COMMIT)
-        for one in files:
-            if one.filename == file and one.will_download:
-                tqdm_class(disable=True).update(one.file_size)
-        return str(folder / file)
-
-    monkeypatch.setattr(offline.hub(), "hf_hub_download", bring)
-    hub_child.main("get", "a/b", "main")
-    hub_child.main("size", "a/b")
-    expected = [{"done": 0.25}, {"done": 1.0}, {"folder": str(folder)}, {"size": 40}]
-    assert list(map(json.loads, capsys.readouterr().out.splitlines())) == expected
-    files.pop()
-    hub_child.main("get", "a/b")
-    assert "a/b has no config.json" in capsys.readouterr().out
-
-
 def test_what_a_download_says_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the place of the process that brings files stands a script that says what one would."""
     script = tmp_path / "python"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from mha_core.errors import DeviceError, DtypeError
 from mha_core.measure.benchmark import text_of
 from mha_core.models.encoder import Encoder
 from mha_core.pretrained import load
-from tests.closeness import identical, same_function
+from tests.closeness import same_function
 
 from .conftest import TIRED, read_reference
 
@@ -116,22 +115,6 @@ def test_the_model_says_where_it_comes_from_and_its_weights_are_frozen(minilm: M
     assert (minilm.device, minilm.dtype) == (torch.device("cpu"), torch.float32)
     assert not any(parameter.requires_grad for parameter in minilm.encoder.parameters())
     assert not any(module.training for module in minilm.encoder.modules())
-
-
-def test_loading_draws_no_random_number(tiny_folder: Path) -> None:
-    before = torch.get_rng_state()
-    load_model(str(tiny_folder), device="cpu").run("a b")
-    assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_loading_in_threads(tiny_folder: Path, minilm: Model) -> None:
-    names = ["minilm"] * 2 + [str(tiny_folder)] * 6
-    with ThreadPoolExecutor(8) as pool:
-        runs = list(pool.map(lambda name: load_model(name, device="cpu").run("a b"), names))
-    for run in runs[:2]:
-        identical(run.weights, minilm.run("a b").weights)
-    for run in runs[3:]:
-        identical(run.weights, runs[2].weights)
 
 
 @pytest.mark.faults

@@ -91,28 +91,17 @@ def group(**values: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]:
 HOSTILE: list[tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] = [
     (shaped(2, 2, 10**9, 3, 3), "2,000,000,000 heads in a group, at most 4,096"),
     (shaped(2, 2, 1, 10**9, 10**9), "have the axes"),
-    (shaped(2, 2, 2, 9), "have the axes"),
     (shaped(2, 2, 3, 3, 2), r"they say \(2, 2, heads, 3, 3\)"),
-    (shaped(2, 2, 4, 3, 3), "not a recording"),
-    (shaped(2, 2, -2, 3, 3), "not a recording"),
-    (lambda header, said: header["maps.0"].update(shape="many"), "have the axes"),
     (lambda header, said: header["maps.0"].update(dtype="F16"), "its maps are F16, float32"),
     (lambda header, said: header["maps.0"].update(data_offsets=[0, 10**12]), "not a recording"),
     (lambda header, said: header.update(x=header["maps.0"]), "one block of maps for each group"),
-    (lambda header, said: header.pop("maps.1"), "one block of maps for each group"),
     (saying(format="headlight recording 2"), "written as “headlight recording 2”"),
-    (saying(steps=[]), "it has no maps"),
     (saying(steps=[300, 0]), "not whole numbers from 0 on"),
-    (saying(steps=["0", "1"]), "not whole numbers from 0 on"),
     (saying(steps=[*range(5000)]), "5,000 steps, at most 1,000"),
-    (saying(groups=[]), "it has no maps"),
     (saying(groups="ab"), "not a recording"),
     (saying(title="a" * 10_000), "10,000 characters in one of its texts, at most 300"),
-    (saying(title=7), "no text"),
     (group(rows=["a", None, "c"]), "no text"),
-    (group(rows=["a", "b"]), "have the axes"),
     (group(name="cross"), "names of their own"),
-    (lambda header, said: said.clear(), "not a recording"),
 ]
 
 
@@ -148,11 +137,8 @@ def test_bytes_that_are_no_recording_are_refused(recording: Recording, monkeypat
     deep = json.dumps({"__metadata__": {KEY: "[" * 100_000}}).encode()
     cases = {
         b"": "not a recording",
-        b"PK\x03\x04": "not a recording",
         whole[:-1]: "not a recording",
-        whole[:20]: "not a recording",
         struct.pack("<Q", 2**63) + whole[8:]: "not a recording",
-        struct.pack("<Q", 2) + b"[]": "not a recording",
         struct.pack("<Q", len(deep)) + deep: "not a recording",
         struct.pack("<Q", 70_001) + b"," * 70_001: "70,002 values in front of its maps",
         struct.pack("<Q", 2**20 + 1) + b" " * (2**20 + 1): "bytes in front of its maps",
@@ -176,12 +162,6 @@ def test_a_path_that_holds_none_is_refused(
     monkeypatch.setattr(recording_file, "LARGEST", 100)
     with pytest.raises(WeightsFileError, match="more than 100 bytes"):
         read(place)
-
-
-def test_what_would_not_be_read_is_not_written(recording: Recording, tmp_path: Path) -> None:
-    with pytest.raises(HeadlightError, match="400 characters"):
-        replace(recording, title="a" * 400).save(tmp_path / "a.safetensors")
-    assert not list(tmp_path.iterdir())
 
 
 def test_half_precision_rounds_a_row_above_one() -> None:

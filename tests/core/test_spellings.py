@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, Trace, masks
 from mha_core.attention import AttentionLayer, as_implementation
-from mha_core.attention.sdpa import SdpaAttention
 from mha_core.attention.sequence_first import SequenceFirstAttention
 from mha_core.attention.switches import Switches
 from mha_core.attention.torch_module import TorchAttention
@@ -186,22 +184,6 @@ def test_the_scores_are_there_to_be_overridden() -> None:
 
 
 # ---- torch's kernel and torch's module
-
-
-def test_sdpa_asks_the_kernel_for_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    kernel = F.scaled_dot_product_attention
-
-    def counted(*arguments: Any, **options: Any) -> Tensor:
-        calls.append(options)
-        return kernel(*arguments, **options)
-
-    monkeypatch.setattr(F, "scaled_dot_product_attention", counted)
-    layer, x = SdpaAttention(C, H), torch.randn(B, 5, C)
-    layer(x, need_weights=False)
-    layer(x, need_weights=True)
-    layer(x, trace=Trace())
-    assert len(calls) == 3
 
 
 def test_torchs_module_is_the_one_that_answers() -> None:

@@ -159,17 +159,6 @@ def test_masks_scales_and_shared_keys_against_a_dense_loop() -> None:
     assert not bool(seen.maps[0].weights[:, 3].isnan().any())
 
 
-def test_half_precision_one_text_and_windows() -> None:
-    with watch(batch=1) as seen:
-        for shape in ((5, 8), (2, 5, 8), (2, 3, 2, 5, 8)):
-            q = torch.randn(shape, dtype=torch.bfloat16)
-            F.scaled_dot_product_attention(q, q, q)
-    assert [tuple(one.weights.shape) for one in seen.maps] == [(1, 5, 5), (2, 5, 5), (6, 5, 5)]
-    assert {one.weights.dtype for one in seen.maps} == {torch.float32}
-    with pytest.raises(SizeError, match="batch=2 is not there; the module was given 2 texts"):
-        watch(Block(), torch.randn(X), batch=2)
-
-
 def test_models_of_transformers_as_they_are_loaded() -> None:
     from transformers import BertConfig, BertModel
 
