@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,13 +20,6 @@ def tokenizer() -> ByteLevel:
 
 
 LETTERS = alphabet()
-
-
-def test_the_letters_are_those_of_transformers() -> None:
-    from transformers.convert_slow_tokenizer import bytes_to_unicode
-
-    table: Any = bytes_to_unicode
-    assert dict(enumerate(LETTERS)) == table()
 
 
 def spelled(data: bytes) -> str:
@@ -95,11 +86,3 @@ def test_bytes_that_the_vocabulary_lacks() -> None:
     assert lacking.encode("a\x04b").tokens == ["a", "##b"]
     with pytest.raises(HeadlightError, match="only characters that the vocabulary lacks"):
         lacking.encode("\x04")
-
-
-def test_numbers_and_names(tokenizer: ByteLevel) -> None:
-    assert tokenizer.get_vocab_size() == len(TOKENS)
-    assert [tokenizer.token_to_id(token) for token in TOKENS] == list(range(len(TOKENS)))
-    assert tokenizer.token_to_id("[PAD]") is None
-    assert tokenizer.id_to_token(len(TOKENS)) is None
-    assert tokenizer.id_to_token(TOKENS.index("Ġthe")) == "␣the"

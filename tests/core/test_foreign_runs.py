@@ -120,12 +120,6 @@ def test_values_are_counted_before_one_is_made(
     assert max(read, default=0) < 1_000_000
 
 
-def test_a_recipe_that_would_keep_the_server_busy(refused: Refused, classifier_files: Files) -> None:
-    heads = {"implementation": "naive", "d_model": 1024, "n_heads": 1024, "n_layers": 8}
-    for change, expected in ((heads, "n_heads=1024: choose 1 to 64"), ({"device": "x" * 1_000_000}, "device is 'xxxx")):
-        refused(edited(classifier_files, updated("start", "recipe", **change)), expected)
-
-
 def tensors(change: Callable[[dict[str, torch.Tensor]], object], files: Files) -> bytes:
     found = load(files[WEIGHTS])
     change(found)

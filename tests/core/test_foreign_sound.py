@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from mha_core import load_model
-from mha_core.errors import DeviceError, HeadlightError, SizeError, TooLong, Unsupported, WeightsFileError
+from mha_core.errors import DeviceError, HeadlightError, SizeError, WeightsFileError
 from mha_core.pretrained import hearing, memory, offline, preprocessor, sound_file
 from mha_core.pretrained.foreign_sound import ForeignSound
 from tests.closeness import identical, relative_error, same_function
@@ -89,27 +89,6 @@ def test_every_kind_of_attention_in_whisper_is_its_own_pass(loaded: Any) -> None
     assert runs["encoder"].logits is None
     by_words = model.of("cross").run(samples, target="fox jumps over")
     same_function(by_words.weights, runs["cross"].weights)
-
-
-def test_a_decoder_reads_no_more_than_it_has_positions_for(loaded: Any) -> None:
-    model = loaded("whisper").of("decoder")
-    assert model.sizes.max_len == 160
-    assert len(model.run(sounds.file(), target=[7] * 159).tokens) == 160
-    with pytest.raises(TooLong, match="161"):
-        model.run(sounds.file(), target=[7] * 160)
-
-
-def test_more_switches(loaded: Any) -> None:
-    model, sound = loaded("wav2vec2"), sounds.file()
-    assert model.ablate_each_head(sound).shape == (2, 4, 32)
-    cross = loaded("whisper").of("cross")
-    assert not cross.run(sound, values_off=[3], target=[7]).weights.equal(cross.run(sound, target=[7]).weights)
-    off = loaded("whisper").run(sound, position="none")
-    assert not torch.equal(off.weights, loaded("whisper").run(sound).weights)
-    with pytest.raises(Unsupported, match="takes no padding"):
-        model.run_batch([sound])
-    with pytest.raises(Unsupported, match="positions are not in a place"):
-        model.run(sound, position="none")
 
 
 def test_samples_of_every_width() -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from mha_core import load_model
-from mha_core.errors import DeviceError, HeadlightError, SizeError, Unsupported, WeightsFileError
+from mha_core.errors import DeviceError, HeadlightError, Unsupported, WeightsFileError
 from mha_core.models.vision import token_names
 from mha_core.pretrained import memory, offline, picture_file, preprocessor, sight
 from mha_core.pretrained.foreign_vision import ForeignVision
@@ -74,24 +74,6 @@ def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
     assert run.patches.pixels.shape == (32, 32, 3)
     assert run.patches.pixels.dtype == torch.uint8
     assert run.ends == (len(own), 0)
-
-
-def test_more_switches(loaded: Any) -> None:
-    model, picture = loaded("dinov2_with_registers"), pictures.file()
-    before = model.run(picture)
-    call, rows, columns = model.call_of_layer(picture, 1, ["q", "scores"])
-    assert rows == columns == before.tokens
-    identical(call.weights[0], before.weights[1])
-    for switches, said in (
-        ({"position": "none"}, "positions are not in a place"),
-        ({"trace_layer": 0}, "line by line"),
-    ):
-        with pytest.raises(Unsupported, match=said):
-            model.run(picture, **switches)
-    with pytest.raises(Unsupported, match="takes no padding"):
-        model.run_batch([picture])
-    with pytest.raises(SizeError, match="takes no target"):
-        model.run(picture, target="a")
 
 
 def test_the_same_picture_from_a_file_a_path_and_a_tensor(loaded: Any, tmp_path: Path) -> None:

@@ -13,11 +13,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mha_core import IMPLEMENTATIONS, Model, Run, Trace, attention, device, load_model, masks, watch
+from mha_core import IMPLEMENTATIONS, Model, Run, device, load_model, masks, watch
 from mha_core.errors import DeviceError
-from mha_core.heads import kinds
 from mha_core.heads.measures import head_measures
-from mha_core.measure import rounding, surprise
+from mha_core.measure import rounding
 from mha_core.measure.benchmark import text_of
 from mha_core.measure.channels import channels
 from mha_core.measure.rollout import rollout
@@ -36,7 +35,7 @@ from tests.hub_cache import put
 
 from . import pictures
 from .conftest import TIRED
-from .runs import TINY, TINY_DATES, TINY_SHAPES, TINY_WORDS, WHO, task, trained
+from .runs import TINY, TINY_DATES, TINY_SHAPES, TINY_WORDS, task, trained
 from .test_foreign import plain
 from .test_watch import Block
 
@@ -99,23 +98,8 @@ def test_implementations(name: str) -> None:
         twin(x.to(CUDA), x)
 
 
-def test_the_bare_function_and_a_trace() -> None:
-    q, allow = torch.randn(2, 3, 6, dtype=DOUBLE), torch.ones(3, 3, dtype=torch.bool).tril(-1)
-    for found, expected in zip(attention(q.to(CUDA), allow=allow), attention(q, allow=allow), strict=True):
-        same_function(found.cpu(), expected)
-        assert not found[:, 0].any()
-
-    def steps(where: torch.device | str) -> list[tuple[str, tuple[int, ...], bool, bool]]:
-        trace = Trace()
-        IMPLEMENTATIONS["efficient"](C, H).to(where)(torch.randn(B, N, C, device=where), trace=trace)
-        return [(step.name, step.strides, step.contiguous, step.is_view) for step in trace.steps]
-
-    assert steps(CUDA) == steps("cpu")
-
-
 ENCODINGS = [
-    Sinusoidal(C), Learned(C, N), Rotary(C // H), Rotary(C // H, base=100.0), ALiBi(H), ALiBi(H, symmetric=False),
-    T5Bias(H), T5Bias(H, causal=True), Shaw(C // H, 5),
+    Sinusoidal(C), Learned(C, N), Rotary(C // H), ALiBi(H), T5Bias(H), Shaw(C // H, 5),
 ]  # fmt: skip
 
 
@@ -141,7 +125,7 @@ def near(run: Run, expected: Run, bound: float | None = None) -> None:
         same_function(found, wanted) if bound is None else within_rounding(found, wanted, bound)
 
 
-@pytest.mark.parametrize("tokens", [2, 16, 128, 512])
+@pytest.mark.parametrize("tokens", [2, 128, 512])
 def test_minilm(minilm64: Model, on_gpu: Model, tokens: int) -> None:
     near(on_gpu.run(text_of(tokens)), minilm64.run(text_of(tokens)))
     first = on_gpu.run(text_of(tokens))
@@ -164,12 +148,6 @@ def test_minilms_switches(minilm64: Model, on_gpu: Model, options: dict[str, Any
     found, expected = (model.ablate_each_head(TIRED, **options) for model in (on_gpu, minilm64))
     assert (found.device, found.shape) == (CUDA, (6, 12, 384))
     same_function(found.cpu(), expected)
-
-
-def test_a_padded_batch(minilm64: Model, on_gpu: Model) -> None:
-    texts = ["how are you", TIRED, ""]
-    for run, expected in zip(on_gpu.run_batch(texts), minilm64.run_batch(texts), strict=True):
-        same_function(run.weights.cpu(), expected.weights)
 
 
 @pytest.fixture
@@ -197,14 +175,6 @@ def test_a_full_gpu(minilm64: Model, on_gpu: Model, request: pytest.FixtureReque
         on_gpu.run_batch([text] * 4)
 
 
-@pytest.mark.usefixtures("no_room")
-def test_a_gpu_without_room_for_the_weights(minilm: Model) -> None:
-    run = load_model("minilm", device="auto").run(TIRED)
-    assert run.device.type == "cpu"
-    assert len(run.notices) == 1
-    identical(run.weights, minilm.run(TIRED).weights)
-
-
 # ---- what is trained here, in float32
 
 
@@ -224,12 +194,6 @@ def test_a_few_steps_of_training(recipe: Recipe) -> None:
     first, reference = found.snapshots[0], expected.snapshots[0]
     assert first.shape == reference.shape
     assert max(abs(a - b) for a, b in zip(first.maps, reference.maps, strict=True)) <= 1
-
-
-def test_a_training_that_learns() -> None:
-    assert trained(replace(WHO, device="cuda")).history.evaluations[-1].test_accuracy >= 0.99
-    blind = trained(replace(WHO, device="cuda", position="none")).history.evaluations[-1]
-    assert blind.test_accuracy == 0.5
 
 
 @pytest.mark.parametrize("trained_on", ["cpu", "cuda"])
@@ -281,17 +245,6 @@ def test_smollm2(both_write: tuple[Model, Model], options: dict[str, Any]) -> No
     assert expected.logits is not None
     assert run.logits.device == CUDA
     same_function(run.logits.cpu(), expected.logits)
-
-
-def test_surprise_and_kinds_of_heads(both_write: tuple[Model, Model]) -> None:
-    runs = [model.run(TWICE) for model in both_write]
-    found, expected = (surprise.surprise(model, run) for model, run in zip(both_write, runs, strict=True))
-    assert found.device == torch.device("cpu")
-    within_rounding(found[1:], expected[1:], 2 * rounding.of_sums(len(TWICE), 49152))
-    scores, of_cpu = (kinds.head_scores(run.weights, run.ids) for run in runs)
-    for kind, score in scores.items():
-        assert score.device == torch.device("cpu")
-        within_rounding(score, of_cpu[kind], 2 * rounding.of_sums(len(TWICE), len(TWICE)))
 
 
 def test_a_text_that_grows(both_write: tuple[Model, Model]) -> None:
@@ -365,12 +318,6 @@ def test_a_model_of_transformers(tmp_path: Path, model_type: str) -> None:
         near(changed, on_cpu.run(TEXT, **switches), TINY_MODEL)
     if "positions" in on_gpu.can:
         near(on_gpu.run(TEXT, position="none"), on_cpu.run(TEXT, position="none"), TINY_MODEL)
-    if run.logits is not None:
-        growing = [Generation(model, "the quick brown") for model in (on_gpu, on_cpu)]
-        for _ in range(4):
-            new, expected = (one.step() for one in growing)
-            assert new.token == expected.token
-            within_rounding(new.weights.cpu(), expected.weights, TINY_MODEL)
 
 
 @pytest.mark.parametrize("model_type", ["t5", "bart"])

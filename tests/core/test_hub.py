@@ -179,19 +179,3 @@ def test_what_a_download_says_is_handed_on(tmp_path: Path, monkeypatch: pytest.M
     says({"done": 0.5}, {"folder": "never"})
     with pytest.raises(KeyboardInterrupt):
         hub.download("a/b", on_progress=give_up)
-
-
-def test_reasons() -> None:
-    def named(kind: str) -> Exception:
-        error: Exception = type(kind, (Exception,), {})()
-        return error
-
-    outer = RuntimeError()
-    outer.__cause__ = named("GatedRepoError")
-    for error, expected in (
-        (outer, "is gated: accept its terms"),
-        (named("ConnectError"), "(ConnectError); try again when there is a network"),
-        (named("RepositoryNotFoundError"), "the hub has no model 'a/b', or it is private; check the spelling"),
-        (named("RevisionNotFoundError"), "a/b has no revision 'x'; choose main, a tag or a commit"),
-    ):
-        assert expected in hub_child.reason("a/b", "x", error)

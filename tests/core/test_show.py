@@ -22,7 +22,6 @@ from IPython.core.formatters import HTMLFormatter
 
 from mha_core import Model, Run, masks
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.models.changes import Changes
 from mha_core.show import standalone, widget, widget_class
 from mha_core.show.cells import write_cells
 from mha_core.show.html import check_size
@@ -75,24 +74,6 @@ def test_a_file_stays_small(minilm: Model, words: int) -> None:
     assert is_small(minilm.run(" ".join((TIRED.split() * 50)[: min(words, 400)]), mask="causal"), layer=5, head=11)
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 300), (6, 12, 3), (30, 9, 70)])
-def test_what_cannot_be_packed_stays_small_and_holds_as_many_heads(run: Run, shape: tuple[int, int, int]) -> None:
-    """How much is exact follows from the number of weights alone: the same for noise as for nothing."""
-    layers, heads, n = shape
-    generator = torch.Generator().manual_seed(1)
-    noise = torch.rand(layers, heads, n, n, generator=generator)
-    exact = []
-    for weights in (noise, torch.zeros_like(noise)):
-        made = replace(run, tokens=["word"] * n, weights=weights)
-        assert is_small(made, layer=layers - 1, head=heads - 1)
-        exact.append(contents(standalone(made, layer=layers - 1, head=heads - 1))[0]["exact"])
-    assert exact[0] == exact[1]
-    order = [(at != layers - 1, head != heads - 1) for at, head in exact[0]]
-    assert order == sorted(order, key=lambda far: (far[0], far[1] and not far[0]))  # the head in focus, its layer
-    if n < 10:
-        assert len(exact[0]) == layers * heads
-
-
 def test_more_weights_than_a_file_holds_are_refused_before_anything_is_packed(run: Run) -> None:
     allowed = 20_000_000
     for layers, heads, n in ((30, 9, 512), (1, 1, 4473), (30, 9, 273)):
@@ -132,19 +113,6 @@ def test_a_file_says_what_the_run_changed(minilm: Model, switches: dict[str, Any
     assert blocked.any() == bool(said["forbidden"])
     for head, own in enumerate(blocked if said["forbidden"] else []):
         assert said["forbidden"][head if len(said["forbidden"]) > 1 else 0] == write_cells(own)
-
-
-def test_of_several_runs_each_says_what_is_blocked_in_it(minilm: Model) -> None:
-    texts = ["how are you", TIRED]
-    for mask_padding in (True, False):
-        for run in minilm.run_batch(texts, mask="causal", heads_off=[(1, 2)], mask_padding=mask_padding):
-            n = len(run.tokens)
-            assert run.changes.said == "mask causal, 1 head off"
-            assert run.changes.heads_off == ((1, 2),)
-            assert run.changes.allow is not None
-            assert torch.equal(run.changes.allow, torch.ones(1, n, n).tril().bool())
-    padded, _ = minilm.run_batch(texts)
-    assert padded.changes == Changes()  # the padding is cut off, and with it all that was blocked
 
 
 def test_a_models_own_mask_is_told_and_hatched(writer: Model) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import pytest
 import torch
@@ -16,7 +15,7 @@ from mha_core.attention import AttentionLayer, as_implementation
 from mha_core.attention.sequence_first import SequenceFirstAttention
 from mha_core.attention.switches import Switches
 from mha_core.attention.torch_module import TorchAttention
-from mha_core.errors import MaskError, Unsupported
+from mha_core.errors import Unsupported
 from tests.closeness import identical, same_function
 
 from .dense import random_weights, torch_twin
@@ -118,16 +117,6 @@ def test_time_first_and_its_masks_broadcast(shape: tuple[int, ...]) -> None:
     expected_out, expected = other(query, key, allow=mask.expand(4, 6, B).permute(2, 0, 1)[:, None])
     same_function(out.transpose(0, 1), expected_out)
     same_function(weights.permute(2, 3, 0, 1), expected)
-
-
-def test_a_mask_with_time_first_that_does_not_fit_raises() -> None:
-    wrong: list[Any] = [torch.ones(4, 6, B), torch.ones(4, 6, B, dtype=torch.int64), None]
-    for mask in wrong:
-        with pytest.raises(MaskError, match="mask must be a bool tensor"):
-            pair()[0].prepare_mask(mask, 4, 6, B)
-    for shape in ((4, 6), (4, 1, B), (3, 6, B), (4, 6, B + 1), (6, 4, B), (4, 6, B, 1)):
-        with pytest.raises(MaskError, match=r"allowed are \(4\|1, 6, 2\|1\)"):
-            pair()[0].prepare_mask(torch.ones(shape, dtype=torch.bool), 4, 6, B)
 
 
 def test_the_steps_of_the_annotated_code() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -160,28 +158,6 @@ def test_a_disk_that_takes_nothing_is_left_alone(folder: Path, monkeypatch: pyte
             assert make.equal(kept(make)), kind
         assert make.calls == 1, kind
         assert list(folder.iterdir()) == [], kind
-
-
-def test_what_a_killed_writer_left_is_removed_and_a_living_ones_is_not(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    for name, age in (("dead", 3 * 24 * 3600), ("alive", 60)):
-        file = folder / f"model.safetensors.{name}.part"
-        file.write_bytes(b"half")
-        os.utime(file, (file.stat().st_atime, file.stat().st_mtime - age))
-    kept(Maker())
-    assert {file.name for file in folder.iterdir()} == {"model.safetensors", "model.safetensors.alive.part"}
-
-
-def test_many_threads_at_once(folder: Path) -> None:
-    make, start = Maker(), threading.Barrier(8)
-
-    def load(_: int) -> bool:
-        start.wait()
-        return make.equal(kept(make))
-
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(load, range(8)))
-    assert [file.name for file in folder.iterdir()] == ["model.safetensors"]
 
 
 def test_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { controlsOf, maskOf, ruleOf } from "../../../assets/web/link/changes.js";
 import { MASKS } from "../../../assets/web/base/facts.js";
 import { askedOf, parseAt, parseLook, reads, writeAt, writeLook } from "../../../assets/web/link/look.js";
-import { forbids, readCells, readFlips, writeCells, writeFlips } from "../../../assets/web/link/painted.js";
+import { readCells, readFlips, writeCells, writeFlips } from "../../../assets/web/link/painted.js";
 
 /** Numbers below 1 that are the same in every run. */
 function* drawn(seed) {
@@ -36,14 +36,6 @@ test("painted heads", () => {
     );
     assert.deepEqual(readFlips(writeFlips(flips, n), n, 3), flips);
   }
-});
-
-test("a mask for one head forbids there alone", () => {
-  const cells = writeCells(Uint8Array.of(0, 1, 0, 0));
-  const both = [cells, ""];
-  assert.ok(forbids(both, 0, 2)(0, 1));
-  assert.ok(!forbids(both, 0, 2)(1, 0));
-  assert.ok(forbids([writeCells(Uint8Array.of(0, 0, 1, 0, 0, 0))], 0, 2, 3)(0, 2), "of two queries and three keys");
 });
 
 test("places", () => {

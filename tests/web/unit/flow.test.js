@@ -5,24 +5,12 @@ import { test } from "node:test";
 
 import { barOf, layOutBars, orderOf, placeAt, runningSums } from "../../../assets/web/explore/channels_view.js";
 import * as flows from "../../../assets/web/explore/flow_view.js";
-import { everyOf, labelled } from "../../../assets/web/picture/map_labels.js";
 import { isSame } from "./close.js";
 
 const { layOutFlow, nodeAt, spotOf } = flows;
 
 /** @param {number} count */
 const words = (count) => Array.from({ length: count }, (_, at) => `w${at}`);
-
-/** A canvas that counts what is drawn. */
-function counting() {
-  const counts = { stroke: 0, arc: 0, fillText: 0 };
-  const draw = (/** @type {string} */ name) => () => {
-    if (name in counts) counts[name] += 1;
-    return { width: 20 }; // of a text that is measured
-  };
-  const context = /** @type {any} */ (new Proxy({}, { get: (_, name) => draw(String(name)), set: () => true }));
-  return { context, counts };
-}
 
 test("every node of a flow is found where it is drawn", () => {
   for (const [count, layers, width] of [
@@ -55,31 +43,6 @@ test("the output stands above the input, and a wider line carries more", () => {
   assert.deepEqual([0, 3].map(flows.levelName), ["input", "layer 2"]);
   assert.equal(flows.widthOf(1), 2 * flows.widthOf(0.5));
   assert.ok(flows.widthOf(1e-9) > 0);
-});
-
-test("names of tokens do not stand on each other, and those that matter are there", () => {
-  const layout = layOutFlow({ tokens: words(512), layers: 6 }, { width: 900, height: 460 });
-  const named = labelled(512, everyOf(12, layout.step), [300, 7, 300, -1, 512]);
-  assert.ok(named.includes(300) && named.includes(7));
-  const gaps = named.slice(1).map((at, place) => (at - named[place]) * layout.step);
-  assert.ok(Math.min(...gaps) >= 12, "pixels from one to the next");
-  assert.deepEqual([everyOf(12, 12), everyOf(12, 13)], [2, 1]);
-  assert.deepEqual(labelled(7, 1, [3]), [0, 1, 2, 3, 4, 5, 6]);
-  assert.deepEqual(labelled(7, 2, [3]), [0, 3, 6], "its neighbours make room for what must be named");
-});
-
-test("a long text costs no more lines than are sent, and no dot where nothing passes", () => {
-  const [count, layers] = [512, 30];
-  const lines = Array.from({ length: 240 }, (_, at) => [1 + (at % layers), at, 2 * at, 1 / (at + 1)]);
-  const masses = new Float32Array(count * (layers + 1));
-  for (let level = 0; level <= layers; level += 1) masses[level * count + 300] = 1;
-  const flow = { tokens: words(count), layers, row: 300, lines, path: Array(layers + 1).fill(300), masses };
-  const layout = layOutFlow(flow, { width: 900, height: 460 });
-  const { context, counts } = counting();
-  flows.drawFlow(context, layout, flow, /** @type {any} */ ({}), 5);
-  assert.equal(counts.stroke, 240 + 2 * layers, "the way is drawn twice: its ground, and itself");
-  assert.equal(counts.arc, layers + 1);
-  assert.ok(counts.fillText <= layers + 1 + labelled(count, everyOf(12, layout.step), [300]).length + 1);
 });
 
 test("channels in order and sorted, and the sum so far", () => {

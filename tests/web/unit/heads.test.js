@@ -73,17 +73,6 @@ test("the nearest heads are those of a loop", () => {
   assert.deepEqual(nearestHeads([measure("first", [1, 1, 1, 1])], 0, 2), [], "what is equal everywhere tells nothing");
 });
 
-test("an answer's numbers belong to the measures that have rows", () => {
-  const header = { measures: measures.map(({ values, ...one }) => one), layers: 2, heads: HEADS };
-  const floats = Float32Array.from([1, 2, 3, 4, 5, 6, 7, 8]);
-  const [previous, first, entropy] = heads.withValues(/** @type {any} */ (header), floats);
-  assert.equal(first.values, null);
-  assert.deepEqual(
-    [previous, entropy].map(({ values }) => String(values)),
-    ["1,2,3,4", "5,6,7,8"],
-  );
-});
-
 test("over several texts each row counts alike", () => {
   const pool = new heads.Pool();
   pool.add([measure("previous", [1, 0], 3), measure("first", null)]);

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isShortcut, isTyped, lettersAct, switchLetters, walked, wordOf } from "../../../assets/web/base/grid_keys.js";
-import { ledTo } from "../../../assets/web/frame/chart_keys.js";
+import { isTyped, lettersAct, switchLetters, walked, wordOf } from "../../../assets/web/base/grid_keys.js";
 import { wishOf as ofLesson } from "../../../assets/web/lessons/lesson_keys.js";
 import { stepped, wishOf as ofBar } from "../../../assets/web/picture/projector_bar.js";
 import { storageOf } from "./storage.js";
@@ -67,27 +66,6 @@ test("every word is two keys away, so its strongest key four: Tab, Tab, and thes
   const hundred = Array.from({ length: 100 }, (_, at) => `##w${at}`);
   for (let at = 0; at < 100; at += 1) assert.equal(wordOf(String(at), hundred, 5), at);
   assert.equal(wordOf("w9", hundred, 5), 9, "marks of a piece of a word are no letters");
-});
-
-test("what AltGr writes is no shortcut", () => {
-  const altGr = { ctrlKey: true, altKey: true, getModifierState: (/** @type {string} */ name) => name === "AltGraph" };
-  assert.equal(isShortcut(pressed("[", altGr)), false);
-  assert.ok(isShortcut(pressed("o", { ctrlKey: true })));
-  assert.ok(isShortcut(pressed("[", { metaKey: true })));
-});
-
-test("arrows go along a curve and to the next one", () => {
-  const lines = /** @type {any[]} */ ([{ count: 3 }, { count: 2 }]);
-  const led = (/** @type {string} */ key, /** @type {[number, number]} */ at) => ledTo(key, at, lines);
-  assert.deepEqual(led("ArrowRight", [0, 1]), [0, 2]);
-  assert.deepEqual(led("ArrowRight", [0, 2]), [0, 2]);
-  assert.deepEqual(led("ArrowLeft", [0, 0]), [0, 0]);
-  assert.deepEqual(led("Home", [1, 1]), [1, 0]);
-  assert.deepEqual(led("End", [0, 0]), [0, 2]);
-  assert.deepEqual(led("ArrowDown", [0, 2]), [1, 1]);
-  assert.deepEqual(led("ArrowDown", [1, 1]), [1, 1]);
-  assert.deepEqual(led("ArrowUp", [1, 1]), [0, 1]);
-  assert.equal(led("p", [0, 0]), null);
 });
 
 test("arrows walk a grid, with the shift key ten cells at a time, and never out of it", () => {

@@ -44,11 +44,6 @@ test("what is written is read, and the other keys stay as they are", () => {
   assert.equal(browser.entries.length, 0, "no act makes an entry of the history");
 });
 
-test("an address that says it already is not written again", () => {
-  write({ s: "hi" });
-  assert.equal(heard.length, 0);
-});
-
 test("what has no room stays in the entry of the history, in the order that is said", () => {
   const long = "ж".repeat(600); // six bytes each
   write({ s: long, pin: long });

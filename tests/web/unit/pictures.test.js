@@ -4,14 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { UnderWay } from "../../../assets/web/explore/under_way.js";
-import { bars } from "../../../assets/web/explore/given.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/take_along.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";
 import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
-import { familyOf } from "../../../assets/web/picture/heads.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
-import { told } from "../../../assets/web/sheets/patches.js";
 import * as packets from "../../../assets/web/wire/packets.js";
 import { gave, percent, quoted, ranked, short, shortSigned, story } from "../../../assets/web/base/words.js";
 
@@ -102,13 +99,6 @@ test("maps of tokens that look at others", () => {
   assert.deepEqual(sorted(maps, 2), [1, "0,1 0,0"]);
 });
 
-test("small maps of tokens that look at others", () => {
-  const header = { ...MAPS, columns: ["x", "y"], layers: 2, heads: 1, whole: [1], thumbnail: 2 };
-  const maps = unpackMaps(packed(header, Uint8Array.of(1, 2, 3, 4, 5, 6, 70, 80)));
-  assert.deepEqual([maps.map(0, 0).size, ...maps.map(0, 0).bytes], [2, 70]);
-  assert.deepEqual([...maps.map(1, 0).bytes], [1, 2, 3, 4, 5, 6]);
-});
-
 test("heads in the order of what the row in focus gives a key", () => {
   const maps = unpackMaps(packed(MAPS, CELLS));
   assert.deepEqual(sorted(maps, 1), [1, "0,0 0,1"]);
@@ -155,12 +145,6 @@ test("two nouns of a sentence swapped, and nothing else", () => {
     assert.equal(swappedOf(none), undefined);
 });
 
-test("kinds of heads in families", () => {
-  const families = { "word before": "back", "[CLS]": "ends", "first word": "ends", copies: "links", itself: "" };
-  for (const [name, family] of Object.entries(families)) assert.equal(familyOf([name, 1]), family, name);
-  assert.equal(familyOf(undefined), "");
-});
-
 test("a file is named after what it shows", () => {
   const named = (title, link) => fileNameOf("explore", title, new URLSearchParams(link));
   assert.equal(named("“it” puts 64 % on “animal”", "pos=none"), "it-animal-no-positions");
@@ -169,33 +153,6 @@ test("a file is named after what it shows", () => {
   assert.equal(named("The mean", changed), "headlight-explore-rotary-positions-temperature-2-2-heads-off");
   assert.equal(named("“../../etc” “日本語” “<b>”", ""), "etc-日本語-b");
   assert.ok(named(`“${"a".repeat(999)}”`, "").length <= 60);
-});
-
-test("the row of a patch in words", () => {
-  const tokens = ["[CLS]", "0,0", "0,1", "1,0", "1,1"];
-  const row = [0.1, 0.2, 0.4, 0.1, 0.2];
-  const block = { name: "", across: 2, pixels: [], tokens, weights: [row, row, row, row, row], inside: [0, 1] };
-  const shape = "0.60 of its weight is on the 2 of 4 patches that the shape touches.";
-  assert.equal(told(block, 0), `[CLS] looks most at row 0, column 1: 0.40. ${shape}`);
-  assert.equal(told({ ...block, inside: [] }, 3), "row 1, column 0 looks most at row 0, column 1: 0.40.");
-});
-
-test("a row put elsewhere half of what its cells changed", () => {
-  assert.deepEqual(packets.distancesOf(Float32Array.of(0.5, -0.5, 0, 0, 0.25, -0.25), 3), [0.5, 0.25]);
-});
-
-test("a sound is as high as its loudest sample, and its silence a line", () => {
-  const wave = /** @type {[number, number][]} */ ([
-    [-0.5, 0.5],
-    [0, 0.25],
-    [0, 0],
-  ]);
-  assert.deepEqual(bars(wave), [
-    { top: 0, height: 64 },
-    { top: 16, height: 16 },
-    { top: 31, height: 2 },
-  ]);
-  assert.deepEqual(bars([[0, 0]]), [{ top: 31, height: 2 }]);
 });
 
 test("with strong contrast whatever is more than 0 stands out from the ground by 3 : 1", () => {

@@ -5,10 +5,9 @@ import { test } from "node:test";
 
 import { storageOf } from "./storage.js";
 
-const { csvOf, handsOf, hintOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
+const { csvOf, handsOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
 const { ACTS, actsOf, Keys } = await import("../../../assets/web/rooms/room_keys.js");
-const { placed } = await import("../../../assets/web/rooms/points.js");
-const { largest, measured, measureNext, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
+const { measured, measureNext, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
 const { readShown, writeShown } = await import("../../../assets/web/rooms/shown.js");
 
 const { answered, LOST } = await import("../../../assets/web/wire/answered.js");
@@ -173,16 +172,6 @@ test("a sentence that a busy server did not measure is asked for again, one that
   assert.equal(asked(), 3);
 });
 
-test("the host is told to let them discuss between 35 and 70 % of right answers", () => {
-  const told = (right) => hintOf(tally(right, 100 - right), 0);
-  assert.match(told(34), /34 % .* explain/);
-  assert.match(told(35), /35 % .* discuss/);
-  assert.match(told(70), /70 % .* discuss/);
-  assert.match(told(71), /71 % .* show the answer/);
-  assert.match(hintOf(tally(0, 0), 0), /Nobody/);
-  assert.equal(hintOf(tally(3), -1), "3 have voted.");
-});
-
 test("counts become hands, a table and the votes of a handout", () => {
   assert.deepEqual(handsOf(tally(2, 0, 1)), ["A", "A", "C"]);
   const own = { kind: "own", text: "Which?", options: ["=1+1", 'a "word"'], learn: "it.2", second: false };
@@ -205,29 +194,12 @@ test("counts become hands, a table and the votes of a handout", () => {
   assert.deepEqual(stepsOf(asked, "other"), {});
 });
 
-test("sentences stand where their measure is, one on another, and the hidden ones nowhere", () => {
-  const of = (number, value, hidden = false) => ({ number, value, hidden, text: String(number) });
-  const shown = placed([of(1, 0.5), of(2, 1), of(3, undefined), of(4, 0.5), of(5, 0.5, true)]);
-  assert.deepEqual(
-    shown.map(({ sentence: { number }, left, under }) => [number, left, under]),
-    [
-      [1, 50, 0],
-      [4, 50, 1],
-      [2, 98, 0],
-    ],
-  );
-});
-
 test("what the host shows is his link, whether its curtain is open and what is measured", () => {
   const shown = { path: "compare", query: "s=how+are+you&learn=it.1", open: true, pair: { row: "it", key: "animal" } };
   assert.deepEqual(readShown(writeShown(shown)), shown);
   const plain = { path: "", query: "s=a%3Fb%26c", open: false, pair: { row: "", key: "" } };
   assert.deepEqual(readShown(writeShown(plain)), plain);
   assert.equal(writeShown({ ...plain, query: "s=hi&big=true" }), "/?s=hi");
-});
-
-test("the answer to a question about a map is its largest weight", () => {
-  assert.equal(largest(["a", "b"], Float32Array.of(0.5, 0.5, 0.125, 0.875)), "The largest weight: “b” on “b”, 0.88.");
 });
 
 test("a measure is the weight of one word on another, a row's largest, or the mean on the first token", () => {

@@ -6,7 +6,6 @@ import { test } from "node:test";
 import {
   cellsOf,
   FINEST,
-  including,
   pieceOf,
   Pieces,
   previewOf,
@@ -51,13 +50,6 @@ test("the last size is the whole, and zooming keeps the cell in its place", () =
   assert.deepEqual(zoomed(window, 2048, Infinity, [520, 260]), { row: 0, column: 0, size: 2048 });
   assert.equal(zoomed({ row: 0, column: 0, size: 16 }, 2048, -1, [3, 3]).size, 16);
   assert.equal(stepOf(2048), 16);
-});
-
-test("the window follows a cell, and no farther than it must", () => {
-  const window = { row: 10, column: 10, size: 16 };
-  assert.deepEqual(including(window, 600, [25, 10]), window);
-  assert.deepEqual(including(window, 600, [26, 9]), { row: 11, column: 9, size: 16 });
-  assert.deepEqual(including(window, 600, [599, 0]), { row: 584, column: 0, size: 16 });
 });
 
 test("cells out of a piece, and meanwhile out of the thumbnail", () => {
