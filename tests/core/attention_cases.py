@@ -1,5 +1,6 @@
 """Cases of attention: inputs, masks and features, and one pass of an implementation or of the dense oracle."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from torch import Tensor
 from mha_core import IMPLEMENTATIONS, Step, Weights, masks
 from mha_core.attention import AttentionLayer
 from mha_core.attention.switches import Ablation
-from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
+from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias, Together
 
 from .dense import dense_attention, flat, gradient_of
 
@@ -51,7 +52,12 @@ FEATURES: dict[str, tuple[str, dict[str, Any]]] = {  # what an implementation ne
     "hot": ("temperature", {"temperature": 3}),
     "added": ("maps", {"position": Sinusoidal(C)}),
     "rotated": ("rotate", {"position": Rotary(C // H)}),
+    "in every place": ("rotate bias", {"position": Together(Together(Sinusoidal(C), Rotary(D)), Shaw(D, 2))}),
+    "learned": ("maps", {"position": Learned(C, 6, std=1.0)}),
     "slanted": ("bias", {"position": ALiBi(H)}),
+    "slanted, causal": ("bias", {"position": ALiBi(H, symmetric=False)}),
+    "t5": ("bias", {"position": T5Bias(H)}),
+    "t5, causal": ("bias", {"position": T5Bias(H, causal=True)}),
     "slanted and hot": ("bias temperature", {"position": ALiBi(H), "temperature": 2.5}),
     "values off": ("values_off", {"ablate": None}),  # made for the sizes of a case
 }
@@ -90,6 +96,8 @@ class Case:
         lengths = [i, j, j][: 1 + PAIRS.index(self.pair)]
         tensors = [torch.randn(B, n, C, dtype=dtype, requires_grad=True) for n in lengths]
         options = {"allow": MASKS[self.mask](i, j), **FEATURES[self.feature][1]}
+        if "position" in options:
+            options["position"] = copy.deepcopy(options["position"]).to(dtype)
         return tensors, options | ({"ablate": Ablation(None, values_on(i, j))} if "ablate" in options else {})
 
 

@@ -3,18 +3,12 @@
 Which cases an implementation takes part in is read from its `can`, so that further ones are covered as they come.
 """
 
-import copy
-import math
-
 import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, MultiHeadAttention, Trace, attention
-from mha_core.attention import AttentionLayer
+from mha_core import IMPLEMENTATIONS, Trace
 from mha_core.attention.own_backward import with_own_backward
-from mha_core.attention.switches import EVERYTHING
-from mha_core.positions import ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias, Together
 from tests.closeness import identical, same_function
 
 from .attention_cases import (
@@ -35,18 +29,7 @@ from .dense import dense_attention, random_weights, torch_twin
 
 pytestmark = pytest.mark.numeric
 
-WITH_ENCODING = [("none", "self"), ("causal", "cross"), ("padding", "self"), ("none", "cross")]
 CANONICAL = ["x", "q", "k", "v", "scores", "masked", "weights", "mixed", "joined", "out"]
-ENCODINGS: dict[str, Position] = {
-    "learned": Learned(C, 6, std=1.0),
-    "rotary": Rotary(C // H),
-    "alibi": ALiBi(H),
-    "alibi causal": ALiBi(H, symmetric=False),
-    "t5": T5Bias(H),
-    "t5 causal": T5Bias(H, causal=True),
-    "shaw": Shaw(C // H, 2),
-    "in every place": Together(Together(Sinusoidal(C), Rotary(C // H)), Shaw(C // H, 2)),
-}
 
 
 all_pairs = pytest.param(True, marks=pytest.mark.thorough("Every mask meets every feature and every encoding."))
@@ -77,24 +60,6 @@ def test_equal_to_the_dense_one_under_masks_and_with_features(name: str, every_p
         assert [step.name for step in trace.steps if "." not in step.name] == wanted
         assert len({step.name for step in trace.steps}) == len(trace.steps)
         assert trace.steps[-1].name == "out"
-
-
-@each
-@pytest.mark.parametrize("every_pair", [False, all_pairs])
-def test_every_encoding_in_every_implementation(name: str, every_pair: bool) -> None:
-    able = [one for one, position in ENCODINGS.items() if position.acts - {"add"} <= IMPLEMENTATIONS[name].can]
-    ways = [(mask, pair, need) for mask, pair in WITH_ENCODING for need in (True, False)]
-    for number, encoding in enumerate(able):
-        for mask, pair, need_weights in ways if every_pair else [ways[3 * number % 8]]:
-            weights = random_weights(C, True, True, torch.float64)
-            inputs, options = Case(mask, pair, "plain").inputs(torch.float64)
-            options["position"] = copy.deepcopy(ENCODINGS[encoding]).double()
-            out, maps, gradient = pass_of(name, weights, inputs, options, need_weights)
-            expected_out, expected_maps, expected_gradient = dense_pass(weights, inputs, options, need_weights)
-            same_function(out, expected_out)
-            same_function(gradient, expected_gradient)
-            if maps is not None:
-                same_function(maps, expected_maps)
 
 
 @each
@@ -135,17 +100,6 @@ def test_odd_sizes(name: str) -> None:
         same_function(maps, expected_maps)
 
 
-def test_the_implementations() -> None:
-    """All pass through the one `forward` that checks their arguments, and the one `load` and `save`."""
-    assert list(IMPLEMENTATIONS) == ["naive", "efficient", "fused", "einsum", "sequence_first", "sdpa", "torch"]
-    assert IMPLEMENTATIONS["fused"] is MultiHeadAttention
-    for kind in IMPLEMENTATIONS.values():
-        assert issubclass(kind, AttentionLayer)
-        assert not {"forward", "__init__", "load", "save"} & vars(kind).keys()
-        assert kind.can <= EVERYTHING
-        assert isinstance(kind.can, frozenset)
-
-
 # ---- the fused layer's own backward pass, against automatic differentiation of the plain formula
 
 
@@ -155,26 +109,6 @@ def own_inputs(dtype: torch.dtype = torch.float64) -> list[Tensor]:
 
 
 RANDOM = torch.rand(2, 1, 4, 6, generator=torch.Generator().manual_seed(1)) < 0.6
-OWN_MASKS = {"none": None, "random": RANDOM, "empty row": torch.arange(4)[:, None].expand(4, 6) != 2}
-
-
-@pytest.mark.parametrize("mask", OWN_MASKS)
-def test_gradients_are_those_of_the_formula(mask: str) -> None:
-    q, k, v = own_inputs()
-    scale, allow = 0.7 / math.sqrt(5), OWN_MASKS[mask]
-    pulls = [torch.randn(2, 3, 4, 5, dtype=torch.float64), torch.randn(2, 3, 4, 6, dtype=torch.float64)]
-    for used in ((1, 0), (0, 1), (1, 1)):  # whether the mixed values count, and the maps
-        found = []
-        for results in (
-            with_own_backward(q, k, v, allow, scale),
-            attention(q, k, v, allow=allow, temperature=1 / 0.7),
-        ):
-            losses = [(result * pull).sum() for result, pull, use in zip(results, pulls, used, strict=True) if use]
-            found.append(
-                torch.autograd.grad(torch.stack(losses).sum(), [q, k, v], allow_unused=True, materialize_grads=True)
-            )
-        for own, expected in zip(*found, strict=True):
-            same_function(own, expected)
 
 
 def test_a_second_derivative_is_refused() -> None:

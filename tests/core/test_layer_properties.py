@@ -6,53 +6,21 @@ import pytest
 import torch
 
 from mha_core import IMPLEMENTATIONS, Weights, masks
-from mha_core.errors import Unsupported
 from mha_core.measure import rounding
-from mha_core.positions import ALiBi, Position, Rotary, Shaw, Sinusoidal, T5Bias
 from tests.closeness import identical, relative_error, same_function, within_rounding
 
-from .attention_cases import PAIRS, B, C, Case, H, build, each
-from .dense import Counting, random_weights
+from .attention_cases import PAIRS, B, C, Case, H, each
+from .dense import Counting
 
 pytestmark = pytest.mark.numeric
 
 ROW = rounding.of_sums(20, C, C)  # of a row's sum in float32: its scores, and the sum
 
 
-@each
-def test_every_shape_of_a_mask(name: str) -> None:
-    """Maps are one a head, have weights where the mask allows them alone, and rows that sum to one."""
-    layer = IMPLEMENTATIONS[name](C, H).double()
-    inputs = torch.randn(B, 4, C, dtype=torch.float64), torch.randn(B, 6, C, dtype=torch.float64)
-    for shape in ((4, 6), (H, 4, 6), (1, 1, 4, 6), (B, 1, 4, 6), (1, H, 4, 6), (B, H, 4, 6)):
-        allow = torch.rand(shape) < 0.5
-        if name == "torch":
-            allow[..., 0] = True  # it mixes the heads, so it cannot leave a row empty in one of them
-        if H in shape[-3:-2] and "head_mask" not in layer.can:
-            with pytest.raises(Unsupported, match="head_mask"):
-                layer(*inputs, allow=allow)
-            continue
-        out, maps = layer(*inputs, allow=allow)
-        assert out.shape == (B, 4, C)
-        assert not maps[~allow.expand(B, H, 4, 6)].any()
-        same_function(maps.sum(-1), allow.any(-1).double().expand(B, H, 4))
-
-
 @pytest.mark.parametrize("name", [name for name, kind in IMPLEMENTATIONS.items() if "heads" in kind.can])
-def test_a_head_switched_off_takes_away_its_own_contribution(name: str) -> None:
-    weights = random_weights(C, True, True, torch.float64)
-    layer, x = build(name, weights), torch.randn(B, 5, C, dtype=torch.float64)
-    on, maps = layer(x)
-    assert weights.v_bias is not None
-    assert weights.o_bias is not None
-    for head in range(H):
-        off, maps_off = layer(x, heads=torch.arange(H) != head)
-        channels = slice(head * C // H, (head + 1) * C // H)
-        v = x @ weights.v[channels].T + weights.v_bias[channels]
-        same_function(on - off, maps[:, head] @ v @ weights.o[:, channels].T)
-        identical(maps_off, maps)  # it still looks
-    same_function(layer(x, heads=torch.zeros(H, dtype=torch.bool))[0], weights.o_bias.expand_as(on))
-    heads = torch.tensor([[True, False, True], [False, False, True]])  # another choice for each sample
+def test_each_sample_can_have_other_heads_off(name: str) -> None:
+    layer, x = IMPLEMENTATIONS[name](C, H).double(), torch.randn(B, 5, C, dtype=torch.float64)
+    heads = torch.tensor([[True, False, True], [False, False, True]])
     expected = torch.cat([layer(x[n : n + 1], heads=heads[n])[0] for n in range(B)])
     same_function(layer(x, heads=heads)[0], expected)
 
@@ -111,41 +79,13 @@ def test_dropout_is_that_of_independent_weights_and_leaves_the_maps_alone(name: 
 
 
 @each
-def test_a_pass_without_dropout_is_the_same_each_time(name: str) -> None:
-    layer, x = IMPLEMENTATIONS[name](64, 4), torch.randn(4, 50, 64)
-    first_out, first_maps = layer.train()(x)
-    for _ in range(2):
-        out, maps = layer.eval()(x)
-        identical(out, first_out)
-        identical(maps, first_maps)
-
-
-@each
 def test_an_encoding_is_added_once_to_each_distinct_tensor(name: str) -> None:
-    for shape in ((B, 4, C), (4, C)):
-        layer, x, y, z = IMPLEMENTATIONS[name](C, H), *(torch.randn(shape) for _ in range(3))
-        for inputs, times in (((x,), 1), ((x, x, x), 1), ((x, y), 2), ((x, y, y), 2), ((x, y, x), 2), ((x, y, z), 3)):
-            position = Counting()
-            layer(*inputs, position=position)
-            assert position.added == times
-        identical(layer(x, y, z, position=Counting())[0], layer(x + 1, y + 1, z + 1)[0])
-
-
-@each
-def test_permuting_tokens_permutes_outputs_unless_there_are_positions(name: str) -> None:
-    layer, x = IMPLEMENTATIONS[name](C, H).double(), torch.randn(B, 16, C, dtype=torch.float64)
-    order = torch.randperm(16)
-    out, maps = layer(x)
-    moved, moved_maps = layer(x[:, order])
-    same_function(moved, out[:, order])
-    same_function(moved_maps, maps[:, :, order][..., order])
-    encodings: list[Position] = [Sinusoidal(C)]
-    encodings += [Rotary(C // H)] * ("rotate" in layer.can)
-    encodings += [ALiBi(H), T5Bias(H), Shaw(C // H, 3)] * ("bias" in layer.can)
-    for position in encodings:
-        position = position.double()
-        far = layer(x[:, order], position=position)[1] - layer(x, position=position)[1][:, :, order][..., order]
-        assert far.abs().max() > 0.03
+    layer, x, y, z = IMPLEMENTATIONS[name](C, H), *(torch.randn(B, 4, C) for _ in range(3))
+    for inputs, times in (((x,), 1), ((x, y, y), 2), ((x, y, x), 2), ((x, y, z), 3)):
+        position = Counting()
+        layer(*inputs, position=position)
+        assert position.added == times
+    identical(layer(x, y, z, position=Counting())[0], layer(x + 1, y + 1, z + 1)[0])
 
 
 @each
