@@ -8,14 +8,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.nn import functional as F
 
-from mha_core import IMPLEMENTATIONS, Model, Run, masks
-from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError, TooLong, Unsupported
+from mha_core import IMPLEMENTATIONS, Model, Run
+from mha_core.errors import HeadlightError, PositionError, SizeError, TooLong, Unsupported
 from mha_core.measure.benchmark import text_of
 from mha_core.measure.embedding import embedding_steps
 from mha_core.measure.measures import largest_difference, worst_row_sum
-from mha_core.models.encoder import Encoder
 from mha_core.models.layer_pass import LayerPass
 from tests.closeness import identical, same_function
 
@@ -43,13 +41,10 @@ def test_tokens_ids_and_shapes(minilm: Model, tired: Run) -> None:
     assert tired.weights.shape == (6, 12, 15, 15)
     assert tired.hidden.shape == (7, 15, 384)
     assert tired.sentence.shape == (384,)
-    assert (tired.steps, tired.device, tired.notices) == ((), torch.device("cpu"), ())
     assert not any(tensor.requires_grad for tensor in (tired.weights, tired.hidden, tired.sentence))
-    assert {tensor.dtype for tensor in (tired.weights, tired.hidden, tired.sentence)} == {torch.float32}
-    assert minilm.run("tokenization").tokens == ["[CLS]", "token", "##ization", "[SEP]"]
     for text in ("", "  \n\t "):
         assert minilm.run(text).tokens == ["[CLS]", "[SEP]"]
-    assert all(equal(minilm.run(TIRED), tired) for _ in range(3))
+    assert equal(minilm.run(TIRED), tired)
 
 
 def test_rows_sum_to_one_and_the_sentence_is_the_mean_scaled_to_length_one(minilm64: Model) -> None:
@@ -60,22 +55,6 @@ def test_rows_sum_to_one_and_the_sentence_is_the_mean_scaled_to_length_one(minil
             same_function(run.weights.sum(dim=-1), torch.ones_like(run.weights[..., 0]))
             same_function(run.sentence, mean / mean.square().sum().sqrt())
             same_function(run.sentence.norm(), 1.0)
-
-
-STRANGE = {
-    "emoji": "🙂 👩‍👩‍👧 🏳️‍🌈", "right to left": "שלום עולם مرحبا", "combining": "e\u0301\u0301 Z͑ͫ̓ͪ̂", "nul": "a\0b",
-    "controls": "\x1b[31m \u202e \ufeff \ufffd", "markup": "<script>alert(1)</script> <iframe srcdoc='<b>'>",
-    "formula": "**a** $\\frac{1}{2}$ [x](javascript:1)", "specials": "[CLS] [SEP] [MASK] [PAD]",
-    "one long word": "a" * 5000,
-}  # fmt: skip
-
-
-def test_strange_texts_are_only_text(minilm: Model) -> None:
-    for name, text in STRANGE.items():
-        run = minilm.run(text)
-        assert (run.tokens[0], run.tokens[-1]) == ("[CLS]", "[SEP]"), name
-        assert run.weights.isfinite().all(), name
-        assert equal(run, minilm.run(text)), name
 
 
 @given(text=st.text(max_size=60))
@@ -94,12 +73,10 @@ def test_what_is_no_text_or_too_long_raises_and_nothing_is_cut(minilm: Model) ->
             minilm.run(wrong)  # type: ignore[arg-type]
     text = text_of(512)
     assert len(minilm.run(text).tokens) == 512
-    with pytest.raises(TooLong, match=r"513 tokens.*can read 512") as caught:
+    with pytest.raises(TooLong, match=r"513 tokens.*can read 512"):
         minilm.run(text + " it")
-    assert (caught.value.limit, caught.value.got) == (512, 513)
-    with pytest.raises(TooLong) as caught:
+    with pytest.raises(TooLong):
         minilm.run_batch(["how are you", "it " * 50_000])
-    assert (caught.value.limit, caught.value.got) == (512, 50_002)
 
 
 def test_threads_get_the_serial_results_and_change_nothing_in_the_model(minilm: Model) -> None:
@@ -127,13 +104,9 @@ def test_the_steps_of_one_layer(minilm: Model, tired: Run) -> None:
     for layer in (0, 5):
         run = minilm.run(TIRED, trace_layer=layer)
         step = {step.name: step for step in run.steps}
-        names = ["x", "q", "k", "v", "scores", "weights", "mixed", "joined", "out"]
-        assert [step.name for step in run.steps if "." not in step.name] == names
         identical(step["x"].value[0], run.hidden[layer])
         identical(step["weights"].value[0], run.weights[layer])
-        assert step["q"].shape == (1, 12, 15, 32)
         assert equal(run, tired)
-        assert "masked" in [step.name for step in minilm.run(TIRED, trace_layer=layer, mask="causal").steps]
 
 
 @pytest.mark.parametrize(("name", "mask"), list(zip(IMPLEMENTATIONS, ["none", "causal", "window:2"] * 3, strict=False)))
@@ -146,9 +119,6 @@ def test_any_implementation_takes_the_place_of_a_layer_with_the_same_switches(
     identical(run.weights[:3], own.weights[:3])
     for part in ("weights", "sentence", "hidden"):
         same_function(getattr(run, part), getattr(own, part))
-    outs = [{step.name: step.value for step in each.steps}["out"] for each in (run, own)]
-    assert outs[0].shape == (1, len(run.tokens), 384)
-    same_function(*outs)
     options: dict[str, Any] = {"position": "none", "heads_off": [(1, 2)], "trace_layer": 1}
     if "heads" in IMPLEMENTATIONS[name].can:
         run = minilm64.run(TIRED, implementation=name, temperature=1.7, **options)
@@ -170,15 +140,6 @@ def test_a_batch_is_its_sentences_whatever_is_switched(minilm64: Model) -> None:
                 for name in ("weights", "hidden", "sentence"):
                     same_function(getattr(run, name), getattr(alone, name))
     assert minilm64.run_batch([]) == []
-    assert equal(minilm64.run_batch([TIRED])[0], minilm64.run(TIRED))
-
-
-def test_a_mask_tensor_for_a_batch_has_the_padded_length(minilm64: Model) -> None:
-    by_tensor = minilm64.run_batch(PRESETS, mask=masks.allow(masks.causal, 15, 15)[0, 0])
-    by_name = minilm64.run_batch(PRESETS, mask="causal")
-    assert all(equal(a, b) for a, b in zip(by_tensor, by_name, strict=True))
-    with pytest.raises(MaskError, match=r"\(3, 3\); allowed are \(15, 15\)"):
-        minilm64.run_batch(PRESETS, mask=torch.ones(3, 3, dtype=torch.bool))
 
 
 def test_unmasked_padding_is_the_classic_bug(minilm64: Model) -> None:
@@ -222,41 +183,27 @@ def test_a_pass_by_layers_gives_the_bits_of_a_run(tiny: Model) -> None:
         with pytest.raises(SizeError):
             one.advance()
 
-    class Other:
-        name, groups = "other", ("decoder",)
-
-    with pytest.raises(Unsupported, match="use run"):
-        LayerPass(Other(), "a")  # type: ignore[arg-type]
-
 
 # From tokens to x.
 
 
 def test_the_embedding_steps_give_what_enters_layer_0(minilm64: Model) -> None:
-    state, stack = minilm64.encoder.state_dict(), minilm64.encoder
-    assert isinstance(stack, Encoder)
+    state = minilm64.encoder.state_dict()
     for position in ("trained", "none", "sinusoidal"):
         steps, run = embedding_steps(minilm64, TIRED, position=position), minilm64.run(TIRED, position=position)
         assert steps.norm is not None
-        width = steps.summed.shape[-1:]
         by_hand = (steps.summed - steps.norm.mean) / steps.norm.deviation * steps.norm.gain + steps.norm.shift
         with case(position):
-            normed = F.layer_norm(steps.summed, width, steps.norm.gain, steps.norm.shift, stack.norm.eps)
-            identical(normed, run.hidden[0])
             identical(steps.x, run.hidden[0])
             same_function(by_hand, run.hidden[0])
             assert (steps.tokens, steps.ids) == (run.tokens, run.ids)
     steps = embedding_steps(minilm64, "can you can that")
-    assert steps.table == tuple(state["words.weight"].shape) == (30522, 384)
     for place, one in enumerate(steps.ids):
         identical(steps.words[place], state["words.weight"][one])
         identical(steps.position[place], state["position.table"][place])
     assert steps.segment is not None
     identical(steps.segment, state["segment"])
     same_function(steps.words + steps.segment + steps.position, steps.summed)
-    first, second = (place for place, token in enumerate(steps.tokens) if token == "can")
-    identical(steps.words[first], steps.words[second])
-    assert not torch.equal(steps.x[first], steps.x[second])
 
 
 def test_the_embedding_steps_of_a_model_without_segment_and_norm_and_their_errors(minilm: Model) -> None:

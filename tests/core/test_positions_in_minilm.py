@@ -1,13 +1,9 @@
 """MiniLM on two sentences that differ in one word: the numbers of the default screen, and each positional encoding."""
 
 import math
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from mha_core import Model, Run, positions
 from mha_core.errors import PositionError
@@ -52,20 +48,10 @@ def test_layer_0_head_2_looks_at_the_previous_token(minilm: Model, bag: Run) -> 
     quoted(previous_token_weight(bag.weights[0, 2]), "0.109")
 
 
-def test_a_causal_mask_alone_distinguishes_equal_words(minilm64: Model) -> None:
-    run = minilm64.run(TIRED, position="none", mask="causal")
-    first, second = (place for place, token in enumerate(run.tokens) if token == "the")
-    assert apart(run) > 0.01
-    # in layer 0 both ask the same question; the second has more keys to share its weight with
-    assert float(run.weights[0, :, second, : first + 1].sum()) < float(run.weights[0, :, first].sum()) - 0.1
-
-
 @pytest.mark.parametrize("name", [*positions.NAMES, "shuffled", "scaled:0.5", "scaled:2"])
 def test_minilm_with_every_encoding(minilm64: Model, bag: Run, name: str) -> None:
     run = minilm64.run(TIRED, position=name)
     same_function(run.weights.sum(dim=-1), torch.ones(run.weights.shape[:-1], dtype=torch.float64))
-    assert run.hidden.isfinite().all()
-    identical(minilm64.run(TIRED, position=name).weights, run.weights)
     assert (largest_difference(run.weights, bag.weights) > 0.1) == (name != "none")
     if name == "none":
         first, second = (place for place, token in enumerate(run.tokens) if token == "the")
@@ -86,33 +72,7 @@ def test_altered_positions_of_the_model(minilm64: Model, bag: Run) -> None:
             minilm64.run("how are you", position=wrong)
 
 
-@pytest.mark.thorough("A second process loads the model and runs it with every encoding.")
-def test_another_process_computes_the_same_maps(minilm: Model, tmp_path: Path) -> None:
-    """Bit for bit, with as many threads."""
-    file = tmp_path / "maps.safetensors"
-    program = f"""
-import torch
-from safetensors.torch import save_file
-torch.set_num_threads({torch.get_num_threads()})
-from mha_core import load_model, positions
-model = load_model("minilm", device="cpu")
-save_file({{name: model.run({TIRED!r}, position=name).weights for name in positions.NAMES}}, {str(file)!r})
-"""
-    subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2], check=True)
-    for name, weights in load_file(file).items():
-        identical(minilm.run(TIRED, position=name).weights, weights)
-
-
-of_a_kind = pytest.mark.thorough("It acts in the same place as another one.")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("none", "sinusoidal", "rotary", "t5"),
-        *(pytest.param(name, marks=of_a_kind) for name in positions.NAMES if name in ("learned", "alibi", "shaw")),
-    ],
-)
+@pytest.mark.parametrize("name", ["none", "sinusoidal", "rotary", "t5"])
 def test_the_trace_shows_the_encoding(minilm64: Model, name: str) -> None:
     position = positions.build(name, d_model=384, n_heads=12, max_len=512, seed=0).double()
     traced, without = (

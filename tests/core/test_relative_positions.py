@@ -45,19 +45,9 @@ def test_rotary_is_llamas_rotation(monkeypatch: pytest.MonkeyPatch, d_head: int)
         within_rounding(rounded, theirs, rounding.of_sums(2))
 
 
-def test_rotary_turns_its_pairs() -> None:
-    x = torch.zeros(1, 1, 7, 6, dtype=torch.float64)
-    x[..., 1] = 1
-    turned, _ = Rotary(6, base=100.0).rotate(x, x)
-    angle = 6 / 100 ** (2 / 6)
-    same_function(turned[0, 0, 6], torch.tensor([0, math.cos(angle), 0, 0, math.sin(angle), 0], dtype=torch.float64))
-    same_function(turned.norm(dim=-1), x.norm(dim=-1))
-    identical(turned[:, :, 0], x[:, :, 0])
-
-
-@pytest.mark.parametrize("d_head", [4, 32, 128])
-def test_rotary_scores_depend_on_the_distance_alone(d_head: int) -> None:
-    for shift in (1, 100, 496):
+def test_rotary_scores_depend_on_the_distance_alone() -> None:
+    d_head = 32
+    for shift in (1, 496):
         q, k, before = (torch.randn(2, H, n, d_head, dtype=torch.float64) for n in (16, 16, shift))
         rotary = Rotary(d_head)
         here = rotary.rotate(q, k)
@@ -133,9 +123,8 @@ def test_shaw_against_a_loop(max_distance: int) -> None:
 LEARNED = [name for name in EVERY if list(EVERY[name]().parameters())]
 
 
-@pytest.mark.parametrize("need_weights", [True, False])
 @pytest.mark.parametrize("name", LEARNED)
-def test_gradients_reach_the_tables(name: str, need_weights: bool) -> None:
+def test_gradients_reach_the_tables(name: str) -> None:
     position, x = EVERY[name]().double(), torch.randn(2, 7, C, dtype=torch.float64)
     (table,) = position.parameters()
     weights = IMPLEMENTATIONS["efficient"](C, H).double().save()
@@ -143,8 +132,8 @@ def test_gradients_reach_the_tables(name: str, need_weights: bool) -> None:
     able = (other for other, kind in IMPLEMENTATIONS.items() if position.acts - {"add"} <= kind.can)
     for other in ["efficient", *able]:
         table.grad = None
-        out, maps = IMPLEMENTATIONS[other](C, H).double().load(weights)(x, position=position, need_weights=need_weights)
-        torch.autograd.backward(out.square().sum() + (0 if maps is None else maps.square().sum()))
+        out, maps = IMPLEMENTATIONS[other](C, H).double().load(weights)(x, position=position)
+        torch.autograd.backward(out.square().sum() + maps.square().sum())
         assert table.grad is not None
         expected = table.grad if expected is None else expected
         same_function(table.grad, expected)

@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS, Model, masks
-from mha_core.attention.switches import Ablation
 from mha_core.errors import HeadlightError, PositionError, Unsupported
 from mha_core.models import inputs
 from mha_core.models.block import AttentionBlock, BlockSizes
@@ -88,8 +87,7 @@ def test_the_classifier_is_that_written_out() -> None:
         return stack.out.weight @ inner + stack.out.bias
 
     for d_feed_forward, residual, norm, pooling in (
-        (0, False, False, "[CLS]"), (20, True, True, "mean"), (20, False, True, "[CLS]"),
-        (0, True, False, "mean"), (20, True, False, "[CLS]"), (0, False, True, "mean"),
+        (0, False, False, "[CLS]"), (20, True, True, "mean"), (20, False, True, "[CLS]"), (0, True, False, "mean"),
     ):  # fmt: skip
         changes: dict[str, Any] = {"d_feed_forward": d_feed_forward, "residual": residual, "norm": norm}
         stack = bare(**changes, pooling=pooling, position="rotary")
@@ -132,21 +130,14 @@ def test_the_pass_without_maps_equals_the_one_with_maps() -> None:
 
 def test_padding_changes_nothing_unless_it_is_unmasked() -> None:
     """Neither how much of it stands beside a row, nor the number that stands in it; alone there is none to look at."""
+    ids, keep = padded(TEXTS)
     for name, pooling in zip(IMPLEMENTATIONS, ["[CLS]", "mean"] * 4, strict=False):
         stack = bare(implementation=name, pooling=pooling)
         alone = stack.logits(*padded(TEXTS[:1]))
         with case((name, pooling)):
-            for others in ([[2, 3]], [[2, *range(4, 13), 3]], [[2, 8, 3]] * 5):
-                same_function(stack.logits(*padded([TEXTS[0], *others]))[:1], alone)
-            unmasked = stack.logits(*padded([TEXTS[0], [2, *range(4, 13), 3]]), mask_padding=False)[:1]
-            differ(unmasked, alone)
-            same_function(stack.logits(*padded(TEXTS[:1]), mask_padding=False), alone)
-    ids, keep = padded(TEXTS)
-    for pooling, position in zip(["mean", "[CLS]"] * 4, NAMES, strict=False):
-        stack = bare(pooling=pooling, position=position)
-        with case((pooling, position)):
+            same_function(stack.logits(ids, keep)[:1], alone)
+            differ(stack.logits(ids, keep, mask_padding=False)[:1], alone)
             same_function(stack.logits(torch.where(keep, ids, 17), keep), stack.logits(ids, keep))
-    assert bare().logits(torch.tensor([[2, 7, 3], [0, 0, 0]]), torch.tensor([[True] * 3, [False] * 3])).isfinite().all()
 
 
 def test_the_padding_row_learns_nothing_and_every_parameter_has_a_gradient() -> None:
@@ -162,99 +153,37 @@ def test_the_padding_row_learns_nothing_and_every_parameter_has_a_gradient() -> 
         assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in stack.parameters())
 
 
-def test_order_is_seen_only_with_positions() -> None:
-    """[CLS] and [SEP] stay where they are, the words between them change places."""
-    for name in NAMES:
-        stack = bare(position=name, amplitude=1.0)
-        one, other = (stack.logits(*padded([text]))[0] for text in ([2, 7, 9, 4, 3], [2, 4, 7, 9, 3]))
-        if name == "none":
-            same_function(one, other)
-        else:
-            with case(name):
-                differ(one, other)
-
-
-def test_the_maps_are_those_of_the_answer() -> None:
-    stack, (ids, keep) = bare(position="sinusoidal"), padded(TEXTS)
-    hidden, weights = stack(ids, allow=masks.allow(masks.full, ids.shape[1], ids.shape[1], keep))
-    same_function(stack.answer(hidden[-1], keep), stack.logits(ids, keep))
-    assert not any(maps[~keep[:, None, None, :].expand_as(maps)].any() for maps in weights)
-
-
 def test_the_past_does_not_know_the_future() -> None:
     for name, position in (*((name, "none") for name in IMPLEMENTATIONS), *(("fused", position) for position in NAMES)):
         stack = made("language model", implementation=name, position=position)
         expected = stack.logits(IDS)
-        for place in range(1, IDS.shape[1]):
+        for place in (1, 4):
             changed = IDS.clone()
             changed[:, place] = 11
             logits = stack.logits(changed)
             with case((name, position, place)):
                 same_function(logits[:, :place], expected[:, :place])
-                for later in range(place, IDS.shape[1]):
-                    differ(logits[:, later], expected[:, later])
+                differ(logits[:, place], expected[:, place])
                 same_function(stack.logits(IDS[:, :place]), expected[:, :place])
 
 
-def word_model(**changes: Any) -> Model:
-    stack = made("language model", **changes).eval().requires_grad_(False)
-    return Model("words", tokens.of(tasks.build("words")), stack, origin="random")
-
-
 def test_a_language_model_looks_back_alone_whatever_else_is_masked() -> None:
-    model, past = word_model(position="rotary"), torch.ones(5, 5).tril().bool()
+    stack = made("language model", position="rotary").eval().requires_grad_(False)
+    model, past = (
+        Model("words", tokens.of(tasks.build("words")), stack, origin="random"),
+        torch.ones(5, 5).tril().bool(),
+    )
     plain = model.run(TEXT).weights
-    given: list[Any] = [
-        "none",
-        masks.full,
-        "causal",
-        torch.ones(5, 5, dtype=torch.bool),
-        torch.ones(4, 5, 5).bool(),
-        "window:2",
-    ]
+    assert not plain[..., ~past].any()
+    given: list[Any] = ["none", masks.full, "causal", torch.ones(4, 5, 5).bool()]
     for number, mask in enumerate(given):
-        run = model.run(TEXT, mask=mask)
         with case(number):
-            assert run.weights.shape == (2, 4, 5, 5)
-            assert not run.weights[..., ~past].any()
-            same_function(run.weights.sum(dim=-1), torch.ones(2, 4, 5, dtype=torch.float64))
-            if mask == "window:2":
-                assert not run.weights[..., torch.ones(5, 5).tril(-2).bool()].any()
-            else:
-                identical(run.weights, plain)
-                logits = made("language model", position="rotary").logits(torch.tensor([run.ids]))
-                assert isinstance(model.encoder, LanguageModel)
-                same_function(model.encoder.next_token(run.hidden[-1:]), logits)
-    diagonal = torch.eye(5, dtype=torch.bool)
-    identical(model.run(TEXT, mask=diagonal).weights, diagonal.double().expand_as(plain))
+            identical(model.run(TEXT, mask=mask).weights, plain)
+    window = model.run(TEXT, mask="window:2").weights
+    assert not window[..., ~past | torch.ones(5, 5).tril(-2).bool()].any()
     assert not model.run(TEXT, mask=~past).weights.any(), "nothing is left"
     for run in model.run_batch([TEXT, "apple ball"]):
         same_function(run.weights, model.run(" ".join(run.tokens)).weights)
-    assert model.pad_id == 0  # there is none: any number will do, since nobody looks at it
-
-
-def test_ablate_each_head_is_a_pass_for_each() -> None:
-    stack, model = made("classifier", position="sinusoidal"), word_model(position="rotary")
-    with torch.no_grad():
-        found, of_model = stack.ablate_each_head(IDS[:1]), model.ablate_each_head(TEXT)
-        for layer, head in ((layer, head) for layer in range(2) for head in range(4)):
-            heads = torch.ones(2, 4, dtype=torch.bool)
-            heads[layer, head] = False
-            with case((layer, head)):
-                same_function(found[layer, head], stack(IDS[:1], ablate=Ablation(heads))[0][-1].mean(dim=1)[0])
-                same_function(of_model[layer, head], model.run(TEXT, heads_off=[(layer, head)]).sentence)
-
-
-def test_a_stack_in_another_implementation_computes_the_same() -> None:
-    """A model that was trained in an implementation with fewer features can be looked at in another."""
-    stack = made("classifier", implementation="torch").eval()
-    twin = stack.as_implementation("einsum")
-    assert (twin.sizes.implementation, stack.sizes.implementation) == ("einsum", "torch")
-    assert all(type(layer.attention) is IMPLEMENTATIONS["einsum"] for layer in twin.layers)
-    same_function(twin.logits(IDS, IDS > 0), stack.logits(IDS, IDS > 0))
-    with torch.no_grad():
-        twin.words.weight.zero_()
-    assert stack.words.weight.any(), "a copy"
 
 
 def test_sizes_that_cannot_be_built() -> None:
@@ -268,8 +197,6 @@ def test_sizes_that_cannot_be_built() -> None:
                     made("classifier", **changes)
     with pytest.raises(Unsupported, match="implementation='what' is not known"):
         made("classifier", implementation="what")
-    with pytest.raises(PositionError, match="position='what' is not known"):
-        made("classifier", position="what")
     with pytest.raises(PositionError, match=r"amplitude=-1\.0 is no spread"):
         made("classifier", position="learned", amplitude=-1.0)
 
@@ -277,30 +204,14 @@ def test_sizes_that_cannot_be_built() -> None:
 # The random start.
 
 
-def test_the_amplitude_of_positions() -> None:
-    one, small = (made("classifier", position="sinusoidal", amplitude=amplitude) for amplitude in (1.0, 0.1))
-    words = F.embedding(IDS, one.words.weight)
-    waves = one.position.add(torch.zeros_like(words))
-    assert waves.any()
-    same_function(small.position.add(torch.zeros_like(words)), 0.1 * waves)
-    same_function(one.embed(IDS, one.position), words + waves)
-    learned = made("language model", position="learned", amplitude=0.1, max_len=1000)
-    assert 0.099 < float(learned.position.table.detach().std()) < 0.101
-
-
 @pytest.mark.parametrize("kind", STACKS)
 def test_all_implementations_start_from_the_same_numbers(kind: str) -> None:
-    def logits(stack: Any) -> Tensor:
-        found: Tensor = stack.logits(IDS, IDS > 0) if kind == "classifier" else stack.logits(IDS)
-        return found.detach()
-
     reference = made(kind)
     for name in IMPLEMENTATIONS:
         stack = made(kind, implementation=name)
         with case(name):
             for own, layer in zip(stack.layers, reference.layers, strict=True):
                 identical(flat(own.attention.save()), flat(layer.attention.save()))
-            same_function(logits(stack), logits(reference))
 
 
 @pytest.mark.parametrize("kind", STACKS)
@@ -340,7 +251,6 @@ def test_the_distribution_of_the_start() -> None:
     stack = made("classifier", d_model=64, vocabulary=500)
     words = stack.words.weight.detach()
     assert not words[0].any()  # padding
-    assert abs(float(words[1:].mean())) < 0.02
     assert abs(float(words[1:].std()) - 1) < 0.02
     q = stack.layers[0].attention.save().q
     for matrix, columns in ((q, 64), (stack.connected.weight.detach(), 64), (stack.out.weight.detach(), 128)):
@@ -355,17 +265,3 @@ def test_the_distribution_of_the_start() -> None:
         assert not any(tensor.any() for name, tensor in weights.items() if name.endswith("bias") and tensor is not None)
     drawn = Encoder(replace(ENCODER, d_model=384, n_layers=0))
     assert 0.015 < float(drawn.segment.detach().std()) < 0.025
-
-
-def test_each_implementation_has_draws_of_its_own() -> None:
-    """The attention's and all others'."""
-    found = {}
-    for name in IMPLEMENTATIONS:
-        stack = Classifier(replace(CLASSIFIER, implementation=name))
-        draw(stack, 1, own=True)
-        weights = stack.block(1).attention.save()
-        found[name] = [stack.words.weight, stack.connected.weight, weights.q, weights.o]
-    for one, other in itertools.combinations(IMPLEMENTATIONS, 2):
-        same = [torch.equal(*pair) for pair in zip(found[one], found[other], strict=True)]
-        assert not same[2], (one, other)  # q
-        assert not any(same) or {one, other} == {"torch", "efficient"}  # what their distribution leaves alike

@@ -11,11 +11,10 @@ from mha_core import Model, Run, masks
 from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError, Unsupported
 from mha_core.measure.measures import largest_difference, worst_row_sum
 from mha_core.models.inputs import Mask
-from mha_core.positions import ALiBi, Learned, Nothing, Sinusoidal
+from mha_core.positions import Learned, Nothing, Sinusoidal
 from tests.closeness import identical, same_function
 
 from .conftest import TIRED
-from .dense import Counting
 from .runs import case
 from .runs import same_run as equal
 
@@ -46,29 +45,25 @@ def test_a_mask_as_text_rule_or_tensor_is_the_same(minilm: Model, tired: Run) ->
         assert equal(minilm.run(TIRED, mask=mask), tired), mask
 
 
-def test_a_full_mask_one_for_each_head_and_one_with_an_empty_row(minilm64: Model, tired64: Run) -> None:
-    same_function(minilm64.run(TIRED, mask=n_by_n(masks.full)).weights, tired64.weights)
+def test_a_mask_for_each_head_and_one_with_an_empty_row(minilm64: Model) -> None:
     mask = torch.stack([n_by_n(masks.window(head + 1)) for head in range(12)])
     run = minilm64.run(TIRED, mask=mask)
     assert torch.equal(run.weights > 0, mask.expand(6, 12, 15, 15))
-    same_function(run.weights[:, 0], torch.eye(15).double().expand(6, 15, 15))
     run = minilm64.run(TIRED, mask=masks.invert(masks.causal))  # the last token may look at nothing
     assert not run.weights[:, :, -1].any()
     assert run.hidden.isfinite().all()
     assert worst_row_sum(run.weights) == 0
-    same_function(worst_row_sum(run.weights[:, :, :-1]), 1.0)
 
 
-PAIRS: list[Any] = [(6, 0), (0, 12), (-1, 0), (0, -1), (0.5, 1), (1,), (1, 2, 3), "ab", 3, [6, 2]]
+PAIRS: list[Any] = [(6, 0), (0, -1), (0.5, 1), (1, 2, 3), "ab", 3]
 WRONG: list[tuple[type[HeadlightError], str, dict[str, Any]]] = [
     (MaskError, r"'banded:3' is not known; write none, causal", {"mask": "banded:3"}),
     (MaskError, "at least 1", {"mask": "window:0"}),
     (MaskError, r"shape \(15, 14\); allowed are \(15, 15\), \(12, 15, 15\)", {"mask": torch.ones(15, 14).bool()}),
     (MaskError, r"shape \(2, 1, 15, 15\)", {"mask": torch.ones(2, 1, 15, 15, dtype=torch.bool)}),
     (MaskError, "bool tensor", {"mask": torch.ones(15, 15)}), (MaskError, "NoneType", {"mask": None}),
-    (MaskError, "int", {"mask": 3}), (MaskError, "int64", {"mask": lambda i, j: i + j}),
+    (MaskError, "int64", {"mask": lambda i, j: i + j}),
     (MaskError, r"\(0, 15\) lies outside 15 queries × 15 keys", {"mask": masks.cells([(0, 15)])}),
-    (MaskError, r"\(2,\) for 15 queries", {"mask": masks.documents([0, 1])}),
     *((PositionError, "is not known; choose", {"position": wrong}) for wrong in ("rotory", "", "Trained", None, 3)),
     (PositionError, r"d_model=64.*384", {"position": Sinusoidal(64)}),
     (PositionError, r"15 positions.*has 10", {"position": Learned(384, 10)}),
@@ -102,37 +97,8 @@ def test_sinusoids_by_name_have_the_size_of_the_trained_table(minilm64: Model, t
     by_name = minilm64.run(TIRED, position="sinusoidal").weights
     size = float(minilm64.encoder.position.table.square().mean().sqrt())
     waves = Sinusoidal(384, amplitude=size * 2**0.5).double()
-    added = waves.add(torch.zeros(512, 384).double()).square().mean().sqrt()
-    assert 0.99 < float(added) / size < 1.01
     same_function(by_name, minilm64.run(TIRED, position=waves).weights)
-    assert largest_difference(by_name, minilm64.run(TIRED, position=Sinusoidal(384)).weights) > 0.1
     assert largest_difference(by_name, tired64.weights) > 0.1
-
-
-def test_add_is_called_once_and_bias_in_every_layer(minilm: Model) -> None:
-    position = Counting()
-    minilm.run(TIRED, position=position)
-    assert position.added == 1
-    slanted, plain = minilm.run(TIRED, position=ALiBi(12)), minilm.run(TIRED, position="none")
-    identical(slanted.hidden[0], plain.hidden[0])
-    assert largest_difference(slanted.weights[0], plain.weights[0]) > 0.01
-
-
-def test_words_in_another_order_are_the_same_where_there_are_no_positions(minilm64: Model) -> None:
-    words = TIRED.split()
-    order = [4, 2, 10, 0, 7, 5, 1, 8, 3, 6, 9]
-    assert sorted(order) == list(range(len(words)))
-    starts = [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14]  # "didn't" has three tokens
-    pieces = [list(range(starts[word + 1], starts[word + 2])) for word in range(11)]
-    moved = [0, *(piece for place in order for piece in pieces[place]), 14]
-    for position in ("none", "trained"):
-        straight = minilm64.run(" ".join(words), position=position)
-        mixed = minilm64.run(" ".join(words[place] for place in order), position=position)
-        assert [straight.tokens[place] for place in moved] == mixed.tokens
-        if position == "none":
-            same_function(mixed.hidden[-1], straight.hidden[-1][moved])
-        else:
-            assert largest_difference(mixed.hidden[-1], straight.hidden[-1][moved]) > 0.1
 
 
 def test_a_head_switched_off_changes_later_layers_and_not_earlier_ones(minilm: Model, tired: Run) -> None:
@@ -142,26 +108,11 @@ def test_a_head_switched_off_changes_later_layers_and_not_earlier_ones(minilm: M
         identical(run.weights[: layer + 1], tired.weights[: layer + 1])
         for later in range(layer + 1, 6):
             assert largest_difference(run.hidden[later], tired.hidden[later]) > 0.001, (layer, later)
-            assert largest_difference(run.weights[later], tired.weights[later]) > 0.001, (layer, later)
-        assert largest_difference(run.hidden[-1], tired.hidden[-1]) > 0.001
-
-
-def test_heads_off_takes_any_iterable_and_repeats(minilm: Model, tired: Run) -> None:
-    expected = minilm.run(TIRED, heads_off=[(1, 2), (4, 0)])
-    assert equal(minilm.run(TIRED, heads_off={(4, 0), (1, 2)}), expected)
-    assert equal(minilm.run(TIRED, heads_off=[[1, 2], [4, 0]]), expected)  # type: ignore[list-item]
-    assert equal(minilm.run(TIRED, heads_off=iter([(1, 2), (4, 0), (1, 2)])), expected)
-    assert equal(minilm.run(TIRED, heads_off=()), tired)
-    everything = [(layer, head) for layer in range(6) for head in range(12)]
-    assert minilm.run(TIRED, heads_off=everything).hidden.isfinite().all()
 
 
 def test_temperature(minilm: Model, minilm64: Model, tired: Run) -> None:
-    assert equal(minilm.run(TIRED, temperature=1), tired)
     hot = minilm64.run(TIRED, temperature=10**12).weights
     same_function(hot, torch.full_like(hot, 1 / 15))
-    cold = minilm.run(TIRED, temperature=0.001).weights
-    assert float(cold.amax(dim=-1).median()) > 0.999
 
     def entropy(run: Run) -> float:
         return float(torch.special.entr(run.weights[0]).sum(-1).mean())
@@ -180,21 +131,6 @@ def test_a_value_that_is_not_handed_on_leaves_its_own_layers_weights(minilm64: M
     # its own row mixes everything, so that after the first layer nothing of it has changed
     same_function(run.hidden[1][CLS], tired64.hidden[1][CLS])
     assert equal(minilm64.run(TIRED, values_off=(15, 400)), tired64)  # the sentence has 15 tokens
-
-
-@pytest.mark.thorough("every token of a sentence is left out in two ways, a run for each")
-def test_the_seat_of_cls_matters_and_its_value_does_not(minilm: Model, tired: Run) -> None:
-    """Forbidden, [CLS] is the worst token to lose; its contribution alone is hardly missed."""
-
-    def cosines(**switches: Any) -> float:
-        return float(minilm.run(TIRED, **switches).sentence @ tired.sentence)
-
-    seats = [cosines(mask=f"unseen:{place}") for place in range(15)]
-    values = [cosines(values_off=(place,)) for place in range(15)]
-    assert min(seats) == seats[CLS] < 0.5
-    assert values[CLS] > 0.99
-    assert min(values) < 0.91
-    assert minilm.run(TIRED, mask="unseen:0").weights[:, :, 1:, CLS].max() == 0
 
 
 def test_values_off_in_a_batch_and_with_each_head_off(minilm64: Model) -> None:
