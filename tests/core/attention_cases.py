@@ -101,20 +101,14 @@ class Case:
         return tensors, options | ({"ablate": Ablation(None, values_on(i, j))} if "ablate" in options else {})
 
 
-def cases_of(name: str, every_pair: bool) -> list[Case]:
-    """The cases of an implementation: each mask and each feature that it can do once, or each of the pairs of them.
-
-    Over all of them, either meets every kind of input and every choice of biases.
-    """
+def cases_of(name: str) -> list[Case]:
+    """The cases of an implementation: each mask, and twice each feature that it can do, with several kinds of input."""
     able = IMPLEMENTATIONS[name].can
     known = [mask for mask in MASKS if Case(mask, "self", "plain").needs <= able]
     features = [feature for feature in FEATURES if Case("none", "self", feature).needs <= able]
-    pairs = [(m, f) for m in range(len(known)) for f in range(len(features))]
-    once = [(n % len(known), n % len(features)) for n in range(max(len(known), len(features)))]
-    return [
-        Case(known[m], PAIRS[(m + f) % 3], features[f], BIASES[(m + 3 * f) % 4])
-        for m, f in (pairs if every_pair else once)
-    ]
+    pairs = [((f + again) % len(known), f) for again in (0, 3) for f in range(max(len(known), len(features)))]
+    pairs = [(m, f % len(features)) for m, f in pairs]
+    return [Case(known[m], PAIRS[(m + f) % 3], features[f], BIASES[(m + 3 * f) % 4]) for m, f in pairs]
 
 
 def build(name: str, weights: Weights, n_heads: int = H) -> AttentionLayer:

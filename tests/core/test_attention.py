@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from mha_core import Trace, attention, join_heads, split_heads
 from mha_core.attention.functional import softmax_over_keys
-from mha_core.errors import DeviceError, DtypeError, HeadlightError, MaskError, SizeError
+from mha_core.errors import DeviceError, DtypeError, MaskError, SizeError
 from tests.closeness import identical, same_function
 
 pytestmark = pytest.mark.numeric
@@ -135,12 +135,6 @@ def test_masks_and_biases_that_do_not_fit_raise() -> None:
     for allow in wrong:
         with pytest.raises(MaskError, match=r"must be a bool tensor"):
             attention(torch.zeros(2, 3, 6), allow=allow)  # type: ignore[arg-type]
-
-
-def test_temperatures_that_cannot_divide_raise() -> None:
-    for temperature in (0, -1.0, math.nan, math.inf, "1", None):
-        with pytest.raises(HeadlightError, match="above 0"):
-            attention(torch.zeros(3, 6), temperature=temperature)  # type: ignore[arg-type]
 
 
 def test_mixed_kinds_raise() -> None:

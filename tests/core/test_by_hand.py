@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, attention, masks
+from mha_core import attention, masks
 from mha_core.errors import HeadlightError, MaskError, SizeError
 from mha_core.measure.by_hand import (
     entropy,
@@ -17,7 +17,6 @@ from mha_core.measure.by_hand import (
     softmax_steps,
     softmax_three_ways,
     take_apart,
-    weights_of,
 )
 from tests.closeness import identical, quoted, same_function
 
@@ -48,23 +47,6 @@ def test_the_steps_lead_to_the_weights(rule: str, divisor: float) -> None:
     same_function(done.exps / done.sums, done.weights)
     same_function(done.mixed, done.weights @ X)
     assert float(done.subtracted.abs().max()) == 0  # nothing here could overflow
-
-
-def test_a_row_without_allowed_keys_is_zero() -> None:
-    allow = torch.tensor([[False] * 3, [True] * 3, [True, False, False]])
-    done = softmax_steps(SCORES, X, allow=allow)
-    assert done.weights[0].tolist() == [0, 0, 0]
-    assert done.mixed[0].tolist() == [0, 0]
-    assert float(done.sums[0]) == 0
-    assert all(bool(part.isfinite().all()) for part in (done.exps, done.sums, done.weights, done.mixed))
-
-
-def test_large_scores_do_not_overflow() -> None:
-    large = SCORES * 10**6
-    done = softmax_steps(large, X)
-    assert bool(done.exps.isfinite().all())
-    identical(done.subtracted.squeeze(1), large.amax(-1))
-    same_function(done.exps / done.sums, done.weights)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +82,6 @@ def test_a_cell_of_an_empty_row() -> None:
 def test_entropy() -> None:
     rows = torch.tensor([[1.0, 0, 0, 0], [0.25] * 4, [0.5, 0.5, 0, 0], [0] * 4], dtype=torch.float64)
     same_function(entropy(rows), torch.tensor([0, 2, 1, 0], dtype=torch.float64))
-    assert math.copysign(1, float(entropy(rows)[0])) == 1
 
 
 def test_without_the_division_rows_become_sharper_as_d_grows() -> None:
@@ -112,22 +93,10 @@ def test_without_the_division_rows_become_sharper_as_d_grows() -> None:
     divided = [mean(d, True) for d in (4, 16, 64, 256, 1024)]
     assert max(divided) - min(divided) < 0.2
     assert raw[-1] < 0.3 < 3 < min(divided) <= 4
-    assert mean(1, True) == mean(1, False)
-    assert mean(64, False) == mean(64, False)
 
 
-def test_weights_from_matrices_as_written_by_hand() -> None:
-    q, k, v = ([random(4, 2, seed=10 * at + head) for head in range(2)] for at in range(3))
-    o, x = random(4, 4, seed=99), random(3, 4, seed=98)
-    layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double().load(weights_of(q, k, v, o))
-    mixed = [attention(x @ q[head], x @ k[head], x @ v[head])[0] for head in range(2)]
-    out, _ = layer(x)
-    same_function(out, torch.cat(mixed, dim=-1) @ o)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_three_ways_differ_on_empty_rows_alone(dtype: torch.dtype) -> None:
-    scores = random(4, 4).to(dtype)
+def test_three_ways_differ_on_empty_rows_alone() -> None:
+    scores = random(4, 4)
     allow = torch.ones(4, 4).tril().bool()
     for empty in (False, True):
         allow[2] &= not empty
@@ -137,16 +106,13 @@ def test_three_ways_differ_on_empty_rows_alone(dtype: torch.dtype) -> None:
         identical(ours[rows], large[rows])
     assert not ours[2].any()
     assert plain[2].isnan().all()
-    identical(large[2], torch.full((4,), 0.25, dtype=dtype))
+    identical(large[2], torch.full((4,), 0.25, dtype=torch.float64))
 
 
 REFUSED: list[tuple[Callable[[], object], type[HeadlightError], str]] = [
     (lambda: softmax_steps(SCORES, X[:2]), SizeError, "need"),
     (lambda: softmax_steps(SCORES, X, allow=torch.ones(3, 3)), MaskError, "bool"),
-    (lambda: softmax_steps(SCORES, X, allow=torch.ones(2, 3, dtype=torch.bool)), MaskError, "bool"),
     (lambda: take_apart(random(2, 4), random(3, 4), 2, 0), SizeError, "counted from 0"),
-    (lambda: take_apart(random(2, 4), random(3, 4), 0, 3), SizeError, "counted from 0"),
-    (lambda: take_apart(random(2, 4), random(3, 4), -1, 0), SizeError, "counted from 0"),
     (lambda: take_apart(random(2, 4), random(3, 4), 0, -1), SizeError, "counted from 0"),
     (lambda: take_apart(random(2, 4), random(3, 5), 0, 0), SizeError, "need"),
     (lambda: take_apart(random(2, 4), random(3, 4), 0, 0, temperature=0), HeadlightError, "temperature"),

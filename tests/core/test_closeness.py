@@ -19,17 +19,9 @@ C, H, N = 12, 3, 6
 CAUSAL = masks.allow(masks.causal, N, N)
 
 
-def swapped_heads(weights: Weights) -> Weights:
-    order = torch.cat([torch.arange(C // H) + C // H * head for head in (1, 0, 2)])
-    assert weights.q_bias is not None
-    return replace(weights, q=weights.q[order], q_bias=weights.q_bias[order])
-
-
 FAULTS: dict[str, Callable[[Weights], tuple[Weights, Tensor, float]]] = {
     "no bias": lambda weights: (replace(weights, v_bias=torch.zeros(C).double()), CAUSAL, 1.0),
-    "√d_model in place of √d_head": lambda weights: (weights, CAUSAL, math.sqrt(H)),
     "√(d_head + 1)": lambda weights: (weights, CAUSAL, math.sqrt((C // H + 1) / (C // H))),
-    "two heads of q swapped": lambda weights: (swapped_heads(weights), CAUSAL, 1.0),
     "a mask off by one": lambda weights: (weights, masks.allow(masks.prefix(2), N, N), 1.0),
 }
 
@@ -54,16 +46,12 @@ def test_what_each_comparison_refuses() -> None:
     for check in (identical, same_function, lambda a, b: within_rounding(a, b, 1.0)):
         with pytest.raises(AssertionError, match="is not"):
             check(one, one[:2])
-    with pytest.raises(AssertionError, match="is not"):
-        identical(one, one.float())
     with pytest.raises(AssertionError, match="differ"):
         identical(one, torch.nextafter(one, 2 * one))
     with pytest.raises(AssertionError, match="rounding explains"):
         within_rounding(one + torch.finfo(torch.float32).eps, one, torch.finfo(torch.float32).eps / 4)
-    for strange in (math.nan, math.inf):
-        with pytest.raises(AssertionError, match="differ"):
-            same_function(torch.where(one > 0, strange, one), one)
-    same_function(one * math.inf, one * math.inf)
+    with pytest.raises(AssertionError, match="differ"):
+        same_function(torch.where(one > 0, math.nan, one), one)
     with pytest.raises(AssertionError, match=r"is not 0\.77"):
         quoted(0.781, "0.77")
     quoted(0.7731, "0.773")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Model, Weights, load_model, masks
-from mha_core.errors import HeadlightError, SizeError, TooLong, Unsupported
+from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.measure import agreement, measures, reference
 from mha_core.measure.agreement import BIASES, random_weights
 from mha_core.measure.biases import bias_effects
@@ -33,49 +33,23 @@ def tiny64(tiny_folder: Path) -> Model:
     return load_model(str(tiny_folder), device="cpu", dtype=torch.float64)
 
 
-def test_differences_of_two_tensors() -> None:
-    a, b = of([3, 0], [0, 8]), of([0, 0], [0, 4])
-    same_function(measures.relative_difference(a, b), math.hypot(3, 4) / 4)
-    assert measures.relative_difference(b, b) == 0
-    assert measures.relative_difference(0 * b, 0 * b) == 0
-    assert measures.relative_difference(a, 0 * b) == math.inf
-    assert measures.relative_difference(a.requires_grad_(), b) > 1
-    assert measures.largest_difference(of(1, -2), of(1.5, 1)) == 3
-    assert measures.largest_difference(torch.zeros(0), torch.zeros(0)) == 0
-    for measure in (
-        measures.relative_difference, measures.largest_difference, measures.cosine, measures.row_distances,
-    ):  # fmt: skip
-        with pytest.raises(SizeError, match=r"\(2, 1\) and \(2,\)"):
-            measure(torch.zeros(2, 1), torch.zeros(2))
-
-
-def test_measures_of_one_map() -> None:
-    weights = torch.full((2, 3, 4, 5), 0.2, dtype=torch.float64)
-    same_function(measures.worst_row_sum(weights), 1.0)
-    weights[1, 2, 3, 4] = 0.5
-    same_function(measures.worst_row_sum(weights), 1.3)
-    weights[0, 0, 0] = 0
-    assert measures.worst_row_sum(weights) == 0
-    assert measures.previous_token_weight(of([9, 0, 0], [0.25, 9, 0], [0, 0.75, 9])) == 0.5
-
-
-def test_cosine(minilm64: Model) -> None:
+def test_cosine_and_differences_of_two_tensors() -> None:
     a, b = of(3, 4, 0), of(0, 2, 0)
     same_function(measures.cosine(a, a), 1.0)
     same_function(measures.cosine(a, -2 * a), -1.0)
     same_function(measures.cosine(a, b), 0.8)
-    assert measures.cosine(a, b) == measures.cosine(b, a)
-    run, same, other = (minilm64.run(text) for text in (TIRED, TIRED, "orange is my favorite fruit"))
-    same_function(measures.cosine(run.sentence, same.sentence), 1.0)
-    assert measures.cosine(run.sentence, other.sentence) < 0.5
+    same_function(measures.relative_difference(of([3, 0], [0, 8]), of([0, 0], [0, 4])), math.hypot(3, 4) / 4)
+    assert measures.relative_difference(a, 0 * b) == math.inf
+    assert measures.largest_difference(of(1, -2), of(1.5, 1)) == 3
+    for measure in (measures.relative_difference, measures.largest_difference, measures.cosine, measures.row_distances):
+        with pytest.raises(SizeError, match=r"\(2, 1\) and \(2,\)"):
+            measure(torch.zeros(2, 1), torch.zeros(2))
 
 
 def test_difference_to_transformers(minilm64: Model, tiny_folder: Path, tiny: Model) -> None:
     assert reference.difference_to_transformers(minilm64, TIRED) <= SAME_FUNCTION
     model = load_model(str(tiny_folder), device="cpu", dtype=torch.float64)
     assert reference.difference_to_transformers(model, "a b c") <= SAME_FUNCTION
-    reference.difference_to_transformers(tiny, "a b c")
-    assert reference.difference_to_transformers(model, "a b c") <= SAME_FUNCTION, "the copies of two dtypes are two"
     model.encoder.words.weight[4, 0] += 0.5
     assert reference.difference_to_transformers(model, "a b c") > 0.01
     with pytest.raises(Unsupported, match="'made up' was not read from a folder"):
@@ -86,11 +60,8 @@ def test_row_distances_and_the_largest_change() -> None:
     a = of([1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5], [0, 0, 0])
     b = of([0, 0, 1], [0.5, 0.5, 0], [0.3, 0.3, 0.4], [0.2, 0.3, 0.5])
     same_function(measures.row_distances(a, b), of(1, 0, 0.1, 0.5))
-    identical(measures.row_distances(a, b), measures.row_distances(b, a))
     a, b = torch.zeros(3, 4), torch.zeros(3, 4)
     assert measures.largest_change(a, b) == measures.Change(0, 0, 0)
-    b[2, 1] = 0.25
-    assert measures.largest_change(a, b) == measures.Change(2, 1, 0.25)
     a[1, 3] = 0.5
     assert measures.largest_change(a, b) == measures.Change(1, 3, -0.5)
 
@@ -103,26 +74,10 @@ def test_repeated_words() -> None:
     assert found.places == (1, 3, 4)
     pairs = [(weights[:, :, one] - weights[:, :, other]).abs().max() for one in (1, 3, 4) for other in (1, 3, 4)]
     assert found.difference == max(pairs)
-    weights[:, :, 3] = weights[:, :, 1]
-    assert measures.repeated_words(weights, [5, 6, 7, 6, 9]) == measures.Repeated((1, 3), 0)
-
-
-def test_of_words_whose_rows_are_equal_up_to_rounding_the_first_is_chosen_on_every_machine() -> None:
-    weights = torch.full((1, 1, 4, 4), 0.25)
-    weights[..., 3, 0] += torch.finfo(torch.float32).eps / 2
-    assert measures.repeated_words(weights, [5, 6, 5, 6]) == measures.Repeated((0, 2), 0)
-    weights[..., 3, 0] += 0.01
-    found = measures.repeated_words(weights, [5, 6, 5, 6])
-    assert found is not None
-    assert found.places == (1, 3)
 
 
 def test_a_new_order_has_the_same_words(minilm64: Model) -> None:
     assert measures.new_places([1, 7, 8, 7, 2], [1, 7, 7, 8, 2]) == [0, 1, 3, 2, 4]
-    assert measures.new_places([], []) == []
-    for other in ([1, 7, 8, 8, 2], [1, 7, 8, 2], [1, 7, 8, 7, 2, 2]):
-        with pytest.raises(HeadlightError, match="keep every word"):
-            measures.new_places([1, 7, 8, 7, 2], other)
     with pytest.raises(HeadlightError, match="keep every word"):
         measures.difference_in_new_order(minilm64.run("how are you"), minilm64.run("you how is"))
 
@@ -143,12 +98,7 @@ def test_without_positions_and_mask_permuting_words_permutes_outputs(minilm64: M
 
 @pytest.mark.parametrize(
     "switches",
-    [
-        {},
-        {"position": "none", "mask": "causal"},
-        {"heads_off": [(0, 1), (1, 2)], "temperature": 0.5},
-        {"mask": masks.sinks(1), "position": "sinusoidal"},
-    ],
+    [{}, {"heads_off": [(0, 1), (1, 2)], "temperature": 0.5}, {"mask": masks.sinks(1), "position": "sinusoidal"}],
 )
 def test_ablate_each_head_is_a_run_a_head(tiny64: Model, switches: dict[str, Any]) -> None:
     progress: list[float] = []
@@ -172,8 +122,6 @@ def test_ablate_each_head_of_a_long_text_goes_in_parts_and_can_be_stopped(
     assert len(progress) == 6, "three heads of two layers, one at a time"
     run, whole = tiny64.run(text, heads_off=[(1, 2)]), tiny64.run(text)
     same_function(float(cosines[1, 2]), measures.cosine(run.sentence, whole.sentence))
-    with pytest.raises(TooLong):
-        measures.ablate_each_head(tiny64, "a " * 600)
 
     def stop(done: float) -> None:
         raise InterruptedError(done)
@@ -192,20 +140,14 @@ def test_agreement_is_not_blind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(IMPLEMENTATIONS, "einsum", Wrong)
     found = agreement.agreements(random_weights(12), 3, torch.randn(2, 5, 12))
     assert found["einsum"].out.relative > 0.01
-    assert found["einsum"].out.largest > 0.01
-    assert found["einsum"].maps.share <= 1
     assert found["einsum"].share > 1000
     assert found["fused"].share < 1
-    with pytest.raises(SizeError, match="d_model=12 cannot be split into 5"):
-        agreement.agreements(random_weights(12), 5, torch.randn(1, 4, 12))
 
 
 def test_the_key_bias_has_no_gradient(minilm64: Model) -> None:
     layer = minilm64.encoder.block(2).attention
     hidden = minilm64.run(TIRED).hidden[2].unsqueeze(0)
     assert agreement.key_bias_gradient(layer.save(), layer.n_heads, hidden, dtype=torch.float64) < SAME_FUNCTION
-    weights, x = random_weights(12), torch.randn(2, 5, 12)
-    assert agreement.key_bias_gradient(weights, 3, x, dtype=torch.float64) < SAME_FUNCTION
 
 
 def test_the_key_bias_changes_nothing_and_the_others_do() -> None:
@@ -231,21 +173,6 @@ def test_random_weights_have_the_chosen_biases(biases: str) -> None:
         found = agreement.agreements(weights, 3, torch.randn(2, 5, 12), allow=allow, dtype=dtype)
         assert list(found) == list(IMPLEMENTATIONS)
         assert max(one.share for one in found.values()) <= 1
-        same = [found["torch"].torch_out, found["torch"].torch_maps]
-        if dtype == torch.float64:
-            assert max(one.worst for one in found.values()) <= SAME_FUNCTION
-            same += [found["efficient"].out, found["efficient"].maps]
-        assert {(one.largest, one.relative, one.share) for one in same} == {(0, 0, 0)}
+        assert dtype == torch.float32 or max(one.worst for one in found.values()) <= SAME_FUNCTION
     assert [effect.name for effect in bias_effects(weights, 3, torch.randn(1, 4, 12))] == list(BIASES[biases])
     assert "k" in BIASES[biases] or agreement.key_bias_gradient(weights, 3, torch.randn(1, 5, 12)) == 0
-
-
-def test_random_weights_are_the_same_for_a_seed() -> None:
-    one, same, other = (random_weights(8, seed=seed) for seed in (1, 1, 2))
-    for (name, a), (_, b), (_, c) in zip(one.items(), same.items(), other.items(), strict=True):
-        assert a is not None
-        assert b is not None
-        assert c is not None
-        assert a.shape == ((8,) if name.endswith("bias") else (8, 8))
-        identical(a, b)
-        assert not torch.equal(a, c)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mha_core import IMPLEMENTATIONS, Trace, Weights, masks
-from mha_core.attention import AttentionLayer, as_implementation
+from mha_core.attention import AttentionLayer
 from mha_core.attention.key_value import KVCache
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.positions import ALiBi, Rotary, Sinusoidal
@@ -88,14 +88,6 @@ def test_a_cache_gives_the_rows_of_the_whole_pass(name: str) -> None:
         cache.cut(2)
         again, _ = growing(x[:, 2:3], allow=allow[:, :, 2:3, :3], position=position)
         same_function(again, out[:, 2:3])
-
-
-def test_a_layer_in_another_implementation_keeps_its_key_value_heads() -> None:
-    weights, x = grouped_weights(2), torch.randn(B, 5, C, dtype=torch.float64)
-    for name in ABLE:
-        twin = as_implementation(build("fused", weights), name)
-        assert twin.n_kv_heads == 2
-        same_function(twin(x)[0], build("efficient", weights)(x)[0])
 
 
 def test_unsupported_groups_are_refused() -> None:

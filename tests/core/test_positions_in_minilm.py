@@ -1,7 +1,5 @@
 """MiniLM on two sentences that differ in one word: the numbers of the default screen, and each positional encoding."""
 
-import math
-
 import pytest
 import torch
 
@@ -70,19 +68,3 @@ def test_altered_positions_of_the_model(minilm64: Model, bag: Run) -> None:
     for wrong in ("scaled:", "scaled:x", "scaled:nan", "scaled:1:2"):
         with pytest.raises(PositionError, match="is not known"):
             minilm64.run("how are you", position=wrong)
-
-
-@pytest.mark.parametrize("name", ["none", "sinusoidal", "rotary", "t5"])
-def test_the_trace_shows_the_encoding(minilm64: Model, name: str) -> None:
-    position = positions.build(name, d_model=384, n_heads=12, max_len=512, seed=0).double()
-    traced, without = (
-        {step.name: step.value for step in minilm64.run(TIRED, position=way, trace_layer=0).steps}
-        for way in (position, "none")
-    )
-    same_x, same_q = (torch.equal(traced[step], without[step]) for step in ("x", "q"))
-    assert same_x == ("add" not in position.acts)
-    assert same_q == (position.acts <= {"bias"})
-    with torch.no_grad():
-        bias = position.bias(traced["q"], traced["k"].shape[2])
-        expected = traced["q"] @ traced["k"].mT / math.sqrt(32) + (0 if bias is None else bias)
-    same_function(traced["scores"], expected)

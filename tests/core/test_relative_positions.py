@@ -14,7 +14,7 @@ from mha_core.errors import PositionError
 from mha_core.measure import rounding
 from mha_core.positions import ALiBi, Position, Rotary, Shaw, T5Bias
 from mha_core.positions.biased import slopes
-from tests.closeness import identical, relative_error, same_function, within_rounding
+from tests.closeness import identical, same_function, within_rounding
 
 from .attention_cases import EVERY, C, D, H
 
@@ -45,18 +45,6 @@ def test_rotary_is_llamas_rotation(monkeypatch: pytest.MonkeyPatch, d_head: int)
         within_rounding(rounded, theirs, rounding.of_sums(2))
 
 
-def test_rotary_scores_depend_on_the_distance_alone() -> None:
-    d_head = 32
-    for shift in (1, 496):
-        q, k, before = (torch.randn(2, H, n, d_head, dtype=torch.float64) for n in (16, 16, shift))
-        rotary = Rotary(d_head)
-        here = rotary.rotate(q, k)
-        there = rotary.rotate(torch.cat((before, q), dim=2), torch.cat((before, k), dim=2))
-        scores, moved = here[0] @ here[1].mT, there[0][:, :, shift:] @ there[1][:, :, shift:].mT
-        same_function(moved, scores)
-        assert relative_error(scores, q @ k.mT) > 0.1
-
-
 def test_alibis_slopes_are_the_published_ones() -> None:
     from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 
@@ -67,11 +55,10 @@ def test_alibis_slopes_are_the_published_ones() -> None:
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
-@pytest.mark.parametrize("n_heads", [1, 6, 8, 12])
-def test_alibi_is_linear_in_the_distance(n_heads: int, symmetric: bool) -> None:
-    bias = ALiBi(n_heads, symmetric).bias(torch.zeros(1, n_heads, 300, 4, dtype=torch.float64), 300)[0]
-    for head, slope in enumerate(slopes(n_heads)):
-        for step in (0, 1, 7, 299):
+def test_alibi_is_linear_in_the_distance(symmetric: bool) -> None:
+    bias = ALiBi(6, symmetric).bias(torch.zeros(1, 6, 300, 4, dtype=torch.float64), 300)[0]
+    for head, slope in enumerate(slopes(6)):
+        for step in (0, 7, 299):
             assert bias[head].diagonal(-step).eq(-slope * step).all()  # step keys back
             assert bias[head].diagonal(step).eq((-slope if symmetric else slope) * step).all()
 
@@ -168,14 +155,3 @@ def test_sizes_that_cannot_be_built_raise() -> None:
         with pytest.raises(PositionError, match=message):
             make()
     assert T5Bias(3, buckets=33, causal=True).table.shape == (33, 3)
-
-
-def test_heads_that_do_not_fit_raise() -> None:
-    q = torch.zeros(1, 4, 5, 6)
-    with pytest.raises(PositionError, match=r"Rotary has d_head=8, the heads have 6"):
-        Rotary(8).rotate(q, q)
-    with pytest.raises(PositionError, match=r"Shaw has d_head=8, the heads have 6"):
-        Shaw(8, 5).bias(q, 5)
-    for kind in (ALiBi, T5Bias):
-        with pytest.raises(PositionError, match=rf"{kind.__name__} has n_heads=3, the queries have 4"):
-            kind(3).bias(q, 5)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,11 +39,6 @@ def test_the_report_counts_pairs_and_averages_them(rows: list[tuple[int, int]]) 
     same_function(accuracy(counts), sum(label == guess for label, guess in rows) / len(rows))
     same_function(weighted.recall, accuracy(counts))
     same_function(weighted.precision, sum(precision[label] for label, _ in rows) / len(rows))
-
-
-def test_rows_that_do_not_belong_together() -> None:
-    with pytest.raises(ValueError, match="argument 2 is shorter"):
-        confusion([0, 1], [0], 2)
 
 
 @given(st.integers(1, 2000), st.floats(0, 1))

@@ -12,15 +12,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import Model, load_model, masks, positions
+from mha_core import Model, load_model, masks
 from mha_core.errors import SizeError, Unsupported
-from mha_core.measure.channels import Channels, channels
+from mha_core.measure.channels import channels
 from mha_core.measure.rollout import flow, rollout, with_residual
 from mha_core.measure.value_norms import norm_shares, transformed_values
 from mha_core.models.decoder import Decoder, DecoderConfig
 from mha_core.models.stack import Stack
-from mha_core.trace import Trace
-from tests.closeness import identical, same_function
+from tests.closeness import same_function
 
 from .runs import TINY_WORDS, randomised, trained
 
@@ -57,14 +56,7 @@ def rollout_by_hand(weights: Tensor) -> Tensor:
 @pytest.mark.parametrize("causal", [False, True])
 def test_rollout_is_the_loop(causal: bool) -> None:
     weights = maps(3, 2, 5, causal=causal)
-    found = rollout(weights)
-    layers, n = 3, 5
-    same_function(found, rollout_by_hand(weights))
-    same_function(found.sum(dim=-1), torch.ones(layers + 1, n).double())
-    identical(found[0], torch.eye(n).double())
-    if causal:
-        assert not bool(found.triu(1).any()), "nothing comes from behind"
-    identical(rollout(weights.mean(dim=1)), found)
+    same_function(rollout(weights), rollout_by_hand(weights))
 
 
 def test_one_token_and_rows_that_look_at_nobody() -> None:
@@ -79,14 +71,11 @@ def test_one_token_and_rows_that_look_at_nobody() -> None:
 
 
 def test_maps_that_are_not_square_are_refused() -> None:
-    for shape in ((2, 2, 3, 4), (3, 3)):
-        with pytest.raises(SizeError):
-            rollout(torch.ones(shape))
     with pytest.raises(SizeError):
-        with_residual(torch.ones(3))
+        rollout(torch.ones(2, 2, 3, 4))
     with pytest.raises(SizeError):
         flow(torch.ones(2, 3, 4), 0)
-    for row, key in ((3, None), (-1, None), (0, 3)):
+    for row, key in ((3, None), (0, 3)):
         with pytest.raises(SizeError, match="there are 3 tokens"):
             flow(torch.ones(1, 3, 3), row, key)
 
@@ -174,6 +163,7 @@ def test_the_flow_into_a_token(causal: bool) -> None:
     same_function([shares[place] for place in wanted], list(wanted.values()))
     assert found.in_all == len(wanted)
     assert [line.share for line in found.lines] == sorted((line.share for line in found.lines), reverse=True)
+    assert flow(mixing, row, most=5).lines == found.lines[:5]
     for key in range(4):
         one, every = flow(mixing, row, key), ways(mixing, row, key)
         if not every:
@@ -183,18 +173,6 @@ def test_the_flow_into_a_token(causal: bool) -> None:
         assert tuple(one.path) == best
         same_function(one.along, every[best])
         same_function(sum(every.values()), float(one.masses[0, key]))
-    others = [key for key in range(4) if key != row]
-    assert found.path[0] == max(others, key=lambda key: float(found.masses[0, key]))
-
-
-def test_as_many_lines_as_are_wanted() -> None:
-    mixing = with_residual(maps(2, 1, 6)[:, 0])
-    every = flow(mixing, 0, most=10**6).lines
-    assert flow(mixing, 0, most=5).lines == every[:5]
-    one = flow(torch.ones(3, 1, 1), 0)
-    assert one.path == [0, 0, 0, 0]
-    assert one.along == 1
-    assert len(one.lines) == 3
 
 
 # ---- a score by its channels: the sum is the score of the pass itself, whatever encoding, mask and temperature
@@ -202,54 +180,19 @@ def test_as_many_lines_as_are_wanted() -> None:
 
 @pytest.mark.parametrize(
     ("position", "mask", "temperature"),
-    [("trained", "none", 1.0), ("rotary", "causal", 1.0), ("none", "window:2", 2.5)],
+    [("trained", "none", 1.0), ("rotary", "causal", 1.0), ("alibi", "window:2", 2.5)],
 )
 def test_the_sum_of_the_channels_is_the_score(tiny64: Model, position: str, mask: str, temperature: float) -> None:
     run = tiny64.run("a b c d", position=position, mask=mask, temperature=temperature, trace_layer=1)
     scores = next(step.value for step in run.steps if step.name == "scores")[0]
     heads, n, _ = scores.shape
     for head, row, key in itertools.product(range(heads), range(n), range(n)):
-        found = channels(run.steps, head, row, key, temperature=temperature)
+        found = channels(run.steps, head, row, key, temperature=temperature, biased=position == "alibi")
         assert found.score == float(scores[head, row, key])
         same_function(found.total, found.score)
-        assert found.bias == 0
+        assert (abs(found.bias) > 0.001) == (position == "alibi" and row != key)
         assert found.positive >= 0 >= found.negative
         same_function(found.positive + found.negative, float(found.products.sum()))
-
-
-@pytest.mark.parametrize("name", ["alibi", "t5"])
-def test_what_an_encoding_adds_to_the_score_is_a_part_of_its_own(tiny64: Model, name: str) -> None:
-    position = positions.build(name, d_model=24, n_heads=3, max_len=16, seed=1).double()
-    run = tiny64.run("a b c d", position=position, temperature=0.5, trace_layer=0)
-    q = next(step.value for step in run.steps if step.name == "q")
-    with torch.no_grad():
-        added = position.bias(q, q.shape[2])
-    assert added is not None
-    for row, key in ((0, 4), (3, 1)):
-        found = channels(run.steps, 1, row, key, temperature=0.5, biased=True)
-        same_function(found.bias, float(added.expand(1, 3, -1, -1)[0, 1, row, key]))
-        same_function(found.total, found.score)
-
-
-def test_heads_that_share_keys_and_turned_channels() -> None:
-    trace = Trace()
-    grouped()(torch.tensor([[3, 4, 5]]), trace_layer=0, trace=trace)
-    one, other = (channels(trace.steps, head, 2, 1) for head in (2, 3))
-    identical(one.k, other.k)  # heads 2 and 3 share the second key
-    assert not torch.equal(one.k, channels(trace.steps, 1, 2, 1).k)
-    turned = trace["qkv.view"].value[0, 2, 2]  # before the rotation
-    same_function(one.q.view(2, -1).square().sum(0), turned.view(2, -1).square().sum(0))
-    assert not torch.equal(turned, one.q)
-
-
-def test_the_fewest_channels_that_make_most_of_it() -> None:
-    q = torch.tensor([1.0, -4.0, 2.0, 3.0]).double()
-    found = Channels(q, torch.ones(4).double(), 0.5, 0.0, 1.0, 1.0)
-    assert (found.positive, found.negative, found.scaled) == (6.0, -4.0, 1.0)
-    assert found.strongest(0.7) == [1, 3]
-    assert found.strongest(0.71) == [1, 3, 2]
-    assert found.strongest(1.0) == [1, 3, 2, 0]
-    assert Channels(q * 0, q, 0.5, 0.0, 1.0, 0.0).strongest(0.8) == []
 
 
 def test_what_is_not_there_is_refused(tiny: Model) -> None:

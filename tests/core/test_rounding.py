@@ -1,11 +1,11 @@
-"""The bound on rounding: it holds for every form and in every order of the sums, grows with them, and is not blind."""
+"""The bound on rounding: it holds for every form and in every order of the sums, and is not blind."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise, product
+from itertools import pairwise
 
 import pytest
 import torch
@@ -14,14 +14,13 @@ from torch import Tensor
 from mha_core import IMPLEMENTATIONS, Model, Weights, masks, split_heads
 from mha_core.measure import agreement, rounding
 from mha_core.measure.agreement import agreements, loaded, random_weights
-from tests.closeness import relative_error, same_function
+from tests.closeness import relative_error
 
 from .conftest import TIRED
 
 pytestmark = pytest.mark.numeric
 
 MASKS = ["none", "causal", "window:1", "window:3", "sinks:1", "causal & window:2 | sinks:1"]
-TEXTS = ["", "x", TIRED, " ".join(["the cat sat on the mat and"] * 5)]
 
 
 def allowed(mask: str, n: int) -> Tensor | None:
@@ -54,24 +53,17 @@ def dense(weights: Weights, n_heads: int, x: Tensor) -> tuple[Tensor, Tensor]:
     return in_one_chain(in_one_chain(maps, v).transpose(1, 2).flatten(2), weights.o.T) + weights.o_bias, maps
 
 
-every_layer = pytest.mark.thorough("All layers on all texts repeat what the first shows, with numbers of other sizes.")
-
-
-@pytest.mark.parametrize(
-    ("layer", "texts"), [(0, [TIRED]), *(pytest.param(layer, TEXTS, marks=every_layer) for layer in range(6))]
-)
-def test_every_form_is_within_it_on_every_layer(
-    minilm: Model, layer: int, texts: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("layer", [0, 5])
+def test_every_form_is_within_it_on_a_layer(minilm: Model, layer: int, monkeypatch: pytest.MonkeyPatch) -> None:
     own = minilm.encoder.block(layer).attention
     weights = own.save()
     monkeypatch.setattr(agreement, "loaded", cache(loaded))  # to make a form costs more than its pass
-    for mask, text in product(MASKS, texts):
-        run = minilm.run(text, mask=mask)
+    for mask in MASKS:
+        run = minilm.run(TIRED, mask=mask)
         x = run.hidden[layer].unsqueeze(0)
         found = agreements(weights, own.n_heads, x, allow=allowed(mask, len(run.ids)))
         shares = {name: one.share for name, one in found.items()}
-        assert max(shares.values()) <= 1, (mask, text, shares)
+        assert max(shares.values()) <= 1, (mask, shares)
 
 
 @pytest.mark.parametrize(("n", "d_model", "n_heads"), [(1, 1, 1), (3, 8, 4), (40, 12, 2), (9, 96, 3), (30, 256, 8)])
@@ -89,19 +81,6 @@ def test_the_longest_chain_of_roundings_is_within_it_and_no_stranger_to_it(n: in
         assert n == 1 or distance >= bound / 50, "a bound so far off would let mistakes pass"
 
 
-def test_it_grows_with_the_root_of_the_sums() -> None:
-    torch.manual_seed(1)  # 0 draws the numbers of the weights once more
-    short, long = (spread(random_weights(width), 4, torch.randn(1, 8, width)) for width in (64, 1024))
-    assert 0.6 < long.out / short.out / math.sqrt(1024 / 64) < 1.4
-
-
-def test_both_formats_count() -> None:
-    single, double = 2.0**-24, 2.0**-53
-    assert rounding.bound(3, torch.float32) == rounding.LAMBDA * 3 * single
-    same_function(rounding.bound(1, torch.float64, torch.float64), rounding.LAMBDA * math.sqrt(2) * double)
-    assert rounding.bound(0, torch.float32, torch.float64) == 0
-
-
 def test_a_matrix_of_ten_bits_is_beyond_it() -> None:
     """What a graphics card does to products in TF32 is no rounding of float32."""
     weights, x = random_weights(96), torch.randn(2, 12, 96)
@@ -112,35 +91,6 @@ def test_a_matrix_of_ten_bits_is_beyond_it() -> None:
             coarse = getattr(weights, spoilt).half().float()
             out = loaded(name, replace(weights, **{spoilt: coarse}), 4)(x)[0]
             assert relative_error(out, exact) > 2 * bound, (name, spoilt)
-
-
-def test_switches_are_part_of_it() -> None:
-    """Sharper scores make their errors larger; a head that is off brings none."""
-    weights, x = random_weights(24), torch.randn(1, 10, 24).double()
-    layer = loaded("efficient", weights, 3, torch.float64)
-    plain, sharp = (rounding.spread(layer, x, temperature=degree) for degree in (1.0, 0.25))
-    assert sharp.maps > 2 * plain.maps
-    silent = rounding.spread(layer, x, heads=torch.zeros(3, dtype=torch.bool))
-    assert silent.out < plain.out
-    assert silent.maps == plain.maps
-    blind = rounding.spread(layer, x, allow=torch.zeros(10, 10, dtype=torch.bool))
-    assert blind.maps == 0, "rows that may look at nothing have no error"
-    assert math.isfinite(blind.out)
-
-
-@pytest.mark.parametrize("n", [2, 16, 256])
-def test_sums_of_any_terms_are_within_theirs_and_near_it(n: int) -> None:
-    """Term after term, so that as many numbers are rounded as there can be; torch adds in an order of its own."""
-    terms = torch.rand(2000, n)
-    total = terms[:, 0]
-    for place in range(1, n):
-        total = total + terms[:, place]
-    true, bound = terms.double().sum(-1), rounding.of_sums(n)
-    apart = ((total.double() - true) / true).abs()
-    assert apart.max() <= bound <= 24 * apart.square().mean().sqrt()
-    signed = torch.randn(2000, n)
-    of_torch = (signed.sum(-1).double() - signed.double().sum(-1)).abs() / signed.double().abs().sum(-1)
-    assert of_torch.max() <= bound
 
 
 @pytest.mark.parametrize("lengths", [(16, 16), (64, 512), (384, 12, 15, 384)], ids=str)

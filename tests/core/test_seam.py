@@ -1,4 +1,4 @@
-"""The seam in about thirty families, one of each kind, tiny and random: nothing changes unless it is asked for."""
+"""The seam in families of every kind, tiny and random: nothing changes unless it is asked for."""
 
 from __future__ import annotations
 
@@ -22,10 +22,6 @@ from .tiny_models import model_of
 pytestmark = pytest.mark.numeric
 
 EVERY_KIND = ["gpt2", "gemma2", "gpt_oss", "deepseek_v3", "bert", "albert", "vit", "t5", "whisper"]
-RELATIVES = [
-    "opt", "llama", "mistral", "qwen2", "qwen3", "gemma3_text", "phi", "gpt_neox", "olmo2", "mixtral", "cohere",
-    "granite", "stablelm", "starcoder2", "roberta", "distilbert", "electra", "modernbert", "dinov2", "bart", "marian",
-]  # fmt: skip
 SINKS = {"gpt_oss"}
 
 
@@ -79,11 +75,7 @@ def check_mixed(call: seam.Call) -> None:
     within_rounding(call.parts["mixed"], terms, bound)
 
 
-@pytest.mark.parametrize(
-    "model_type",
-    [*EVERY_KIND, *(pytest.param(name, marks=pytest.mark.thorough("a relative of a family that is always run"))
-                    for name in RELATIVES)],
-)  # fmt: skip
+@pytest.mark.parametrize("model_type", EVERY_KIND)
 def test_a_family_is_recorded_as_it_is_and_changed_as_requested(model_type: str) -> None:
     model = model_of(model_type)
     with without_the_seam():
@@ -140,27 +132,6 @@ def test_a_row_without_any_key_has_weights_of_0() -> None:
     assert not request.calls[0].weights[:, :, :4].any()
     check_sums(request.calls[0].weights[:, :, 4:])
     assert found.isfinite().all()
-
-
-def test_values_that_are_not_mixed_in() -> None:
-    model = model_of("llama")
-    values = torch.ones(1, 1, 24, 24, dtype=torch.bool)
-    values[..., 3] = False
-    plain, off = request_of(model, keep=frozenset(("v",))), request_of(model, values=values, keep=frozenset(("mixed",)))
-    run(model, plain)
-    run(model, off)
-    call = plain.calls[0]
-    identical(off.calls[0].weights, call.weights)
-    identical(off.calls[0].parts["mixed"], seam.mix(call.weights * values, call.parts["v"]))
-
-
-def test_a_module_that_is_called_twice_is_two_layers() -> None:
-    model = model_of("albert")
-    heads = torch.tensor([[True] * 4, [False] * 4])
-    off = request_of(model, heads=heads, keep=frozenset(("mixed",)))
-    run(model, off)
-    assert [bool(call.parts["mixed"].any()) for call in off.calls] == [True, False]
-    assert len({call.path for call in off.calls}) == 1
 
 
 def test_a_request_is_of_its_thread_alone() -> None:

@@ -1,6 +1,5 @@
 """The runs in assets/trained are what `make checkpoints` makes, and their weights do what their histories say."""
 
-from statistics import fmean
 from typing import cast
 
 import pytest
@@ -28,12 +27,7 @@ def test_exactly_these_are_there() -> None:
         assert files == (set(saved.FILES) if name in FIRST else {saved.RUN})
 
 
-THOROUGH = pytest.mark.thorough("the same statement of another run of the list")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in ("who", "dates") else THOROUGH) for n in checkpoints.VARIANTS]
-)
+@pytest.mark.parametrize("name", ["who", "dates"])
 def test_histories_are_those_of_today_s_recipes_and_data(name: str) -> None:
     task = tasks.build(name)
     for run, recipe in checkpoints.recipes(name).items():
@@ -46,13 +40,7 @@ def test_histories_are_those_of_today_s_recipes_and_data(name: str) -> None:
         assert bool(history.snapshots) == (run in FIRST)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(n, marks=() if n in ("who-rotary-1", "words-2layers-1", "shapes-sinusoidal-1") else THOROUGH)
-        for n in FIRST
-    ],
-)
+@pytest.mark.parametrize("name", ["who-rotary-1", "words-2layers-1", "dates-sinusoidal-1", "shapes-sinusoidal-1"])
 def test_the_weights_give_the_accuracy_again(name: str) -> None:
     model = shipped(name)
     history = model.history
@@ -72,31 +60,20 @@ def test_the_weights_give_the_accuracy_again(name: str) -> None:
     assert abs(accuracy - history.evaluations[-1].test_accuracy) < 0.005, "other threads, other rounding"
 
 
-def test_dates_and_shapes_are_learnt_from_every_seed() -> None:
-    for name, seed in ((name, seed) for name in LEAST for seed in range(1, checkpoints.SEEDS + 1)):
-        last = saved.read(SHIPPED / f"{name}-sinusoidal-{seed}").evaluations[-1]
-        assert last.test_accuracy >= LEAST[name], (name, seed)
-        assert name != "dates" or cast(float, last.aligned) >= 0.95, seed
-
-
 def test_a_model_without_positions_is_right_on_one_of_each_pair() -> None:
     for task in ("who", "food", "brackets"):
         for seed in range(1, checkpoints.SEEDS + 1):
             last = saved.read(SHIPPED / f"{task}-none-{seed}").evaluations[-1]
             assert abs(last.test_accuracy - 0.5) < 0.005, (task, seed)
             assert cast(float, last.pair_accuracy) < 0.01, (task, seed)
-        questions = tasks.build(task).questions[:2]
-        models = (shipped(f"{task}-{name}-1", torch.float64) for name in ("none", "rotary"))
-        without, sighted = (inference.logits(model, questions) for model in models)
+        without = inference.logits(shipped(f"{task}-none-1", torch.float64), tasks.build(task).questions[:2])
         with case(task):
             same_function(without[0], without[1])
-            assert float((sighted[0] - sighted[1]).abs().max()) > 1
 
 
 def test_made_up_news_shows_the_long_posts_picture() -> None:
     """Without positions the two rows `can` are the same, and so are the answers to both orders; with sinusoids not."""
     without, sighted = (shipped(f"made_up-{name}-1", torch.float64) for name in ("none", "sinusoidal"))
-    assert without.run("can you can that").tokens == ["[CLS]", "can", "you", "can", "that", "[SEP]"]
     for model in (without, sighted):
         weights = model.run("can you can that").weights[0]
         how, you = inference.logits(model, ["how are you", "you how are"])
@@ -106,13 +83,3 @@ def test_made_up_news_shows_the_long_posts_picture() -> None:
         else:
             assert float((weights[:, 1] - weights[:, 3]).abs().max()) > 0.01
             assert float((how - you).abs().max()) > 0.01
-
-
-def test_made_up_news_is_learnt_about_as_well_as_the_long_posts() -> None:
-    last = {
-        name: [saved.read(SHIPPED / f"made_up-{name}-{seed}").evaluations[-1].test_accuracy for seed in range(1, 6)]
-        for name in ("none", "sinusoidal", "rotary")
-    }
-    assert all(0.8 <= accuracy <= 0.95 for accuracies in last.values() for accuracy in accuracies)
-    assert 0.85 <= fmean(last["none"]) <= 0.95
-    assert fmean(last["sinusoidal"]) < fmean(last["none"]), "sinusoids of amplitude 1 make it worse, as there"

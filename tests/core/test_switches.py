@@ -11,7 +11,7 @@ from mha_core import Model, Run, masks
 from mha_core.errors import HeadlightError, MaskError, PositionError, SizeError, Unsupported
 from mha_core.measure.measures import largest_difference, worst_row_sum
 from mha_core.models.inputs import Mask
-from mha_core.positions import Learned, Nothing, Sinusoidal
+from mha_core.positions import Learned, Sinusoidal
 from tests.closeness import identical, same_function
 
 from .conftest import TIRED
@@ -82,16 +82,6 @@ def test_wrong_switches_raise(minilm: Model) -> None:
             minilm.run(TIRED, **switches)
 
 
-def test_positions_given_as_an_encoding_are_those_of_their_name(minilm: Model, tired: Run) -> None:
-    assert equal(minilm.run(TIRED, position="none"), minilm.run(TIRED, position=Nothing()))
-    assert isinstance(minilm.encoder.position, Learned)
-    table = Learned(384, 512)
-    table.table.data.copy_(minilm.encoder.position.table)
-    given = minilm.run(TIRED, position=table)
-    assert equal(given, tired)
-    assert not given.weights.requires_grad
-
-
 def test_sinusoids_by_name_have_the_size_of_the_trained_table(minilm64: Model, tired64: Run) -> None:
     assert isinstance(minilm64.encoder.position, Learned)
     by_name = minilm64.run(TIRED, position="sinusoidal").weights
@@ -99,25 +89,6 @@ def test_sinusoids_by_name_have_the_size_of_the_trained_table(minilm64: Model, t
     waves = Sinusoidal(384, amplitude=size * 2**0.5).double()
     same_function(by_name, minilm64.run(TIRED, position=waves).weights)
     assert largest_difference(by_name, tired64.weights) > 0.1
-
-
-def test_a_head_switched_off_changes_later_layers_and_not_earlier_ones(minilm: Model, tired: Run) -> None:
-    for layer in (0, 4):
-        run = minilm.run(TIRED, heads_off=[(layer, 6)])
-        identical(run.hidden[: layer + 1], tired.hidden[: layer + 1])
-        identical(run.weights[: layer + 1], tired.weights[: layer + 1])
-        for later in range(layer + 1, 6):
-            assert largest_difference(run.hidden[later], tired.hidden[later]) > 0.001, (layer, later)
-
-
-def test_temperature(minilm: Model, minilm64: Model, tired: Run) -> None:
-    hot = minilm64.run(TIRED, temperature=10**12).weights
-    same_function(hot, torch.full_like(hot, 1 / 15))
-
-    def entropy(run: Run) -> float:
-        return float(torch.special.entr(run.weights[0]).sum(-1).mean())
-
-    assert entropy(minilm.run(TIRED, temperature=0.5)) < entropy(tired) < entropy(minilm.run(TIRED, temperature=2.0))
 
 
 CLS = 0
@@ -131,12 +102,3 @@ def test_a_value_that_is_not_handed_on_leaves_its_own_layers_weights(minilm64: M
     # its own row mixes everything, so that after the first layer nothing of it has changed
     same_function(run.hidden[1][CLS], tired64.hidden[1][CLS])
     assert equal(minilm64.run(TIRED, values_off=(15, 400)), tired64)  # the sentence has 15 tokens
-
-
-def test_values_off_in_a_batch_and_with_each_head_off(minilm64: Model) -> None:
-    texts = (TIRED, "how are you")
-    for text, run in zip(texts, minilm64.run_batch(texts, values_off=(2, 7)), strict=True):
-        same_function(run.hidden[-1], minilm64.run(text, values_off=(2, 7)).hidden[-1])
-    each = minilm64.ablate_each_head("how are you", values_off=(2,))
-    one = minilm64.run("how are you", values_off=(2,), heads_off=[(3, 1)])
-    same_function(each[3, 1], one.sentence)

@@ -3,10 +3,8 @@
 import csv
 import io
 import sys
-from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -14,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
-from mha_core.training import Training, tasks
-from mha_core.training.recipe import defaults
+from mha_core.training import tasks
 from mha_core.training.tasks import Labelled
 from mha_core.training.tasks.table import LIMITS
 
@@ -42,16 +39,6 @@ def labelled(task: Labelled) -> set[tuple[str, str]]:
     return {(row.text, task.classes[row.label]) for row in (*task.train, *task.test)}
 
 
-def test_a_quarter_of_each_class_is_for_testing_and_the_seed_decides_which() -> None:
-    data = table(*rows(100, 5))
-    task = tasks.from_csv(data, seed=1)
-    assert (len(task.train), len(task.test)) == (75, 25)
-    assert Counter(row.label for row in task.test) == dict.fromkeys(range(5), 5)
-    assert task.classes == tuple(f"class {number}" for number in range(5))
-    assert task.notes == ()
-    assert tasks.from_csv(data, seed=1).fingerprint == task.fingerprint != tasks.from_csv(data, seed=2).fingerprint
-
-
 @given(counts=st.lists(st.integers(2, 30), min_size=2, max_size=8))
 def test_every_class_is_in_both_parts_and_a_quarter_is_tested(counts: list[int]) -> None:
     made = [(f"{label} {number}", f"{label}") for label, count in enumerate(counts) for number in range(count)]
@@ -60,6 +47,7 @@ def test_every_class_is_in_both_parts_and_a_quarter_is_tested(counts: list[int])
         assert {row.label for row in part} == set(range(len(counts)))
     assert len(task.train) + len(task.test) == sum(counts)
     assert min(counts) < 4 or len(task.test) == -(-sum(counts) // 4)
+    assert tasks.from_csv(table(*made)).fingerprint == task.fingerprint
 
 
 def test_columns_are_found_by_name_in_any_case_order_and_separator() -> None:
@@ -67,9 +55,9 @@ def test_columns_are_found_by_name_in_any_case_order_and_separator() -> None:
     for delimiter in ",;\t":
         task = tasks.from_csv(table(*made, head=("id", "Label", " TEXT "), delimiter=delimiter))
         assert labelled(task) == {(line[2], line[1]) for line in made}, delimiter
-    plain = table(*rows(8))  # with the mark of UTF-8, and with old line ends
-    assert tasks.from_csv(b"\xef\xbb\xbf" + plain).fingerprint == tasks.from_csv(plain).fingerprint
-    assert tasks.from_csv(plain.replace(b"\r\n", b"\r")).fingerprint == tasks.from_csv(plain).fingerprint
+    plain = table(*rows(8))  # with the mark of UTF-8 and old line ends
+    odd = b"\xef\xbb\xbf" + plain.replace(b"\r\n", b"\r")
+    assert tasks.from_csv(odd).fingerprint == tasks.from_csv(plain).fingerprint
 
 
 def test_what_is_left_out_cut_or_kept_is_counted() -> None:
@@ -102,27 +90,19 @@ def test_what_is_left_out_cut_or_kept_is_counted() -> None:
 
 def test_questions_are_the_long_posts_where_the_texts_have_its_words_and_their_own_beginnings_elsewhere() -> None:
     made = [(f"{text}, how are you, you can do that", label) for text, label in rows(20)]
-    task = tasks.from_csv(table(*made))
-    assert task.questions[:3] == ("how are you", "you how are", "can you can that")
-    assert task.probes == ("can you can that", "how are you")
-    assert set(task.questions[3:]) <= {row.text for row in task.test}
-    assert tasks.from_csv(table(*rows(20)), name="news").questions == task.questions[:3]
-    for text in ("heute spricht der Minister über Preise und Zölle, so viel steht fest. Nr. {}", "今天下雨{0}" * 90):
-        task = tasks.from_csv(table(*((text.format(number), f"Klasse {number % 2}") for number in range(12))))
-        assert task.questions == task.probes, text
-        assert all(any(row.text.startswith(question) for row in task.test) for question in task.questions), text
-        assert max(map(len, task.questions)) <= 120, text
+    assert tasks.from_csv(table(*made)).questions[:3] == ("how are you", "you how are", "can you can that")
+    task = tasks.from_csv(table(*((f"{'今天下雨' * 90}{number}", f"Klasse {number % 2}") for number in range(12))))
+    assert task.questions == task.probes
+    assert all(any(row.text.startswith(question) for row in task.test) for question in task.questions)
+    assert max(map(len, task.questions)) <= 120
 
 
 BAD_TABLES: list[tuple[bytes, str]] = [
-    (b"", "the file is empty"), (b"\n\n", "the file is empty"),
+    (b"\n\n", "the file is empty"),
     (table(), "no two rows with a text and the same label"),
     (table(*rows(8, 8), head=("a", "b")), "no column 'label', and no other one holds 2 to 50 labels; its .* 'a', 'b'"),
-    (table(*((str(number), f"Meldung {number}") for number in range(60)), head=("id", "Meldung")),
-     "no column 'label', and no other one holds 2 to 50 labels; .*'id', 'Meldung'"),
     (table(("a",), ("b",), head=("label",)), "no column 'text', and no other one holds texts; its columns are 'label'"),
     (table(*rows(8), head=("text", "text")), "twice a column 'text'"),
-    (table(*rows(8, 1)), "every row has the label 'class 0'; there must be at least two classes"),
     (table(("a", "x"), ("b", "x"), ("odd", "alone")), "every row has the label 'x'"),
     (table(*rows(200, 51)), "51 different labels; at most 50"),
     (table(*rows(8), ("a text", "x" * 201)), "a label has 201 characters, at most 200"),
@@ -130,7 +110,6 @@ BAD_TABLES: list[tuple[bytes, str]] = [
     (table(*rows(LIMITS["rows"] + 1)), "more than 50,000 rows"),
     (b"x" * (LIMITS["bytes"] + 1), r"5,242,881 bytes; at most 5,242,880 \(5 MB\)"),
     ("text,label\ncafé,a\n".encode("latin-1"), r"not UTF-8 \(byte 14\)"),
-    ("text,label\n".encode("utf-16"), "not UTF-8"),
     (b'text,label\n"' + b"x" * 140_000, "line 2 cannot be read as CSV .* is a quotation mark left open"),
 ]  # fmt: skip
 
@@ -139,8 +118,6 @@ def test_what_is_no_table_is_refused_with_a_sentence() -> None:
     for data, sentence in BAD_TABLES:
         with pytest.raises(HeadlightError, match=sentence):
             tasks.from_csv(data)
-    with pytest.raises(HeadlightError, match="no column 'topic'; its columns are 'text', 'label'"):
-        tasks.from_csv(table(*rows(8)), label="topic")
     with pytest.raises(HeadlightError, match="cannot both be in column 'text'"):
         tasks.from_csv(table(*rows(8)), text="text", label="Text")
 
@@ -167,16 +144,13 @@ def test_columns_of_any_name_and_order_are_guessed(order: list[int], delimiter: 
     lines = [tuple(line[at] for at in order) for line in (HEAD, *ARTICLES)]
     task = tasks.from_csv(written(lines, delimiter))
     assert labelled(task) == {(line[4], line[2]) for line in ARTICLES}
-    assert task.notes == (
-        "Texts were found in the column “Meldung”, labels in “Rubrik”; other columns can be named below the file.",
-    )
+    assert "“Meldung”, labels in “Rubrik”" in task.notes[0]
     assert tasks.from_csv(written(lines, delimiter), label="datum").classes[0] == "2024-01-01"
 
 
-def test_tables_without_names_with_known_names_with_numbers_and_with_formulas() -> None:
+def test_tables_without_names_with_known_names_and_with_numbers() -> None:
     task = tasks.from_csv(written(ARTICLES))  # read from its first line on
     assert labelled(task) == {(line[4], line[2]) for line in ARTICLES}
-    assert "The first line is a row like the others" in task.notes[0]
     assert "texts were found in column 5, labels in column 3, counted from 1" in task.notes[0]
     # a name that is there is taken, whatever stands in the column
     lines: list[tuple[str, ...]] = [("text", "Meldung", "Rubrik")]
@@ -185,24 +159,6 @@ def test_tables_without_names_with_known_names_with_numbers_and_with_formulas() 
     # numbers are labels where nothing else returns
     lines = [("review", "stars"), *((f"review number {number} of all", str(number % 5)) for number in range(30))]
     assert tasks.from_csv(written(lines)).classes == ("0", "1", "2", "3", "4")
-    cells = ('=1+1|" /C calc"!A0', '@SUM("a", b)', "-2+3", '""')
-    lines = [("Satz", "Art"), *((f"{cell} {number}", f"={number % 2}") for number in range(3) for cell in cells)]
-    task = tasks.from_csv(written([*lines, *lines[1:]]))
-    assert {text for text, _ in labelled(task)} == {line[0] for line in lines[1:]}
-    assert task.classes == ("=0", "=1")
-    assert "Rows whose text was there before: 12; they were left out." in task.notes
-
-
-def test_a_table_of_2_to_50_classes_can_be_trained_on() -> None:
-    for classes in (2, 50):
-        lines = [(f"Satz über Art {number}", f"Art {number % classes}") for number in range(4 * classes)]
-        task = tasks.from_csv(written([("Satz", "Art"), *lines]))
-        training = Training(replace(defaults("csv"), steps=1, evaluations=1, d_model=16, n_heads=2), task)
-        assert list(training.events())
-        assert training.history.start
-        assert len(training.history.start.classes) == classes
-        assert training.history.end
-        assert training.history.end.reason == "steps"
 
 
 # ---- the hub
@@ -225,7 +181,4 @@ def test_the_hub_gives_its_training_part_or_says_what_to_do(monkeypatch: pytest.
     assert calls == [("SetFit/bbc-news", "train")]
     assert (task.name, task.title, len(task.train), len(task.test)) == ("news", "BBC news", 30, 10)
     with pytest.raises(HeadlightError, match=r"could not be fetched from the hub \(ConnectionError\)"):
-        tasks.from_hub()
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(HeadlightError, match="pip install 'datasets>=4'"):
         tasks.from_hub()

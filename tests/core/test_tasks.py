@@ -3,7 +3,6 @@
 import datetime
 import itertools
 from collections import Counter
-from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
 from mha_core.training import tasks, tokens
-from mha_core.training.scores import aligned
 from mha_core.training.tasks import Labelled, Language, Pairs, Row
 from mha_core.training.tasks.characters import FEWEST_CHARACTERS, MOST_CHARACTERS, MOST_DIFFERENT
 from mha_core.training.tasks.dates import FIRST, LAST, SPELLINGS, Dates, origins, read, written_out
@@ -42,14 +40,6 @@ def written(task: Language, ids: list[int]) -> str:
     return "".join(task.vocabulary[number] for number in ids)
 
 
-def test_every_name_builds_its_task() -> None:
-    for name, title in tasks.NAMES.items():
-        task = built(name)
-        assert (task.name, task.title) == (name, title)
-    with pytest.raises(HeadlightError, match="no task 'what'; choose one of who, food"):
-        tasks.build("what")
-
-
 def test_a_pair_holds_the_same_words_in_two_orders_with_two_labels() -> None:
     """So a count of words alone is right once in every pair: half of all rows. The parts share no text and no pair."""
     for seed, name in enumerate(ORDER):
@@ -67,11 +57,6 @@ def test_a_pair_holds_the_same_words_in_two_orders_with_two_labels() -> None:
                 assert Counter(one.text.split()) == Counter(other.text.split()), name
                 assert one.label != other.label, name
             assert name == "who" or sum(row.label for row in rows) * 2 == len(rows), name
-        number = {row.text: row.pair for row in task.test}
-        questions = [number[text] for text in task.questions]
-        assert questions[::2] == questions[1::2], name
-        assert len(set(questions)) == 3, name
-        assert number[task.probes[0]] == number[task.probes[1]], name
 
 
 def test_who_did_it_is_the_label_and_every_noun_does_as_often_as_it_is_done_to() -> None:
@@ -99,41 +84,14 @@ def test_the_word_on_food_is_the_label_and_brackets_are_labelled_by_whether_they
     assert sum(row.label == 0 for row in rows) == 5 + 14 + 42 + 132 + 429
 
 
-@given(st.text("()", max_size=12))
-def test_balanced_is_what_can_be_emptied(symbols: str) -> None:
-    rest = symbols
-    while "()" in rest:
-        rest = rest.replace("()", "")
-    assert is_balanced(symbols) == (not rest)
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        (*ORDER, *LANGUAGE),
-        pytest.param(tuple(tasks.NAMES), marks=pytest.mark.thorough("long texts and pictures are drawn three times")),
-    ],
-    ids=["some", "all"],
-)
-def test_the_seed_decides_the_data(names: tuple[str, ...]) -> None:
-    for name in names:
+def test_the_seed_decides_the_data() -> None:
+    for name in (*ORDER, *LANGUAGE):
         task, same, other = (tasks.build(name, seed) for seed in (3, 3, 4))
         assert task.fingerprint == same.fingerprint != other.fingerprint, name
-
-
-def test_a_batch_has_its_shapes_and_is_repeatable_from_its_generator_alone() -> None:
-    before = torch.get_rng_state()
-    for name in (*LANGUAGE, "text"):
-        task = language(name)
-        batch = task.batch(5, generator(1))
-        assert batch.ids.shape == (5, task.length + 1), name
-        assert batch.scored.shape == batch.source.shape == (5, task.length), name
-        assert (batch.ids.dtype, batch.scored.dtype, batch.source.dtype) == (torch.int64, torch.bool, torch.int64)
-        assert 0 <= int(batch.ids.min()) <= int(batch.ids.max()) < len(task.vocabulary), name
-        assert torch.equal(batch.ids, task.batch(5, generator(1)).ids), name
-        assert not torch.equal(batch.ids, task.batch(5, generator(2)).ids), name
-        assert torch.equal(task.test().ids, language(name).test().ids), name
-    assert torch.equal(before, torch.get_rng_state())
+    for name in LANGUAGE:
+        assert torch.equal(language(name).batch(5, generator(1)).ids, language(name).batch(5, generator(1)).ids), name
+    with pytest.raises(HeadlightError, match="no task 'what'; choose one of who, food"):
+        tasks.build("what")
 
 
 @given(name=st.sampled_from(LANGUAGE), seed=st.integers(0, 2**31))
@@ -148,16 +106,6 @@ def test_the_source_holds_the_answer_and_lies_behind(name: str, seed: int) -> No
     assert torch.equal(batch.ids[row, source], batch.ids[row, place + 1])
 
 
-def test_a_scored_word_was_always_followed_by_the_same_word_and_its_answer_stands_at_one_place() -> None:
-    batch = language("words").test()
-    for ids, scored in zip(batch.ids.tolist(), batch.scored.tolist(), strict=True):
-        for place in (place for place, counts in enumerate(scored) if counts):
-            assert {ids[at + 1] for at in range(place) if ids[at] == ids[place]} == {ids[place + 1]}
-    for row, place in (batch.source >= 0).nonzero().tolist():
-        earlier = [key + 1 for key in range(place) if batch.ids[row, key] == batch.ids[row, place]]
-        assert earlier == [int(batch.source[row, place])]
-
-
 def test_surnames_are_scored_after_a_repeated_first_name_and_nothing_else() -> None:
     task = language("names")
     batch = task.test()
@@ -170,8 +118,6 @@ def test_surnames_are_scored_after_a_repeated_first_name_and_nothing_else() -> N
             assert (token in first) == (following in last)
             if token in first:
                 assert surname.setdefault(token, following) == following
-        assert len(set(surname.values())) == len(surname)
-        assert len(surname) in (2, 3)
 
 
 # Texts.
@@ -183,29 +129,20 @@ def test_a_text_is_cut_in_two_and_its_windows_stay_on_their_side() -> None:
     end = TEXT[round(0.9 * len(TEXT)) :]
     assert all(written(task, ids) in end for ids in task.test().ids.tolist())
     assert task.rows_train == len(TEXT) - len(end) - task.length
-    assert f"the last {len(end):,} for testing" in task.notes[0]
-    assert bool(task.test().scored.all())
-    assert int(task.test().source.max()) == -1
-    assert f"\n{task.questions[0]}" in end, "the first question begins a line"
-    assert task.probes[0] == task.questions[0]
     other = TEXT.replace("0 bottles", "1 bottles", 1)
     assert task.test().ids.equal(tasks.from_text(other).test().ids)
     assert task.fingerprint != tasks.from_text(other).fingerprint, "it knows the beginning too"
 
 
 def test_a_context_is_what_a_window_holds_and_says_nothing_of_the_text() -> None:
-    for length in (16, 100, 256):
+    for length in (16, 256):
         task = tasks.from_text(TEXT, length=length)
-        assert (
-            task.test().ids.shape[1] == task.batch(1, torch.Generator()).ids.shape[1] == task.length + 1 == length + 1
-        )
+        assert task.test().ids.shape[1] == task.batch(1, torch.Generator()).ids.shape[1] == length + 1
         assert task.fingerprint == tasks.from_text(TEXT).fingerprint, length
-        end = TEXT[-int(task.notes[0].split()[9].replace(",", "")) :]
-        assert all(written(task, ids) in end for ids in task.test().ids.tolist())
     short = "ab" * (FEWEST_CHARACTERS // 2)
-    task, usual = tasks.from_text(short, length=256), tasks.from_text(short)
+    task = tasks.from_text(short, length=256)
     assert task.length == FEWEST_CHARACTERS // 3
-    assert min(task.rows_train, len(task.test().ids), usual.rows_train, len(usual.test().ids)) > 0
+    assert min(task.rows_train, len(task.test().ids)) > 0
     assert task.notes[1] == "The context is 66 characters instead of 256: a third of this short text."
 
 
@@ -215,7 +152,6 @@ def test_a_text_or_context_that_cannot_be_learned_is_refused() -> None:
         ("x" * (MOST_CHARACTERS + 1), "the text has 1,000,001 characters"),
         (b"x" * (4 * MOST_CHARACTERS + 4), "the text has more than 1,000,000 characters"),
         (b"\xff\xfe" + "latin".encode("utf-16") * 100, r"the text is not UTF-8 \(byte 0\)"),
-        ("", "the text has 0 characters"),
     ]
     for data, sentence in wrong:
         with pytest.raises(HeadlightError, match=sentence):
@@ -226,7 +162,6 @@ def test_a_text_or_context_that_cannot_be_learned_is_refused() -> None:
 
 
 def test_bytes_are_utf_8_and_rare_characters_become_one_and_are_counted() -> None:
-    assert tasks.from_text(TEXT.encode("utf-8-sig")).fingerprint == tasks.from_text(TEXT).fingerprint
     assert tasks.from_text(TEXT.replace("\n", "\r\n").encode()).fingerprint == tasks.from_text(TEXT).fingerprint
     text = "".join(chr(0x4E00 + number) for number in range(600)) + TEXT + "ж" * 3
     task = tasks.from_text(text)
@@ -235,19 +170,6 @@ def test_bytes_are_utf_8_and_rare_characters_become_one_and_are_counted() -> Non
     assert task.vocabulary[-1] == "\ufffd"
     assert task.notes[1].startswith(f"{sum(symbol not in known for symbol in text):,} characters became")
     assert "ж" not in known
-
-
-def test_what_is_known_of_the_rows_is_worked_out_once() -> None:
-    task, words = labelled("who"), tasks.build("words")
-    assert task.labels == {row.text: row.label for row in (*task.test, *task.train)}
-    assert task.longest in {row.text for row in task.train}
-    assert max(len(row.text) for row in task.train) == len(task.longest)
-    assert task.labels is task.labels
-    assert task.longest is task.longest
-    assert task.fingerprint is task.fingerprint
-    assert words.fingerprint is words.fingerprint
-    assert replace(task, train=()).longest == ""
-    assert replace(task, train=task.train[1:]).fingerprint != task.fingerprint
 
 
 # Dates.
@@ -266,10 +188,6 @@ def test_unseen_dates_are_unseen_and_a_seed_decides_them() -> None:
     assert not seen & unseen
     assert len(unseen) > 450
     assert all(FIRST <= datetime.date.fromisoformat(day) <= LAST for day in seen | unseen)
-    assert {dates().answer(text) for text in dates().questions}.isdisjoint(seen)
-    one, same = (dates().batch(8, generator(3)) for _ in range(2))
-    assert all(torch.equal(*both) for both in zip(vars(one).values(), vars(same).values(), strict=True))
-    assert dates().questions != Dates(1).questions
 
 
 def test_every_spelling_says_its_day_and_what_is_no_date_has_no_answer() -> None:
@@ -283,18 +201,7 @@ def test_every_spelling_says_its_day_and_what_is_no_date_has_no_answer() -> None
         assert len(coded.tokens) <= dates().length, text
         places = origins(coded.tokens)
         assert places is not None, text
-        year, month, number = (coded.tokens[places[at]] for at in (0, 5, 8))
+        year, month = (coded.tokens[places[at]] for at in (0, 5))
         assert (year, month[:3]) == (f"{day.year}", f"{day:%b}".lower()), text
-        assert number.rstrip("sthndr").lstrip("0") == f"{day.day}", text
-    for text in ("", "hello", "May 2021", "31 February 2021", "May 4, 1914", "May 4 2021 2022", "May 40 2021"):
+    for text in ("hello", "31 February 2021", "May 4, 1914", "May 4 2021 2022"):
         assert read(text) is None, text
-
-
-def test_the_origins_of_a_batch_are_those_of_its_words_and_aligned_counts_the_rows_that_look_there_most() -> None:
-    batch = dates().batch(64, generator(5))
-    for ids, keep, origin in zip(batch.ids, batch.keep, batch.origin, strict=True):
-        assert origin.tolist() == origins([dates().vocabulary[number] for number in ids[keep].tolist()])
-    assert int((batch.origin >= 0).sum()) == 8 * 64, "each digit comes from a word"
-    weights = torch.tensor([[[[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]], [[0.6, 0.4], [0.9, 0.1], [0.2, 0.8]]]])
-    assert aligned(weights, torch.tensor([[0, 1, -1]])) == (1, 2), "of the second row the heads’ mean is on the first"
-    assert aligned(weights, torch.tensor([[-1, -1, 1]])) == (1, 1)

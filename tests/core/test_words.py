@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mha_core import Model, load_model
-from mha_core.errors import SizeError, Unsupported
+from mha_core.errors import SizeError
 from mha_core.measure.reading import merged, renormalised
 from mha_core.models.words import Word, in_common, of_offsets, words_of
 from mha_core.pretrained.byte_level import Tokens
@@ -98,20 +98,6 @@ def test_scripts_without_spaces_keep_their_tokens_but_no_part_of_a_character(smo
     assert [word.text for word in words_of(smollm2, "👨\u200d👩\u200d👧👍🏽")] == ["👨\u200d👩\u200d👧", "👍🏽"]
 
 
-def test_a_tokenizer_that_does_not_say_where_its_tokens_stand(minilm: Model) -> None:
-    class Slow:
-        name, ends, tokenizer = "slow", (0, 0), None
-
-        def tokenize(self, text: str) -> tuple[list[str], list[int]]:
-            return [text], [0]
-
-    slow: Any = Slow()
-    slow.tokenizer = type("Own", (), {"encode": lambda self, text: None})()
-    with pytest.raises(Unsupported, match="slow does not say where"):
-        words_of(slow, "a")
-    assert words_of(minilm, "") == [Word("", 0, 0, 1), Word("", 0, 1, 2)]
-
-
 def looped(weights: torch.Tensor, rows: list[Word], columns: list[Word]) -> torch.Tensor:
     """The rule in float64, cell by cell."""
     found = torch.zeros(len(rows), len(columns), dtype=torch.float64)
@@ -130,17 +116,8 @@ def test_merged_is_a_direct_loop_and_its_rows_sum_to_1(minilm64: Model) -> None:
         same_function(found[layer, head], looped(weights[layer, head], words, words))
     assert found.shape == (*weights.shape[:2], len(words), len(words))
     same_function(found.sum(-1), torch.ones_like(found[..., 0]))
-
-
-def test_merged_leaves_alone_what_is_no_words_and_takes_maps_that_are_not_square() -> None:
-    weights = torch.rand(2, 3, 5)
-    alone = [Word("a", 0, at, at + 1) for at in range(5)]
-    assert torch.equal(merged(weights, None, None), weights)
-    assert torch.equal(merged(weights, alone[:3], alone), weights)
-    pair = [Word("ab", 0, 0, 2), Word("cde", 2, 2, 5)]
-    assert torch.equal(merged(weights, None, pair)[..., 0], weights[..., 0] + weights[..., 1])
-    with pytest.raises(SizeError, match="the words have 5 tokens, the map has 3"):
-        merged(weights, pair, None)
+    with pytest.raises(SizeError, match="the map has 3"):
+        merged(weights[..., :3], words, words)
 
 
 def test_renormalised_rows_sum_to_1_and_say_what_sank() -> None:
@@ -152,8 +129,5 @@ def test_renormalised_rows_sum_to_1_and_say_what_sank() -> None:
     same_function(sunk, weights[..., 0] + weights[..., 5])
     assert float(found[..., (0, 5)].abs().max()) == 0
     assert (float(found[0, 0].abs().max()), float(sunk[0, 0])) == (0.0, 1.0)  # nothing is left of it
-    assert torch.equal(renormalised(weights, ())[1], torch.zeros(4, 6))
     with pytest.raises(SizeError, match="all 6 keys are hidden"):
         renormalised(weights, range(6))
-    with pytest.raises(SizeError, match="the keys are 0 to 5"):
-        renormalised(weights, (6,))

