@@ -37,6 +37,15 @@ from .numbers_shown import assert_shows, model64, read_number
 pytestmark = pytest.mark.numeric
 
 STEPS = {name: step for name, (step, _) in by_name(claims()).items()}
+VERDICTS = {
+    "orange": ("does not hold", "A"), "heads": ("depends", "B"), "overlap": ("depends", "B"),
+    "mean": ("does not hold", "C"), "same-word": ("holds", "B"), "symmetric": ("does not hold", "C"),
+    "order": ("holds", "B"), "news": ("depends", "B"), "positions": ("depends", "B"), "waves": ("depends", "B"),
+    "padding": ("holds", "B"), "root-d": ("holds", "C"), "amplitude": ("does not hold", "C"),
+    "minus-1e9": ("depends", "B"), "row-sum": ("holds", "A"), "values": ("does not hold", "C"),
+    "biases": ("holds", "A"), "trained-biases": ("depends", "C"), "key-bias": ("depends", "C"),
+    "one-function": ("holds", "A"), "torch": ("holds", "A"), "axes": ("holds", "A"),
+}  # fmt: skip
 HEADS, LAYER = 12, 3
 ORANGE, TWICE = "orange is my favorite fruit", "can you can that"
 SENTENCE, SHORT = "the animal was too tired to cross the street", "how are you"
@@ -93,7 +102,12 @@ def judge(name: str) -> Verdict:
     return verdict(STEPS[name], Query(STEPS[name].query.encode("ascii")))
 
 
-judged = cache(judge)
+@cache
+def judged(name: str) -> Verdict:
+    """The verdict on a claim, which is the known one."""
+    found = judge(name)
+    assert (found.result, found.picked) == VERDICTS[name], name
+    return found
 
 
 def numbers(found: Verdict) -> list[float]:
@@ -151,7 +165,6 @@ def test_what_heads_look_for(bert: Reference) -> None:
     assert (tokens[row], tokens[1:-1][int(maps[link.at.layer, link.at.head, row, 1:-1].argmax())]) == ("it", "animal")
 
 
-@pytest.mark.thorough("the same claim is judged by made-up numbers in every run")
 def test_what_two_heads_share(bert: Reference) -> None:
     def shared(maps: Tensor) -> list[float]:
         pairs = math.comb(HEADS, 2)
@@ -286,7 +299,7 @@ def test_amplitudes() -> None:
     *found, even = numbers(judged("amplitude"))
     assert all(0.9 < own / others < 1.1 for own, others in zip(found, expected, strict=True)), (found, expected)
     assert even == 1 / 80
-    assert (judged("amplitude").result, judged("axes").result, judged("axes").picked) == ("does not hold", "holds", "A")
+    assert judged("axes").result == "holds"
 
 
 @pytest.mark.thorough("six small models are trained")
@@ -301,7 +314,6 @@ def test_training_without_biases() -> None:
     assert min(numbers(judged("biases"))) >= 0.98
     assert len(numbers(judged("biases"))) == 6
     assert "128 parameters fewer" in judged("biases").why
-    assert (judged("biases").result, judged("biases").picked) == ("holds", "A")
 
 
 def test_trained_biases(bert: Reference) -> None:
@@ -400,19 +412,3 @@ def test_times(monkeypatch: pytest.MonkeyPatch) -> None:
     times.forget()
     assert times.time_ratios("naive", "torch", "64 tokens") is not first
     times.forget()
-
-
-@pytest.mark.thorough("every claim is judged on its models, trained ones among them")
-def test_the_verdict_on_each_claim() -> None:
-    verdicts = {
-        "orange": ("does not hold", "A"), "heads": ("depends", "B"), "overlap": ("depends", "B"),
-        "mean": ("does not hold", "C"), "same-word": ("holds", "B"), "symmetric": ("does not hold", "C"),
-        "order": ("holds", "B"), "news": ("depends", "B"), "positions": ("depends", "B"), "waves": ("depends", "B"),
-        "padding": ("holds", "B"), "root-d": ("holds", "C"), "amplitude": ("does not hold", "C"),
-        "minus-1e9": ("depends", "B"), "row-sum": ("holds", "A"), "values": ("does not hold", "C"),
-        "trained-biases": ("depends", "C"), "key-bias": ("depends", "C"),
-        "one-function": ("holds", "A"), "torch": ("holds", "A"), "axes": ("holds", "A"),
-    }  # fmt: skip
-    assert {name: (judged(name).result, judged(name).picked) for name in verdicts} == verdicts
-    timed = {name for name, step in STEPS.items() if step.claim and step.claim.timed}
-    assert STEPS.keys() - verdicts.keys() == timed | {"biases"}  # which is trained in a test of its own
