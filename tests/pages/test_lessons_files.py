@@ -58,67 +58,25 @@ def test_a_mistake_is_one_sentence_with_file_and_line() -> None:
     for old, new, at, why in (
         ('title = "Which head looks one word back?"', "", 1, "the lesson lacks the field “title”"),
         ("minutes = 3", 'minutes = "3"', "minutes", "“minutes” is a whole number"),
-        ("minutes = 3", "minutes = 0", "minutes", "from 1 to 90"),
         ('audiences = ["students"]', 'audiences = ["cats"]', "audiences", "not “cats”"),
         ("minutes = 3", "minutes = 3\ncolour = 1", line("minutes") + 1, "there is no field “colour”"),
-        ("minutes = 3", 'minutes = 3\npaths = ["46 students"]', line("minutes") + 1, "a path is written like"),
-        ("minutes = 3", 'minutes = 3\npaths = ["45 students: 2"]', line("minutes") + 1, "a step that is not there"),
         ('aim = "Find', 'aim = "<script>alert(1)</script> Find', "aim", "“aim” holds markup or a script"),
-        ('ask = "Where', 'ask = "<img src=x onerror=alert(1)> Where', "ask", "“ask” holds markup"),
-        ('say = "Look', 'say = "javascript:alert(1) Look', "say", "“say” holds markup"),
         ('say = "Look', f'say = "{"x" * 901} Look', "say", "may have 900 characters"),
-        ('say = "Look at head 2 of layer 0."', 'say = " "', "say", "“say” is empty"),
         ('ask = "Where does each word look?"', "", "[[steps]]", "step 1 lacks the field “ask”"),
         ('link = "/?s', 'link = "/nowhere?s', "link", "there is no page “/nowhere”"),
-        ('link = "/?s', 'link = "https://example.org/?s', "link", "there is no page"),
         ("&at=0.2", "&at=9.2", "link", "this model has no head “9.2”"),
-        ("&at=0.2", "&t=7", "link", "“t” of a link is a number from 0.1 to 5"),
         ("&at=0.2", "&head_count=7", "link", "a link has no key “head_count”"),
-        ("&at=0.2", "&model=none-such", "link", "trained model is gone"),
-        ("at=0.2", "at=0.2&s=é", "link", "percent signs"),
-        ('text = "At itself"', 'text = "<b>At</b> itself"', '{ text = "At itself', "“text” holds markup"),
         ("mean(diag(W[0,2], 0)) > .5", "mean(diag(Z, 0)) > .5", '{ text = "At itself', "“Z” is no quantity"),
-        ("mean(diag(W[0,2], 0)) > .5", "mean(diag(W[0,2], 0) > .5", '{ text = "At itself', "“)” should stand"),
-        ("mean(diag(W[0,2], 0)) > .5", "(" * 40, '{ text = "At itself', "brackets deep"),
         ('right = "B"', 'right = "C"', "right", "“right” is one of A, B"),
-        (', holds = "mean(diag(W[0,2], -1)) > .5"', "", "right", "the right option, B, has no rule"),
-        ('format = "4"', 'format = "5"', "shows", "a format is one of"),
         ('picture = "map"', 'picture = "two maps"', "picture", "Explore has no picture “two maps”; it has “map”,"),
-        ('picture = "map"', 'picture = "panel none"', "picture", "Explore has no picture “panel none”"),
-        ('because = "It', f'because = "{"x" * 10_000} It', "because", "may have 240 characters, it has 10,0"),
-        ('because = "It', 'because = "<b>It</b>', "because", "“because” holds markup"),
         ('"map", "numbers"', '"map", "nothing"', "curtain", "not “nothing”"),
-        ('"map", "numbers"', '"row"', "curtain", "a curtain is"),
         ('"are → were"', '"is → was"', "variants", "“is” is not in the sentence"),
-        ('"are → were"', '"are →"', "variants", "a variant is written"),
-        ('"are → were"', '"w=a"', "variants", "“w” of a link"),
-        ("[[steps]]", "[steps]", "[[steps]]", "“steps” is a list"),
         ("minutes = 3", "minutes = three", "minutes", "this is not TOML"),
-        ("[[steps]]", "[[steps", "[[steps]]", "this is not TOML"),
     ):
         assert old in EXAMPLE, new
         said = wrong(EXAMPLE.replace(old, new, 1))
         assert said.startswith(f"90-back.toml, line {line(at) if isinstance(at, str) else at}: "), new
         assert why in said, new
-
-
-def test_a_file_without_pictures_shows_what_its_rules_speak_of() -> None:
-    """Files from before a step named its picture keep working."""
-    for link, holds, picture in (
-        ("/?s=how+are+you", "W[0,2,0,0] > 0", "map"),
-        ("/?model=smollm2&s=how+are", """p("you") > .1""", "next words"),
-        ("/?model=smollm2&s=how+are", """choice'("you", 2) > 1""", "next words"),
-        ("/compare?s=how+are+you", "sim > .5", "two maps"),
-        ("/shapes?s=how+are+you", "n > 1", "panel step"),
-        ("/shapes?s=how+are+you&lesson=dropout", "n > 1", "panel lesson"),
-        ("/positions?s=how+are+you", "n > 1", "page"),
-    ):
-        old = "\n".join(text for text in LINES if not text.startswith(("picture", "because", "variants", "shows")))
-        text = old.replace("/?s=how+are+you&at=0.2", link)
-        for rule in ("mean(diag(W[0,2], 0)) > .5", "mean(diag(W[0,2], -1)) > .5"):
-            text = text.replace(f'"{rule}"', f"""'''{holds}'''""")
-        (step,) = reading.read("90-back.toml", text).steps
-        assert (step.picture, step.because) == (picture, ""), link
 
 
 CLAIM = (
@@ -159,19 +117,10 @@ def test_a_claim_is_judged_by_its_cases() -> None:
 def test_a_mistake_in_a_claim_is_one_sentence_too() -> None:
     for old, new, why in (
         ('name = "back"\n', "", "step 1 lacks the field “name”"),
-        ('name = "back"\n', 'name = "Back!"\n', "of small letters and digits, not “Back!”"),
-        ('{ name = "twice"', '{ name = "<b>"', "“name” holds markup"),
         ("2 * $back", "2 * $twice", "there is no number “$twice” before this rule"),
         ("2 * $back", "2 * $back" + " + $back" * 40, "200 parts"),
-        ("2 * $back", "2 * $", "“$”, is not of its grammar"),
         ("{twice}", "{thrice}", "names the number “thrice”; there are back, twice"),
         ('  "$back > .5",\n  "$twice > 4",\n', "", "“cases” has 1 to 8 entries, here are 0"),
-        ('"$back > .5"', "5", "an entry of “cases” is a text"),
-        ('"$back > .5"', '"$back >"', "it ends"),
-        ('"$back > .5"', f'"{"-" * 401}"', "400 characters"),
-        ('unit = "weight"', 'unit = "weight"\nfull = -1', "“full” is a number from 1 to 1,000"),
-        ('unit = "weight"', 'unit = "weight"\nmap = "W[0,2]"', "“map” is a table"),
-        ('unit = "weight"', 'unit = "weight"\ncolour = 1', "there is no field “colour”"),
         (', holds = "mean(diag(W[0,2], 0)) > .5"', "", "each of its options has a rule"),
         ("numbers = [", 'right = "B"\nnumbers = [', "a claim means no option “right”"),
     ):
@@ -181,20 +130,11 @@ def test_a_mistake_in_a_claim_is_one_sentence_too() -> None:
         assert why in said, new
 
 
-def test_numbers_that_name_numbers_stay_bounded() -> None:
-    """Each twice the one before: a rule grows no longer than its parts may be many."""
-    doubled = "".join(f'  {{ name = "a{n}", value = "$a{n - 1} + $a{n - 1}" }},\n' for n in range(1, 12))
-    grown = CLAIM.replace("numbers = [\n", f'numbers = [\n  {{ name = "a0", value = "n" }},\n{doubled}', 1)
-    assert "have" in wrong(
-        grown.replace('  { name = "back"', '  # { name = "back"').replace('  { name = "tw', '  # { name = "tw')
-    )
-
-
 def test_the_line_is_that_of_the_right_step_and_name_and_length_are_bounded() -> None:
     second = EXAMPLE[EXAMPLE.index("[[steps]]") :].replace('right = "B"', 'right = "D"')
     said = wrong(EXAMPLE + "\n" + second)
     assert said.startswith(f"90-back.toml, line {len(LINES) + 1 + line('right') - line('[[steps]]') + 1}: ")
-    for name in ("Back.toml", "back.TOML", "../back.toml", "90-.toml", "back.2.toml"):
+    for name in ("Back.toml", "../back.toml"):
         assert "is called like “01-it.toml”" in wrong(EXAMPLE, name), name
     assert "200,000 characters" in wrong(EXAMPLE + "#" * 200_000)
 
@@ -203,16 +143,9 @@ NAMES = ".".join("a" * 60_000)  # `tomllib` would take a minute over such a key
 HOSTILE = [
     (f"{NAMES}=1", 1, "at most 8 names in one key"),
     (f"title = 'a'\n[{NAMES}]", 2, "at most 8 names in one key"),
-    (" . ".join(["'a b'"] * 20_000) + " = 1", 1, "at most 8 names in one key"),
     (f'a = {{ x = """ y """", {NAMES} = 1 }}', 1, "at most 8 names in one key"),
-    (f"a = {{ x = ''' y ''''', {NAMES} = 1 }}", 1, "at most 8 names in one key"),
-    (f'a = "\\\\" # "\n{NAMES} = 1', 2, "at most 8 names in one key"),
-    ("a = " + "{a = " * 300 + "1" + "}" * 300, 1, "at most 8 tables and lists within each other"),
     ("a = " + "[" * 5_000 + "]" * 5_000, 1, "at most 8 tables and lists within each other"),
-    ("\n\na = " + "[" * 5_000, 3, "at most 8 tables and lists within each other"),
     ("\n".join(f"a{n} = 1" for n in range(9_000)), 2_001, "at most 2,000 keys and lists in a lesson"),
-    ("\n".join(f"[a{n}]" for n in range(9_000)), 2_001, "at most 2,000 keys and lists in a lesson"),
-    ("a = {" + ",".join(f"a{n} = 1" for n in range(9_000)) + "}", 1, "at most 2,000 keys and lists in a lesson"),
     ("title = 'a'\nminutes = " + "9" * 5_000, 2, "at most 100 digits in a number"),
 ]
 
@@ -223,49 +156,6 @@ def test_keys_and_nesting_are_bounded_before_toml_is_read(monkeypatch: pytest.Mo
         said = wrong(text)
         assert said.startswith(f"90-back.toml, line {at}: "), text
         assert why in said, text
-
-
-def test_what_stands_in_texts_and_comments_counts_for_nothing() -> None:
-    dots, deep = "a." * 300 + "a = 1", "[" * 300
-    note = EXAMPLE.replace('teacher = "', f"teacher = '''{dots[:400]} {deep}''' # {dots} {deep} \"\n# '''\nsay = \"", 1)
-    note = note.replace('say = "Look at head 2 of layer 0."\n', "", 1)
-    assert reading.read("90-back.toml", note).steps[0].teacher == f"{dots[:400]} {deep}"
-
-
-def test_a_lesson_of_full_steps_is_within_the_bounds() -> None:
-    head, _, step = EXAMPLE.partition("[[steps]]\n")
-    option = '[[steps.options]]\ntext = "{0}"\nholds = "W[0,2,0,0] < 2"\n'
-    number = '[[steps.shows]]\nlabel = "{0}"\nvalue = "n"\nformat = "0"\n'
-    parts = "".join(option.format(n) for n in range(4)) + "".join(number.format(n) for n in range(6))
-    lines = [line for line in step.splitlines() if line[:1].isalpha() and not line.startswith(("options", "shows"))]
-    full = "\n".join(["[[steps]]", *lines, "holds_in = 0", parts])
-    lesson = reading.read("90-back.toml", head + full * reading.MOST_STEPS)
-    assert (len(lesson.steps), [len(step.options) + len(step.shows) for step in lesson.steps]) == (20, [10] * 20)
-
-
-def test_a_file_is_read_once_a_change_whether_it_is_broken_or_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    good, broken = tmp_path / "90-back.toml", tmp_path / "91-broken.toml"
-    good.write_text(EXAMPLE, "utf-8")
-    broken.write_text(f"{NAMES} = 1", "utf-8")
-    seen, read = list[str](), reading.read
-
-    def counted(name: str, text: str) -> object:
-        seen.append(name)
-        return read(name, text)
-
-    monkeypatch.setattr(course, "read", counted)
-    first = course.of_folders((tmp_path,))
-    assert [*first.lessons] == ["back"]
-    assert first.errors == ("91-broken.toml, line 1: at most 8 names in one key, here are more.",)
-    assert course.of_folders((tmp_path,)) is first
-    assert seen == [good.name, broken.name]
-    broken.write_text(f"{NAMES} = 12", "utf-8")
-    second = course.of_folders((tmp_path,))
-    assert second.stamps != first.stamps
-    assert second.lessons["back"] is first.lessons["back"], "the other file is as it was"
-    assert seen == [good.name, broken.name, broken.name]
 
 
 def test_whatever_a_file_holds_only_a_lessons_error_comes() -> None:
@@ -289,36 +179,19 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
 ) -> None:
     monkeypatch.setenv(course.VARIABLE, "")  # put back at the end, whatever `begin` makes of it
     (tmp_path / "90-back.toml").write_text(EXAMPLE, "utf-8")
-    (tmp_path / "91-it.toml").write_text(EXAMPLE, "utf-8")
     (tmp_path / "92-broken.toml").write_text(EXAMPLE.replace('right = "B"', 'right = "D"'), "utf-8")
     (tmp_path / "93-latin.toml").write_bytes(b'title = "caf\xe9"')
-    (tmp_path / "94-nowhere.toml").symlink_to(tmp_path / "nothing")
     ours = course.course().lessons
     with caplog.at_level(logging.WARNING):
         found = course.begin(["--server.port", "1", "--lessons", str(tmp_path)])
     assert (os.environ[course.VARIABLE], [*found.lessons]) == (str(tmp_path.resolve()), [*ours, "back"])
-    assert found.lessons["it"] == ours["it"]
     assert found.errors == (
-        "94-nowhere.toml, line 1: this file cannot be read.",
-        "91-it.toml, line 1: there is a lesson “it” already.",
         f"92-broken.toml, line {line('right')}: “right” is one of A, B.",
         "93-latin.toml, line 1: this file cannot be read as UTF-8.",
     )
     assert [record.getMessage() for record in caplog.records] == [f"Lessons: {error}" for error in found.errors]
-    assert course.course() is found  # kept while no file changes
-    (tmp_path / "92-broken.toml").write_text(EXAMPLE, "utf-8")
-    assert "broken" in course.course().lessons
-
-
-def test_a_folder_that_is_not_there_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv(course.VARIABLE, "")
-    ours = course.course().lessons
     found = course.begin([f"--lessons={tmp_path / 'none'}"])
-    assert (found.lessons, found.errors) == (ours, (f"There is no folder of lessons “{tmp_path / 'none'}”.",))
-    course.begin(["--lessons"])
-    assert "name their folder" in caplog.records[-1].getMessage()
+    assert found.errors == (f"There is no folder of lessons “{tmp_path / 'none'}”.",)
 
 
 def test_a_link_names_a_step() -> None:

@@ -12,12 +12,11 @@ from mha_core.errors import HeadlightError
 from pages.kit.draw import pages
 from pages.kit.lessons import message
 from pages.kit.lessons.course import VARIABLE, course
-from pages.kit.lessons.schema import AUDIENCES, PATHS
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture.query import Query
 from pages.lessons import page
 
-from .conftest import answers, app_at, payloads, unpacked
+from .conftest import app_at, payloads
 
 FIELDS = {"path", "query", "picture", "say", "ask", "options", "curtain", "teacher", "second"}
 
@@ -59,26 +58,6 @@ def test_each_card_opens_its_steps() -> None:
         assert [link.path for link in links] == [pages.path(step.page) for step in lesson.steps]
         names = [f"{lesson.id}.{at}" for at in range(1, len(lesson.steps) + 1)]
         assert [parse_qs(link.query)["learn"] for link in links] == [[name] for name in names]
-
-
-def test_each_card_has_a_map_of_its_own_steps() -> None:
-    sights = {card["id"]: card["sight"] for card in page.cards(course())}
-    assert not sights.pop("capital"), "which is on SmolLM2 alone"
-    assert sights["it"] == "at=3.1"
-    assert len(set(sights.values())) == len(sights), "no two cards have one picture"
-    for name, sight in sights.items():
-        focus, maps = (unpacked(part)[0] for part in answers("maps", sight))
-        assert focus["notices"] == focus["told"] == [], name
-        assert "".join(maps["tokens"])
-
-
-def test_each_way_has_its_lessons() -> None:
-    ways = page.ways(course())
-    assert {(way["minutes"], way["audience"]) for way in ways} <= {(m, a) for m in PATHS for a in AUDIENCES}
-    for way in ways:
-        assert way["lessons"]
-        for name, steps in way["lessons"].items():
-            assert all(1 <= step <= len(course().lessons[name].steps) for step in steps)
 
 
 def test_a_broken_lesson_is_named_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

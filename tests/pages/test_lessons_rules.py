@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch.autograd import functional
 
-from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from pages.kit.lessons import references
 from pages.kit.lessons.evaluate import evaluate, number, truth
@@ -109,13 +108,9 @@ def test_what_is_no_rule_is_one_sentence() -> None:
         ("", "it ends"), ("1 +", "it ends"), ("(1", "“)” should stand, but it ends"), ("1 2", "comes “2”"),
         ("W[0", "“]” should stand"), ("a < b < c", "no third one"), ("W.__class__", "character 2 of the rule, “.”"),
         ("x = 1", "“=”"), ("lambda: 1", "comes “:”"), ("the#0", "a whole number from 1"),
-        ("1#2", "a whole number from 1"), ('"a" "b"', "should end"), ("(1, 2)", "no rule"), ("|1, 2|", "no rule"),
         ("W[0](1)", "no rule"), ("W[::2]", "no rule"), ("mean(*W)", "no rule"), ("2 ** 3", "comes “*”"),
         ("W[0)", "which nothing opened"), ("(" * 3_000, "400 characters"), ("f'x'", "should end"), ("`ls`", "“`”"),
         ("(" * (DEEPEST + 1) + "1" + ")" * (DEEPEST + 1), "brackets deep"),
-        ("-" * (DEEPEST + 1) + "1", "brackets deep"),
-        ("".join(f"({'-' * (DEEPEST - 1 - at)}" for at in range(10)) + "1" + ")" * 10, f"{MOST_NODES} parts"),
-        ("not " * (DEEPEST + 1) + "1", "brackets deep"), ("[".join(["W"] * (DEEPEST + 2)), "brackets deep"),
         ("1" * (LONGEST + 1), f"{LONGEST} characters"),
         ("+".join("1" * (MOST_NODES // 2 + 2)), f"{MOST_NODES} parts"),
     ):  # fmt: skip
@@ -133,22 +128,12 @@ def test_what_has_no_number_says_why() -> None:
         ("W[1 / 0,0,0,0]", "a whole number"), ("max(|W[0,0] - W[0,0,1:]|)", "they do not fit"),
         ("max(W[0,0,0] - W[0,0,:,0])", "do not fit together"), ("mean(W[0,0], h)", "there is no axis h"),
         ("mean(W[0,0,2:2])", "nothing at all"), ("mean()", "nothing at all"), ("cos(1, 2)", "two vectors"),
-        ("diag(W[0,0,0], 1)", "last axes are i and j"), ("rank(W[0,0], 1)", "one row of numbers"),
         ("sqrt(1, 2)", "takes 1 value"), ("luck(1, 2)", "takes 3 values"), ("luck(3, 2, .5)", "of at most"),
-        ("luck(1, 100000, .5)", "of at most"), ("luck(1, 2, 2)", "a chance from 0 to 1"),
-        ("softmax(1)", "rows of numbers"), ("error(1)", "many answers"), ("rounding_of(.5)", "a whole number"),
         ("apart(W[0,0], W[0,0,1:])", "they do not fit"), ("open(1)", "no function open"),
-        ("with()", "no function with"), ("with(1, 2)", "with takes"), ("without(.5, 2)", "without takes"),
     ):  # fmt: skip
         with pytest.raises(RuleError) as error:
             number(parse(rule), Toy())
         assert why in str(error.value), rule
-
-
-def test_a_number_alone_is_no_verdict() -> None:
-    for rule in ("1", "W > 2", "argmax(W)"):
-        with pytest.raises(RuleError, match="true or false"):
-            truth(parse(rule), Toy())
 
 
 def test_whatever_is_typed_only_a_rules_error_comes() -> None:
@@ -187,18 +172,11 @@ def test_every_quantity_is_in_the_docs() -> None:
     assert [name for name in scene.NAMES if not re.search(rf"`{name}[`(]", text)] == []
 
 
-def test_a_quantity_is_told_what_it_takes_and_its_own_faults_stay_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_argument_of_a_quantity_is_a_rules_error() -> None:
     shown = scene_of("explore", {})
     for rule in ('bits("many")', "bits()", "accuracy(3)"):
         with pytest.raises(RuleError, match="is told something that it does not take"):
             evaluate(parse(rule), shown)
-
-    def bits(channels: float) -> Value:
-        raise TypeError(f"a fault of {channels}")
-
-    monkeypatch.setitem(scene.CALLED, "bits", bits)
-    with pytest.raises(TypeError, match="a fault of 3"):
-        evaluate(parse("bits(3)"), shown)
 
 
 def test_the_names_are_those_of_the_picture() -> None:
@@ -224,11 +202,5 @@ def test_the_names_are_those_of_the_picture() -> None:
     assert torch.equal(tensor(one, 'with("t=1&s=how+were+you&mask=causal", W)'), other.weights)
     without = pictures.model_on("auto").run(text, heads_off=[(1, head) for head in range(12)], temperature=0.5)
     assert torch.equal(tensor(one, "without(1, H)"), without.hidden)
-    assert float(tensor(one, "need[2,6]")) > 0
-    with pytest.raises(HeadlightError, match="there is no scores on this page"):
-        tensor(one, "scores")
     with pytest.raises(RuleError, match="no head 12 in a layer 0"):
         tensor(one, "without(0, 12, W)")
-    for rule in ("p()", "p(1)", 'accuracy("who-none-1", 2)', "bits(.5)", "W(1)"):
-        with pytest.raises(RuleError):
-            tensor(one, rule)
