@@ -39,53 +39,6 @@ def task() -> Labelled:
     return found
 
 
-def test_a_model_computes_an_answer_once_and_in_a_place_of_the_process(
-    models: dict[str, Trained], task: Labelled, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    passes, places = list[str](), list[None]()
-
-    def counted(name: str) -> None:
-        compute = getattr(inference, name)
-
-        def count(*args: Any, **kwargs: Any) -> Any:
-            passes.append(name)
-            return compute(*args, **kwargs)
-
-        monkeypatch.setattr(inference, name, count)
-
-    @contextmanager
-    def turn() -> Iterator[None]:
-        places.append(None)
-        yield
-
-    for name in ("logits", "continuation"):
-        counted(name)
-    monkeypatch.setattr(answers, "turn", turn)
-
-    def compute() -> list[Any]:
-        """As a page does, which takes its models from the cache at every run."""
-        who = {name: trained(f"who-{name}-1") for name in ("none", "rotary")}
-        words = {"words": trained("words-rotary-1")}
-        return [
-            answers.answers(who, task.questions, task),
-            answers.chances(who, task.questions),
-            answers.both_orders(who, *task.questions[:2]),
-            answers.beside(who, "the dog", "the dog was called"),
-            answers.continuations(words, "a b", 3, 0.0, 0, " "),
-            answers.maps(who, "the dog", "layer 0 head 1"),
-        ]
-
-    first = compute()
-    assert set(passes) == {"logits", "continuation"}
-    assert len(places) == len(passes) + 2, "the maps took one each"
-    before = len(places)
-    passes.clear()
-    assert (compute(), passes, len(places)) == (first, [], before)
-    answers.continuations({"words": trained("words-rotary-1")}, "a b", 4, 0.0, 0, " ")
-    assert passes == ["continuation"]
-    (rows,) = answers.chances({"one": models["none"]}, ["the dog"])
-    (others,) = answers.chances({"one": Trained("another", models["rotary"].model)}, ["the dog"])
-    assert rows["cells"] != others["cells"], "another name is another model"
 
 
 def test_answers_are_the_likeliest_classes_and_every_class_has_its_probability(

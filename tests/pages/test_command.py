@@ -166,18 +166,6 @@ def test_options_reach_the_app(
     assert device.available() == ["cpu"]
 
 
-def test_a_first_start_says_what_takes_so_long(
-    served: list[Run], capsys: pytest.CaptureFixture[str], port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
-    for warm in (False, True):
-        assert command.main(["--no-open", "--port", str(port)]) == 0
-        assert ("Python compiles the libraries" in capsys.readouterr().out) is not warm
-        for name in command.LIBRARIES:
-            compiled = Path(importlib.util.cache_from_source(str(importlib.import_module(name).__file__)))
-            compiled.parent.mkdir(parents=True, exist_ok=True)
-            compiled.touch()
-    assert len(served) == 2
 
 
 def test_versions_are_those_of_the_project(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

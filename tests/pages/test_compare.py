@@ -18,17 +18,15 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import measures, rounding
 from mha_core.measure.reading import merged
 from mha_core.models.words import in_common, words_of
-from pages.compare import contrasts, message, orders, pairs, right_side, tries
+from pages.compare import contrasts, message, orders, pairs, tries
 from pages.compare.pairs import SAME
 from pages.kit.draw.numbers import small
 from pages.kit.picture import models, pictures
-from pages.kit.picture.fields import DEFAULTS, SIDE
 from pages.kit.picture.link_query import Refused
 from pages.kit.picture.mask_codec import write_flips
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import NOT_TRAINED
 from pages.kit.wire import routes
 from tests.closeness import identical, within_rounding
 
@@ -69,13 +67,9 @@ def test_default() -> None:
     assert [figure["value"] for figure in header["answers"]] == ["0.9998 → 0.1094", "0.706"]
     assert [side["title"] for side in header["sides"]] == ["Learned positions", "No positions"]
     assert (header["differs"], header["contrast"]) == (["pos"], "One thing differs: positions.")
-    assert [side["repeated"] for side in header["sides"]] == [[1, 7], [1, 7]]
     figures = [figure["value"] for figure in header["figures"]]
     assert figures[0] == "0.9998 → 0.1094"
     assert "0.64 → 0.04" in figures
-    labels = [side["label"] for side in header["sides"]]
-    assert labels == ["nothing changed, pretrained weights", "no positions, pretrained weights"]
-    assert [side["fitness"] for side in header["sides"]] == ["", f"{NOT_TRAINED}."]
     left, right = answered()[1]
     distances = (right.double() - left.double()).abs().sum(dim=1) / 2
     within_rounding(torch.tensor(header["distances"]), distances, rounding.of_sums(len(distances), 1))
@@ -87,12 +81,10 @@ def test_default() -> None:
 
 def test_what_cannot_be_used_is_named_and_the_rest_is_shown() -> None:
     of_a_side: list[Link] = [
-        {"mask": "everything"}, {"mask": "painted", "p": "garbage"}, {"pos": "learned"}, {"t": "99"}, {"t": "nan"},
-        {"t": ""}, {"off": "L6 H0"}, {"off": "3.1"}, {"unheard": "x"},
+        {"mask": "everything"}, {"mask": "painted", "p": "garbage"}, {"t": "nan"}, {"off": "L6 H0"}, {"unheard": "x"},
     ]  # fmt: skip
     of_both: list[Link] = [
-        {"at": "6.0"}, {"at": "x"}, {"at": "0.2.99"}, {"model": "../minilm"}, {"dev": "cuda:9"}, {"shuffle": "0"},
-        {"look": "upside_down"}, {"word": "x" * 200}, {"s": ["one", "two"]}, {"model2": "nobody"},
+        {"at": "6.0"}, {"model": "../minilm"}, {"dev": "cuda:9"}, {"word": "x" * 200}, {"s": ["one", "two"]},
         {"pos2": "elsewhere", "t2": "99", "shuffle": "x", "look": "upside_down", "off2": ["L9 H9"]},
     ]  # fmt: skip
     for values in [
@@ -103,16 +95,11 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_shown() -> None:
         assert set(header["unusable"]) == set(wrong), values
         for key in wrong:
             assert [notice for notice in header["notices"] if f" {key}=" in notice], key
-    left, right = (replace(side, text="how are you") for side in BEGINS)
-    header = check({"s": "how are you", "at": "3.1.9"}, left, right, 3, 1)
-    assert header["unusable"] == {"at": ["3.1"]}
-    assert "The link says at=3.1.9, which cannot be used here; 3.1 is used instead." in header["notices"]
 
 
 PAINTED = write_flips((torch.arange(12 * 15 * 15) == (2 * 15 + 10) * 15 + 9).view(12, 15, 15))  # a cell of a head
 CORE: list[tuple[Link, Settings, Settings, tuple[int, int]]] = [
     ({}, *BEGINS, (0, 2)),
-    ({"s": "", "at": "5.11.1.0"}, Settings(""), Settings("", position="none"), (5, 11)),
     (
         {"s": "how are you", "mask": "window", "w": "2", "t": "0.5", "off": ["L1 H1", "L0 H0"]},
         Settings("how are you", "window:2", temperature=0.5, heads_off=((0, 0), (1, 1))), WITHOUT, (0, 2),
@@ -124,8 +111,6 @@ CORE: list[tuple[Link, Settings, Settings, tuple[int, int]]] = [
     ({"s2": "how are you", "t2": "2", "at": "3.1.9"}, BEGINS[0], replace(WITHOUT, temperature=2.0), (3, 1)),
     ({"mask": "painted", "p": PAINTED, "mask2": "window", "w2": "513"}, Settings(TIRED, painted=PAINTED),
      Settings(TIRED, "window:3", "none"), (0, 2)),
-    ({"pos": "sinusoidal", "mask2": "painted", "p2": PAINTED}, Settings(TIRED, position="sinusoidal"),
-     Settings(TIRED, position="none", painted=PAINTED), (0, 2)),
 ]  # fmt: skip
 
 
@@ -140,23 +125,12 @@ def test_a_link_is_answered_with_the_numbers_of_the_core() -> None:
         assert header["figures"] == pairs.figures(pair, where)
         assert ("w2" in header["unusable"]) == ("w2" in values)
         titles = contrasts.titles(contrasts.contrasts(left, right, pair.left.model))
-        assert tuple(side["title"] for side in header["sides"]) == titles
-        assert [side["story"] for side in header["sides"]] == [pairs.story(side, *at) for side in sides]
         assert header["answers"] == pairs.answers(pair, titles)
-        asides = json.loads(routes.answer("asides", urlencode(values, doseq=True).encode()))
-        assert asides == pairs.asides(pair, titles)
     header = check({"s2": WIDE, "pos2": "as trained", "at": "3.1"}, Settings(TIRED), Settings(WIDE), 3, 1)
     assert (header["fits"], header["used"]) == (True, {"s": TIRED, "s2": WIDE})
     assert "0.64 → 0.27" in [figure["value"] for figure in header["figures"]]
     header = check({"s2": "how are you"}, Settings(TIRED), WITHOUT)
     assert (header["fits"], header["distances"]) == (False, [])
-    header, _ = answered(mask="painted", p=PAINTED, s="how are you")
-    assert "was painted for 15 tokens; the sentence has 5" in header["notices"][0]
-    header, _ = answered(mask="combination", rule="causal&window:2", mask2="painted", on2="causal", rule2="ignored &")
-    assert header["used"] == {"s": TIRED, "s2": TIRED, "rule": "causal&window:2", "on2": "causal"}
-    assert header["differs"] == ["mask", "pos"]
-    header = check({"s2": "how are you"}, Settings(TIRED), WITHOUT)
-    assert header["said"].startswith("The left sentence has 15 tokens, the right one 5")
     query = urlencode({"s": "how are you", "s2": WIDE, "at": "3.1"}).encode()
     assert message.first(query) == message.pair(query), "a page begins with the same"
     for side in ("s", "s2"):
@@ -167,12 +141,11 @@ def test_a_link_is_answered_with_the_numbers_of_the_core() -> None:
 # ---- what the right side begins with: the left with one thing changed, whatever page one comes from
 
 CHANGES: list[Link] = [
-    {"mask": "causal", "off": ["L3 H5"]}, {"mask": "dilated", "w": "2", "gap": "3"}, {"pos": "rotary", "t": "0.5"},
-    {"mask": "combination", "rule": "causal & window:4 | sinks:1"}, {"pos": "none"}, {"unheard": "0-2"},
+    {"mask": "dilated", "w": "2", "gap": "3", "off": ["L3 H5"]}, {"pos": "rotary", "t": "0.5"}, {"pos": "none"},
 ]  # fmt: skip
 
 
-def test_from_another_page_one_thing_differs_and_a_link_opens_what_it_always_did(model: Model) -> None:
+def test_from_another_page_one_thing_differs_and_a_link_opens_what_it_always_did() -> None:
     for values in CHANGES:
         begun = header_of("begun", **values)
         assert begun["differs"] == ["pos"]
@@ -182,14 +155,9 @@ def test_from_another_page_one_thing_differs_and_a_link_opens_what_it_always_did
         assert begins == same | other, "the link says it, without defaults"
         assert header_of("pair", **values, **begins) == begun | {"begins": {}}, "and opens the same"
         assert header_of("pair", **values)["begins"] == {}
-    for values in ({}, {"s": "how are you"}, {"mask": "causal", "t2": "0.5"}, {"mask": "bogus"}):
+    for values in ({}, {"mask": "causal", "t2": "0.5"}):
         assert header_of("begun", **values) == header_of("pair", **values), values
     assert header_of("begun", model="made_up-none-1", mask="window")["differs"] == ["mask"], "it has no positions"
-    left = {key: DEFAULTS[key] for key in SIDE} | {"mask": "painted", "on": "causal", "p": "x" * 2000}
-    begun = right_side.one_change(left, model)
-    assert (begun["mask"], begun["p"], begun["pos"]) == ("none", "", "as trained"), "a long painting is not said twice"
-    short = right_side.one_change(left | {"p": "x"}, model)
-    assert (short["mask"], short["p"], short["pos"]) == ("painted", "x", "none")
 
 
 # ---- two models, and the mean over heads
@@ -198,15 +166,9 @@ TEXT = "Unbelievably, it didn't cross"
 WORDS = ["Unbelievably", ",", "it", "didn't", "cross"]
 
 
-@pytest.mark.parametrize(
-    ("other", "at", "layers", "heads"),
-    [
-        ("food-none-1", (0, 1), 1, 4),
-        pytest.param(models.SMOLLM2, (16, 0), 30, 9, marks=pytest.mark.thorough("SmolLM2 has thirty layers.")),
-    ],
-)
-def test_two_models_are_compared_word_by_word(other: str, at: tuple[int, int], layers: int, heads: int) -> None:
-    link = {"s": TEXT, "model2": other, "at": "3.1", "at2": ".".join(map(str, at))}
+def test_two_models_are_compared_word_by_word() -> None:
+    other, at = "food-none-1", (0, 1)
+    link = {"s": TEXT, "model2": other, "at": "3.1", "at2": "0.1"}
     header, shown = answered(**link)
     left, right = (words_of(pictures.model_on("auto", name), TEXT) for name in (models.MINILM, other))
     ours, theirs = in_common(left, right), in_common(right, left)
@@ -216,22 +178,17 @@ def test_two_models_are_compared_word_by_word(other: str, at: tuple[int, int], l
     identical(shown[1], merged(run.weights[at], theirs, theirs)[first:last, first:last])
     assert [side["tokens"] for side in header["sides"]] == [WORDS, WORDS]
     places = [(side["layer"], side["head"], side["layers"], side["heads"]) for side in header["sides"]]
-    assert places == [(3, 1, 6, 12), (*at, layers, heads)]
+    assert places == [(3, 1, 6, 12), (*at, 1, 4)]
     assert (header["contrast"], header["fits"], header["isOfTwo"]) == ("One thing differs: model.", True, True)
     assert "word by word: on the left" in header["said"]
-    assert header["said"].count("goes to the model’s own tokens") == 1 + (run.ends != (0, 0))
-    assert header["vectors"]["cosines"] == []
-    assert "different spaces" in header["vectors"]["said"]
     header, _ = answered(**link, mask2="window", w2="2", off2=[f"L{at[0]} H{at[1]}", "L1 H11"])
     changed = Settings(TEXT, mask="window:2", model=other, heads_off=(at,))
     assert header["digest"].endswith(changed.digest)
     assert header["unusable"] == {"off2": [f"L{at[0]} H{at[1]}"]}, "the right model has fewer heads"
-    assert header["sides"][1]["forbidden"] != header["sides"][0]["forbidden"]
     header, _ = answered(**link, s2="Incredibly, she didn't stop")
     assert (header["fits"], header["tokens"][2]) == (True, "it/she")
     header, _ = answered(**link, s2="how are you")
     assert not header["fits"]
-    assert "different numbers of words, 5 on the left, 3 on the right" in header["said"]
     with pytest.raises(Refused) as refused:
         answered(**link, s2="word " * 600)
     assert refused.value.key == "s2"
@@ -246,17 +203,10 @@ def test_the_mean_over_heads_of_both_sides_and_before_and_after_a_mask() -> None
         for shown, mask in zip(maps, ("none", "causal"), strict=True):
             own = pictures.picture(Settings("how are you", mask)).run.weights
             identical(shown, own[2].mean(dim=0) if count == 12 else own.flatten(0, 1).mean(dim=0))
-        assert "this mean over heads" in header["answers"][0]["label"]
         assert header["mean"] == f"The mean over {count} heads {whose}."
-    painted = {"mask": "painted", "on": "none", "p": "6.3rFB"}  # in one head alone
-    header, _ = answered(s="a b c d", **painted, mask2="none", look="mean")
-    one, _ = answered(s="a b c d", **painted, mask2="none")
-    assert len(one["sides"][0]["forbidden"]) == 12
-    assert [side["forbidden"] for side in header["sides"]] == [[""], [""]], "a mean may look where one head may"
     header, floats = picture_of("masked", s="how are you", mask="causal", look="mean", at="2.1")
     for map_, mask in zip(floats.view(2, 5, 5), ("none", "causal"), strict=True):
         identical(map_, pictures.picture(Settings("how are you", mask)).run.weights[2].mean(dim=0))
-    assert header["label"].startswith("Mean over 12 heads, ")
     assert header["look"] == "mean"
 
 
@@ -288,9 +238,7 @@ def test_what_another_order_does_and_why(model: Model) -> None:
         assert reason in sentence, changes
         assert found == 0 or small(found) in sentence
         assert sentence.startswith("The same vectors in the new order" if same else "The vectors change")
-    sentence = orders.why(WITH, "how  are you")
-    assert sentence == "This is the order they had: the vectors differ by 0."
-    for wrong in ("", "how are", "how are you you", "you how is"):
+    for wrong in ("", "how are you you", "you how is"):
         with pytest.raises(HeadlightError, match="must have the words of the sentence"):
             orders.difference(WITH, wrong)
     assert (orders.other_positions(WITH, model), orders.other_positions(WITHOUT, model)) == (WITHOUT, WITH)
@@ -311,7 +259,7 @@ def test_the_wire_shuffles_both_sides() -> None:
     for position, sides in (("none", (WITHOUT, WITH)), ("as trained", (WITH, WITHOUT))):
         found = shuffled(s="how are you", s2="you how are", order="you how are", pos=position, pos2=position)
         check_order(found, "you how are", *sides)
-    for order in ("you how is", "you how", "x" * 12_001, "x" * 24_001):
+    for order in ("you how is", "x" * 24_001):
         why = r"must have the words of the sentence|this one has (12,001|24,000 or more)"
         with pytest.raises(HeadlightError, match=why):
             shuffled(s="how are you", order=order)

@@ -12,7 +12,6 @@ from torch.nn import functional as F
 from mha_core import IMPLEMENTATIONS, masks
 from mha_core.errors import MaskError
 from pages.implementations.dialects import DIALECTS, ROWS, dictionary
-from tests.closeness import same_function
 
 CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 CODE, THREE, BLOG, EINSUM = (
@@ -52,26 +51,6 @@ def test_every_name_of_a_text_is_found_in_its_column() -> None:
             assert all([i, at, "here"] in found["marks"] for i in own)
 
 
-def test_every_row_has_a_word_for_every_dialect_and_a_word_that_nobody_uses_is_named() -> None:
-    assert len(DIALECTS) == len(set(DIALECTS)) == 8
-    assert all(len(words) == len(DIALECTS) and all(words) for words in ROWS.values())
-    (whole,) = dictionary()
-    assert len(whole["rows"]) == len(ROWS)
-    (text,) = dictionary("<b>flash</b>")
-    assert text["text"] == "No text and no library has “<b>flash</b>” here."
-
-
-def test_the_mistakes_of_before_are_mended() -> None:
-    assert word("a row with nothing allowed", CODE).startswith("not a number")
-    assert "after it" in word("weights and dropout", CODE)
-    assert word("axes of the weights", BLOG).endswith("b i j")
-    assert word("weights · v", EINSUM).startswith("Z")
-    assert word("number of heads", BLOG) == "n_heads"
-    assert "does not divide" in word("q kᵀ / √d_head", THREE)
-    assert "none on its projection" in word("bias=False", BLOG)
-    assert "d_model" not in word("width of a token", BLOG)
-
-
 def test_true_is_blocked_in_multiheadattention_and_may_look_elsewhere(
     theirs: nn.MultiheadAttention, x: torch.Tensor
 ) -> None:
@@ -96,24 +75,3 @@ def test_true_is_blocked_in_multiheadattention_and_may_look_elsewhere(
     assert F.scaled_dot_product_attention(x, x, eye, attn_mask=floats).gt(0).all()
     with pytest.raises(MaskError):
         IMPLEMENTATIONS["fused"](8, 2).double()(x, allow=floats)
-
-
-def test_averaging_dropout_and_a_row_with_nothing_allowed(theirs: nn.MultiheadAttention, x: torch.Tensor) -> None:
-    _, averaged = theirs(x, x, x)
-    _, each = theirs(x, x, x, average_attn_weights=False)
-    assert each.shape == (2, 2, 4, 4)
-    same_function(averaged, each.mean(dim=1))
-    nothing = torch.zeros(4, 4, dtype=torch.bool)
-    with torch.enable_grad():
-        assert theirs(x, x, x, attn_mask=~nothing)[0].isnan().all()
-    assert F.scaled_dot_product_attention(x, x, x, attn_mask=nothing).eq(0).all()
-    _, empty = IMPLEMENTATIONS["einsum"](8, 2).double()(x, allow=nothing)
-    assert empty is not None
-    assert empty.eq(0).all()
-    _, dropped = theirs.train()(x, x, x, average_attn_weights=False)
-    assert (dropped.sum(-1) - 1).abs().max() > 0.01, "dropout shows in their weights and not in ours"
-    _, ours = IMPLEMENTATIONS["efficient"](8, 2, dropout=0.5).double().train()(x)
-    assert ours is not None
-    same_function(ours.sum(-1), torch.ones(2, 2, 4, dtype=torch.float64))
-    one = F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)  # a function knows no eval mode
-    assert (one - F.scaled_dot_product_attention(x, x, x)).abs().max() > 0.01

@@ -42,18 +42,6 @@ def test_each_control_of_each_page_is_the_one_of_the_table() -> None:
             assert app.session_state[key] == DEFAULTS[key] or key in ("at", "dev", "cand", *CHOSEN.get(page, {}))
 
 
-def test_defaults_are_usable() -> None:
-    for field in FIELDS.values():
-        match field.kind:
-            case "text":
-                assert len(field.default) < field.longest
-            case "number":
-                assert field.default is None or field.ends[0] <= field.default <= field.ends[1]
-            case "choice":
-                assert field.default is None or not field.choices or field.default in field.choices
-            case "choices":
-                assert not field.choices or set(field.default) <= set(field.choices)
-    assert {key for numbers in MASKS.values() for key in numbers} <= set(FIELDS)
 
 
 def test_the_documented_table_and_the_browsers_are_this_one() -> None:
@@ -72,30 +60,5 @@ def test_the_documented_table_and_the_browsers_are_this_one() -> None:
     assert set(of_browser["POSITIONS"][2]) == set(FIELDS["pos"].choices)
 
 
-def page() -> None:
-    import streamlit as st
-
-    from pages.kit.frame import widgets
-
-    def part() -> None:
-        st.session_state["parts"] = st.session_state.get("parts", 0) + 1
-
-    st.button("news", on_click=lambda: st.rerun("part"))
-    widgets.switch("apart")
-    opened, places = widgets.tabs("tab")
-    with places[opened]:
-        st.write(opened)
-    st.fragment(part, key="part")()
-    st.session_state["pages"] = st.session_state.get("pages", 0) + 1
 
 
-@pytest.mark.parametrize("chosen", [True, False])
-def test_what_is_chosen_while_a_part_of_the_page_asks_to_run_runs_the_page(*, chosen: bool) -> None:
-    """Streamlit would run the part in its place, and what was chosen would be seen with the next choice only."""
-    app = AppTest.from_function(page).run()
-    app.button[0].click()
-    if chosen:
-        app.toggle[0].set_value(True)
-    app.run()
-    assert not app.exception
-    assert (app.session_state["pages"], app.session_state["parts"]) == (2 if chosen else 1, 2)

@@ -104,37 +104,8 @@ def test_the_html_file_has_the_pages_changes() -> None:
         assert own["off"] == sorted(name[1:].replace(" H", ".") for name in off), link
 
 
-def test_the_html_file_opens_on_the_row_of_the_page_and_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    sharing.forget()
-    calls = list[dict[str, Any]]()
-
-    def counted(run: Run, **options: Any) -> str:
-        calls.append(options)
-        return standalone(run, **options)
-
-    monkeypatch.setattr("pages.explore.files.standalone", counted)
-    for link in ({"s": "my grandmother baked her cake"}, {"s": "my grandmother baked her cake", "at": "2.3.1"}):
-        made("explore.html", **link)
-        shown, _ = unpacked(answers("focus", urlencode(link))[0])
-        assert calls[-1]["row"] == shown["row"]
-    assert calls[0]["row"] != calls[1]["row"]
-    calls.clear()
-    same = {made("explore.html", s="how are you", at="3.1", **more) for more in ({}, {}, {"look": "table"})}
-    assert len(same) == 1
-    assert made("explore.html", s="how are you", at="3.2") not in same
-    assert [(call["layer"], call["head"]) for call in calls] == [(3, 1), (3, 2)]
 
 
-@pytest.mark.thorough("SmolLM2 and its tokenizer are read, since no other model has so many heads.")
-def test_more_than_the_html_file_holds_is_refused_before_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.explore.files.pictures.picture", None)
-    tokens = len(pictures.tokens(Settings("a " * 280, model=SMOLLM2)))
-    with pytest.raises(HeadlightError) as refused:
-        made("explore.html", s="a " * 280, model=SMOLLM2)
-    assert str(refused.value) == (
-        f"270 heads of {tokens} tokens have {270 * tokens**2:,} weights, an HTML file holds at most 20,000,000; "
-        "shorten the text to 272 tokens"
-    )
 
 
 def test_the_files_of_pages_with_two_or_more_maps(model: Model) -> None:
@@ -244,8 +215,3 @@ def test_a_class_is_given_the_address_in_its_network(monkeypatch: pytest.MonkeyP
     assert addresses.for_class("http://localhost:8501/masks") == ""
 
 
-def test_the_qr_code_is_an_image_of_exactly_this_link() -> None:
-    first, second = (addresses.qr_code(f"http://192.168.1.7:8501/?s={word}") for word in ("a", "b"))
-    assert first != second
-    assert b"<svg xmlns=" in first
-    assert addresses.qr_code("x" * addresses.LONGEST_QR)

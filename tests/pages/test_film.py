@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -95,31 +94,6 @@ def test_maps_of_a_translation_are_chosen_by_what_is_read() -> None:
         assert np.array_equal(maps_of(header, body, 0, probe), np.stack(kept))
 
 
-def test_a_run_that_has_not_begun_is_left_out_and_same_runs_give_same_bytes() -> None:
-    header, _ = unpacked(packed(History(Recipe()), filmed()))
-    (own,) = header["films"]
-    assert (own["name"], own["colours"]) == ("b", {"dark": "#F0A830", "light": "#8A5A00"})
-    empty, body = unpacked(packed(History(Recipe())))
-    assert (empty["films"], empty["probes"], body) == ([], [], b"")
-    assert packed(filmed()) == packed(filmed())
-    assert packed(filmed()) != packed(filmed(), names="b")
-    assert packed(filmed()) != packed(filmed(seed=1))
-
-
-def test_any_token_is_sent_and_a_text_is_chosen_by_its_words_as_far_as_there_is_room() -> None:
-    header, _ = unpacked(packed(filmed(), filmed(classes=(), probes=[[*"to be\n"]])))
-    assert [own["causal"] for own in header["films"]] == [False, True], "a language model looks back only"
-    assert header["films"][1]["probes"][0]["tokens"] == ["t", "o", "␣", "b", "e", "↵"]
-    odd = ["<b>", '"\\', "\u202e", "\ud800", "😀"]
-    header, _ = unpacked(packed(filmed(probes=[odd]), names=("</script>",)))
-    assert header["films"][0]["probes"][0]["tokens"] == odd
-    assert json.dumps(header)
-    probes = [["word"] * 12, ["word"] * 13]
-    whole, short = unpacked(packed(filmed(range(1), probes=probes)))[0]["probes"]
-    assert (len(whole), short) == (59, f"{whole}…")
-    assert unpacked(packed(filmed(probes=[[*"to be"]])))[0]["probes"] == ["to be"], "characters have no gaps"
-
-
 def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     for most in (10_000, 2_000, 700, 1):
         monkeypatch.setattr(film, "MOST_BYTES", most)
@@ -134,19 +108,6 @@ def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) 
             assert any("snapshot is shown" in note for note in header["notes"]), most
         one = maps_of(header, body, 0, 0)[-1]
         assert one.tobytes() == history.snapshots[-2].maps, most
-
-
-def test_of_a_long_text_the_first_tokens_are_sent_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(film, "MOST_BYTES", 5 * 2 * 4 * film.MOST_TOKENS**2)  # five snapshots, after the cut
-    tokens = [f"w{number}" for number in range(film.MOST_TOKENS + 9)]
-    history = filmed(probes=[tokens])
-    header, body = unpacked(packed(history))
-    assert header["films"][0]["probes"][0]["tokens"] == tokens[: film.MOST_TOKENS]
-    whole = np.frombuffer(history.snapshots[1].maps, np.uint8).reshape(history.snapshots[1].shape)
-    shown = maps_of(header, body, 0, 0)[1]
-    assert np.array_equal(shown, whole[..., : film.MOST_TOKENS, : film.MOST_TOKENS])
-    assert header["films"][0]["probes"][0]["steps"] == [0, 10, 20, 30, 40]
-    assert any(f"first {film.MOST_TOKENS} tokens" in note for note in header["notes"])
 
 
 def test_a_film_is_found_by_its_name_alone_and_goes_with_who_keeps_it() -> None:

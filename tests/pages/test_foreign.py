@@ -72,10 +72,6 @@ def client() -> Iterator[TestClient]:
         yield found
 
 
-def loaded() -> Any:
-    """The models that are kept."""
-    kept: Any = pictures.foreign_on
-    return kept.cache
 
 
 def query(model: str, **more: Any) -> bytes:
@@ -236,15 +232,6 @@ def test_explore_compare_and_masks_answer_whatever_is_changed(model: str) -> Non
                 assert answer(route, query(model, **more)), route
 
 
-def test_files_of_a_cross_map_and_its_card() -> None:
-    made = {kind: answer(f"explore.{kind}", query(name_of("t5", "cross"))) for kind in ("csv", "npz", "html", "ipynb")}
-    assert made["csv"].decode("utf-8-sig").splitlines()[0].split(",")[1:] == [*TEXT.split(), "[SEP]"]
-    assert b"load_model('tiny/t5', revision=" in made["ipynb"].replace(b'\\"', b"'")
-    assert all(made.values())
-    about = json.loads(take_along.about(*take_along.of_link(query(name_of("t5")))))["facts"][0]
-    for said in ("architecture: T5", "sha256: ", "checked: every row sums to 1", "memory of these maps: ", REVISION):
-        assert said in about
-    assert "no steps: Its layers are computed by transformers" in about
 
 
 def test_a_folder_has_a_name_that_tells_nothing_of_its_place(home: Path, client: TestClient, tmp_path: Path) -> None:
@@ -263,16 +250,6 @@ def test_a_folder_has_a_name_that_tells_nothing_of_its_place(home: Path, client:
         assert (refused.status_code, why in refused.text) == (422, True), path
 
 
-def test_models_go_by_bytes_and_take_their_pictures_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded().clear()
-    one, other = (Settings("the lazy cat sat", model=name_of(kind)) for kind in ("t5", "gpt2"))
-    first = pictures.picture(one)
-    cache = loaded()
-    monkeypatch.setattr(cache, "_Cache__maxsize", cache.currsize + 1)
-    pictures.picture(other)
-    assert not pictures.is_loaded(name_of("t5"))
-    assert pictures.is_loaded(name_of("gpt2"))
-    assert pictures.picture(one) is not first, "its pictures went with it"
 
 
 def test_a_server_for_others_has_none_of_it(client: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,8 +49,6 @@ TEXT = Settings(TWICE)
 CAUSAL = Settings(TWICE, "causal")
 NOTICE = "cuda:0 is out of memory; this was computed on the CPU."
 COURSE = course.of_folders((course.SHIPPED,)).lessons
-STEPS = (("same-word", 1), ("reach", 3), ("silent", 2), ("silent", 3))
-CLAIMED = {"overlap": "depends", "same-word": "holds", "key-bias": "depends"}
 _on_gpu: dict[Any, Any] = {}  # pretrained models that say cuda:0, kept for all tests
 
 
@@ -180,11 +178,6 @@ ONCE = {"parity on random numbers", "scaled dot product"}  # that run no model
 ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is copied to the CPU
 
 
-@pytest.mark.thorough("A GPU that is full after one pass is met by the same messages.")
-def test_no_message_has_a_warning_on_a_gpu(gpu: Callable[[int | None], Gpu]) -> None:
-    for name in [*MESSAGES][::4]:
-        gpu(None)
-        assert list(MESSAGES[name]()) == [], name
 
 
 @pytest.mark.gpu
@@ -222,16 +215,6 @@ def test_a_message_on_a_gpu_that_is_full_from_the_start_says_so_once(gpu: Callab
     assert routes.answer("shapes.npz", urlencode({"s": TWICE, "impl": "torch"}).encode())
 
 
-@pytest.mark.thorough("Seven verdicts of two runs each; the messages above compare such runs too.")
-def test_verdicts_that_compare_a_run_on_the_gpu_with_one_on_the_cpu(gpu: Callable[[int | None], Gpu]) -> None:
-    for lesson, number in STEPS:
-        step = COURSE[lesson].steps[number - 1]
-        gpu(1)
-        assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right, (lesson, number)
-    for claim, result in CLAIMED.items():
-        gpu(1)
-        step, _ = by_name(course.claims())[claim]
-        assert verdict(step, Query(step.query.encode("ascii"))).result == result, claim
 
 
 class PlayedRace(TimingJob):
@@ -274,40 +257,10 @@ def test_a_full_device_that_was_chosen_by_name(gpu: Callable[[int | None], Gpu])
             compute()
 
 
-def test_a_run_goes_to_the_cpu_as_it_is(gpu: Callable[[int | None], Gpu]) -> None:
-    gpu(None)
-    run = pictures.model_on("auto").run(TWICE, trace_layer=1)
-    here = run.cpu()
-    assert (run.weights.device, here.weights.device, here.device) == (CUDA, torch.device("cpu"), CUDA)
-    identical(run.weights.cpu(), here.weights)
-    for ours, theirs in zip(here.steps, run.steps, strict=True):
-        identical(ours.value, theirs.value.cpu())
-        assert (ours.value.stride(), ours.is_view) == (theirs.value.stride(), theirs.is_view)
-    assert [step.of for step in here.steps] == [step.of for step in run.steps]
 
 
-FAULTS: tuple[Callable[[Tensor], object], ...] = (
-    lambda here: here + torch.ones(3),
-    lambda here: torch.equal(here, torch.ones(3)),
-    lambda here: torch.stack([torch.ones(3), here]),
-    lambda here: torch.ones(3)[here.long()],
-    lambda here: torch.nn.Linear(3, 3)(here),
-    lambda here: here.numpy(),
-    lambda here: torch.randn(3, generator=torch.Generator(), device=here.device),
-)
 
 
-def test_the_played_device_refuses_what_a_gpu_refuses(gpu: Callable[[int | None], Gpu]) -> None:
-    device = gpu(None)
-    here = torch.ones(3).to("cuda")
-    assert (here[1:] * 2 + torch.tensor(1.0)).device == CUDA  # a single number of the CPU may meet it
-    for fault in FAULTS:
-        with pytest.raises((RuntimeError, TypeError)):
-            fault(here)
-    device.full = True
-    assert here[1:].cpu().tolist() == [1, 1]  # no new memory
-    with pytest.raises(torch.OutOfMemoryError):
-        here * 2
 
 
 def test_the_pages_would_be_found_out(gpu: Callable[[int | None], Gpu], monkeypatch: pytest.MonkeyPatch) -> None:

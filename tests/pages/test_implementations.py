@@ -115,47 +115,8 @@ def test_a_link_with_garbage_says_so() -> None:
     assert notices(app.run()) == warnings
 
 
-@pytest.mark.thorough("seven runs of the whole page; the bounds themselves have tests of their own")
-def test_sizes_that_cannot_be_leave_the_rest() -> None:
-    equal = "This cannot be computed: d_model=50 cannot be split into 6 equal heads; choose a multiple of 6."
-    maps = "This cannot be timed: b · h · n² = 805,306,368, at most 70,000,000 are computed here"
-    products = "This cannot be timed: b · n · d² = 8,589,934,592, at most 500,000,000"
-    for sizes, why in (
-        ({"d": "50", "h": "6"}, equal),
-        ({"n": "1024", "b": "64"}, maps),
-        ({"n": "128", "b": "64", "d": "1024", "h": "1"}, products),
-    ):
-        app = opened(**sizes)
-        assert [sentence for sentence in notices(app) if sentence.startswith(why)], sizes
-        assert differences(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 1, 1, 1))[:2]
-        assert app.button(key="start").disabled
-        assert len(sources(app)) == 2
 
 
-@pytest.mark.thorough("twelve runs of the whole page")
-def test_too_long_a_sentence_keeps_the_last_tables_and_controls_can_be_deselected() -> None:
-    app = opened(s="it is short", b="1", n="9", d="24", h="3")
-    before = differences(app)
-    for text, limit in (
-        ("x" * 12_001, "12,000 characters, this one has 12,001"),
-        ("a b " * 300, "the model can read 512"),
-    ):
-        app.text_input(key="s").set_value(text).run()
-        assert differences(app) == before
-        assert limit in notices(app)[0]
-        assert "it is short" in notices(app)[0]
-    app.text_input(key="s").set_value("").run()
-    before = differences(app)
-    assert notices(app) == []
-    for key in ("layer_of_at", "mask", "diff"):
-        app.segmented_control(key=key).set_value(None).run()
-        assert differences(app) == before, key
-    for key in ("b", "n", "d", "h", "secs"):
-        app.number_input(key=key).set_value(None).run()
-        assert differences(app)[:2] == before[:2], key
-    app.pills(key="race").set_value([]).run()
-    assert notices(app) == ["Choose at least one implementation to time."]
-    assert app.button(key="start").disabled
 
 
 def press(app: AppTest, sheet: str, event: dict[str, str]) -> None:
@@ -187,33 +148,8 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     assert app.session_state["n"] == before
 
 
-@pytest.mark.thorough("seven implementations on 512 tokens")
-def test_the_case_of_the_post_is_timed_with_more_texts_than_are_compared() -> None:
-    app = opened()
-    press(app, "cases", {"case": cases.POST})
-    assert (app.session_state["n"], app.session_state["b"]) == (512, 32)
-    assert not [notice for notice in notices(app) if "cannot be computed" in notice]
-    panel = [block for block in blocks(app) if block.get("heading") == "On random input"]
-    assert panel[0]["note"].endswith("d_model 64, 8 heads of the 32 that are timed")
 
 
-@pytest.mark.thorough("two more runs of the whole page with all its tables")
-def test_biases_off_changes_the_tables_and_says_what_each_does() -> None:
-    app = opened(b="1", n="9", d="24", h="3")
-    (proof,) = [block for block in blocks(app) if block.get("head", [""])[0] == "bias of"][1:]
-    rows = {row[0]: row[1:] for row in proof["rows"]}
-    assert {name: row[3].split(",")[0] for name, row in rows.items()} == {
-        "query": "no", "key": "yes", "value": "yes", "output": "yes",
-    }  # fmt: skip
-    assert read_number(rows["key"][1]) <= rounding.of_sums(24, 8, 9, 24, dtype=torch.float64)
-    assert rows["value"][2] == rows["output"][2] == "0"
-    bare = opened(b="1", n="9", d="24", h="3", biases="none")
-    assert differences(bare)[2:] != differences(app)[2:]
-    assert differences(bare)[2:] == expected(Settings(PRESETS[0]), 3, InputSizes(1, 9, 24, 3, "none"))[2:]
-    (kinds,) = [block for block in blocks(bare) if block.get("head", [""])[0] == "implementation"]
-    assert {tuple(row[2:4]) for row in kinds["rows"]} == {("2,304", "2,304")}
-    assert kinds["caption"].startswith("Parameters for d_model 24 and 3 heads, with no biases;")
-    assert "drop them inside torch" in json.dumps(blocks(bare), ensure_ascii=False)
 
 
 def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,30 +192,8 @@ def test_a_race_is_stopped_by_its_button() -> None:
     assert not app.get("plotly_chart")
 
 
-RECORDED = """
-    def attend(self, x: Tensor) -> Tensor:
-        \"\"\"What it does.\"\"\"
-        trace = switches.trace
-        # why
-        q, k = split(x)
-        trace("q", q, "b i d", "split(x)")
-        trace("k", k, "b j d", "split(x)")
-
-        scores = (
-            q @ k.mT
-        )
-        trace("scores", scores, "b i j", "q kᵀ")
-        of_head(trace, 3)("scores", scores, "i j", "one head")
-        together(trace, "v", [scores], "b h i j", "stacked")
-        return scores
-"""
 
 
-def test_records_become_the_axes_behind_a_line() -> None:
-    assert without_records(RECORDED.strip("\n")).split("\n") == [
-        "def attend(x):", "    q, k = split(x)  # q: b i d, k: b j d", "    scores = (", "        q @ k.mT",
-        "    )  # b i j", "    return scores",
-    ]  # fmt: skip
 
 
 def test_every_line_of_a_short_source_is_one_of_the_class() -> None:

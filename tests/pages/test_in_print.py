@@ -85,17 +85,3 @@ def test_the_reasons_why_cells_differ() -> None:
         assert f"on “you” in every row: all become its value, {out}." in said
 
 
-def test_the_reasons_are_computed_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    product = the("stacked weights", "x Wᵀ")
-    assert in_print.reason(product).endswith("called QW₁ᵀ, heads counted from 1; the second is the product with W₂.")
-    made = in_print.computed("stacked weights")
-    turned = {**made, "W of head 0": made["W of head 1"], "W of head 1": made["W of head 0"]}
-    monkeypatch.setattr(in_print, "computed", lambda _: turned)
-    assert in_print.reason(product).endswith("the second is the product with W₁.")
-    monkeypatch.undo()
-    # the reasons are computed from the table, not written for it
-    rounded = PrintedRows("one head", "weights", ((0.39, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)
-    assert in_print.different(rounded) == []
-    wrong = PrintedRows("one head", "weights", ((0.50, 0.26, 0.35), (0.24, 0.48, 0.29), (0.38, 0.34, 0.28)), 2)
-    assert in_print.different(wrong) == [(0, 0)]
-    assert "cut off" not in in_print.reason(wrong)

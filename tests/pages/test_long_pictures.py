@@ -89,12 +89,6 @@ def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pyt
     assert long_pictures.begun(yours).done == 0, "nobody waited for mine any more"
 
 
-def test_who_had_to_make_room_begins_again(run: Run) -> None:
-    nothing, before = answers("focus", asked(part=2))
-    assert not nothing
-    assert (unpacked(before)[0]["first"], unpacked(before)[0]["done"]) == (0, 1)
-    sharing.forget()
-    assert answers("part", asked(part=2)) == [nothing, before]
 
 
 def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
