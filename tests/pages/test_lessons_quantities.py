@@ -24,7 +24,6 @@ from .numbers_shown import in_float64, model64
 pytestmark = pytest.mark.numeric
 
 TIRED = "The animal didn't cross the street because it was too tired"
-LONG = "Prices rose again last month while wages stayed the same, so many families had to put off their plans"
 SILENT = "q.view(b, h, i, d)"
 REFUSED = "mixed.transpose(1, 2).view(b, i, c)"
 HOT = "The opposite of hot is"
