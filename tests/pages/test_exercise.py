@@ -17,7 +17,7 @@ from mha_core.measure.measures import relative_difference
 from pages.kit.picture.settings import Settings
 from pages.kit.picture.traces import Traced, traced
 from pages.shapes import exercise
-from pages.shapes.exercise import NONE_CHOSEN, chosen, write_it
+from pages.shapes.exercise import write_it
 from pages.shapes.own_lines import GAPS, last_line
 from tests.closeness import same_function
 
@@ -78,13 +78,6 @@ def test_together_they_are_the_layer_or_are_not(found: Traced) -> None:
     theirs = IMPLEMENTATIONS["torch"](384, 12).double().load(own.save())
     with torch.no_grad():
         same_function(theirs(steps["x"])[0], steps["out"])
-
-
-def test_a_choice_is_read() -> None:
-    assert chosen("") == [*NONE_CHOSEN] == [0, 0, 0, 0]
-    assert chosen("2.3.0.0") == [2, 3, 0, 0]
-    for text in ("1.1.1", "4.1.1.1", "a.b.c.d", "1.1.1.1\n"):
-        assert chosen(text) is None, text
 
 
 def test_lines_that_are_pressed_stand_in_the_link() -> None:

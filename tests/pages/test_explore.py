@@ -189,8 +189,7 @@ def test_the_mean_over_heads_of_several_layers_or_those_in_sight() -> None:
         header, floats = picture_of("maps", s="how are you", look=look, at="2.1")
         wanted = torch.stack([weights[pair].double() for pair in heads]).mean(0)
         within_rounding(floats.view(5, 5), wanted, rounding.of_sums(len(heads), 1))
-        start = f"The mean of {len(heads)} heads" if len(heads) > 1 else "The map of L4 H3."
-        assert header["mean"].startswith(start), look
+        assert header["mean"].startswith(f"The mean of {len(heads)} heads"), look
 
 
 # ---- words, and rows without what is not shown
@@ -237,16 +236,10 @@ def test_a_word_is_replaced_by_the_mask_token_and_what_cannot_be_is_refused(mode
         found: dict[str, Any] = json.loads(routes.answer("masked_word", urlencode(link).encode()))
         return found
 
-    for text, row, masked in (
-        (TEXT, 3, "[MASK], it didn't"),
-        ("  Unbelievably odd ", 2, "  [MASK] odd "),
-    ):
+    for text, row, masked in ((TEXT, 3, "[MASK], it didn't"), ("  Unbelievably odd ", 2, "  [MASK] odd ")):
         found = masked_word(s=text, at=f"3.1.{row}")
         assert (found["text"], model.tokenize(masked)[0][found["row"]]) == (masked, "[MASK]")
         assert "[MASK] hides a word" in " ".join(shown(s=masked)["pieces"])
-    for at, why in (
-        ("3.1.0", "own token and stands for no word"),
-        ("3.1", "choose a word first"),
-    ):
+    for at, why in (("3.1.0", "own token and stands for no word"), ("3.1", "choose a word first")):
         with pytest.raises(HeadlightError, match=why):
             masked_word(s=TEXT, at=at)
