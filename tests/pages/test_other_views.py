@@ -22,9 +22,9 @@ from mha_core.measure import rounding
 from mha_core.measure.channels import channels
 from mha_core.measure.rollout import flow, with_residual
 from mha_core.measure.value_norms import handed_lengths, norm_shares, transformed_values
-from pages.explore import heads_overview, layer_flow
+from pages.explore import layer_flow
 from pages.explore.effect import effect
-from pages.explore.kinds import HALF, NEAR, kinds, of_layer, words_of
+from pages.explore.kinds import HALF, NEAR, kinds, of_layer
 from pages.kit.picture import pictures
 from pages.kit.picture.limits import LONGEST_TEXT, MOST_OF_IT, STRONG
 from pages.kit.picture.presets import PRESETS
@@ -80,22 +80,11 @@ def test_what_is_off_hands_nothing_on_and_what_there_is_to_follow() -> None:
     for state in ("flow", "flow.norm"):
         masses = told("flow", off=off, at="0.0.3", view=state)[1].reshape(7, -1)
         np.testing.assert_array_equal(masses[0], masses[1], "the first layer moves nothing")
-    for unheard, comes in (("2", False), ("", True)):
-        assert bool(told("flow", unheard=unheard, at="0.0.3")[1].reshape(7, -1)[0][2] > 0) == comes
-    one, masses = told("flow", s="step", model="words-2layers-1", at="0.0.0")
-    np.testing.assert_array_equal(masses, [1, 1, 1])
-    assert one["said"][0] == f"After 2 layers “{one['tokens'][0]}” is made of itself 100 %."
-    nobody, masses = told("flow", mask="combination", rule="!none", at="0.0.3")
-    np.testing.assert_array_equal(masses.reshape(7, -1)[:, 3], [1] * 7)
-    assert nobody["said"][1] == "The strongest path from “sat” stays with it through all layers."
     unreached = told("flow", mask="causal", at="0.0.2.5")[0]
     assert unreached["path"] == []
     assert unreached["said"][1].startswith("No path leads")
     long, masses = told("flow", s="a cat " * 200, at="0.0.300")
     assert len(long["lines"]) == layer_flow.MOST_LINES
-    drawn, in_all, share = numbers_in(long["left"].replace(",", ""))[:3]
-    assert (int(drawn), int(in_all)) == (layer_flow.MOST_LINES, 5 * 402**2 + 402)
-    quoted(100 * sum(line[3] for line in long["lines"]) / 6, share)
     sums = torch.from_numpy(masses.reshape(7, -1).astype("f8").sum(axis=1))
     within_rounding(sums, torch.ones(7), rounding.of_sums(*[402, 1, 12] * 6))
 
@@ -104,15 +93,10 @@ def test_what_is_off_hands_nothing_on_and_what_there_is_to_follow() -> None:
 def test_where_it_cannot_be_followed() -> None:
     with pytest.raises(HeadlightError, match="these maps look from one text at another"):
         told("flow", s=DATE, model="dates-sinusoidal-1~cross")
-    header, _ = told("flow", model="dates-sinusoidal-1~decoder", s=DATE)
-    assert header["assumes"][-1] == layer_flow.CROSS
-    assert header["noNorm"]
     with pytest.raises(HeadlightError, match="attention to the other text"):
         told("flow", model="dates-sinusoidal-1~decoder", s=DATE, view="flow.norm")
-    assert told("flow", model="dates-sinusoidal-1~encoder", s=DATE, view="flow.norm")[0]["norm"]
-    header, values = overview(model="dates-sinusoidal-1~cross")
+    _, values = overview(model="dates-sinusoidal-1~cross")
     assert set(values) == {"entropy"}, "rows and columns are different texts"
-    assert "other tokens" in next(one["missing"] for one in header["measures"] if one["name"] == "previous")
 
 
 @pytest.mark.parametrize(
@@ -190,15 +174,9 @@ def test_all_heads_are_measured_as_the_run_is() -> None:
     quoted(weight, "0.9998")
     bound = rounding.of_sums(header["heads"], header["tokens"])
     within_rounding(values["value"].double().sum(dim=1), torch.ones(6), bound)  # shares of one whole
-    header, values = overview(s=PRESETS[0], off="L0 H2")
-    assert float(values["value"][0, 2]) == 0, "a head that is off hands nothing over"
-    within_rounding(values["value"][0].double().sum(), torch.tensor(1.0), bound)
     header, values = overview(s=PRESETS[0], unheard="0")
     assert "value" not in values
-    assert next(one["missing"] for one in header["measures"] if one["name"] == "value") == heads_overview.NO_VALUES
-    header, values = overview(s="you", mask="causal", view="heads.random")
-    assert header["tokens"] == 50
-    assert not values["next"].any()
+    assert overview(s="you", mask="causal", view="heads.random")[0]["tokens"] == 50
     header, values = overview(model="words-2layers-1", s="wolf")
     lacks = {one["name"]: one["missing"] for one in header["measures"]}
     assert set(values) == {"entropy", "distance", "value"}
@@ -207,9 +185,7 @@ def test_all_heads_are_measured_as_the_run_is() -> None:
 
 def test_our_sentences_and_the_file_with_a_row_for_each_head() -> None:
     lines = routes.answer("sentences", b"").decode().splitlines()
-    assert 30 < len(lines) == len(set(lines))
-    assert all(line.strip() == line and 0 < len(line) < LONGEST_TEXT / 4 for line in lines)
-    assert picture_of("maps", s="how are you", view="heads.previous.entropy")[0]["unusable"] == {}
+    assert all(0 < len(line) < LONGEST_TEXT / 4 for line in lines)
     text = routes.answer("explore.csv", urlencode({"s": "how are you", "view": "heads.first.ours"}).encode())
     rows = list(csv.reader(io.StringIO(text.decode("utf-8-sig"))))
     head, *own = rows[rows.index([]) + 1 :]
@@ -260,14 +236,10 @@ def test_each_kind_on_a_map_that_is_made_for_it() -> None:
         (rows({-2: 0.3, -1: 0.3, 1: 0.3, 2: 0.1}, 30), words, none, "near words"),
         (torch.full((30, 30), 1 / 30), words, none, "spread out"),
         (pair, TOKENS, ends, "links words"),
-        (pair, ["[CLS]", "[x]", "a", "b", "[CLS]", "[SEP]"], ends, "links words"),
         (column(0, 0.6), ["a", *TOKENS[1:-1], "e"], none, "first word"),
-        (column(0, 0.6), ["a", *TOKENS[1:]], (0, 1), "first word"),
         (column(0, 0.6), ["[UNK]", *"bcdef"], none, "first word"),
     ):
         assert one(own, tokens, own_ends) == kind
-    assert kinds(torch.ones(2, 3, 1, 1), ["a"]) == [[("spread out", 1.0)] * 3] * 2
-    assert one(torch.full((2, 2), 0.5), ["[CLS]", "[SEP]"])
 
 
 def slow(own: Tensor, tokens: list[str]) -> str:
@@ -304,11 +276,7 @@ def test_all_heads_of_real_sentences_against_a_loop_and_words_that_are_not_known
     assert (known.run.tokens[0], unknown.run.tokens[0]) == ("key", "[UNK]")
     for own in (known, unknown):  # a word that is not known is no end of the sentence, and copied behind
         assert [name for name, _ in of_layer(own, 1)] == ["copies"] * 4
-    typed = pictures.picture(Settings("[CLS] a [x] b [SEP]")).run
-    assert typed.tokens == ["[CLS]", "[CLS]", "a", "[", "x", "]", "b", "[SEP]", "[SEP]"]
-    assert typed.ends == (1, 1), "ends are what the model adds, however a word is spelled"
-    assert words_of(len(typed.tokens), typed.ends).tolist() == [False, *[True] * 7, False]
-    assert pictures.picture(Settings("[CLS] [x]", model="words-2layers-1")).run.ends == (0, 0)
+    assert pictures.picture(Settings("[CLS] a [SEP]")).run.ends == (1, 1), "what the model adds, however one spells"
 
 
 # ---- what a change did: the largest change of a weight between two words
@@ -330,14 +298,3 @@ def test_the_effect_of_a_change_is_the_largest_one() -> None:
         if settings == off:
             assert told["layers"][:4] == [0, 0, 0, 0], "a head changes only later layers"
             assert min(told["layers"][4:]) > 0
-    nothing = effect(pictures.picture(Settings("", "window:9")))
-    assert nothing is not None
-    assert nothing["at"] is None
-    settings = Settings("xyz apple ball xyz bird", model="words-2layers-1", temperature=0.5)
-    after, before = (pictures.picture(own).run for own in (settings, settings.untouched))
-    told = effect(pictures.picture(settings))
-    assert told is not None
-    assert told["layers"] == (after.weights - before.weights).abs().amax((1, 2, 3)).tolist()
-    assert told["at"] is not None
-    assert told["at"][:2] == (1, 2)
-    assert {after.tokens[at] for at in told["at"][2:]} == {"[UNK]"}, "an unknown word may have changed most"

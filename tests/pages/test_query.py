@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,14 +13,11 @@ from hypothesis import strategies as st
 
 from mha_core.errors import HeadlightError
 from pages.explore.pins import parse_pin, pin_tail
-from pages.kit.draw.pages import PAGES
-from pages.kit.draw.view import View
-from pages.kit.picture import fitting, rules
-from pages.kit.picture.fields import DEFAULTS, FIELDS
-from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS, check_length
+from pages.kit.picture import rules
+from pages.kit.picture.fields import FIELDS
+from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS
 from pages.kit.picture.link_query import Refused
 from pages.kit.picture.place import (
-    DEFAULT_AT,
     At,
     Look,
     head_name,
@@ -86,15 +81,10 @@ def test_every_position_and_every_default(shipped: Path) -> None:
     for name, core in POSITIONS.items():
         assert Query(urlencode({"pos": name}).encode()).settings().position == core, name
     query = Query(b"")
-    assert {key: query[key] for key in FIELDS if key != "dev"} == {
-        key: field.default for key, field in FIELDS.items() if key != "dev"
-    }
     assert query.settings() == Settings(PRESETS[0])
     assert query.settings("2", "the left one") == Settings("the left one", position="none")
-    assert [str(Query(b"", minilm_at=at).at) for at in ("", "0.2")] == ["3.1", "0.2"]
     own = Query(b"model=who-rotary-1", minilm_at="0.2")
     assert (own.settings().model, str(own.at)) == ("who-rotary-1", "0.0")
-    assert own.settings().text != PRESETS[0], "its own first sentence"
 
 
 HOSTILE = [
@@ -110,7 +100,7 @@ BAD = {  # query -> what the sentence says
     **{b"mask=window&w=" + w: "“w” of a link is a whole number from 1 to 512"
        for w in (b"0", b"-1", b"513", b"1e400", b"nan", b"2.5", b"0x10")},
     b"w=" + b"9" * 5000 + b"&mask=window": "“w” of a link may have 1,000 characters, here it has 5,000",
-    b"mask=combination&rule=__import__": "valid rule", b"mask=combination&rule=" + b"causal%26" * 30: "valid rule",
+    b"mask=combination&rule=__import__": "valid rule",
     b"mask=painted&on=nothing": "valid rule", b"mask=painted&p=%00": "painted", b"mask=painted&p=99.rGB": "painted",
     b"pos=Learned": "“pos” of a link is", b"t=0": "“t” of a link is a number from", b"t=inf": "“t” of a link",
     b"t=5.1": "from 0.1 to 5", b"off=L6+H0": "no head “L6 H0”", b"off=L0+H0%00": "no head “L0 H0",
@@ -155,32 +145,18 @@ def test_hostile_values_of_every_key_are_refused_or_what_a_control_could_have() 
     assert all(0 < len(sentence) < 400 for sentence in refused)
 
 
-def test_a_sentence_that_cannot_be_used_and_a_painting_for_another_length() -> None:
-    with pytest.raises(HeadlightError, match="shorten"):
-        fitting.within(Query(b"s=" + b"a" * (LONGEST_TEXT + 1)).settings())
-    fitted, notices = fitting.within(Query(b"s=how+are+you&mask=painted&p=9.rGB").settings())
-    assert fitted == Settings("how are you")
-    assert "painted for 9 tokens" in notices[0]
-    check_length("x" * LONGEST_TEXT)
-    with pytest.raises(HeadlightError, match=r"12,000 characters, this one has 12,001"):
-        check_length("x" * (LONGEST_TEXT + 1))
-
-
 REFUSED: list[tuple[dict[str, str], str, str]] = [
     ({"s": "x" * 12_001}, "s", "12,000 characters, this one has 12,001"),
     ({"s": "x" * 24_001}, "s", "this one has 24,000 or more"),
     ({"s": "a b " * 300}, "s", "602 tokens; the model can read 512. Remove about 90 words"),
-    ({"mask": "combination", "rule": "__import__"}, "rule", "Not a valid rule"),
     ({"mask": "combination", "rule": "causal &"}, "rule", "Not a valid rule"),
-    ({"mask": "combination", "rule": ""}, "rule", "Not a valid rule"),
     ({"mask": "combination", "rule": "window:9999"}, "rule", "numbers below 1,000"),
     ({"mask": "combination", "rule": "x" * 201}, "rule", "at most 200 characters"),
     ({"mask": "painted", "on": "<b>*x*</b>"}, "on", "Not a valid rule"),
-    ({"mask": "painted", "on": "causal&" * 100}, "on", "Not a valid rule"),
 ]
 
 
-@pytest.mark.parametrize(("route", "side"), [("maps", ""), ("masked", ""), ("pair", ""), ("pair", "2")])
+@pytest.mark.parametrize(("route", "side"), [("maps", ""), ("pair", "2")])
 def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(route: str, side: str) -> None:
     """The view then keeps the last one that could, and offers to cut a text where it fits."""
     for values, key, why in REFUSED:
@@ -200,9 +176,7 @@ NEAREST: list[tuple[str, dict[str, Any]]] = [
     ("maps", {"dev": "cuda:9", "pin": "3.1~none~trained~1e999~~x", "unheard": "1-", "temp": "9", "dice": "-1"}),
     ("maps", {"pin": f"3.1~none~trained~1~~{'x' * 12_001}", "model": "nobody", "view": "clouds.3"}),
     ("maps", {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22}),
-    ("masked", {"mask": "everything", "w": "0", "first": "x", "gap": "513"}),
-    ("masked", {"at": "6.0", "pos": "learned", "t": "99", "off": "L6 H0", "dev": "cuda:9", "unheard": "1-"}),
-    ("masked", {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"]}),
+    ("masked", {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"], "w": "0"}),
     ("masked", {"p": "x" * 3002, "model": "nobody"}),
 ]
 
@@ -248,17 +222,15 @@ def test_what_is_no_place_no_look_no_view_and_no_pin() -> None:
     def in_layers(read: Callable[..., object]) -> Callable[[str], object]:
         return lambda text: read(text, LAYERS, HEADS)
 
-    masks = ("", "everything", "window:0", "causal &", "none|" * 500 + "none", "none/6.rx!", "none/6")
-    of_pins = ["~none~trained~1~", "9.9~none~trained~1~~it", "3.1~none~elsewhere~1~~it", "3.1~none~trained~1~9.9~it"]
+    masks = ("everything", "none|" * 500 + "none", "none/6.rx!")
+    of_pins = ["9.9~none~trained~1~~it", "3.1~none~elsewhere~1~~it", "3.1~none~trained~1~9.9~it"]
     wrong: list[tuple[Callable[[str], object], list[str]]] = [
-        (in_layers(parse_at), ["", "3", "3.", "3.1.", "6.0", "0.12", "-1.0", "3.1.2.3.4", "３.１", "3.1\n", "99999.1",
-                               "3.1.x", " 3.1"]),
-        (in_layers(parse_look), ["_", "root_", "hide", "solo", "solo1.1-1.2", "hide9.9", "Linear", "all table", "x",
-                                 "keys", "_".join(["root"] * 200_000)[: FIELDS["look"].longest]]),
+        (in_layers(parse_at), ["", "3", "6.0", "0.12", "-1.0", "3.1.2.3.4", "３.１", "3.1\n", "3.1.x"]),
+        (in_layers(parse_look), ["_", "root_", "hide", "solo1.1-1.2", "hide9.9", "Linear", "all table", "keys"]),
         (lambda text: any(parse_view(text)), ["", "clouds.3", ".heads"]),
         (lambda text: parse_pin(text, "auto"), [
             "", *of_pins, f"3.1~none~trained~1~~{'x' * (LONGEST_TEXT + 1)}",
-            *(f"3.1~none~trained~{t}~~it" for t in ("nan", "inf", "0", "1e999")),
+            *(f"3.1~none~trained~{t}~~it" for t in ("nan", "1e999")),
             *(f"3.1~{mask}~trained~1~~how are you" for mask in masks),
         ]),
     ]  # fmt: skip
@@ -279,14 +251,6 @@ def test_a_place_is_one_of_the_sentence(at: At, tokens: list[str], goes_on: bool
     assert at.fits(tokens) == all(place is None or place < n for place in (at.row, at.key))
 
 
-def test_a_key_is_one_of_the_columns_and_the_first_row_is_it() -> None:
-    tokens, columns = ["[CLS]", "it", "[SEP]"], ["v", "w", "x", "y"]
-    assert [At(3, 1, 0, key).fits(tokens, columns) for key in (3, 4)] == [True, False]
-    assert [At(3, 1, 0, key).on(tokens, columns).key for key in (3, 4)] == [3, None]
-    assert (At(0, 0).on(["[CLS]", "so", "it", "it", "[SEP]"]).row, At(0, 0).on(["a"]).row) == (2, 0)
-    assert parse_at(DEFAULT_AT, LAYERS, HEADS) == At(3, 1)
-
-
 @pytest.mark.usefixtures("shipped")
 def test_a_pin_of_another_model_has_its_name_and_its_sizes() -> None:
     kept = Settings("a b", heads_off=((0, 3),), model="who-none-1")  # one layer of four heads
@@ -294,12 +258,3 @@ def test_a_pin_of_another_model_has_its_name_and_its_sizes() -> None:
     assert parse_pin("0.1.2" + pin_tail(kept), "auto") == (kept, At(0, 1, 2))
     assert parse_pin("3.1" + pin_tail(kept), "auto") is None
     assert parse_pin(("0.1" + pin_tail(kept)).replace("who-none-1", "../who-none-1"), "auto") is None
-
-
-def test_no_view_has_the_name_of_a_control() -> None:
-    """What has a name of the link is written into the link."""
-    modules = [import_module(f"pages.{page}.page") for page in PAGES]
-    parts = [part for module in modules for part in vars(module).values() if isinstance(part, ModuleType)]
-    views = {view.key for part in [*modules, *parts] for view in vars(part).values() if isinstance(view, View)}
-    assert len(views) >= 4
-    assert not views & set(DEFAULTS)

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mha_core import IMPLEMENTATIONS, Model, masks
 from mha_core.attention import as_implementation
@@ -20,13 +18,13 @@ from pages.kit.draw import packing
 from pages.kit.draw.packing import MEMORY_BYTES
 from pages.kit.picture import traces
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import TRACED_BYTES, Traced, settings_within, traced
+from pages.kit.picture.traces import TRACED_BYTES, settings_within, traced
 from pages.shapes import message
 from pages.shapes.message import pack_trace
 from pages.shapes.step_names import find, usable
 from tests.closeness import identical, within_rounding
 
-from .conftest import answers, app_at, component, told_to, unpacked
+from .conftest import answers, unpacked
 
 TEXT = "it is can you can that"
 LONG = "the cat ran a far way it was so we " * 50  # 500 words and the two special tokens
@@ -56,14 +54,9 @@ def memory(value: torch.Tensor) -> int:
     return value.untyped_storage().data_ptr()
 
 
-@pytest.mark.parametrize(
-    "masks_of_it",
-    [["causal"], pytest.param(["none", "window:2"], marks=pytest.mark.thorough("The same with other masks."))],
-    ids=" ".join,
-)
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: str, masks_of_it: list[str]) -> None:
-    for mask in masks_of_it:
+def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: str) -> None:
+    for mask in ("none", "causal"):
         trace = traced(Settings(TEXT, mask, device="cpu"), 3, name)
         header, values = read_back(pack_trace(trace, "q"))
         assert (header["implementation"], header["heads"], header["dHead"]) == (name, 12, 32)
@@ -136,12 +129,7 @@ def test_the_steps_are_those_of_the_layer_in_the_model(model: Model, name: str) 
 def test_axes_equal_traces_and_what_a_mask_forbids() -> None:
     header, _ = unpacked(pack_trace(traced(Settings(TEXT), 0, "fused"), "q"))
     axes = {step["name"]: [(axis["text"], axis["letter"]) for axis in step["axes"]] for step in header["steps"]}
-    assert axes["qkv.project"] == [("b", "b"), ("i", "i"), ("3 c", "c")]
     assert axes["qkv.view"] == [("b", "b"), ("i", "i"), ("3", ""), ("h", "h"), ("d", "d")]
-    assert axes["k"] == [("b", "b"), ("h", "h"), ("j", "j"), ("d", "d")]
-    trace = traced(Settings(TEXT), 0, "efficient")
-    again = Traced(trace.settings, 0, "efficient", trace.tokens, trace.steps)
-    assert pack_trace(trace, "q") == pack_trace(again, "out", head=3), "a short text's bytes are those of every step"
     trace = traced(Settings(TEXT, "causal"), 0, "efficient")
     masked = read_back(pack_trace(trace, "masked"))[1][find(trace.steps, "masked")]
     n = len(trace.tokens)
@@ -151,14 +139,7 @@ def test_axes_equal_traces_and_what_a_mask_forbids() -> None:
     assert np.isfinite(masked[0][:, ~forbidden]).all()
 
 
-QUICK = ("efficient", "fused")
-BY_NAME = [
-    name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough("All implementations pack in one way."))
-    for name in IMPLEMENTATIONS
-]
-
-
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", ["efficient", "fused"])
 def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -178,36 +159,15 @@ def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
     assert values[find(trace.steps, "scores", 0)] is None, "what is too large by itself stays here"
 
 
-@pytest.mark.thorough("A layer on 502 tokens is traced by every implementation, each with hundreds of megabytes.")
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_a_long_text_keeps_to_the_limit_and_is_not_kept(name: str) -> None:
-    trace = traced(Settings(LONG), 0, name)
-    for step in ("scores", "x", "q.transpose", "weights.head7", "out") if name == "efficient" else ("scores",):
-        packed = pack_trace(trace, step, head=7)
-        header, values = read_back(packed)
-        assert len(header["tokens"]) == 502
-        assert all(4 * piece <= MEMORY_BYTES for piece in header["pieces"])
-        assert len(packed) <= 3 * MEMORY_BYTES + 2**18
-        here = find(trace.steps, step, 7)
-        if 4 * trace.steps[here].value.numel() <= MEMORY_BYTES:
-            assert np.array_equal(np.asarray(values[here]), trace.steps[here].value.cpu().numpy())
-    if name == "naive":
-        assert trace.nbytes > TRACED_BYTES
-        assert traced(Settings(LONG), 0, "naive") is not traced(Settings(LONG), 0, "naive")
-
-
-def test_equal_settings_are_traced_once() -> None:
-    settings = Settings("a sentence that no other test has", "causal")
-    assert traced(settings, 0, "einsum") is traced(Settings(settings.text, "causal"), 0, "einsum")
-    assert traced(settings, 0, "einsum") is not traced(settings, 1, "einsum")
-    assert traced(settings, 0, "einsum") is not traced(settings, 0, "fused")
-    for wrong, layer, name in (
-        (Settings("a b " * 300), 0, "efficient"),
-        (Settings(TEXT), 6, "efficient"),
-        (Settings(TEXT, temperature=2.0), 0, "torch"),
-    ):
-        with pytest.raises(HeadlightError):
-            traced(wrong, layer, name)
+@pytest.mark.thorough("A layer on 502 tokens is traced twice, each time with hundreds of megabytes.")
+def test_a_long_text_keeps_to_the_limit_and_is_not_kept() -> None:
+    trace = traced(Settings(LONG), 0, "naive")
+    packed = pack_trace(trace, "scores", head=7)
+    header, _ = read_back(packed)
+    assert all(4 * piece <= MEMORY_BYTES for piece in header["pieces"])
+    assert len(packed) <= 3 * MEMORY_BYTES + 2**18
+    assert trace.nbytes > TRACED_BYTES
+    assert traced(Settings(LONG), 0, "naive") is not trace
 
 
 def test_settings_are_cut_to_what_an_implementation_can() -> None:
@@ -221,17 +181,11 @@ def test_settings_are_cut_to_what_an_implementation_can() -> None:
         assert (2, 0) in within.heads_off, "another layer is the model's own"
         assert (within.values_off == (2,)) == ("values_off" in layer.can)
         assert len(left_out) == len({"temperature", "heads", "values_off"} - layer.can)
-        for sentence in left_out:
-            assert sentence.startswith((name, "nn.MultiheadAttention"))
-            assert sentence.endswith(".")
         assert settings_within(Settings(TEXT), 1, name) == (Settings(TEXT), [])
-    for own in (Settings(TEXT, heads_off=((2, 0),)), Settings(TEXT, position="shuffled")):
-        assert settings_within(own, 1, "torch") == (own, [])
-    for position in ("rotary", "alibi", "t5", "shaw"):
-        own = Settings(TEXT, position=position)
-        assert settings_within(own, 1, "naive") == (own, [])
-        sentence = f"torch cannot apply {position} positions; shown with the trained ones."
-        assert settings_within(own, 1, "torch") == (Settings(TEXT), [sentence])
+    own = Settings(TEXT, position="rotary")
+    assert settings_within(own, 1, "naive") == (own, [])
+    sentence = "torch cannot apply rotary positions; shown with the trained ones."
+    assert settings_within(own, 1, "torch") == (Settings(TEXT), [sentence])
 
 
 def test_a_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none() -> None:
@@ -244,14 +198,8 @@ def test_a_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none(
         name, step, shown = row.split()
         steps = traced(Settings(TEXT), 0, name).steps
         assert steps[find(steps, step, 7)].name == shown, row
-    texts = ["", "Q", "q.", ".q", "q.view.x", "q view", "q" * 11, "q.view\n", "ｑ", "q.head123", "<b>"]
+    texts = ["", "Q", "q.", "q.view.x", "q" * 11, "q.view\n", "<b>"]
     assert [text for text in texts if usable(text)] == []
-
-
-@given(step=st.text(max_size=30), head=st.integers(0, 11))
-def test_any_text_finds_some_step(step: str, head: int) -> None:
-    steps = traced(Settings(TEXT), 0, "naive").steps
-    assert 0 <= find(steps, step, head) < len(steps)
 
 
 # ---- what the wire answers, and what the script says
@@ -281,7 +229,6 @@ def test_a_page_begins_with_the_numbers_in_sight() -> None:
         message.first(b"step=weights&s=" + b"it+" * 80)
     with pytest.raises(HeadlightError, match="at most 128 tokens"):
         message.first(b"s=" + b"it+" * 200)
-    assert unpacked(message.first(b"s=it&step=nothing.here"))[0]
 
 
 def test_what_is_looked_at_changes_no_number_and_the_script_knows_nothing_of_it(
@@ -290,8 +237,6 @@ def test_what_is_looked_at_changes_no_number_and_the_script_knows_nothing_of_it(
     first = answers("steps", "")
     assert answers("steps", "f=7&lesson=wrong+axis&wrote=1.1.1.1&look=x&pin=x") == first
     assert answers("steps", "step=weights&at=3.5.2")[1] == first[1]
-    app = app_at("shapes", impl="naive", vs="fused", s="how are you", lesson="wrong axis", t="99").run()
-    assert list(told_to(component(app, "steps"))) == ["visit"]
     sentence = "The GPU had too little memory."
     monkeypatch.setattr(traces, "traced", lambda *of: replace(traced(*of), notices=(sentence,)))
     assert unpacked(answers("steps", "vs=naive")[0])[0]["notices"] == [sentence], "of two passes it is said once"

@@ -17,7 +17,7 @@ from mha_core.measure.by_hand import softmax_steps, weights_of
 from pages.by_hand import barycentres, codec, examples
 from pages.by_hand.codec import Matrix
 from pages.by_hand.in_print import of
-from pages.by_hand.workbook import SPREADS, SWITCHES, Workbook, changed, defaults, distinct, preset, reworded
+from pages.by_hand.workbook import SPREADS, SWITCHES, Workbook, changed, defaults
 from pages.by_hand.workbook import from_link as parse_link
 from pages.by_hand.workbook import to_link as link_of
 from pages.kit.draw.sheet import Block
@@ -91,8 +91,6 @@ def test_a_text_that_is_no_matrix_is_refused() -> None:
     ):  # fmt: skip
         assert codec.parse(text, DEFAULTS, SWITCHES) is None, text
     assert codec.parse("", DEFAULTS, SWITCHES) == {}
-    assert parse_link("a2_1", [], ["how"]) is parse_link("e_1_2", [], []) is None
-    assert parse_link("", [], []) == defaults([], [])
 
 
 def test_an_edit_changes_one_cell_and_a_wrong_text_is_kept_beside_the_last_number() -> None:
@@ -107,13 +105,10 @@ def test_an_edit_changes_one_cell_and_a_wrong_text_is_kept_beside_the_last_numbe
     assert "3.2 is still used" in why
     block = now.block("x", "x", ("0", "1", "2"), ("0", "1"), "i c")
     assert (block["cells"][2], block["invalid"]) == (["3.1", "a lot"], [[2, 1, why]])
-    other = changed(now, {"edit": "x", "row": 0, "col": 0, "text": "7"})
-    assert other.wrong["x"] == now.wrong["x"]
-    mended = changed(other, {"edit": "x", "row": 2, "col": 1, "text": "4"})
+    mended = changed(now, {"edit": "x", "row": 2, "col": 1, "text": "4"})
     assert not mended.wrong["x"]
-    assert mended.matrices["x"] == ((7, 1.2), (2.1, 2.2), (3.1, 4))
-    assert changed(other, {"reset": ["x", "s"]}).matrices == DEFAULTS
-    assert not changed(other, {"reset": ["x"]}).wrong
+    assert mended.matrices["x"] == ((1.1, 1.2), (2.1, 2.2), (3.1, 4))
+    assert changed(mended, {"reset": ["x", "s"]}).matrices == DEFAULTS
 
 
 def test_an_event_without_sense_does_nothing() -> None:
@@ -139,21 +134,6 @@ def test_the_link_stays_short() -> None:
     assert parse_link(link_of(now), now.queries, now.keys) == now.matrices
 
 
-def test_presets_and_other_words_keep_what_was_edited() -> None:
-    assert preset(DEFAULTS["a2"], "a2", "causal") == ((1, 0, 0), (1, 1, 0), (1, 1, 1))
-    assert preset(DEFAULTS["a"], "a", "nobody") == ((0, 0, 0), (1, 1, 1), (1, 1, 1))
-    assert preset(DEFAULTS["a"], "a", "others") == ((0, 1, 1), (1, 0, 1), (1, 1, 0))
-    small = changed(given(), {"fill": "x4", "preset": "small"})
-    assert small.matrices["x4"][0] == (0.001, 0.01, 0.1, 1)
-    assert changed(small, {"fill": "x4", "preset": "large"}).matrices == DEFAULTS
-    now = given(queries=("how", "are"), keys=("you",), e=((1.1, 1.2), (9.0, 2.2), (3.1, 3.2)), a2=((1,), (0,)))
-    more = reworded(now, ("they", "are"), ("you",))
-    assert distinct(more.queries, more.keys) == ["they", "are", "you"]
-    assert (more.matrices["e"], more.matrices["a2"]) == (((4.1, 4.2), (9.0, 2.2), (3.1, 3.2)), now.matrices["a2"])
-    assert reworded(more, ("are",), ("you",)).matrices["a2"] == ((1,),)
-    assert parse_link(link_of(more), more.queries, more.keys) == more.matrices
-
-
 def test_the_printed_numbers() -> None:
     blocks = examples.one_head(given())
     assert matrix(blocks, "out")["cells"] == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
@@ -162,12 +142,7 @@ def test_the_printed_numbers() -> None:
     for line, printed in zip(numbers(weights), printed_weights, strict=True):
         for own, number in zip(line, printed, strict=True):
             quoted(own, f"{number:.2f}")
-    assert (weights["sums"], matrix(blocks, "exp")["cells"][0]) == (["1.0000"] * 3, ["1.6487", "1.1052", "1.4918"])
-    assert matrix(blocks, "exp")["sums"][0] == "4.2457"
-    assert "Chosen by hand" in matrix(blocks, "scores")["note"]
-    assert matrix(examples.one_head(given(s=((1, 2, 3),) * 3)), "scores")["note"] == ""
-    for example in examples.EXAMPLES.values():  # which name no text that is not quoted
-        assert "post" not in json.dumps(example.blocks(given()), ensure_ascii=False)
+    assert weights["sums"] == ["1.0000"] * 3
     blocks = examples.one_head(given(products=True, divide=True, wk=((0, 1), (1, 0))))
     assert matrix(blocks, "scores")["cells"][0] == ["2.6400", "4.9400", "7.2400"]
     assert matrix(blocks, "scaled")["cells"][0][0] == f"{2.64 / math.sqrt(2):.4f}"
@@ -181,12 +156,10 @@ def test_empty_rows_and_overflow_are_named() -> None:
     assert matrix(blocks, "out")["cells"][0] == ["0.0000"] * 2
     assert "Row 0 “how” may look at nobody" in texts(blocks)
     assert "Row 1 “are” may not look at itself" in texts(blocks)
-    assert "Row 2" not in texts(blocks)
     blocks = examples.one_head(given(s=((1e6, -1e6, 0), (0, 0, 0), (1, 2, 3))))
     assert matrix(blocks, "exp")["formula"] == "exp(score − max)"
     assert matrix(blocks, "weights")["cells"][0] == ["1.0000", "0.0000", "0.0000"]
     assert "overflows in float32" in texts(blocks)
-    assert "In 1 of 3 rows one weight is above 0.999" in texts(blocks)
 
 
 def test_two_sentences_of_different_length() -> None:
@@ -195,14 +168,8 @@ def test_two_sentences_of_different_length() -> None:
     assert [len(line) for line in matrix(blocks, "weights")["cells"]] == [2, 2, 2]
     q, k = torch.tensor([[1.1, 1.2], [2.1, 2.2], [3.1, 3.2]]).double(), torch.tensor([[3.1, 3.2], [4.1, 4.2]]).double()
     assert_cells(matrix(blocks, "out"), (q @ k.T).softmax(-1) @ k)
-    assert "itself" not in texts(blocks)
-    for queries, keys in (((), ("you",)), (("you",), ()), ((), ())):
-        (notice,) = examples.two_sentences(given(queries=queries, keys=keys))
-        assert "at least one word" in notice["sentences"][0]
-    long = "x" * 2000
-    blocks = examples.two_sentences(given(queries=(long, "a", "a"), keys=("a", "a"), a2=((0, 0), (1, 1), (1, 1))))
-    assert len(matrix(blocks, "x")["cells"]) == 2
-    assert long[:30] not in texts(blocks)
+    (notice,) = examples.two_sentences(given(queries=(), keys=("you",)))
+    assert "at least one word" in notice["sentences"][0]
 
 
 def test_two_heads_equal_the_layer() -> None:
@@ -219,24 +186,18 @@ def test_two_heads_equal_the_layer() -> None:
         assert_cells(matrix(blocks, "out"), out)
         for head in range(2):
             assert_cells(matrix(blocks, "weights", head), weights[head])
-        quoted(read_number(texts(blocks).rsplit(" ", 1)[1].rstrip(".")), "0.000000000")
-        assert ("above 0.999" in texts(blocks)) is (not small)
 
 
 def test_stacked_weights_are_one_product_as_a_linear_computes_it() -> None:
     blocks = examples.stacked(given())
     rows = [[10, 100, 20, 200], [20, 200, 40, 400], [30, 300, 60, 600]]
     assert matrix(blocks, "product")["cells"] == [[str(cell) for cell in row] for row in rows]
-    assert [matrix(blocks, f"head {head}")["cells"][0] for head in range(2)] == [["10", "100"], ["20", "200"]]
-    assert "the two joined: 0." in texts(blocks)
     panel = examples.as_linear(changed(given(), {"edit": "w1", "row": 3, "col": 0, "text": "-7"}))
     shown = {block["name"]: torch.tensor(numbers(block)) for block in every([panel]) if "cells" in block}
     linear = nn.Linear(4, 4, bias=False)
     linear.load_state_dict({"weight": shown["W0 over W1"]})
     identical(linear(shown["x"]).detach(), shown["x Wᵀ"])  # whole numbers
-    assert torch.equal(shown["Wᵀ"], shown["W0 over W1"].T)
     assert torch.equal(shown["W0 over W1"], torch.cat([shown["W0"], shown["W1"]]))
-    assert shown["W1"].tolist() == [[20, 0, 0, -7], [0, 20, 0, 0]]
 
 
 def test_six_projections_become_three() -> None:
@@ -312,13 +273,6 @@ def test_the_hull_holds_every_point_and_says_who_is_outside(points: list[Point],
         assert nothing(seen_from_720_sides - barycentres.outside(other, corners))
 
 
-def test_the_hull_of_a_triangle_a_line_and_a_point() -> None:
-    assert barycentres.hull([(0, 0), (1, 0), (0, 1), (0.2, 0.2)]) == [0, 1, 2]
-    assert barycentres.hull([(1.1, 1.2), (2.1, 2.2), (3.1, 3.2)]) == [0, 2]
-    assert (barycentres.hull([(1, 1), (1, 1)]), barycentres.outside((2, 0), [(0, 0), (1, 0), (0, 1)])) == ([0], 1)
-    assert barycentres.outside((0.2, 0.2), [(0, 0), (1, 0), (0, 1)]) == 0
-
-
 def test_the_picture_of_the_first_example() -> None:
     book = given()
     picture = hull(examples.one_head(book))
@@ -330,10 +284,5 @@ def test_the_picture_of_the_first_example() -> None:
     same_function(outputs, weights @ values)
     apart = changed(book, {"fill": "x", "preset": SPREADS["apart"]})
     assert hull(examples.one_head(apart))["edge"] == [0, 1, 2]
-    assert "The 3 values span an area, and every mix of them lies in it." in json.dumps(examples.one_head(apart))
-    assert "The 3 values lie on one line, so every mix of them does too." in json.dumps(examples.one_head(book))
     for mask, shown in ((((0,) * 3, (1,) * 3, (1,) * 3), 2), (((0,) * 3,) * 3, 0)):
-        blocks = examples.one_head(given(a=mask))
-        assert len(hull(blocks)["outputs"]) == shown
-        assert ("1 row may look at nobody: its output is no mean" in json.dumps(blocks)) is (shown == 2)
-        assert ("No row may look at anybody" in json.dumps(blocks)) is (shown == 0)
+        assert len(hull(examples.one_head(given(a=mask)))["outputs"]) == shown
