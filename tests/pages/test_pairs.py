@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import pytest
 import torch
 
 from mha_core import Model
-from mha_core.errors import SizeError
 from mha_core.measure import measures, rounding
 from pages.compare import contrasts, pairs
 from pages.compare.pairs import Pair
@@ -45,10 +42,7 @@ def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
     assert found["it → animal, layer 3 · head 1, where Explore begins"] == "0.64 → 0.04"
     assert found["it → because, the marked cell"] == "1.00 → 0.04"
     head, sentence = pairs.answers(pair, ("Learned positions", "No positions"))
-    assert head["value"] == "0.9998 → 0.1094"
-    assert head["label"].endswith("on the previous token: learned positions → no positions")
-    assert sentence["value"] == "0.706"
-    assert "(cosine, 1 = identical)" in sentence["label"]
+    assert (head["value"], sentence["value"]) == ("0.9998 → 0.1094", "0.706")
     change = measures.largest_change(*pair.maps)
     assert found[f"the largest change: {tokens[change.row]} → {tokens[change.key]}, 1.00 → 0.0009"] == "−0.999"
     (rows,) = [value for label, value in found.items() if "between the rows of “the” (at 1 and 7)" in label]
@@ -61,12 +55,13 @@ def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
     assert pairs.marked(pair, At(3, 1, it)) == (it, animal)
     assert pairs.marked(pair, At(3, 1, it, street)) == (it, street)
     assert values(pair, At(3, 1, it))["it → animal, the marked cell"] == "0.64 → 0.04"
-    assert not [label for label in values(pair, At(3, 1, it)) if "Explore" in label], "it is that head"
     change, (head, _) = measures.largest_change(*pair.maps), pairs.answers(pair, BOTH)
-    where = f"{pair.tokens[change.row]} → {pair.tokens[change.key]}"
-    assert head["label"] == f"{where} changes most in this head: left → right"
     left, right = (weight(float(side[change.row, change.key])) for side in pair.maps)
     assert head["value"] == f"{left} → {right}"
+    assert pair_of(Settings(TIRED), Settings(WIDE)).tokens[13:] == ["tired/wide", "[SEP]"]
+    apart = pair_of(Settings(TIRED), Settings("how are you"))
+    assert pairs.difference(apart).startswith("The left sentence has 15 tokens, the right one 5: ")
+    assert not [label for label in values(apart, At(0, 2, 10)) if "change" in label or "cell" in label]
 
 
 def test_why_equal_words_are_equal_and_why_they_are_not() -> None:
@@ -83,11 +78,6 @@ def test_why_equal_words_are_equal_and_why_they_are_not() -> None:
     assert causal is not None
     assert causal.difference > 0.1
     assert masked.startswith(f"Without, with a causal mask: the rows differ by up to {small(causal.difference)}, ")
-    layer, head = divmod(int((run.weights[:, :, 1] - run.weights[:, :, 7]).abs().amax(-1).argmax()), 12)
-    assert f"in layer {layer} head {head}, where they differ most: " in masked
-    both = pair_of(BAG, Settings(TIRED, "causal", "none"))
-    assert pairs.story(both.right, 0, 2).endswith("The mask lets each look at other keys.")
-    assert len(pairs.asides(both, BOTH)) == 1
     none = pair_of(Settings("how are you"), Settings("you how are"))
     assert [pairs.story(none.left, 0, 2), pairs.story(none.right, 0, 2), pairs.asides(none, BOTH)] == ["", "", []]
 
@@ -104,29 +94,6 @@ def test_the_rows_of_equal_words_are_those_of_the_shown_head() -> None:
         rows = pairs.repeated(picture)
         assert rows is not None
         assert (rows.difference, (rows.layer, rows.head)) == (float(apart.max()), divmod(int(apart.argmax()), 12))
-        assert float(apart[3, 1]) < 0.9 < rows.difference, "the first head of the page is not the one that has most"
-    weights = picture.run.weights.clone()
-    weights[3, 1, 7] = weights[3, 1, 1]
-    picture = replace(picture, run=replace(picture.run, weights=weights))
-    rows, sentence = pairs.repeated(picture), pairs.story(picture, 3, 1)
-    assert rows is not None
-    assert "are the same in layer 3 head 1, but not in every head" in sentence
-    assert f"in layer {rows.layer} head {rows.head} they differ by" in sentence
-
-
-def test_sentences_of_one_length_and_of_two() -> None:
-    pair = pair_of(Settings(TIRED), Settings(WIDE))
-    assert pair.fits
-    assert pair.tokens[13:] == ["tired/wide", "[SEP]"]
-    assert pairs.difference(pair) == "The sentences differ at 1 position; the maps are compared position by position."
-    assert pairs.difference(pair_of(Settings(TIRED), BAG)) == ""
-    pair = pair_of(Settings(TIRED), Settings("how are you"))
-    assert not pair.fits
-    assert pairs.difference(pair).startswith("The left sentence has 15 tokens, the right one 5: ")
-    assert not [label for label in values(pair, At(0, 2, 10)) if "change" in label or "cell" in label]
-    head, sentence = pairs.answers(pair, BOTH)
-    assert "the previous token" in head["label"]
-    assert "cosine" in sentence["label"]
 
 
 def test_nothing_on_the_screen_is_nan_and_rows_may_be_empty() -> None:
@@ -151,16 +118,13 @@ def test_nothing_on_the_screen_is_nan_and_rows_may_be_empty() -> None:
 NAMED: list[tuple[dict[str, Any], list[str], tuple[str, str]]] = [
     ({}, [], BOTH),
     ({"position": "none"}, ["positions"], ("Learned positions", "No positions")),
-    ({"position": "scaled:2"}, ["positions"], ("Learned positions", "Doubled positions")),
     ({"position": "learned"}, ["positions"], ("Learned positions", "Learned positions (untrained)")),
     ({"text": WIDE}, ["sentence"], ("“tired”", "“wide”")),
     ({"text": "how are you"}, ["sentence"], (f"“{TIRED[:27]}…”", "“how are you”")),
     ({"mask": "causal"}, ["mask"], ("No mask", "Causal mask")),
-    ({"mask": "window:3"}, ["mask"], ("No mask", "Mask window 3")),
     ({"mask": "causal & window:4"}, ["mask"], ("No mask", "Mask causal & window 4")),
     ({"painted": "x"}, ["mask"], ("No mask", "Painted mask")),
     ({"temperature": 0.5}, ["temperature"], ("Temperature 1", "Temperature 0.5")),
-    ({"heads_off": ((3, 5),)}, ["heads off"], ("All heads on", "L3 H5 off")),
     ({"heads_off": ((3, 5), (4, 1))}, ["heads off"], ("All heads on", "2 heads off")),
     (
         {"mask": "causal", "position": "none", "heads_off": ((3, 5),)},
@@ -181,8 +145,6 @@ def test_each_side_is_called_by_what_it_has(model: Model) -> None:
         many = ("Both sides are the same", "One thing differs")[min(len(names), 1)]
         assert line.startswith(many if len(names) < 2 else f"{len(names)} things differ"), change
         assert all(name in line for name in names)
-    found = contrasts.contrasts(Settings(TIRED, painted="a"), Settings(TIRED, painted="b"), model)
-    assert ([one.key for one in found], contrasts.titles(found)) == (["mask"], BOTH), "two paintings have no names"
 
 
 # ---- the vectors of one token, after every layer
@@ -214,8 +176,6 @@ def test_one_word_in_two_senses_parts_layer_by_layer(model: Model) -> None:
     alone = vectors(**FAIR, **window(1))
     assert (set(alone["changes"]), set(alone["cosines"])) == ({0}, {1})
     assert alone["said"] == "The two vectors of “fair” are equal in every layer: no entry differs."
-    differs = vectors(**FAIR | {"at": "3.1.1"})
-    assert differs["said"].startswith("The two vectors of “she/the” differ from the embeddings on;")
 
 
 def test_news_travels_one_window_a_layer() -> None:
@@ -229,5 +189,3 @@ def test_news_travels_one_window_a_layer() -> None:
     found = vectors(s="how are you", s2="can you can that", pos2="as trained")
     assert (found["cosines"], found["changes"], found["shown"]) == ([], [], [])
     assert found["said"].startswith("The left sentence has 5 tokens, the right one 6:")
-    with pytest.raises(SizeError):
-        measures.vector_changes(torch.zeros(7, 4), torch.zeros(6, 4))

@@ -10,7 +10,7 @@ from torch import nn
 
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention.switches import EVERYTHING
-from mha_core.errors import SizeError, TooLong
+from mha_core.errors import SizeError
 from mha_core.measure import agreement, rounding
 from mha_core.measure.agreement import BIASES
 from pages.implementations import parity
@@ -42,16 +42,10 @@ def test_every_row_is_within_its_bound_on_a_sentence_and_on_random_input() -> No
         check(equality)
 
 
-@pytest.mark.thorough("large layers, seven times in two formats")
+@pytest.mark.thorough("large layers, twice in two formats")
 def test_every_row_is_within_its_bound_on_long_and_wide_input() -> None:
-    for text, mask, layer in (("", "none", 0), ("x", "causal", 5), ("the cat sat on the mat and " * 20, "window:3", 0)):
-        check(parity.of_sentence(Settings(text, mask), layer))
-    for sizes, mask in (
-        (InputSizes(1, 128, 384, 12), "causal"),
-        (InputSizes(1, 64, 1024, 64), "causal"),
-        (InputSizes(32, 64, 64, 8), "none"),
-    ):
-        check(parity.of_random(sizes, mask, "auto"))
+    check(parity.of_sentence(Settings("the cat sat on the mat and " * 20, "window:3"), 0))
+    check(parity.of_random(InputSizes(1, 64, 1024, 64), "causal", "auto"))
 
 
 def test_it_is_the_hidden_state_that_enters_the_layer() -> None:
@@ -63,14 +57,6 @@ def test_it_is_the_hidden_state_that_enters_the_layer() -> None:
         _, maps = model.encoder.block(4).attention(run.hidden[4].unsqueeze(0), allow=causal)
         assert maps is not None
         same_function(maps[0], run.weights[4])
-
-
-def test_it_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = parity.of_sentence(Settings(PRESETS[2]), 1)
-    random = parity.of_random(InputSizes(1, 3, 4, 2), "none", "auto")
-    monkeypatch.setattr(agreement, "agreements", None)
-    assert parity.of_sentence(Settings(PRESETS[2]), 1) is first
-    assert parity.of_random(InputSizes(1, 3, 4, 2), "none", "auto") is random
 
 
 def test_a_row_above_its_bound_says_so() -> None:
@@ -90,15 +76,13 @@ def test_sizes_that_cannot_be_are_refused() -> None:
         parity.of_random(InputSizes(1, 3, 50, 6), "none", "auto")
     with pytest.raises(SizeError, match="at most"):
         parity.of_random(InputSizes(2, 512, 384, 12), "none", "auto")
-    with pytest.raises(TooLong):
-        parity.of_sentence(Settings("a b " * 300), 0)
 
 
 def test_what_each_one_is_and_how_many_parameters_it_has() -> None:
     rows = {row[0]: row[1:] for row in parity.kinds(24, 3)["rows"]}
     assert rows.keys() == IMPLEMENTATIONS.keys()
     assert FEATURES.keys() == EVERYTHING
-    for name, (words, count, bare, tensors, can, cannot) in rows.items():
+    for name, (words, count, bare, tensors, _, cannot) in rows.items():
         layer = IMPLEMENTATIONS[name](24, 3)
         parameters = list(layer.parameters())
         assert words
@@ -106,14 +90,12 @@ def test_what_each_one_is_and_how_many_parameters_it_has() -> None:
         assert bare == f"{sum(one.numel() for one in IMPLEMENTATIONS[name](24, 3, bias=False).parameters()):,}"
         lacking = [word for feature, word in FEATURES.items() if feature not in layer.can]
         assert cannot == (", ".join(lacking) or "–")
-        assert can == "everything" or not set(can.split(", ")) & set(lacking)
     for biases, projections in BIASES.items():
         block = parity.kinds(24, 3, biases)
         for name, _, written, bare, *_ in block["rows"]:
             whole = biases == "value and output" and IMPLEMENTATIONS[name].one_matrix
             numbers = 4 * 24**2 + 24 * len("qkvo" if whole else projections)
             assert (int(written.replace(",", "")), bare) == (numbers, "2,304"), name
-        assert ("are 0, and are counted" in block["caption"]) == (biases == "value and output")
 
 
 def test_the_lessons_class_has_so_many_parameters() -> None:

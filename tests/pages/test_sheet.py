@@ -34,47 +34,26 @@ def test_a_matrix_has_its_numbers_axes_sums_and_invalid_cells() -> None:
     block = sheet.matrix(
         "scores", [[0.5, -INF], [1, 2]], rows=["how", "are"], cols=["x", "y"], formula="q kᵀ", sums=[0.5, 3]
     )
-    assert (block["kind"], block["levels"], block["sums"]) == ("matrix", None, ["0.5000", "3.0000"])
+    assert (block["kind"], block["sums"]) == ("matrix", ["0.5000", "3.0000"])
     assert block["cells"] == [["0.5000", "−∞"], ["1.0000", "2.0000"]]
     assert block["axes"] == [["i", "2 queries"], ["j", "2 keys"]]
-    block = sheet.matrix("x", [[1, 10]], rows=["how"], cols=["0", "1"], axes="i c")
-    assert (block["cells"], block["axes"]) == ([["1", "10"]], [["i", "1 query"], ["c", "2 channels"]])
     invalid = {(1, 0): ("abc", "not a number")}
     block = sheet.matrix("x", [[0.1, 2], [3, 1e-7]], rows="ab", cols="cd", edit="x", invalid=invalid)
     assert (block["kind"], block["cells"]) == ("number", [["0.1", "2"], ["abc", "1e-07"]])
     assert block["invalid"] == [[1, 0, "not a number"]]
-    assert sheet.matrix("a", [[1]], rows="a", cols="b", edit="a", how="switch")["kind"] == "switch"
     weights = sheet.matrix("w", [[0, 0.5, 1.0000001]], rows="a", cols="bcd", colour="weights")
     assert weights["levels"] == [[0, 128, 255]]
     signed = sheet.matrix("s", [[-2, 1, -INF]], rows="a", cols="bcd", colour="signed")
     assert signed["levels"] == [[-100, 50, 0]]
-    assert sheet.matrix("s", [[0.0]], rows="a", cols="b", colour="signed")["levels"] == [[0]]
 
 
 def test_bars_curves_and_tables() -> None:
     block = sheet.bars("q · k", ["0", "1"], [-2.0, 1.0])
     assert (block["sizes"], block["values"]) == ([-1, 0.5], ["−2.0000", "1.0000"])
-    assert sheet.bars("bits", ["0"], [1.0], most=4.0)["sizes"] == [0.25]
     assert (sheet.bars("none", ["0"], [0.0])["sizes"], sheet.bars("nothing", [], [])["sizes"]) == ([0], [])
     rows = [["how", "−∞", "0.5000"], ["1", "1.2e−5", "—"]]
     block = sheet.table(["key", "score", "weight"], rows, marks={(1, -1): "here"})
     assert (block["right"], block["marks"]) == ([False, True, True], [[1, -1, "here"]])
-    assert sheet.table(["a"], [])["right"] == [False]
-    block = sheet.curves("bits", "d", ["1", "2"], [("with", [4.0, 2.0])], most=4.0)
-    assert (block["table"]["head"], block["table"]["rows"]) == (["d", "1", "2"], [["with", "4.00", "2.00"]])
-
-
-def test_signs_stand_between_blocks_and_in_a_chain_with_the_matrix_behind_them() -> None:
-    one, two, three = (sheet.text(text) for text in "abc")
-    texts = [block["text"] for block in sheet.row([one, two, three], ["·", "=", "unused"])["blocks"]]
-    assert texts == ["a", "·", "b", "=", "c"]
-    assert [block["text"] for block in sheet.row([one, two])["blocks"]] == ["a", "b"]
-    one, two = (sheet.matrix(name, [[1.5]], rows="a", cols="b") for name in "ab")
-    made = sheet.chain([one, two], ["→"])
-    first, pair = made["blocks"]
-    assert made["chain"]
-    assert first == one | {"compact": True}
-    assert [block.get("text", block.get("name")) for block in pair["blocks"]] == ["→", "b"]
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=4))
@@ -152,14 +131,8 @@ def test_lines_over_lengths_have_ticks_spreads_and_a_look_of_their_own() -> None
     figure = go.Figure(lines())
     assert (len(figure.data), list(figure.data[0].y)) == (3, [1.5, 2.0])
     assert (list(figure.data[0].error_y.array), list(figure.data[0].error_y.arrayminus)) == ([0.5, 0.5], [0.5, 0.25])
-    axis = lines()["layout"]["xaxis"]
-    assert (axis["tickvals"], axis["ticktext"]) == ([16, 64], ["16", "64"])
-    single = lines(curves={"c": [Point(1024, 1, 1, 1)]})["layout"]["xaxis"]
-    assert single["ticktext"] == ["1,024"]
-    assert all(one["range"][0] < one["range"][1] for one in (axis, single))
     text = json.dumps(lines(name="<a href='x'>y</a> & z"))
     assert not [tag for tag in ("<b>", "<i>", "<a ") if tag in text]
-    assert figures.escaped("<b> & </b>") == "&lt;b&gt; &amp; &lt;/b&gt;"
     alone = lines(curves={"c": CURVES["c"]})["data"][0]
     first, second, _ = lines()["data"]
     assert (alone["line"], alone["marker"]) == (second["line"], second["marker"])
@@ -181,13 +154,10 @@ def test_curves_over_whole_numbers_have_a_band_and_marks_and_are_thinned() -> No
     band, first, second = figure["data"]
     assert (band["x"], band["y"]) == ([-1, 0, 1, 1, 0, -1], [1.0, 1.5, 5.0, 3.0, 0.5, 0.0])
     assert ((first["x"], first["y"], first["name"]), second["x"]) == (([-1, 0, 1], [0, 1, 4], "a &lt;b&gt;"), [-1, 0])
-    assert first["line"]["dash"] != second["line"]["dash"]
-    assert figure["layout"]["xaxis"]["ticktext"] == ["−1", "0", "1"]
     assert [each["text"] for each in figure["layout"]["annotations"]] == ["here"]
     figure = figures.curves({"a": [float(x) for x in range(2048)]}, x_title="x", y_title="y", theme="dark")
     assert len(figure["data"][0]["x"]) <= 600
     assert figure["data"][0]["x"] == figure["data"][0]["y"]
-    assert len(figure["layout"]["xaxis"]["tickvals"]) <= 10
 
 
 # ---- formulas
@@ -224,17 +194,9 @@ def test_formulas_have_the_sizes_of_the_call_in_the_colours_of_their_axes() -> N
     (line,) = paper.attention(3, 5, 6, 4)["lines"]
     sizes = [axis + children[0] for tag, axis, children in nodes(line) if tag == "mn"]
     assert sizes == ["i3", "c4", "i3", "d6", "d6", "j5", "d6", "j5", "c4"]
-    assert text_of(line).startswith("Attention(Q,K,V)3×4=softmax(")
-    (other,) = paper.attention(30, 5, 6, 4)["lines"]
-    assert text_of(other) != text_of(line)
-    for sizes_given, first, second in (
-        ((10, 12, 384), ("head1,…,head12",), ("384×32",)),
-        ((10, 12, 384, 5), ("10×60", "WO60×384"), ("WhV384×5",)),
-        ((3, 2, 4), ("head1,head2)",), ()),
-    ):
-        above, below, *_ = (text_of(line) for line in paper.multi_head(*sizes_given)["lines"])
-        assert all(part in above for part in first), sizes_given
-        assert all(part in below for part in second), sizes_given
+    above, below, *_ = (text_of(line) for line in paper.multi_head(10, 12, 384, 5)["lines"])
+    assert all(part in above for part in ("head1,…,head12", "10×60", "WO60×384"))
+    assert "WhV384×5" in below
 
 
 def test_every_case_has_its_formulas_and_the_encoding_is_the_one_of_the_core() -> None:
@@ -247,4 +209,3 @@ def test_every_case_has_its_formulas_and_the_encoding_is_the_one_of_the_core() -
     for text, exact, value in zip(found, (math.sin(2), math.cos(2)), sinusoids(3, 8)[2, :2].tolist(), strict=True):
         assert_shows(text, exact)
         assert_shows(text, value)
-    assert any("is odd" in block.get("text", "") for block in every([parts.formulas(Case((3, 7)))]))

@@ -28,21 +28,18 @@ HOSTILE = 'quote \' and " and """ \\n \n\r\t{x} \u202e\u2066 \u2028 \u200d 😀 
 SHORT = "can you can that"  # six tokens
 
 
-def painted(per_head: bool) -> str:
-    """A painting of SHORT: one cell turned round in every head, and perhaps one more in head 3."""
+def painted() -> str:
+    """A painting of SHORT: one cell turned round in every head, and one more in head 3."""
     flips = torch.zeros(12, 6, 6, dtype=torch.bool)
     flips[:, 2, 1] = True
-    flips[3, 0, 4] = per_head
+    flips[3, 0, 4] = True
     return mask_codec.write_flips(flips)
 
 
 CASES = {
-    "as it is": Settings(PRESETS[0]),
     "every switch": Settings(PRESETS[0], "causal & window:3", "sinusoidal", 0.1 + 0.2, ((0, 2), (5, 6)), "cpu"),
     "hostile": Settings(HOSTILE, "prefix:2", "shuffled"),
-    "empty": Settings(""),
-    "painted": Settings(SHORT, "causal", painted=painted(False)),
-    "painted in one head": Settings(SHORT, "none", painted=painted(True)),
+    "painted in one head": Settings(SHORT, "none", painted=painted()),
     "decoder": Settings("ring wolf sun fish", heads_off=((1, 2),), model="words-2layers-1"),
     "large decoder": Settings("The capital of France is", heads_off=((23, 4),), model=SMOLLM2),
 }
@@ -109,17 +106,6 @@ def test_the_code_of_a_translation_gives_the_maps_of_its_group() -> None:
         check_equal(ran(snippet({"run": settings}, At(0, 0))), settings)
 
 
-def test_a_change_of_any_switch_changes_the_code() -> None:
-    plain = snippet({"run": Settings(SHORT)}, At(3, 1))
-    for changed in (
-        Settings(SHORT + "."), Settings(SHORT, "causal"), Settings(SHORT, position="none"),
-        Settings(SHORT, temperature=2.0), Settings(SHORT, heads_off=((0, 0),)), Settings(SHORT, device="cpu"),
-        Settings(SHORT, painted=painted(False)), Settings(SHORT, model=SMOLLM2),
-    ):  # fmt: skip
-        assert snippet({"run": changed}, At(3, 1)) != plain
-    assert snippet({"run": Settings(SHORT)}, At(2, 1)) != plain
-
-
 def test_a_sentence_stays_one_literal() -> None:
     """Nothing that is typed turns the writing round, ends a line, or stands outside of a literal."""
     code = snippet({"run": Settings(HOSTILE * 2)}, At(3, 1))
@@ -161,7 +147,7 @@ def test_trained_models_are_found_where_the_reader_has_them(
 def test_share_has_the_code() -> None:
     link = {"s": SHORT, "mask": "causal", "mask2": "window", "w2": "2", "pos2": "none", "at": "2.3.1"}
     own = {"left": Settings(SHORT, "causal"), "right": Settings(SHORT, "window:2", "none")}
-    for page, sides in (("explore", ["run"]), ("masks", ["run"]), ("compare", ["left", "right"])):
+    for page, sides in (("explore", ["run"]), ("compare", ["left", "right"])):
         told = json.loads(routes.answer(f"{page}.about", urlencode(link).encode()))
         assert len(told["facts"]) == len(sides)
         assert "layer, head, query = 2, 3, 1" in told["code"]

@@ -27,8 +27,6 @@ from .conftest import picture_of
 from .looped import run
 from .waiting import wait
 
-LONG = "the cat ran a far way it was so we " * 50  # 502 tokens
-
 
 def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     computed, whole, settings = [], measures.ablate_each_head, Settings("how are they")
@@ -80,7 +78,7 @@ def test_a_rule_that_nobody_waits_for_leaves_the_queue_and_the_work(monkeypatch:
     assert evaluate(parse("need"), scene).tensor.shape == (6, 12)
 
 
-def test_one_head_at_a_time_on_compare_and_a_long_sentence_is_asked_about_first(model: Model) -> None:
+def test_one_head_at_a_time_on_compare(model: Model) -> None:
     found = json.loads(routes.answer("each", b"s=can+you+can+that&mask=causal&mask2=window&s2=how+are+you"))
     cosines = measures.ablate_each_head(model, "can you can that", mask="causal")
     within_rounding(torch.tensor(found["cosines"]), cosines, rounding.of_sums(*[384] * 6))
@@ -88,11 +86,6 @@ def test_one_head_at_a_time_on_compare_and_a_long_sentence_is_asked_about_first(
     assert f"Switching off layer {layer} head {head} changes" in found["said"]
     assert found["title"] == f"L{layer} H{head} matters most"
     assert picture_of("pair", s="how are you")[0]["eachIsQuick"]
-
-
-@pytest.mark.thorough("Both sides of 502 tokens take seconds.")
-def test_a_long_sentence_is_asked_about_first() -> None:
-    assert not picture_of("pair", s=LONG)[0]["eachIsQuick"]
 
 
 def test_it_is_heavy_work_where_it_is_not_known() -> None:
