@@ -15,7 +15,6 @@ from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from mha_core.show.cells import write_cells
 from pages.kit.picture import mask_codec, models, pictures, rules
-from pages.kit.picture.limits import WIDEST_WINDOW
 from pages.kit.picture.link_query import Refused
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.query import Query
@@ -143,18 +142,6 @@ def test_a_click_on_a_card_says_what_the_link_then_says() -> None:
     long = " & ".join(f"!sinks:{number}" for number in range(10, 26))
     cards = {card["name"]: card for card in answered(s=WORDS, mask="combination", rule=long)[0]["cards"]}
     assert cards["dilated 3 2"]["clicks"]["or"] is None, "no link can have it"
-
-
-def test_each_card_has_its_name_numbers_and_a_sentence() -> None:
-    named = {card["name"]: card["numbers"] for card in answered(s=WORDS, mask="dilated")[0]["cards"]}
-    numbers = [(one["key"], one["name"], one["value"], one["ends"]) for one in named["dilated 3 2"]]
-    assert numbers == [("w", "Width", 3, [1, WIDEST_WINDOW]), ("gap", "Gap", 2, [1, WIDEST_WINDOW])]
-    for rule, sentence in (
-        ("window:2", "A word sees itself and 1 word to each side."),
-        ("causal & !window:3", "A cell is open where “causal” opens it and “window:3” hatches it."),
-    ):
-        header, _ = answered(s=WORDS, mask="combination", rule=rule)
-        assert header["meaning"].startswith(sentence), rule
 
 
 def test_what_a_model_forbids_itself_stays_forbidden() -> None:

@@ -12,14 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.kit.draw import canvas
-from pages.kit.draw.web import API
-from pages.kit.picture import pictures
-from pages.kit.picture.settings import Settings
 from pages.kit.server.missing import missing_package
-from pages.kit.wire.routes import Wire
 
 from .conftest import app_at, every, told_to
-from .test_wire import served
 from .train_app import NEWS, Train, upload
 from .waiting import PATIENCE
 
@@ -42,14 +37,10 @@ def test_the_package_that_an_import_lacks_is_named_and_no_fault_is_called_one() 
     ):
         assert missing_package(raised_by(code)) == "no_such_package", code
     for code in (
-        "from pages.kit.draw import nothing_of_this_name",
         "import pages.nothing_of_this_name",
-        "import mha_core.nothing_of_this_name",
         "from torch import nothing_of_this_name",
-        "import torch.nothing_of_this_name",
         "raise ImportError",
         "raise ImportError('DLL load failed')",
-        "raise ModuleNotFoundError('not told which')",
         "raise ModuleNotFoundError(name='pages')",
         "raise ModuleNotFoundError(name='_sqlite3')",
     ):
@@ -57,21 +48,6 @@ def test_the_package_that_an_import_lacks_is_named_and_no_fault_is_called_one() 
     first, second = ImportError("one"), ImportError("two")
     first.__cause__, second.__cause__ = second, first
     assert missing_package(first) is None, "an error that caused itself"
-
-
-def test_the_comparison_with_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The route says which package it lacks; everything else of the picture is there."""
-
-    def fails(settings: Settings, *, ask: bool) -> float | None:
-        if ask:
-            raise ModuleNotFoundError("no", name="pandas")
-        return None
-
-    monkeypatch.setattr(pictures, "difference_to_transformers", fails)
-    with served(Wire()) as client:
-        answer = client.get(f"{API}/compared?s=how+are+you")
-        assert (answer.status_code, answer.text.split(".")[0]) == (422, "The package pandas is missing")
-        assert client.get(f"{API}/maps?s=how+are+you").status_code == 200
 
 
 def test_a_page_names_the_package_and_no_fault_is_called_a_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,14 +21,13 @@ from mha_core.positions import NAMES
 from mha_core.pretrained import MINILM_SHA256, llama_file, smollm2
 from mha_core.pretrained.gguf import GGUF
 from mha_core.show.cells import write_cells
-from mha_core.training import inference, saved, tasks
+from mha_core.training import saved, tasks
 from mha_core.training.initial_weights import stack_of
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks.table import LIMITS
-from pages.compare import orders, pairs
-from pages.kit.draw.numbers import share
+from pages.compare import pairs
 from pages.kit.jobs import visitor
-from pages.kit.picture import fitting, models, pictures, sharing, traces
+from pages.kit.picture import fitting, models, pictures, sharing
 from pages.kit.picture import words as text
 from pages.kit.picture.limits import LONGEST_TEXT, MOST_LAYERS, POSITIONS, SIZES
 from pages.kit.picture.models import Own
@@ -149,16 +148,6 @@ def test_the_picture_is_the_models_own(shipped: Path) -> None:
     within_rounding(model.run(question).weights, plain.run(question).weights, bound)
 
 
-def test_the_answer_is_the_models(shipped: Path) -> None:
-    model = load_model(str(shipped / "who-rotary-1"))
-    picture = pictures.picture(Settings(WHO[0], model="who-rotary-1"))
-    found = inference.probabilities(model, [WHO[0]])[0]
-    best = inference.classes(model)[int(found.argmax())]
-    assert text.figures(picture)[0]["value"] == f"{best} {share(float(found.max()), 2)}"
-    off = pictures.picture(Settings(WHO[0], heads_off=((0, 0), (0, 1)), model="who-rotary-1"))
-    assert models.answer(model, off.run) != models.answer(model, picture.run), "under these settings"
-
-
 # ---- words computed from what is shown
 
 
@@ -200,33 +189,21 @@ def test_labels_and_what_a_position_does(model: Model) -> None:
 
 def test_figures_status_and_what_is_needed_to_get_the_numbers_again(model: Model, shipped: Path) -> None:
     picture = pictures.picture(Settings("it is short", heads_off=((0, 0), (2, 3))))
-    cosine, off, worst, compared = text.figures(picture)
+    cosine, off, worst, _ = text.figures(picture)
     quoted(float(picture.run.sentence @ model.run("it is short").sentence), cosine["value"])
     assert off["value"] == "2 of 72"
     sums = picture.run.weights.sum(-1).flatten()
     quoted(float(sums[(sums - 1).abs().argmax()]), worst["value"])
-    assert [compared["value"], *(text.compared(found) for found in (None, 0.0, 1.24e-6))] == ["", "", "0", "1.2e−6"]
     assert text.status(picture, 4_800_000).endswith(" ms · 4.8 MB of maps · 5 of at most 512 tokens")
     about = text.about(pictures.picture(Settings("it is short", "causal")))
     assert (about["sha256 of the weights"], about["settings"]) == (MINILM_SHA256, "mask causal; 5 tokens")
     facts = text.about(pictures.picture(Settings(models.presets("food-learned-1")[0], model="food-learned-1")))
-    start = saved.read(shipped / "food-learned-1").start
-    assert start is not None
-    made = "2 steps, torch attention (shown as fused, with the same weights), learned positions, seed 1"
-    assert made in facts["trained"]
-    assert start.fingerprint in facts["trained"]
+    assert "2 steps, torch attention (shown as fused, with the same weights)" in facts["trained"]
     assert str(shipped) not in "".join(facts.values()), "no path of this machine"
 
 
-def test_reasons_steps_and_unknown_words_are_those_of_the_model() -> None:
-    trained, order = Settings(WHO[0], model="who-none-1"), " ".join(reversed(WHO[0].split()))
-    assert orders.difference(trained, order) <= pairs.SAME
-    assert "nothing marks their places" in orders.why(trained, order)
-    assert "Nothing tells this model where a token stands." in pairs.story(pictures.picture(trained), 0, 0)
+def test_unknown_words_are_those_of_the_model() -> None:
     masked = pictures.picture(Settings(WORDS[0], position="none", model="words-rotary-1"))
-    within, told = traces.settings_within(Settings(WHO[0], model="who-rotary-1"), 0, "torch")
-    assert (within.position, told) == ("none", ["torch cannot apply rotary positions; shown with none."])
-    assert traces.traced(within, 0, "torch").steps
     (sentence,) = models.unknown(masked.model, "zebra wolf zebra qualm")
     assert sentence == "2 words are not in this model’s vocabulary: “zebra”, “qualm”. The model reads [UNK] instead."
     assert models.unknown(masked.model, WORDS[0]) == []
@@ -274,15 +251,6 @@ def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
     assert notice.startswith("The link says model=EAkz")
     assert notice.endswith("it belongs to that one; its owner can send the zip.")
     assert notice in payloads(app_at("by_hand", ex="a real cell", model=other).run())
-
-
-def test_pages_that_take_a_model_offer_it() -> None:
-    app = app_at("by_hand", model="words-rotary-1", ex="a real cell").run()
-    assert app.text_input(key="s").value == models.presets("words-rotary-1")[0]
-    assert "words-rotary-1" in offered(app)
-    app = app_at("glossary", model="who-none-1").run()
-    assert offered(app) == {}
-    assert "The link says" not in payloads(app)
 
 
 def test_an_own_run_is_offered_to_its_visitor_alone(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,24 +64,6 @@ def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
     assert not [label for label in values(apart, At(0, 2, 10)) if "change" in label or "cell" in label]
 
 
-def test_why_equal_words_are_equal_and_why_they_are_not() -> None:
-    pair = pair_of(Settings(TIRED), BAG)
-    left, right = (pairs.story(side, 0, 2) for side in (pair.left, pair.right))
-    (masked,) = pairs.asides(pair, ("With", "Without"))
-    assert left == f"{WHICH} differ by up to 1.000 in layer 0 head 2. Positions say where each one stands."
-    rows = pairs.repeated(pictures.picture(BAG))
-    assert rows is not None
-    assert f"the same in every layer and head, up to rounding (largest difference {small(rows.difference)})." in right
-    assert right.endswith("Nothing tells this model where a token stands.")
-    run = pictures.model_on("auto").run(TIRED, position="none", mask="causal")
-    causal = measures.repeated_words(run.weights, run.ids)
-    assert causal is not None
-    assert causal.difference > 0.1
-    assert masked.startswith(f"Without, with a causal mask: the rows differ by up to {small(causal.difference)}, ")
-    none = pair_of(Settings("how are you"), Settings("you how are"))
-    assert [pairs.story(none.left, 0, 2), pairs.story(none.right, 0, 2), pairs.asides(none, BOTH)] == ["", "", []]
-
-
 def test_the_rows_of_equal_words_are_those_of_the_shown_head() -> None:
     for text in (TIRED, WIDE):
         picture = pictures.picture(Settings(text))

@@ -12,7 +12,6 @@ from mha_core import IMPLEMENTATIONS
 from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import SizeError
 from mha_core.measure import agreement, rounding
-from mha_core.measure.agreement import BIASES
 from pages.implementations import parity
 from pages.implementations.parity import FEATURES, Equality, InputSizes
 from pages.kit.picture.presets import PRESETS
@@ -90,12 +89,6 @@ def test_what_each_one_is_and_how_many_parameters_it_has() -> None:
         assert bare == f"{sum(one.numel() for one in IMPLEMENTATIONS[name](24, 3, bias=False).parameters()):,}"
         lacking = [word for feature, word in FEATURES.items() if feature not in layer.can]
         assert cannot == (", ".join(lacking) or "–")
-    for biases, projections in BIASES.items():
-        block = parity.kinds(24, 3, biases)
-        for name, _, written, bare, *_ in block["rows"]:
-            whole = biases == "value and output" and IMPLEMENTATIONS[name].one_matrix
-            numbers = 4 * 24**2 + 24 * len("qkvo" if whole else projections)
-            assert (int(written.replace(",", "")), bare) == (numbers, "2,304"), name
 
 
 def test_the_lessons_class_has_so_many_parameters() -> None:

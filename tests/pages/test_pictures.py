@@ -14,9 +14,7 @@ from mha_core.measure import reference, rounding
 from pages.kit.draw.packing import pack_maps
 from pages.kit.picture import pictures, sharing
 from pages.kit.picture.settings import Settings
-from tests.closeness import identical, within_rounding
-
-from .waiting import PATIENCE
+from tests.closeness import within_rounding
 
 
 @pytest.fixture(autouse=True)
@@ -93,30 +91,6 @@ def test_the_memory_is_bounded_and_the_oldest_goes_first(runs: list[str]) -> Non
     assert len(runs) == 4, "the third has pushed it out"
 
 
-@pytest.mark.parametrize(("words", "at_once"), [(5, min(2, pictures.PASSES)), (60, 1)])
-def test_both_pictures_are_those_of_one_after_the_other(
-    words: int, at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Short ones at the same time; the one without changes also says how far the other one's sentence is from it."""
-    pair = [Settings(" ".join(["cat"] * words), mask) for mask in ("causal", "none")]
-    alone = [pictures.picture(settings) for settings in pair]
-    sharing.forget()
-    together, run, passes = threading.Barrier(at_once), Model.run, list[int]()
-
-    def met(self: Model, text: str, **options: Any) -> Run:
-        together.wait(60)  # an error where not as many begin at once
-        passes.append(threading.get_ident())
-        return run(self, text, **options)
-
-    monkeypatch.setattr(Model, "run", met)
-    found = pictures.both(pair[0], pair[1])
-    assert (len(passes), len(set(passes))) == (2, at_once)
-    for now, before in zip(found, alone, strict=True):
-        assert (now.settings, now.cosine) == (before.settings, before.cosine)
-        identical(now.run.weights, before.run.weights)
-    assert pictures.both(pair[1], pair[1])[0] is found[1]
-
-
 def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.MonkeyPatch) -> None:
     places = pictures.PASSES
     inside, most, lock, full, run = 0, 0, threading.Lock(), threading.Event(), Model.run
@@ -146,28 +120,6 @@ def test_a_model_is_loaded_once_for_visitors_who_ask_at_once(loads: list[str]) -
         assert len({id(model) for model in pool.map(pictures.model_on, ["auto"] * 8)}) == 1
         found = list(pool.map(lambda name: pictures.model_on("cpu", name), ["food-none-1"] * 8))
     assert (len({id(model) for model in found}), loads) == (1, ["food-none-1"])
-
-
-def test_nobody_waits_for_a_model_that_another_visitor_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    def slow(name: str, **options: Any) -> Model:
-        if name.endswith("food-rotary-1"):
-            begun.set()
-            go_on.wait(PATIENCE)
-        return load_model(name, **options)
-
-    monkeypatch.setattr(pictures, "load_model", slow)
-    with ThreadPoolExecutor(2) as pool:
-        waiting = pool.submit(pictures.model_on, "cpu", "food-rotary-1")
-        assert begun.wait(PATIENCE)
-        try:
-            for name in ("food-none-1", "minilm"):
-                assert pool.submit(pictures.model_on, "cpu", name).result(timeout=PATIENCE)
-            assert not waiting.done()
-        finally:
-            go_on.set()
-        assert waiting.result().origin == "trained here"
 
 
 def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:

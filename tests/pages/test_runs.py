@@ -13,17 +13,17 @@ import torch
 
 from mha_core import IMPLEMENTATIONS, load_model, positions
 from mha_core.measure import rounding
-from mha_core.training import inference, saved, tasks
+from mha_core.training import inference, saved
 from mha_core.training.events import End, History, Start
 from mha_core.training.recipe import Recipe
-from mha_core.training.tasks import Labelled, Row, Task
+from mha_core.training.tasks import Labelled, Row
 from pages.kit.draw.numbers import fixed
-from pages.train import confusion, picture_settings, predictions, probabilities, runs, task_words, uploads
+from pages.train import confusion, picture_settings, predictions, probabilities, runs, uploads
 from pages.train.answers import Trained
 from pages.train.confusion import UnseenRows
 from pages.train.curves import Candidate
 from pages.train.predictions import EVERY, OWN, RIGHT, WRONG, PredictedRows, TableFilter
-from pages.train.runs import Runs, combined, grouped, named, with_seeds
+from pages.train.runs import Runs, combined, grouped, with_seeds
 from tests.closeness import identical, within_rounding
 
 from .train_app import Train
@@ -64,19 +64,6 @@ def test_runs_are_grouped_into_their_candidates() -> None:
     assert names == ("none", "sinusoidal", "rotary")
     assert colours == (0, 1, 3)  # the places of these positions, whichever are chosen
     assert [[recipes[place].seed for place in own] for own in places] == [[1, 2, 3]] * 3
-
-
-def test_a_name_says_what_differs() -> None:
-    for others, names in (
-        ([], ["sinusoidal"]),
-        ([{"position": "none"}], ["sinusoidal", "none"]),
-        ([{"implementation": "torch"}], ["fused", "torch"]),
-        ([{"amplitude": 0.1}], ["sinusoidal", "× 0.1"]),
-        ([{"n_layers": 2}], ["1 layer", "2 layers"]),
-        ([{"mask_padding": False}], ["mask on", "mask off"]),
-        ([{"position": "none", "n_layers": 2}], ["sinusoidal 1 layer", "none 2 layers"]),
-    ):
-        assert named([BASE, *(replace(BASE, **other) for other in others)]) == names
 
 
 def test_what_is_chosen_beyond_the_picture_is_listed() -> None:
@@ -250,29 +237,3 @@ def test_the_page_shows_and_sorts_them(shipped: Path) -> None:
     assert {row[-1] for row in table["rows"]} <= {"none", "rotary"}
     page.app.selectbox(key="only").set_value("typed sentences").run()
     assert [row[-1] for row in page.table("P(dog)")["rows"]] == ["none", "none", "rotary", "rotary"]
-
-
-# ---- what a task asks
-
-
-def pairs(task: Task) -> list[tuple[str, str]]:
-    found = []
-    for example in task_words.examples(task):
-        text, _, answer = example.replace("\N{NO-BREAK SPACE}", " ").rpartition(" → ")
-        found.append((text, answer))
-    return found
-
-
-def test_two_mirrored_rows_of_the_test_data_with_their_classes() -> None:
-    for name in ("who", "food", "brackets"):
-        task = tasks.build(name)
-        assert isinstance(task, Labelled)
-        shown = pairs(task)
-        assert len(shown) == 2
-        assert set(shown) <= {(row.text, task.classes[row.label]) for row in task.test}
-        assert sorted(shown[0][0].split()) == sorted(shown[1][0].split()), "a mirror pair"
-    task = tasks.build("who")  # as the page promises
-    assert pairs(task) == [("the fox visited the queen", "fox"), ("the queen visited the fox", "queen")]
-    assert task_words.question("who", task) == (
-        "Who acts in the sentence? One of “dog”, “cat”, “fox”, “horse” and 6 more."
-    )

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from mha_core import IMPLEMENTATIONS
-from pages.kit.picture import models
 from pages.kit.picture.link_query import Refused
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
@@ -58,9 +57,7 @@ def test_default() -> None:
     assert header["digest"] == now["digest"] == Settings(PRESETS[0]).digest
     assert (now["layer"], now["head"], now["key"], now["step"]) == (3, 1, None, "q.transpose")
     assert (header["tokens"][now["row"]], now["notices"], now["unusable"]) == ("it", [], {})
-    assert (now["label"], header["label"]) == ("layer 3, pretrained weights", "nothing changed")
     assert lesson()["name"] == "no transpose"
-    assert lesson()["source"].startswith("def without_transpose")
 
 
 def test_implementations_beside_others() -> None:
@@ -89,13 +86,9 @@ def test_a_link_gives_the_steps_and_the_place() -> None:
         assert (now["notices"], header["digest"]) == ([], wanted.digest), values
         for step, value in zip(traced(wanted, 3, "efficient").steps, numbers, strict=True):
             assert np.array_equal(np.asarray(value), step.value.cpu().numpy()), step.name
-    for at, row, key in (("0.0", 10, None), ("5.11.14.14", 14, 14), ("2.3.4", 4, None), ("1.2.999", 10, None)):
-        now, _ = both(at=at, f="31", step="weights")
-        layer, head, *_ = (int(number) for number in at.split("."))
-        place = (now["layer"], now["head"], now["row"], now["key"], now["step"])
-        assert place == (layer, head, row, key, "weights"), at
-        assert list(now["unusable"]) == (["at"] if at == "1.2.999" else [])
-        assert len(now["notices"]) == len(now["unusable"])
+    now, _ = both(at="5.11.14.14", f="31", step="weights")
+    assert [now[name] for name in ("layer", "head", "row", "key", "step")] == [5, 11, 14, 14, "weights"]
+    assert list(both(at="1.2.999")[0]["unusable"]) == ["at"]
 
 
 GARBAGE = {
@@ -122,17 +115,6 @@ def test_garbage_in_a_link_is_named_and_left_out() -> None:
     assert refused.value.key == "rule"
     used = shapes(mask="combination", rule="causal&window:2", s="how are you")[0]["used"]
     assert used == {"s": "how are you", "rule": "causal & window:2"}
-
-
-def test_a_step_that_an_implementation_lacks_is_no_mistake_and_trained_models_have_steps(shipped: object) -> None:
-    for step in ("qkv.view", "scores.head5", "mixed.contiguous", "masked"):
-        for name in ("einsum", "naive", "fused"):
-            now, _ = both(impl=name, step=step)
-            assert (now["notices"], now["step"]) == ([], step), name
-    for name in ("food-learned-1", "words-rotary-1"):
-        now, _ = both(model=name)
-        assert (now["model"], now["typed"], now["unusable"]) == (name, models.presets(name)[0], {})
-        assert lesson(model=name)["name"] == "no transpose"
 
 
 def test_what_torch_cannot_do_is_named_with_the_reason() -> None:

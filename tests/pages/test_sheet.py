@@ -47,15 +47,6 @@ def test_a_matrix_has_its_numbers_axes_sums_and_invalid_cells() -> None:
     assert signed["levels"] == [[-100, 50, 0]]
 
 
-def test_bars_curves_and_tables() -> None:
-    block = sheet.bars("q · k", ["0", "1"], [-2.0, 1.0])
-    assert (block["sizes"], block["values"]) == ([-1, 0.5], ["−2.0000", "1.0000"])
-    assert (sheet.bars("none", ["0"], [0.0])["sizes"], sheet.bars("nothing", [], [])["sizes"]) == ([0], [])
-    rows = [["how", "−∞", "0.5000"], ["1", "1.2e−5", "—"]]
-    block = sheet.table(["key", "score", "weight"], rows, marks={(1, -1): "here"})
-    assert (block["right"], block["marks"]) == ([False, True, True], [[1, -1, "here"]])
-
-
 @given(st.lists(st.floats(), min_size=1, max_size=4))
 def test_every_block_is_json_whatever_the_numbers(values: list[float]) -> None:
     names, nan = [str(at) for at in range(len(values))], any(map(math.isnan, values))
@@ -188,15 +179,6 @@ def test_every_element_of_a_formula_is_one_that_the_browser_builds() -> None:
             wanted = CHILDREN.get(tag, 1)
             assert wanted is None or len(children) == wanted, (tag, children)
             assert tag not in ("mi", "mn", "mo", "mtext") or isinstance(children[0], str)
-
-
-def test_formulas_have_the_sizes_of_the_call_in_the_colours_of_their_axes() -> None:
-    (line,) = paper.attention(3, 5, 6, 4)["lines"]
-    sizes = [axis + children[0] for tag, axis, children in nodes(line) if tag == "mn"]
-    assert sizes == ["i3", "c4", "i3", "d6", "d6", "j5", "d6", "j5", "c4"]
-    above, below, *_ = (text_of(line) for line in paper.multi_head(10, 12, 384, 5)["lines"])
-    assert all(part in above for part in ("head1,…,head12", "10×60", "WO60×384"))
-    assert "WhV384×5" in below
 
 
 def test_every_case_has_its_formulas_and_the_encoding_is_the_one_of_the_core() -> None:

@@ -119,14 +119,6 @@ def test_a_sentence_stays_one_literal() -> None:
     assert code.replace(typed, harmless).replace(first, other) == "\n".join(plain)
 
 
-def test_two_sides_are_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    sides = {"left": Settings(SHORT), "right": Settings(SHORT, "causal")}
-    for name, settings in sides.items():
-        check_equal(ran_notebook(notebook(sides, At(3, 1)), name), settings)
-    left, right = (pictures.picture(settings).run.weights[3, 1] for settings in sides.values())
-    assert f"{float((right - left).abs().max()):.4f}" in capsys.readouterr().out
-
-
 def test_trained_models_are_found_where_the_reader_has_them(
     shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from torch import nn
 
-from mha_core import Model
 from mha_core.positions import NAMES
 from pages.claims.page import by_name
 from pages.implementations.dialects import dictionary
@@ -21,7 +19,7 @@ from pages.kit.picture.fields import FIELDS, MASKS
 from pages.kit.picture.query import Query
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import usable
-from pages.texts.catalog import MINILM_TOKENS, classifier, texts
+from pages.texts.catalog import texts
 
 from .conftest import app_at, blocks, payloads
 
@@ -80,19 +78,6 @@ def test_a_link_opens_what_it_says() -> None:
                 now = app.session_state[key]
                 found = list(map(str, now)) if isinstance(now, list) else str(now).lower().removesuffix(".0")
                 assert found == (wanted if isinstance(wanted, list) else wanted.lower().removesuffix(".0")), (page, key)
-
-
-def test_the_numbers_are_those_of_such_models(model: Model) -> None:
-    width = 64
-    parts = [nn.Embedding(1000, width), nn.MultiheadAttention(width, 8), nn.Linear(width, 128), nn.Linear(128, 5)]
-    total, embedding = classifier(1000)
-    assert total == sum(one.numel() for part in parts for one in part.parameters()) == 89_605
-    assert (embedding, model.sizes.vocabulary) == (64_000, MINILM_TOKENS)
-    large, large_embedding = classifier(MINILM_TOKENS)
-    assert large - total == large_embedding - embedding == (30_522 - 1000) * width
-    said = " ".join(f"{text.name} {text.line} " + " ".join(one.said for one in text.elements) for text in texts())
-    for number in (total, embedding, large, large_embedding, 590_208, 591_360):
-        assert f"{number:,}" in said
 
 
 def test_a_word_stands_once_in_the_glossary_and_links_to_its_page() -> None:

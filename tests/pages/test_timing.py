@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from typing import Any
 
@@ -43,26 +42,6 @@ def test_it_has_all_its_results() -> None:
         assert "torch" in done.machine
 
 
-def test_one_at_a_time_and_stopped_between_two_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    reached, released, calls = threading.Event(), threading.Event(), list[bool]()
-
-    def call(*_: object, maps: bool) -> None:
-        calls.append(maps)
-        reached.set()
-        assert released.wait(PATIENCE)
-
-    monkeypatch.setitem(timing.TASKS, SMALL.task, (call, True))
-    first, second = TimingJob(SMALL).start(), TimingJob(SMALL).start()
-    assert reached.wait(PATIENCE)
-    assert (first.place, second.place, second.elapsed) == (0, 1, 0)
-    first.stop()
-    second.stop()
-    released.set()
-    first.join(PATIENCE)
-    assert calls == [True]
-    assert (first.stopped, first.results, first.error) == (True, (), "")
-
-
 def test_errors_become_a_sentence_and_sizes_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for error, sentence in (
         (torch.OutOfMemoryError("CUDA out of memory"), "the device is out of memory; choose smaller sizes"),
@@ -93,23 +72,6 @@ def test_the_size_of_the_post_is_taken_where_the_memory_is_free(monkeypatch: pyt
     monkeypatch.setattr(memory, "available", lambda: 10**9)
     with pytest.raises(DeviceError, match=r"needs 1,342 MB of memory, this machine has 1,000 MB left; choose fewer"):
         post.check()
-
-
-def test_a_large_call_has_few_rounds_and_the_time_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stood in for by calls that do nothing, as one at this size takes seconds."""
-    called: list[int] = []
-
-    def call(_layer: nn.Module, x: Tensor, *, maps: bool) -> None:
-        called.append(x.shape[1])
-
-    monkeypatch.setitem(timing.TASKS, SMALL.task, (call, True))
-    monkeypatch.setattr(timing, "peak_memory", lambda *_: None)
-    monkeypatch.setattr(timing, "MOST_SCORES", 100)
-    plan = replace(SMALL, names=("fused",), seconds=2**-30)
-    assert [plan.is_large(length) for length in plan.lengths] == [False, True]
-    done = TimingJob(plan).start()
-    done.join(PATIENCE)
-    assert [result.times["fused"].calls for result in done.results] == [timing.FEWEST_ROUNDS, timing.FEWEST_OF_LARGE]
 
 
 def test_a_race_is_of_layers_with_the_biases_that_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,20 +115,6 @@ def test_the_table_has_every_figure_in_the_order_of_the_house() -> None:
     for n, lengths in {1: (1,), 16: (16,), 17: (16, 17), 128: (16, 32, 64, 128)}.items():
         assert timing_section.lengths_of(n, sweep=True) == lengths
     assert timing_section.lengths_of(128, sweep=False) == (128,)
-
-
-def test_the_curves_have_the_numbers_of_the_table() -> None:
-    job = timed()
-    figure = timing_section.ratio_figure(job, "dark")
-    naive, einsum, one = figure["data"]
-    assert [line["name"] for line in figure["data"]] == ["naive", "einsum", f"{YARDSTICK} with maps"]
-    assert naive["y"] == [1.5, 1.5]
-    assert naive["error_y"]["array"] == [1.5, 1.5]
-    assert einsum["y"] == [0.5, 0.5]
-    assert one["y"] == [1, 1]
-    memory = timing_section.memory_figure(job, "light")
-    assert memory is not None
-    assert memory["data"][0]["y"] == [1.5, 1.5]
 
 
 def test_the_words(monkeypatch: pytest.MonkeyPatch) -> None:

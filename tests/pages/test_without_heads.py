@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,14 +16,13 @@ from pages.kit.lessons.grammar import parse
 from pages.kit.lessons.quantities.scene import scene_of
 from pages.kit.picture import sharing, without_heads
 from pages.kit.picture.settings import Settings
-from pages.kit.server.queue import QUEUE, Gone, Turn, Work
+from pages.kit.server.queue import QUEUE, Work
 from pages.kit.server.visits import Visitor
 from pages.kit.wire import routes
 from tests.closeness import within_rounding
 
 from .conftest import picture_of
 from .looped import run
-from .waiting import wait
 
 
 def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,34 +45,6 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
         need = evaluate(parse("need"), scene_of("explore", {"s": "how are they"}))
     assert torch.equal(need.tensor, 1 - found.double())
     assert computed == ["how are they"]
-
-
-def test_a_rule_that_nobody_waits_for_leaves_the_queue_and_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    sharing.forget()
-    scene, begun = scene_of("explore", {"s": "nobody waits"}), threading.Event()
-
-    def endless(*_: Any, on_progress: Callable[[float], object], **__: Any) -> None:
-        begun.set()
-        wait(lambda: on_progress(0.0))
-
-    def verdict() -> bytes:
-        return str(evaluate(parse("need"), scene)).encode()
-
-    def in_the_queue() -> None:
-        wait(lambda: QUEUE.others_wait(Turn(Visitor("probe"), Work.HEAVY)))
-
-    def answered(leaves: Callable[[], object]) -> None:
-        with pytest.raises(Gone):
-            run(QUEUE.answer(Visitor(), "key", verdict, asyncio.to_thread(leaves), work=Work.BELOW))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(measures, "ablate_each_head", endless)
-        with sharing.alone():
-            answered(in_the_queue)
-        assert not begun.is_set()
-        answered(begun.wait)
-    assert without_heads.kept(Settings("nobody waits")) is None
-    assert evaluate(parse("need"), scene).tensor.shape == (6, 12)
 
 
 def test_one_head_at_a_time_on_compare(model: Model) -> None:
