@@ -180,7 +180,6 @@ def components(app: AppTest, name: str, key: str = "") -> list[Any]:
 
 
 def component(app: AppTest, name: str, key: str = "") -> Any:
-    """What the only one of them was given."""
     (found,) = components(app, name, key)
     return found
 

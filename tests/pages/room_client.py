@@ -24,7 +24,6 @@ class Client:
         self.app, self.address = app, address
 
     async def post(self, name: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-        """Status, and what was answered."""
         content = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
         return await self._ask("POST", name, content, {"content-type": "application/json"} | headers)
 
@@ -32,7 +31,6 @@ class Client:
         return await self._ask("GET", f"{name}?{urlencode(asked)}", b"", {})
 
     async def done(self, name: str, body: Any = None) -> Any:
-        """What was answered to what is fine."""
         status, told = await self.post(name, body)
         assert status == 200, told
         return told
@@ -82,13 +80,10 @@ class Client:
 
 
 class Events:
-    """What a stream tells."""
-
     def __init__(self, told: asyncio.Queue[Message]) -> None:
         self._told = told
 
     def waiting(self) -> int:
-        """The number of messages that were sent and not read yet."""
         return self._told.qsize()
 
     async def next(self) -> tuple[str, Any]:
@@ -112,8 +107,6 @@ class Events:
 
 
 class Host(Client):
-    """The host of a room of his own."""
-
     code = key = listen = ""
     asked = 0
 

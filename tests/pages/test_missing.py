@@ -15,7 +15,7 @@ from pages.kit.draw import canvas
 from pages.kit.server.missing import missing_package
 
 from .conftest import app_at, every, told_to
-from .train_app import NEWS, Train, upload
+from .train_app import Train
 from .waiting import PATIENCE
 
 
@@ -118,13 +118,8 @@ def test_train_and_a_race_without_plotly(shipped: Path) -> None:
     check_named(app, "plotly")
 
 
-def test_predictions_and_an_upload_without_pandas(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predictions_without_pandas(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "pandas")
     page = Train(tab="Report", only="typed sentences")
     check_named(page.app, "pandas")
     assert "precision" in columns(page.app)
-    page = Train(task="your own CSV", pe=["none"])
-    upload(page, "csv_file", NEWS.encode())
-    assert not page.app.exception
-    assert not page.app.error
-    assert not page.off("train_start")

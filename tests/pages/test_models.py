@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +17,7 @@ from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.measure import rounding
 from mha_core.positions import NAMES
-from mha_core.pretrained import MINILM_SHA256, llama_file, smollm2
-from mha_core.pretrained.gguf import GGUF
+from mha_core.pretrained import MINILM_SHA256, smollm2
 from mha_core.show.cells import write_cells
 from mha_core.training import saved, tasks
 from mha_core.training.initial_weights import stack_of
@@ -84,8 +82,6 @@ def test_the_list_says_size_and_direction_of_every_folder_with_weights(model: Mo
         assert says.startswith(f"{sizes.n_layers} × {sizes.n_heads} heads, "), name
         assert says.endswith(models.BOTH_WAYS if loaded.own_mask == "none" else models.ONE_WAY), name
         assert name == models.MINILM or f"knows {loaded.tokenizer.get_vocab_size():,} tokens" in says
-    in_file = llama_file.config(GGUF(smollm2.file()), smollm2.MOST_TOKENS)  # as much as is known before it is unpacked
-    assert listed[models.SMOLLM2].says == f"{in_file.n_layers} × {in_file.n_heads} heads, English, {models.ONE_WAY}"
 
 
 def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,10 +107,6 @@ def test_presets_and_questions(model: Model, shipped: Path) -> None:
         assert "[UNK]" not in model.run(preset).tokens
     assert (models.presets("minilm"), models.presets("who-rotary-1")) == (PRESETS, WHO)
     assert Own.of(saved.read(shipped / "food-learned-1")).presets == tasks.build("food").questions
-    history, foreign = (saved.read(shipped / "who-none-1") for _ in range(2))
-    assert history.start is not None
-    object.__setattr__(foreign, "recipe", replace(history.recipe, task="csv"))
-    assert Own.of(foreign).presets[0] == " ".join(history.start.probes[0][1:-1])
 
 
 def test_the_largest_model_of_a_visitor_can_be_saved_and_opened() -> None:
@@ -225,12 +217,9 @@ def test_a_link_opens_a_trained_model_with_its_first_question() -> None:
     assert header["forbidden"] == [write_cells(torch.ones(n, n).triu(1).bool())]
     assert "causal mask: built in" in header["label"]
     pin = f"0.2.1@who-none-1~none~trained~1~~{WHO[1]}"
-    header = shown(pin=pin)
-    assert header["pin"]["tokens"][1:-1] == WHO[1].split()
-    assert header["pin"]["label"] == "nothing changed; Who did what, no positions"
+    assert shown(pin=pin)["pin"]["tokens"][1:-1] == WHO[1].split()
     gone = shown(pin=pin.replace("who-none-1", "nobody"))
-    assert gone["pin"] is None
-    assert "pin=" in gone["notices"][0]
+    assert (gone["pin"], "pin=" in gone["notices"][0]) == (None, True)
 
 
 def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
@@ -256,9 +245,6 @@ def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
 def test_an_own_run_is_offered_to_its_visitor_alone(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_at("by_hand", ex="a real cell", model=SECRET).run()
     assert app.text_input(key="s").value == tasks.build("food").questions[0]
-    assert offered(app)[SECRET] == "Food review: learned, torch, seed 1"
-    assert "The link says" not in payloads(app)
-    assert shown(model=SECRET)["digest"] == Settings(tasks.build("food").questions[0], model=SECRET).digest
     assert SECRET in offered(app_at("explore").run())
     own_runs(monkeypatch)
     assert SECRET not in offered(app_at("explore").run())

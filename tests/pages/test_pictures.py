@@ -67,7 +67,6 @@ def test_a_picture_is_computed_and_packed_once_and_its_size_is_that_of_its_tenso
     assert pictures.picture(Settings("one of a kind")) is short
     assert runs == ["one of a kind"]
     assert short.nbytes == short.run.weights.nbytes + short.run.hidden.nbytes, "MiniLM stays for good"
-    assert short.model is pictures.model_on("auto")
     assert pictures.packed(short, 3) is pictures.packed(short, 5)
     digest = short.settings.digest
     assert pictures.packed(short, 3) == pack_maps(short.run.weights, short.run.tokens, digest, 0, short.run.ends)

@@ -112,13 +112,8 @@ def test_a_link_gives_the_page() -> None:
     }  # fmt: skip
     app = as_it_opens(**values)
     assert notices(app) == []
-    for part in (
-        "random queries, standard normal, seed 0", "head 2 of 0 to 2", "channels 2 (across) and 6 (up)",
-        "of position 0 and each of 50 positions",
-    ):  # fmt: skip
+    for part in ("head 2 of 0 to 2", "channels 2 (across) and 6 (up)", "of position 0 and each of 50 positions"):
         assert part in text(app), part
-    names = [trace.get("name") for chart in charts(app) for trace in chart["data"]]
-    assert {"channel 1", "channel 7"} <= set(names)
     assert "<b>" not in json.dumps(charts(app))
 
 

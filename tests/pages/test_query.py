@@ -88,26 +88,22 @@ def test_every_position_and_every_default(shipped: Path) -> None:
 
 
 HOSTILE = [
-    "", " ", "0", "-1", "1e308", "nan", "%00", "%ff", "%ed%a0%80", "%F0%9F%92%A5", "..%2F..%2Fetc%2Fpasswd", "{}", "[]",
-    "null", "true", "__proto__", "<script>", "a" * 8192, "9" * 400, "-9" * 50, "1.2.3.4", "L0 H0", "inf", "1_0", "٣",
+    "", "-1", "1e308", "nan", "%00", "%ff", "%ed%a0%80", "%F0%9F%92%A5", "..%2F..%2Fetc%2Fpasswd", "[]", "true",
+    "__proto__", "<script>", "a" * 8192, "9" * 400, "1.2.3.4", "L0 H0", "1_0", "٣",
 ]  # fmt: skip
 BAD = {  # query -> what the sentence says
-    b"s=%ff%fe": "not UTF-8", b"s=%ed%a0%80": "not UTF-8", "s=ü".encode(): "not UTF-8", b"&".join([b"s=a"] * 5000): "",
+    b"s=%ff%fe": "not UTF-8", b"s=%ed%a0%80": "not UTF-8", b"&".join([b"s=a"] * 5000): "",
     b"s=" + b"a" * 24_001: "“s” of a link may have 24,000 characters, here it has 24,001",
     b"x" * (LONGEST + 1): "bytes",
     b"s=a&s=b": "says “s” 2 times", b"&".join([b"off=L0+H0"] * 1025): "says “off” 1025 times",
-    b"mask=everything": "“mask” of a link is", b"mask=": "“mask” of a link is",
-    **{b"mask=window&w=" + w: "“w” of a link is a whole number from 1 to 512"
-       for w in (b"0", b"-1", b"513", b"1e400", b"nan", b"2.5", b"0x10")},
+    b"mask=everything": "“mask” of a link is",
+    **{b"mask=window&w=" + w: "“w” of a link is a whole number from 1 to 512" for w in (b"0", b"513", b"nan", b"2.5")},
     b"w=" + b"9" * 5000 + b"&mask=window": "“w” of a link may have 1,000 characters, here it has 5,000",
     b"mask=combination&rule=__import__": "valid rule",
     b"mask=painted&on=nothing": "valid rule", b"mask=painted&p=%00": "painted", b"mask=painted&p=99.rGB": "painted",
-    b"pos=Learned": "“pos” of a link is", b"t=0": "“t” of a link is a number from", b"t=inf": "“t” of a link",
-    b"t=5.1": "from 0.1 to 5", b"off=L6+H0": "no head “L6 H0”", b"off=L0+H0%00": "no head “L0 H0",
+    b"pos=Learned": "“pos” of a link is", b"t=inf": "“t” of a link", b"off=L6+H0": "no head “L6 H0”",
     b"unheard=1-": "has places of tokens",
-    b"dev=cuda:99": "“cuda:99” is not here", b"dev=meta": "“meta” is not here",
-    b"model=../../etc/passwd": "", b"model=": "", b"model=%00": "",
-    **{b"at=" + at: "no head “" for at in (b"9.9", b"1.2.3.4.5", b"1", b"-1.0")},
+    b"dev=meta": "“meta” is not here", b"model=../../etc/passwd": "", b"at=9.9": "no head “", b"at=1": "no head “",
 }  # fmt: skip
 
 
@@ -124,7 +120,6 @@ def test_each_value_that_no_control_has_gets_a_sentence_that_names_it() -> None:
         assert 0 < len(str(error.value)) < 250, raw[:60]
     with pytest.raises(HeadlightError, match="“sqrt” of a link is true or false"):
         Query(b"sqrt=yes")["sqrt"]
-    assert [Query(b"sqrt=" + word)["sqrt"] for word in (b"true", b"false")] == [True, False]
     assert Query(b"embed=true&utm=%00&s=hi").pairs == (("s", "hi"),), "other keys are no matter"
 
 
@@ -147,7 +142,6 @@ def test_hostile_values_of_every_key_are_refused_or_what_a_control_could_have() 
 
 REFUSED: list[tuple[dict[str, str], str, str]] = [
     ({"s": "x" * 12_001}, "s", "12,000 characters, this one has 12,001"),
-    ({"s": "x" * 24_001}, "s", "this one has 24,000 or more"),
     ({"s": "a b " * 300}, "s", "602 tokens; the model can read 512. Remove about 90 words"),
     ({"mask": "combination", "rule": "causal &"}, "rule", "Not a valid rule"),
     ({"mask": "combination", "rule": "window:9999"}, "rule", "numbers below 1,000"),
@@ -173,8 +167,7 @@ def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(route: str, side
 NEAREST: list[tuple[str, dict[str, Any]]] = [
     ("maps", {"mask": "everything", "pos": "learned", "t": "99", "at": "6.0", "look": "hide9.9", "pin": "~~~~~"}),
     ("maps", {"t": "-1e308", "off": "L6 H0", "at": "3.1.2.3.4", "look": "x" * 5000, "pin": "3.1~evil~trained~1~~x"}),
-    ("maps", {"dev": "cuda:9", "pin": "3.1~none~trained~1e999~~x", "unheard": "1-", "temp": "9", "dice": "-1"}),
-    ("maps", {"pin": f"3.1~none~trained~1~~{'x' * 12_001}", "model": "nobody", "view": "clouds.3"}),
+    ("maps", {"dev": "cuda:9", "unheard": "1-", "temp": "9", "dice": "-1", "model": "nobody", "view": "clouds.3"}),
     ("maps", {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22}),
     ("masked", {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"], "w": "0"}),
     ("masked", {"p": "x" * 3002, "model": "nobody"}),
@@ -236,7 +229,6 @@ def test_what_is_no_place_no_look_no_view_and_no_pin() -> None:
     ]  # fmt: skip
     for read, texts in wrong:
         assert [text for text in texts if read(text)] == []
-    assert parse_look("_".join(["root"] * 100), LAYERS, HEADS) == Look()
     assert parse_look("keys5-2", LAYERS, HEADS) == Look(keys=(2, 5))
     assert parse_view("heads.previous.entropy") == ("heads", "previous.entropy")
 

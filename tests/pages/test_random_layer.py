@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pytest
 import torch
 
 from mha_core import IMPLEMENTATIONS, masks
-from mha_core.attention.sequence_first import ProjectAndSplit
 from mha_core.measure import rounding
 from mha_core.measure.agreement import BIASES, random_weights
 from mha_core.positions import Shaw
@@ -19,7 +16,6 @@ from pages.shapes import random_layer, time_first_lessons
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import WORDS as WORDS_OF_TEXTS
 from pages.shapes.step_names import in_texts
-from pages.shapes.whole_source import called, whole_source
 from tests.closeness import within_rounding
 
 from .conftest import answers, unpacked
@@ -108,18 +104,6 @@ def test_the_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
     dropped = time_first_lessons.after_dropout(weights, 0.5, 2)
     assert after["sums"] == [f"{float(row.sum()):.2f}" for row in dropped[0, 3]]
     assert torch.equal(dropped, torch.where(dropped > 0, 2 * weights, 0.0))
-
-
-def test_a_class_is_shown_with_everything_that_it_calls() -> None:
-    kind = IMPLEMENTATIONS["sequence_first"]
-    names = [part.__name__ for part in called(kind)]
-    shared = {"split_heads", "join_heads", "softmax_over_keys", "mixing_weights", "repeat_kv"}
-    assert {"ProjectAndSplit", *shared} <= set(names)
-    source = whole_source(kind)
-    assert source.startswith(inspect.getsource(kind).rstrip())
-    assert inspect.getsource(ProjectAndSplit).rstrip() in source
-    for name, implementation in IMPLEMENTATIONS.items():
-        compile(whole_source(implementation), name, "exec")
 
 
 def test_every_step_that_a_text_names_is_one_of_the_implementation() -> None:

@@ -143,7 +143,7 @@ def test_the_loop_is_the_product() -> None:
         assert (row[4], result[:-2]) == (" × ".join(str(size) for size in left[:-2]), left[:-2])
         assert 0 <= read_number(row[5]) <= rounding.of_sums(left[-1]) * left[-1] * 4  # of normal numbers
     random = torch.Generator().manual_seed(1)
-    for axes in ((), (2,), (2, 3), (2, 1, 3)):
+    for axes in ((), (2, 1, 3)):
         a, b = (torch.randn(*axes, *size, generator=random, dtype=torch.float64) for size in ((4, 5), (5, 6)))
         same_function(reshape_lessons.looped(a, b), torch.einsum("...id,...dj->...ij", a, b))
 

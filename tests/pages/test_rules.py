@@ -70,7 +70,6 @@ def test_the_gallery_draws_each_rule_for_the_sentence() -> None:
         for card in cards:
             allow = mask_codec.of_head(mask_codec.allowed(card["rule"], card["painted"], n, HEADS), 4)
             assert torch.equal(~cells_of(card["cells"], n * n).view(n, n), allow)
-            assert card["counted"] == rules.counted(allow)
             assert card["counted"].startswith(f"{int((~allow).sum()):,} of {n * n:,} blocked")
             assert len(card["painted"]) <= LONGEST_PAINTED
             assert rules.usable(card["rule"])

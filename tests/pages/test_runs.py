@@ -148,7 +148,6 @@ def test_the_matrix_and_its_cells() -> None:
     assert confusion.listed(outcome(SAID), (2, 2))["rows"] == []
     block = confusion.listed(outcome(SAID, AGAIN), (0, 1))  # how many seeds answered so
     assert block["rows"] == [["2", "text 2 =1+1"], ["1", "text 1 =1+1"]]
-    assert block["caption"].startswith("3 test rows of a, taken for =b(): 2 texts")
 
 
 def test_only_a_run_on_these_rows_is_judged() -> None:

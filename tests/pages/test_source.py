@@ -49,20 +49,3 @@ def test_the_lines_are_the_files_own_and_the_marked_ones_give_the_recorded_tenso
             if step.name.split(".")[0] == "weights" and step.name != "weights.exp":
                 (line,) = (shown.lines[number] for number in shown.marked)
                 assert ran in line, "of two branches the one that ran"
-
-
-def test_each_step_is_made_by_the_lines_since_the_one_before() -> None:
-    marked = {step.name: [shown.lines[line].strip() for line in shown.marked] for step, shown in shown_of("efficient")}
-    assert marked["x"] == ["query, key, value = add_once(switches, query, key, value)"]
-    assert marked["q.view"][0].startswith("viewed = projected.view(")
-    assert marked["q.transpose"] == ["turned = viewed.transpose(1, 2)"]
-    assert marked["scores.product"] == ["product = q @ k.transpose(2, 3)"]
-    bias = "bias = switches.position.bias(q, k.shape[2])"
-    assert marked["scores"][:2] == ["scaled = product / math.sqrt(self.d_head)", bias]
-    assert marked["mixed"][-1] == "mixed = mask_heads(summed, switches.ablate.heads)"
-    assert marked["out"] == ["out = self.out(joined)"]
-    for name in ("q", "k", "v"):  # recorded together, each by its own lines
-        rotated = ["q, k = switches.position.rotate(q, k)"] * (name != "v")
-        shared = ["k, v = keys_values(k, v, self.n_heads, self.cache, trace)"] * (name != "q")
-        assert marked[name][0].startswith(f"{name} = self._project(")
-        assert marked[name][1:] == rotated + shared

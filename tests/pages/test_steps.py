@@ -71,15 +71,12 @@ def test_every_step_comes_back_with_its_numbers_and_what_torch_says_of_it(name: 
             assert (told["contiguous"], told["view"]) == (own.value.is_contiguous(), own.is_view)
             assert (told["bytes"], told["parents"]) == (own.value.numel() * own.value.element_size(), trace.parents(at))
             text, source = trace.source(own), header["sources"][told["source"]]
-            assert (source["where"], source["first"], tuple(source["lines"])) == (text.where, text.first, text.lines)
-            assert (tuple(told["marked"]), tuple(source["records"])) == (text.marked, text.records)
-            assert told["recorded"] == own.line - text.first
+            assert (source["where"], tuple(source["lines"]), tuple(told["marked"])) == (
+                text.where, text.lines, text.marked,
+            )  # fmt: skip
             head = own.name.rpartition(".head")[2]
-            assert usable(own.name)
             assert find(trace.steps, own.name, int(head) if head.isdigit() else 0) == at
         assert len(header["pieces"]) == len({memory(step.value) for step in trace.steps}), "shared memory goes once"
-        wheres = [source["where"] for source in header["sources"]]
-        assert len(wheres) == len(set(wheres)), "each function goes over once"
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
@@ -105,8 +102,6 @@ def test_parents_come_earlier_share_the_memory_of_a_view_and_are_what_the_softma
                 assert parent.name == f"{'masked' if 'masked' in names else 'scores'}{suffix}"
                 wanted = torch.softmax(parent.value.double(), step.axes.split().index("j"))
                 within_rounding(step.value, wanted, rounding.of_sums(len(found.tokens), 81, 1))  # exp of up to 9
-        own = [step.value.numel() * step.value.element_size() for step in steps if not step.is_view]
-        assert found.nbytes == sum(own), "in these layers every piece of memory is first recorded whole"
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
@@ -148,15 +143,10 @@ def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
     for here, step in enumerate(trace.steps):
         head = int(step.name.rpartition(".head")[2]) if ".head" in step.name else 0
         wanted = {memory(trace.steps[at].value) for at in [here, *trace.parents(here)]}
-        for most in (None, 0):  # 0 for what comes with a page
-            _, values = read_back(pack_trace(trace, step.name, head=head, most=most))
-            for own, value in zip(trace.steps, values, strict=True):
-                assert (value is not None) == (memory(own.value) in wanted)
-                assert value is None or np.array_equal(value, own.value.numpy())
-    scores = next(step.value for step in trace.steps if step.name == "scores")
-    monkeypatch.setattr(packing, "MEMORY_BYTES", 4 * scores.numel() - 1)
-    _, values = read_back(pack_trace(trace, "scores"))
-    assert values[find(trace.steps, "scores", 0)] is None, "what is too large by itself stays here"
+        _, values = read_back(pack_trace(trace, step.name, head=head))
+        for own, value in zip(trace.steps, values, strict=True):
+            assert (value is not None) == (memory(own.value) in wanted)
+            assert value is None or np.array_equal(value, own.value.numpy())
 
 
 @pytest.mark.thorough("A layer on 502 tokens is traced twice, each time with hundreds of megabytes.")
@@ -191,9 +181,7 @@ def test_settings_are_cut_to_what_an_implementation_can() -> None:
 def test_a_step_that_an_implementation_lacks_leads_on_and_other_texts_name_none() -> None:
     for row in (
         "efficient q.transpose q.transpose", "efficient qkv.view q", "efficient scores.head3 scores",
-        "fused q.transpose q", "fused k.view k", "einsum mixed.contiguous mixed", "einsum masked x",
-        "sequence_first qkv.project q", "torch out.project out", "naive scores.head0 scores.head7",
-        "naive scores.head11 scores.head7", "naive out.head3 out", "naive nothing.of.it x",
+        "einsum masked x", "naive scores.head0 scores.head7", "naive nothing.of.it x",
     ):  # fmt: skip
         name, step, shown = row.split()
         steps = traced(Settings(TEXT), 0, name).steps
@@ -227,8 +215,6 @@ def test_a_page_begins_with_the_numbers_in_sight() -> None:
                 assert value is None or (own is not None and np.array_equal(value, own))
     with pytest.raises(HeadlightError, match="at most 262,144 bytes"):
         message.first(b"step=weights&s=" + b"it+" * 80)
-    with pytest.raises(HeadlightError, match="at most 128 tokens"):
-        message.first(b"s=" + b"it+" * 200)
 
 
 def test_what_is_looked_at_changes_no_number_and_the_script_knows_nothing_of_it(

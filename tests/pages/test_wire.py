@@ -143,15 +143,6 @@ def test_hostile_queries_have_a_clear_status(names: Iterable[str], caplog: pytes
     assert not caplog.records
 
 
-def test_the_name_of_somebody_elses_model_is_no_name(client: TestClient, shipped: Path) -> None:
-    assert client.get(f"{API}/focus?model=who-rotary-1").status_code == 200
-    for name in ("secret", "who-rotary-2", "", str(shipped / "who-rotary-1")):
-        answer = client.get(f"{API}/focus", params={"model": name})
-        header, body = unpacked(answer.content)
-        said, _ = unpacked(body[: header["parts"][0]])
-        assert (said["unusable"], said["model"]) == ({"model": []}, "minilm")
-
-
 @pytest.mark.faults
 def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     def fails(route: str, raw: bytes) -> bytes:

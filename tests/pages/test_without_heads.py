@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -16,13 +15,10 @@ from pages.kit.lessons.grammar import parse
 from pages.kit.lessons.quantities.scene import scene_of
 from pages.kit.picture import sharing, without_heads
 from pages.kit.picture.settings import Settings
-from pages.kit.server.queue import QUEUE, Work
-from pages.kit.server.visits import Visitor
 from pages.kit.wire import routes
 from tests.closeness import within_rounding
 
 from .conftest import picture_of
-from .looped import run
 
 
 def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,20 +51,3 @@ def test_one_head_at_a_time_on_compare(model: Model) -> None:
     assert f"Switching off layer {layer} head {head} changes" in found["said"]
     assert found["title"] == f"L{layer} H{head} matters most"
     assert picture_of("pair", s="how are you")[0]["eachIsQuick"]
-
-
-def test_it_is_heavy_work_where_it_is_not_known() -> None:
-    assert routes.work_of("each", b"") is Work.BELOW
-    passes, known = list[str](), b"s=how+are+you"
-    routes.answer("each", known)
-
-    def compute(raw: bytes) -> bytes:
-        passes.append(raw.decode())
-        return routes.answer("each", raw)
-
-    async def ask(raw: bytes) -> bytes:
-        return await QUEUE.answer(Visitor(), raw, lambda: compute(raw), asyncio.Event().wait(), work=Work.BELOW)
-
-    run(ask(known))
-    run(ask(b"s=nobody+asked+for+this"))
-    assert passes == ["s=how+are+you", *["s=nobody+asked+for+this"] * 2], "it began anew among the heavy ones"

@@ -29,7 +29,6 @@ class Train:
         return present
 
     def open(self, tab: str) -> Train:
-        """Opens one of the tabs."""
         self.app.session_state["tab"] = tab
         self.app.run()
         return self
