@@ -99,11 +99,6 @@ def test_the_documents_numbers_of_heads_and_probabilities() -> None:
     quoted(chance(likeliest(picture(PARIS, position="none")), "Paris"), "0.273")
 
 
-def test_models_that_say_nothing_next() -> None:
-    shown = pictures.picture(Settings("how are you", model=MINILM))
-    assert (likeliest(shown), surprises(shown), next_token.drawn(shown, 1.0, 0)) == ([], [], None)
-
-
 OF_CHARACTERS = secrets.token_urlsafe(16)  # like the name of a run; all processes read one store
 
 

@@ -157,14 +157,11 @@ def test_all_heads_are_measured_as_the_run_is() -> None:
     assert all(torch.equal(values[name], own) for name, own in expected.values.items())
     assert {measure["name"]: measure["rows"] for measure in header["measures"]} == {**expected.rows, "effect": 0}
     assert header["tokens"] == len(shown.run.tokens)
-    assert not any(measure["missing"] for measure in header["measures"])
     *head, weight = strongest("previous", s=PRESETS[0])
     assert head == [0, 2]
     quoted(weight, "0.9998")
     bound = rounding.of_sums(header["heads"], header["tokens"])
     within_rounding(values["value"].double().sum(dim=1), torch.ones(6), bound)  # shares of one whole
-    header, values = overview(s=PRESETS[0], unheard="0")
-    assert "value" not in values
     assert overview(s="you", mask="causal", view="heads.random")[0]["tokens"] == 50
     header, values = overview(model="words-2layers-1", s="wolf")
     assert set(values) == {"entropy", "distance", "value"}

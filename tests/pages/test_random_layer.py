@@ -16,6 +16,7 @@ from pages.shapes import random_layer, time_first_lessons
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import WORDS as WORDS_OF_TEXTS
 from pages.shapes.step_names import in_texts
+from pages.shapes.whole_source import whole_source
 from tests.closeness import within_rounding
 
 from .conftest import answers, unpacked
@@ -104,6 +105,21 @@ def test_the_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
     dropped = time_first_lessons.after_dropout(weights, 0.5, 2)
     assert after["sums"] == [f"{float(row.sum()):.2f}" for row in dropped[0, 3]]
     assert torch.equal(dropped, torch.where(dropped > 0, 2 * weights, 0.0))
+
+
+def test_masks_of_size_1_are_those_written_out() -> None:
+    lesson = LESSONS["mask shapes"](traces.traced(Settings("the cat sat on the mat"), 1, "efficient"), 0)
+    (table,) = blocks(lesson, "table")
+    assert [row[1] for row in table["rows"]] == ["(6, 6, 2)", "(1, 6, 2)", "(6, 6, 1)", "(1, 6, 1)"]
+    assert ([row[4] for row in table["rows"]], {row[5] for row in table["rows"]}) == (["72", "12", "36", "6"], {"0"})
+
+
+def test_a_class_is_shown_with_everything_that_it_calls() -> None:
+    source = whole_source(IMPLEMENTATIONS["sequence_first"])
+    for part in ("class ProjectAndSplit", "def split_heads", "def join_heads", "def softmax_over_keys"):
+        assert part in source
+    for name, implementation in IMPLEMENTATIONS.items():
+        compile(whole_source(implementation), name, "exec")
 
 
 def test_every_step_that_a_text_names_is_one_of_the_implementation() -> None:

@@ -150,12 +150,6 @@ def test_the_matrix_and_its_cells() -> None:
     assert block["rows"] == [["2", "text 2 =1+1"], ["1", "text 1 =1+1"]]
 
 
-def test_only_a_run_on_these_rows_is_judged() -> None:
-    runs = [history(SAID), history(SAID, "other data"), History(Recipe())]
-    assert [confusion.usable(run, TASK) for run in runs] == [True, False, False]
-    assert confusion.outcome("mine", runs[1:], TASK) is None
-
-
 # ---- the table of predictions
 
 

@@ -89,7 +89,4 @@ def test_a_word_stands_once_in_the_glossary_and_links_to_its_page() -> None:
     assert (set(MASKS) | set(NAMES)) - {"none"} <= names
     assert MARKED.keys() <= names
     (columns,) = [block for block in blocks(app_at("glossary").run()) if block.get("columns")]
-    cards = [card["blocks"][0] for card in columns["blocks"]]
-    assert [(card["name"], card["kind"]) for card in cards] == [(name, "terms") for name in TERMS]
-    for card, terms in zip(cards, TERMS.values(), strict=True):
-        assert card["rows"] == [[one.name, one.meaning, path(one.page), PAGES[one.page].title] for one in terms]
+    assert [name for card in columns["blocks"] for name, *_ in card["blocks"][0]["rows"]] == [one.name for one in every]
