@@ -37,10 +37,14 @@ def test_the_package_that_an_import_lacks_is_named_and_no_fault_is_called_one() 
     ):
         assert missing_package(raised_by(code)) == "no_such_package", code
     for code in (
+        "from pages.kit.draw import nothing_of_this_name",
         "import pages.nothing_of_this_name",
+        "import mha_core.nothing_of_this_name",
         "from torch import nothing_of_this_name",
+        "import torch.nothing_of_this_name",
         "raise ImportError",
         "raise ImportError('DLL load failed')",
+        "raise ModuleNotFoundError('not told which')",
         "raise ModuleNotFoundError(name='pages')",
         "raise ModuleNotFoundError(name='_sqlite3')",
     ):

@@ -35,19 +35,6 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-@pytest.fixture
-def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of models that are loaded from now on."""
-    names = list[str]()
-
-    def counted(name: str, **options: Any) -> Model:
-        names.append(name.rpartition("/")[2])
-        return load_model(name, **options)
-
-    monkeypatch.setattr(pictures, "load_model", counted)
-    return names
-
-
 def test_everything_that_changes_the_numbers_is_in_the_key() -> None:
     base = Settings("it")
     others = [
@@ -111,7 +98,14 @@ def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.Mo
     assert (len({picture.settings.text for picture in found}), most) == (8, places)
 
 
-def test_a_model_is_loaded_once_for_visitors_who_ask_at_once(loads: list[str]) -> None:
+def test_a_model_is_loaded_once_for_visitors_who_ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = list[str]()
+
+    def counted(name: str, **options: Any) -> Model:
+        loads.append(name.rpartition("/")[2])
+        return load_model(name, **options)
+
+    monkeypatch.setattr(pictures, "load_model", counted)
     with ThreadPoolExecutor(4) as pool:
         assert len({id(model) for model in pool.map(pictures.model_on, ["auto"] * 8)}) == 1
         found = list(pool.map(lambda name: pictures.model_on("cpu", name), ["food-none-1"] * 8))

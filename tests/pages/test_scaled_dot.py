@@ -136,11 +136,10 @@ def test_a_button_sets_the_controls_and_is_pressed_when_they_hold_its_case(monke
         page.choose_case({"case": name})
         buttons = parts.cases(Case(parse_shape(state["qs"], 2, 5), state["kv"], state["nk"], state["wv"]))
         assert [one["text"] for one in buttons["buttons"] if one["pressed"]] == [name]
-    for event in ({"case": "nothing"}, {"case": 3}, {"product": "9, 9"}):
-        before = dict(state)
-        page.choose_case(event)
-        page.choose_product(event)
-        assert state == before
+    before = dict(state)
+    page.choose_case({"case": "nothing"})
+    page.choose_product({"product": "9, 9"})
+    assert state == before
 
 
 def test_a_link_with_garbage_says_so_and_what_is_typed_wrongly_keeps_the_last_shape() -> None:
@@ -178,16 +177,12 @@ def test_a_batched_product_is_the_loop_and_symmetric() -> None:
         assert any(inspect.getsource(products.LOOPS[len(shape)]).rstrip() in code.value for code in app.code)
 
 
-def test_boxes_are_steps_in_their_order_and_open_them() -> None:
+def test_boxes_are_steps_and_open_them() -> None:
     trace = Trace()
     IMPLEMENTATIONS["efficient"](4, 2)(torch.randn(1, 3, 4), allow=torch.ones(3, 3).tril().bool(), trace=trace)
     made = [step.name for step in trace.steps]
     for boxes in FIGURES.values():
         assert all(box.step in made for box in boxes)
-        for box in boxes:
-            below = [boxes[number] for number in box.from_]
-            assert all(other.row < box.row for other in below)
-            assert not below or min(made.index(other.step) for other in below) < made.index(box.step)
     drawn = {block["name"]: block for block in every([parts.figures()]) if block["kind"] == "diagram"}
     mask = next(box for box in drawn["Scaled dot-product attention"]["boxes"] if box["text"].startswith("Mask"))
     picture, _ = picture_of("steps", **dict(mask["link"]))

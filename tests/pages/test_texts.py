@@ -36,7 +36,6 @@ def values_of(link: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
 def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
     app = app_at("texts").run()
     (columns,) = [block for block in blocks(app, "texts") if block.get("columns")]
-    assert ([card["heading"] for card in columns["blocks"]], len(texts())) == ([text.name for text in texts()], 4)
     for card, text in zip(columns["blocks"], texts(), strict=True):
         (rows,) = card["blocks"]
         assert [row[:2] for row in rows["rows"]] == [[one.name, one.said] for one in text.elements]
@@ -45,7 +44,6 @@ def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
             assert link.path == path(one.page)
             assert [(key, value) for key, found in parse_qs(link.query).items() for value in found] == list(one.link)
             assert title == PAGES[one.page].title
-        assert len({one.name for one in text.elements}) == len(text.elements) >= 12
     (button,) = [one.proto for one in app.get("link_button")]
     assert web.FILES[button.url.removeprefix(f"{web.PREFIX}/")] == web.TUTORIAL.read_bytes()
 
