@@ -123,25 +123,6 @@ def test_lines_over_lengths_have_ticks_spreads_and_a_look_of_their_own() -> None
     assert not [tag for tag in ("<b>", "<i>", "<a ") if tag in text]
 
 
-def test_curves_over_whole_numbers_have_a_band_and_marks_and_are_thinned() -> None:
-    figure = figures.curves(
-        {"a <b>": [0.0, 1.0, 4.0], "c": [1.0, 2.0]},
-        start=-1,
-        x_title="x",
-        y_title="y",
-        theme="light",
-        spread=([0.0, 0.5, 3.0], [1.0, 1.5, 5.0], "band"),
-        marks={"here": 1, "beyond": 9},
-    )
-    go.Figure(figure)
-    band, first, second = figure["data"]
-    assert (band["x"], band["y"]) == ([-1, 0, 1, 1, 0, -1], [1.0, 1.5, 5.0, 3.0, 0.5, 0.0])
-    assert ((first["x"], first["y"], first["name"]), second["x"]) == (([-1, 0, 1], [0, 1, 4], "a &lt;b&gt;"), [-1, 0])
-    assert [each["text"] for each in figure["layout"]["annotations"]] == ["here"]
-    figure = figures.curves({"a": [float(x) for x in range(2048)]}, x_title="x", y_title="y", theme="dark")
-    assert len(figure["data"][0]["x"]) <= 600
-
-
 # ---- formulas
 
 # How many children an element of MathML takes; None = any number.

@@ -112,8 +112,7 @@ def test_an_event_without_sense_does_nothing() -> None:
     wrong = [("edit", "nothing"), ("edit", ["x"]), ("row", 3), ("row", -1), ("row", 0.0), ("row", "0"), ("text", 1)]
     events: tuple[dict[str, Any], ...] = (
         *(cell | {key: value} for key, value in wrong), {}, {"edit": "x", "row": 0, "text": "1"},
-        {"fill": "x", "preset": "causal"}, {"fill": "a", "preset": "nothing"}, {"reset": "x"},
-        {"reset": [1, None, "nothing"]},
+        {"fill": "x", "preset": "causal"}, {"fill": "a", "preset": "nothing"}, {"reset": [1, None, "nothing"]},
     )  # fmt: skip
     for event in events:
         assert changed(given(), event) == given(), event
