@@ -292,6 +292,10 @@ async def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
     state = await phone.state()
     assert state["follows"]
     assert host.key not in json.dumps(state)
+    await host.act("write", state="asked")
+    assert (await phone.write("not shown yet"))[0] == 200
+    assert await phone.get("sentences", code=host.code, listen=phone.listen) == (200, {"sentences": []})
+    assert (await phone.get("sentences", code=host.code, listen="nobody"))[0] == 403
     assert (await host.post("join", {"code": host.code, "key": host.key}))[1] == {"token": "", "listen": host.listen}
 
 

@@ -244,6 +244,7 @@ def test_every_output_is_a_convex_combination_and_lies_inside(points: list[Point
     for x, y in done.mixed.tolist():
         assert nothing(beyond_any_side((x, y), points))
         assert nothing(barycentres.outside((x, y), corners))
+    assert barycentres.outside((2000.0, 0.0), corners) >= 1000
 
 
 def test_the_picture_of_the_first_example() -> None:
