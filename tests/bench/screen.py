@@ -1,189 +1,218 @@
-"""What a visitor waits for, in a real browser, beside a bare page: `python -m tests.bench.screen`.
+"""What a visitor waits for, in a real browser: `python -m tests.bench.screen`. Nothing is asserted.
 
-Times run from the visitor's event to the end of the frame after the picture's. Every act brings a picture that was not
-computed before, and is done on the app and on the bare page in turn. What is drawn without the server is timed from the
-event's handler to the end of the next frame. Medians and 95th percentiles; nothing is asserted. `--pages`: the acts on
-these alone.
+A link is opened by a browser that has no file of the app yet, with a sentence that nobody has sent. An act runs from
+the visitor's event to the end of the frame after the one in which the view names another picture, which was not
+computed before; beside it stands the pass alone, as the page says it. Medians and 95th percentiles.
 """
 
 from __future__ import annotations
 
-import random
+import itertools
+import os
+import re
 import statistics
-from collections.abc import Iterator
-from urllib.parse import urlencode
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from playwright.sync_api import Browser, Locator
+from playwright.sync_api import Browser, Page, sync_playwright
 
-from pages.kit.draw.pages import PAGES
-from tests.bench.acts import ACTS, KINDS, Site, open_bare, open_page
-from tests.bench.chrome import NoPictureError, chrome, open_view, rest, timed
-from tests.bench.serving import BARE, Server, options, quantiles, serve
+from tests.bench.serving import Server, options, quantiles, serve
 from tests.bench.visitors import sentence
+from tests.browser.chromium import find_chromium
+from tests.browser.compare_page import Compare
 from tests.browser.explore_page import Explore
+from tests.browser.masks_page import Masks
 from tests.browser.shapes_page import Shapes
 
-TYPED, CHOSEN = ("key", "Enter"), ("mask", "position", "temperature")
-INSTEAD = {"lamp": "mask", "painted cell": "mask"}  # of what the bare page has not
-MOST_PAINTED = 64  # tokens
-MOST_WALKED = 128  # tokens whose steps are walked through
-CLICKS = 12
+FLAGS = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-gpu")
+KINDS = (Explore, Compare, Masks, Shapes)
+PASS = re.compile(r"computed in ([\d.]+) ms")
 HOVERS = 30
-# The script has ended; no page stands on its own.
-DONE = """() => document.querySelector('[data-testid="stApp"]').dataset.testScriptState === "notRunning" """
-HEAP = """async () => {
-  for (let again = 0; again < 3; again += 1) {
-    gc();
-    await new Promise((done) => setTimeout(done, 100));
-  }
-  return performance.memory.usedJSHeapSize / 2 ** 20;
+# `painted.first`: the view is painted, at the end of a frame; `painted.own`: it is so in its own place.
+FRAMES = """(selector) => {
+  window.painted = {};
+  const found = (node) => {
+    for (const element of node.querySelectorAll("*")) {
+      if (element.matches(selector)) return element;
+      const within = element.shadowRoot && found(element.shadowRoot);
+      if (within) return within;
+    }
+    return null;
+  };
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    const view = found(document);
+    if (!view?.clientWidth || !view.dataset.digest) return;
+    window.painted.first ??= performance.now();
+    if (!view.getRootNode().host?.closest("#headlight-early")) window.painted.own ??= performance.now();
+  };
+  const look = () => {
+    if (window.painted.own) return;
+    port2.postMessage(0);
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
 }"""
-LOOK = 1500  # ms at each page
+# From the first trusted event to the end of the next frame ("frame"), or of the one after another digest ("digest").
+TIMER = """(view, [type, wanted]) => {
+  window.timing = new Promise((resolve) => {
+    setTimeout(() => resolve(null), 30000);
+    let start = null;
+    const finish = () => requestAnimationFrame(() => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => resolve(performance.now() - start);
+      port2.postMessage(0);
+    });
+    const listen = (event) => {
+      if (!event.isTrusted) return;
+      document.removeEventListener(type, listen, true);
+      start = performance.now();
+      if (wanted === "frame") finish();
+    };
+    document.addEventListener(type, listen, true);
+    const before = view.dataset.digest;
+    const watch = new MutationObserver(() => {
+      if (view.dataset.digest === before || start === null) return;
+      watch.disconnect();
+      finish();
+    });
+    if (wanted === "digest") watch.observe(view, { attributes: true });
+  });
+}"""
 
-Sample = tuple[float, float | None]  # ms until painted, and of the pass alone where the page says so
-
-
-def plan(lengths: list[int], pages: list[str]) -> Iterator[tuple[str, int, list[str]]]:
-    """Page, tokens, acts: Explore and painting at every length, everything else at the shortest."""
-    shortest = min(lengths)
-    for tokens in lengths:
-        if "Explore" in pages:
-            yield "Explore", tokens, [*TYPED, "lamp", *(CHOSEN if tokens == shortest else ())]
-        if tokens <= MOST_PAINTED and "Masks" in pages:
-            yield "Masks", tokens, ["painted cell", *((*TYPED, *CHOSEN) if tokens == shortest else ())]
-    for page in (page for page in pages if page in ("Compare", "Shapes")):
-        yield page, shortest, [*TYPED, *CHOSEN]
-
-
-def in_turn(site: Site, bare: dict[str, Site], tokens: int, acts: list[str], rounds: int) -> None:
-    """Prints a line for each act. In each round the acts have another order, and so have the two pages."""
-    samples: dict[str, tuple[list[Sample], list[Sample]]] = {name: ([], []) for name in acts}
-    draw = random.Random(tokens)
-    for _ in range(rounds):
-        for name in draw.sample(acts, len(acts)):
-            act, same = ACTS[name], ACTS[INSTEAD.get(name, name)]
-            pair = list(zip((site, bare[same.control]), (act, same), samples[name], strict=True))
-            for where, does, taken in draw.sample(pair, 2):
-                try:
-                    taken.append((does.time(where, tokens), where.pass_ms(unmasked=not does.keeps)))
-                except NoPictureError as error:  # said, so that all the others are measured
-                    print(f"LOST {where.name}, {tokens} tokens: {name}: {error}", flush=True)
-    for name, (own, others) in samples.items():
-        print(row(f"{site.name}, {tokens} tokens: {name}", own, others), flush=True)
+_numbers = itertools.count()  # no sentence comes twice
 
 
-def row(name: str, own: list[Sample], others: list[Sample]) -> str:
-    """Both times, their ratio, and what either takes beyond the pass itself."""
-    mine, theirs = ([took for took, _ in taken] for taken in (own, others))
-    ratio = statistics.median(mine) / statistics.median(theirs) if mine and theirs else float("nan")
-    return f"{name:<36} {quantiles(mine)}  {quantiles(theirs)}  {ratio:5.2f}  {beyond(own)}  {beyond(others)}"
+@contextmanager
+def chrome() -> Iterator[Browser]:
+    """A browser without a window."""
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with sync_playwright() as playwright:
+        flags = [*FLAGS, *["--no-sandbox"] * as_root]
+        browser = playwright.chromium.launch(executable_path=Path(find_chromium()), args=flags)
+        print(f"Chromium {browser.version}")
+        yield browser
+        browser.close()
 
 
-def beyond(taken: list[Sample]) -> str:
-    return quantiles([took - own for took, own in taken if own is not None])
+def new_page(browser: Browser) -> Page:
+    """A page of a visitor who has nothing of the app's yet."""
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page.set_default_timeout(60_000)
+    return page
 
 
-def measure_acts(browser: Browser, server: Server, lengths: list[int], pages: list[str], rounds: int) -> None:
-    """Everything that brings a new picture."""
-    columns = ("app", "bare page", "ratio", "app − its pass", "bare − its pass")
-    first, second, ratio, *over = columns
-    print(f"{'event → painted':<36} {first:>15}  {second:>15}  {ratio}  {over[0]:>15}  {over[1]:>15}")
-    # its two threads would wait for each other in a loop, which on busy cores makes a pass ten times as long
-    with serve(BARE, OMP_WAIT_POLICY="passive") as plain:
-        bare = {control: open_bare(browser, plain.url, control) for control in {act.control for act in ACTS.values()}}
-        sites: dict[str, Site] = {}
-        for name, tokens, acts in plan(lengths, pages):
-            site = sites[name] = sites.get(name) or open_page(browser, server.url, name)
-            in_turn(site, bare, tokens, acts, rounds)
-        for site in (*bare.values(), *sites.values()):
-            site.page.context.close()
-
-
-def measure_typing(browser: Browser, url: str, rounds: int) -> None:
-    """Keys one after another, while the pictures of those before are on their way."""
-    view = open_view(browser, f"{url}/?{urlencode({'s': sentence(16)})}", Explore.VIEW)
-    keyboard = view.page.keyboard
-    view.get_by_role("textbox", name="Sentence", exact=True).press("End")
-    lags = [timed(view, "keydown", "frame", lambda: keyboard.press("a", delay=40)) for _ in range(4 * rounds)]
-    print(f"  16 tokens   input lag while typing {quantiles(lags)}")
-    view.page.context.close()
-
-
-def measure_maps(browser: Browser, url: str, tokens: int) -> None:
-    """Pointing at the map of Explore, and what hides or shows heads."""
-    view = open_view(browser, f"{url}/?{urlencode({'s': sentence(tokens)})}", Explore.VIEW)
-    page, area = view.page, view.locator(".map").first.bounding_box()
-    assert area is not None
-    hovers = []
-    for at in range(HOVERS):
-        x, y = area["x"] + area["width"] * (0.4 + 0.018 * at), area["y"] + area["height"] * (0.4 + 0.017 * at)
-        hovers.append(timed(view, "pointermove", "frame", lambda x=x, y=y: page.mouse.move(x, y)))  # type: ignore[misc]
-    explore, tiles = Explore(page, url), view.locator(".tile .square")
-    enlarge = [frame(view, tiles.nth(at % 12)) for at in range(CLICKS)]
-    solos, hides = (
-        [frame(view, explore.button(name)) for _ in range(CLICKS)]
-        for name in ("show only this head", "remove from view")
-    )
-    explore.button("all 72 heads").click()
-    rest(view)
-    among = [frame(view, explore.button("show only this head")) for _ in range(CLICKS)]
-    told = {"hover": hovers, "enlarge": enlarge, "solo": solos, "hide": hides, "solo among 72": among}
-    print(f"{tokens:4d} tokens   " + "   ".join(f"{name} {quantiles(times)}" for name, times in told.items()))
+def open_link(browser: Browser, link: str, view: str) -> tuple[float, float, float]:
+    """Milliseconds from the start of the navigation to the first picture, and to it in its own place; when it began."""
+    page = new_page(browser)
+    page.add_init_script(f"({FRAMES})({view!r})")
+    page.goto(link, wait_until="commit")
+    page.wait_for_function("() => window.painted.own")
+    painted = page.evaluate("() => window.painted")
+    origin = float(page.evaluate("() => performance.timeOrigin")) / 1000
     page.context.close()
+    return float(painted["first"]), float(painted["own"]), origin
 
 
-def measure_steps(browser: Browser, url: str, tokens: int) -> None:
-    """From step to step of Shapes, alone and beside another implementation."""
-    told = []
-    for beside in ("none", "sequence_first"):
-        link = urlencode({"step": "x", "vs": beside, "s": sentence(tokens)})
-        view = open_view(browser, f"{url}{Shapes.PATH}?{link}", Shapes.VIEW)
-        following, times = view.get_by_role("button", name="next ▶"), []
-        while following.is_enabled():
-            times.append(frame(view, following))
-            view.page.wait_for_timeout(120)
-        told.append(quantiles(times))
-        view.page.context.close()
-    print(f"{tokens:4d} tokens   next step {told[0]}   two implementations side by side {told[1]}")
+def measure_start(browser: Browser, rounds: int) -> None:
+    """From the start of the server's process to the first painted map."""
+    seconds, memory = list[float](), list[float]()
+    for _ in range(rounds):
+        begun = time.time()
+        with serve() as server:
+            first, _, origin = open_link(browser, server.url, Explore.VIEW)
+            seconds.append(origin + first / 1000 - begun)
+            memory.append(server.memory())
+    middle = statistics.median(seconds), statistics.median(memory)
+    print(f"process start → first painted map {middle[0]:.2f} s, memory then {middle[1]:.0f} MiB", flush=True)
 
 
-def frame(view: Locator, pressed: Locator) -> float:
-    """Milliseconds from a click to the end of the next frame."""
-    return timed(view, "click", "frame", pressed.click)
+def measure_links(browser: Browser, server: Server, tokens: int, rounds: int) -> None:
+    """Every page in turn; the first round warms the server up."""
+    for kind in KINDS:
+        times = []
+        for number in range(rounds + 1):
+            link = f"{server.url}{kind.PATH}?s={sentence(tokens, f'{kind.PATH} {number}').replace(' ', '+')}"
+            times.append(open_link(browser, link, kind.VIEW)[:2])
+        early, late = (quantiles(list(column)) for column in zip(*times[1:], strict=True))
+        print(f"{kind.__name__:<8} link, {tokens} tokens → first picture {early}   in its own place {late}", flush=True)
 
 
-def measure_tour(browser: Browser) -> None:
-    """All pages by their links, on a server of its own, and back to the first one."""
-    with serve() as server:
-        page = open_view(browser, server.url, Explore.VIEW).page
-        before, heap = server.memory(), page.evaluate(HEAP)
-        titles = [named.title for named in PAGES.values()]
-        for title in sorted(titles, key="Explore".__eq__):  # it comes last
-            Explore(page, server.url).go(title)
-            page.wait_for_timeout(LOOK)
-            page.wait_for_function(DONE, timeout=60_000)
-        rest(page.locator(Explore.VIEW).first)
-        print(
-            f"first page: server {before:.0f} MiB, page heap {heap:.1f} MiB; after all {len(PAGES)} pages, back on it:"
-            f" server {server.memory():.0f} MiB, page heap {page.evaluate(HEAP):.1f} MiB"
-        )
-        page.context.close()
+def timed(tab: Explore | Masks, event: str, act: Callable[[], object], wanted: str = "digest") -> float:
+    """Milliseconds from the event to the end of the frame; fails where no other picture comes within 30 s."""
+    tab.view.evaluate(TIMER, [event, wanted])
+    act()
+    took = tab.page.evaluate("() => window.timing")
+    assert took is not None, f"no other picture came; the address is {tab.page.url}"
+    return float(took)
+
+
+def prepared(explore: Explore, name: str, tokens: int) -> tuple[str, Callable[[], object]]:
+    """The page with another sentence and everything at rest; the event and the act that are timed."""
+    if (reset := explore.button("reset all")).is_visible():
+        reset.click()
+    if name == "key":
+        explore.box.fill(f"{sentence(tokens - 1, next(_numbers))} th")
+        explore.settled()
+        explore.box.press("End")
+        return "keydown", lambda: explore.page.keyboard.press("e")
+    explore.box.fill(sentence(tokens, next(_numbers)))
+    explore.settled()
+    if name == "lamp":
+        return "click", explore.view.locator(".lamp").nth(next(_numbers) % 12).click
+    if name == "temperature":
+        slider = explore.change("Sharpen or blur").get_by_role("slider")
+        return "keydown", lambda: slider.press("ArrowRight")
+    panel = explore.change({"mask": "Hide words", "position": "Take the order away"}[name])
+    choice = {"mask": "causal", "position": "none"}[name]
+    return "click", panel.get_by_role("radio", name=choice, exact=True).last.click
+
+
+def measure_explore(browser: Browser, server: Server, tokens: int, rounds: int) -> None:
+    """Each act that brings a new picture, and pointing at the map, which brings none."""
+    explore = Explore(new_page(browser), server.url).open(s=sentence(tokens))
+    for name in ("key", "lamp", "mask", "position", "temperature"):
+        times, beyond = list[float](), list[float]()
+        for _ in range(rounds):
+            event, act = prepared(explore, name, tokens)
+            times.append(timed(explore, event, act))
+            explore.settled()
+            own = PASS.search(explore.view.locator(".status").text_content() or "")
+            beyond += [times[-1] - float(own[1])] if own else []
+            explore.keys("Escape")
+        line = f"{quantiles(times)}   over the pass itself {quantiles(beyond)}"
+        print(f"Explore, {tokens} tokens: {name:<12} {line}", flush=True)
+    places = [explore.middle(explore.cell, at % (tokens - 1), (7 * at) % (tokens - 1)) for at in range(HOVERS)]
+    hovers = [timed(explore, "pointermove", lambda at=at: explore.page.mouse.move(*at), "frame") for at in places]  # type: ignore[misc]
+    print(f"Explore, {tokens} tokens: hover        {quantiles(hovers)}", flush=True)
+    explore.page.context.close()
+
+
+def measure_painting(browser: Browser, server: Server, tokens: int, rounds: int) -> None:
+    """A cell that may be looked at is painted over, which ends when the button is released."""
+    masks = Masks(new_page(browser), server.url).open(s=sentence(tokens, "painted"), mask="none")
+    times = []
+    for number in range(rounds):
+        masks.page.mouse.move(*masks.place(3 + number, 1))
+        masks.page.mouse.down()
+        times.append(timed(masks, "pointerup", masks.page.mouse.up))
+        masks.settled()
+    print(f"Masks, {tokens} tokens: painted cell   {quantiles(times)}", flush=True)
+    masks.page.context.close()
 
 
 def main() -> None:
-    asked = options(__doc__, rounds=9, tokens=[16, 64, 128, 256, 511], pages=list(KINDS))
+    asked = options(__doc__, rounds=9, tokens=[16, 64, 256])
     with chrome() as browser:
+        measure_start(browser, max(2, asked.rounds // 3))
         with serve() as server:
-            measure_acts(browser, server, asked.tokens, asked.pages, asked.rounds)
-            if asked.pages != list(KINDS):
-                return
-            measure_typing(browser, server.url, asked.rounds)
+            measure_links(browser, server, 64, asked.rounds)
             for tokens in asked.tokens:
-                measure_maps(browser, server.url, tokens)
-            for tokens in (n for n in asked.tokens if n <= MOST_WALKED):
-                measure_steps(browser, server.url, tokens)
+                measure_explore(browser, server, tokens, asked.rounds)
+            measure_painting(browser, server, 16, asked.rounds)
             print(f"server memory at the end {server.memory():.0f} MiB")
-        measure_tour(browser)
 
 
 if __name__ == "__main__":

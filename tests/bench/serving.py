@@ -6,7 +6,6 @@ import argparse
 import os
 import platform
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,19 +15,11 @@ from typing import Any
 
 from tests.browser.server import OwnServer
 
-__all__ = ["BARE", "Server", "at_once", "options", "quantiles", "serve"]
-
-BARE = "tests/bench/bare.py"
+__all__ = ["Server", "at_once", "options", "quantiles", "serve"]
 
 
 class Server(OwnServer):
-    """A running server whose memory can be asked for, in MiB (Linux only); `started`: its process's, as time.time."""
-
-    started = 0.0
-
-    def start(self) -> None:
-        self.started = time.time()
-        super().start()
+    """A running server whose memory can be asked for, in MiB (Linux only)."""
 
     def memory(self, name: str = "VmRSS") -> float:
         """Resident memory."""
@@ -41,10 +32,10 @@ class Server(OwnServer):
 
 
 @contextmanager
-def serve(script: str = "app.py", **environment: str) -> Iterator[Server]:
-    """Starts the app, or another script, on a free port and waits until it answers."""
+def serve(**environment: str) -> Iterator[Server]:
+    """Starts the app on a free port and waits until it answers."""
     with TemporaryDirectory() as folder:
-        server = Server(Path(folder, "log"), run=["-m", "streamlit", "run", script], environment=environment)
+        server = Server(Path(folder, "log"), environment=environment)
         try:
             yield server
         finally:
