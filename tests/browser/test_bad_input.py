@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
-from .expected import TIRED
 from .explore_page import Explore
 from .measures import scrolls_sideways
 
@@ -45,47 +43,3 @@ def test_code_and_any_script_are_text(explore: Explore) -> None:
     # NUL and half characters from a link
     explore.visit(f"{explore.url}/?s=a%00b%20%ED%A0%80%20it%FF")
     assert (explore.chips()[0], explore.chips()[-1]) == ("[CLS]", "[SEP]")
-
-
-@pytest.mark.thorough("texts of 500 tokens and 100,000 letters; what is said of them is tested in tests/pages too")
-def test_a_text_beyond_a_limit_stays_to_be_shortened_and_an_empty_box_keeps_its_maps(explore: Explore) -> None:
-    notices = explore.view.locator(".notices p")
-    explore.open()
-    explore.typed("x" * 1500)
-    explore.typed(TIRED)
-    text = "x" * 99_999 + "y"
-    explore.box.fill(text)
-    expect(notices).to_have_text(
-        [
-            "A sentence may have 12,000 characters, this one has 24,000 or more; shorten it. "
-            f"Below: the text before, “{TIRED}”.",
-            "The sentence had 100,000 characters; the first 24,000 are kept.",
-            "The full link would be longer than 6,000 bytes, so it omits the sentence.",
-        ]
-    )
-    expect(explore.box).to_have_value(text[:24_000])
-    explore.shows()
-    explore.typed("short again")
-    expect(notices).to_have_count(0)
-    explore.box.fill("a b " * 276)
-    expect(notices.first).to_contain_text(
-        "This text has 554 tokens; the model can read 512. Remove about 42 words. "
-        "Below: the text before, “short again”."
-    )
-    explore.clicked("cut it to what fits", ("a b " * 276)[:1019])
-    expect(explore.button("cut it to what fits")).to_be_hidden()
-    text = "it is long " * 1100
-    explore.box.fill(text)
-    expect(notices.first).to_contain_text("A sentence may have 12,000 characters, this one has 12,100; shorten it.")
-    expect(explore.box).to_have_value(text)
-
-    explore.typed("how are you")
-    for text in ("", "   "):
-        explore.box.fill(text)
-        explore.wait_for_query(s=[text])
-        explore.shows("how are you")
-        expect(explore.view.locator(".empty")).to_be_visible()
-    explore.page.reload()
-    explore.shows()  # the first of the sentences that are offered
-    expect(explore.box).to_have_value("   ")
-    expect(explore.view.locator(".empty")).to_be_visible()

@@ -7,10 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from mha_core.measure.reading import merged
-from mha_core.models.words import words_of
 from pages.kit.draw.numbers import precise
-from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
 
 from .expected import TIRED, run_of, written
@@ -65,36 +62,3 @@ def test_a_column_goes_and_comes_back_at_the_same_press(explore: Explore) -> Non
     expect(explore.view.locator(".large .sum").first).to_contain_text("no head looks like this")
     expect(explore.view.locator(".handed")).to_be_hidden()
     explore.wait_for_query(look=["mean_values"])
-
-    # words in the place of tokens, keys summed, the rest renormalised, a word masked
-    run = run_of(Settings(TIRED, "causal"))
-    words = words_of(pictures.model_on("auto"), TIRED)
-    of_words = merged(run.weights[3, 1], words, words)
-    names = [word.text.strip() for word in words]
-    it, animal, street = (names.index(name) for name in ("it", "animal", "street"))
-    explore.button("one head").click()
-    explore.clicked("join words")
-    assert explore.hover(it, street) == f"it → street {written(float(of_words[it, street]))}"
-    explore.wait_for_query(look=["values_words"])
-    explore.click_cell(it, animal)
-    explore.page.keyboard.down("Shift")
-    explore.click_cell(it, street)
-    explore.page.keyboard.up("Shift")
-    explore.settled()
-    share = round(100 * float(of_words[it, animal] + of_words[it, street]))
-    title = explore.view.locator(".large h2")
-    expect(title).to_have_text(f"“it” puts {share} % on “animal” and “street” together")
-    explore.wait_for_query(at=["3.1.10.8"], look=["values_words_keys2"])
-    explore.button("show [CLS] [SEP]").click()
-    explore.clicked("rows sum to 1")
-    ends = of_words[it, 0] + of_words[it, -1]
-    said = f"{round(100 * float(ends))} % of this row’s weight goes to [CLS] and [SEP], which are not shown; the"
-    expect(explore.view.locator(".large .sum").first).to_contain_text(said)
-    kept = of_words[it] / (1 - ends)
-    expect(title).to_contain_text(f"{round(100 * float(kept[animal] + kept[street]))} %")
-    explore.button("put a mask in place of “it”").click()
-    explore.wait_for_query(s=[TIRED.replace(" it ", " [MASK] ")])
-    expect(explore.chip(10)).to_have_text("[MASK]")
-    explore.view.locator(".in-box .undo").click()
-    explore.wait_for_query(s=[])
-    expect(explore.chip(10)).to_have_text("it")

@@ -84,31 +84,6 @@ def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab) 
     expect(panel.get_by_role("img", name=f"QR code of {CLASS}?s=it")).to_be_visible()
     assert codes == [f"{CLASS}?s={text}" for text in ("how+are+you", "too+long", "it")]
 
-    # how it was computed is requested when it is unfolded, facts and code in one answer
-    queries: list[str] = []
-
-    def answer_about(route: Route) -> None:
-        queries.append(urlsplit(route.request.url).query)
-        route.fulfill(json={"facts": [f"model: minilm\nlink: {queries[-1]}"], "code": "import mha_core"})
-
-    tab.page.route("**/api/glossary.about?*", answer_about)
-    tell(tab, "about", "ipynb")
-    notebook = panel.get_by_role("link", name="The same as a notebook, .ipynb")
-    assert str(notebook.get_attribute("href")).endswith("/api/glossary.ipynb?s=it")
-    expect(panel.get_by_role("link", name="The tutorial as a notebook, .ipynb")).to_be_visible()
-    assert queries == []
-    panel.get_by_text("How was this computed?").click()
-    expect(panel.locator(".facts")).to_contain_text("link: s=it")
-    panel.get_by_text("The code of this picture, in Python").click()
-    expect(panel.locator("pre code")).to_have_text("import mha_core")
-    expect(panel.get_by_role("button", name="copy code")).to_be_visible()
-    assert queries == ["s=it"]
-    tab.page.evaluate("history.replaceState(null, '', '?s=you')")
-    expect(panel.locator(".facts")).to_contain_text("link: s=you")
-    tell(tab)
-    expect(panel.get_by_text("How was this computed?")).to_be_hidden()
-    expect(notebook).to_be_hidden()
-
     # Escape leaves it before the projector
     tab.page.set_viewport_size({"width": 700, "height": 800})  # where the projector leaves Share in the bar
     tab.keys("p")
