@@ -11,7 +11,7 @@ from .tab import TWO_FRAMES, Tab
 
 __all__ = ["faults", "faults_at_every_width"]
 
-WINDOWS = [(768, 1024), (1110, 800), (1440, 900)]
+WINDOWS = [(768, 1024), (1440, 900)]
 SECONDS = 15  # until what is wrong must have gone
 
 # Every box that is seen is a line of text, a control, a map or a card. Two of which none is in the other may not

@@ -15,7 +15,7 @@ from pages.shapes.reshape_lessons import QUESTIONS
 
 from .expected import TIRED, run_of
 from .server import ROOT
-from .tab import Tab, place_of
+from .tab import Tab
 
 # What one side of the view says about its step.
 SIDE = """side => {
@@ -221,14 +221,6 @@ class Shapes(Tab):
         return [option.locator(".number").inner_text(), option.locator("b").inner_text()]
 
     # ---- pictures and values
-
-    def click_tile(self, head: int, across: int) -> None:
-        """Clicks one of 12 heads in the picture of the step itself, where so many stand side by side."""
-        canvas = self.side().locator(".made > .pictures").last.locator(".tiles canvas").first
-        canvas.scroll_into_view_if_needed()
-        box = place_of(canvas)
-        width, height = box.width / across, box.height / (12 / across)
-        canvas.click(position={"x": (head % across + 0.5) * width, "y": (head // across + 0.6) * height})
 
     def readout(self, number: int = 0) -> str:
         return self.side(number).locator(".plane .readout").inner_text()

@@ -13,8 +13,6 @@ from .explore_page import Explore
 def test_nothing_serious_in_share_all_heads_one_of_them_and_an_empty_box(explore: Explore) -> None:
     explore.open(look="all", pos="none").settled()
     nothing_serious(explore)
-    explore.group("Kinds of heads").get_by_role("button", name="spread out").click()
-    nothing_serious(explore)
     explore.clicked(explore.tile(5, 8))
     nothing_serious(explore)
     explore.keys("Escape")
@@ -36,7 +34,6 @@ def test_nothing_serious_in_share_all_heads_one_of_them_and_an_empty_box(explore
     expect(panel).to_be_visible()
     nothing_serious(explore, panel, contrast=True)
     explore.keys("Escape")
-    nothing_serious_in_panels(explore, only_colours=True)
     nothing_serious_in_panels(explore.in_theme("dark"))
     picker = explore.page.get_by_role("combobox", name="Model", exact=True)
     picker.select_option("your own")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 
 from mha_core.measure import measures, rounding
 from pages.compare.orders import shuffled
@@ -20,7 +20,6 @@ from tests.closeness import within_rounding
 from .compare_page import Compare, read
 from .conftest import NewTab
 from .expected import TIRED, WIDE, core, run_of, written
-from .held import hold, holds_back
 from .tab import place_of
 
 BAG = Settings(TIRED, position="none")
@@ -66,9 +65,9 @@ def test_three_maps_are_read_as_one_and_the_right_side_is_changed(compare: Compa
     assert compare.readouts() == read(runs, 3, 1, 4, 0)
 
 
-@pytest.mark.thorough("A walk over each figure, every comparison to try, the projector, shuffled orders and tables.")
-def test_figures_comparisons_to_try_projector_orders_and_tables(compare: Compare) -> None:
-    runs = compare.open().shows_default()
+@pytest.mark.thorough("A walk over each figure, every comparison to try and shuffled orders.")
+def test_figures_comparisons_to_try_and_orders(compare: Compare) -> None:
+    compare.open().shows_default()
     figures = compare.figures()
     assert figures[0] == "0.9998 → 0.1094"
     assert "0.706" in figures
@@ -78,35 +77,6 @@ def test_figures_comparisons_to_try_projector_orders_and_tables(compare: Compare
     assert compare.titles == ["Learned positions", "No positions", "“cross” → “t” changes most"]
     for figure in compare.view.locator(".answers .figure").all():
         expect(figure).to_be_in_viewport(ratio=1)
-    compare.page.set_viewport_size({"width": 1280, "height": 720})
-    for number in range(2):
-        expect(compare.map(number).locator(".map")).to_have_attribute("data-number", "12")
-        expect(compare.map(number).locator(".map")).to_be_in_viewport(ratio=1)
-
-    # in the projector either two maps or their difference are large
-    compare.keys("p")
-    compare.wait_for_query(big="true")
-    for visible, hidden in (((0, 1), (2,)), ((2,), (0, 1)), ((0, 1), (2,))):
-        for number in visible:
-            expect(compare.map(number).locator(".map")).to_be_in_viewport(ratio=1)
-            assert place_of(compare.map(number).locator(".map canvas").first).height > 500
-        for number in hidden:
-            expect(compare.map(number)).to_be_hidden()
-        if visible == (2,):
-            compare.keys("-")
-        else:
-            compare.button("difference").click()
-    compare.keys("p")
-    compare.page.set_viewport_size({"width": 1440, "height": 900})
-
-    # tables
-    compare.button("tables").click()
-    compare.page.wait_for_url("**look=table**")
-    compare.settled()
-    cells = [compare.map(n).locator("tbody tr").nth(10).locator("td").nth(2).inner_text() for n in range(3)]
-    left, right = (float(run.weights[0, 2, 10, 2]) for run in runs)
-    assert cells == [f"{left:.4f}", f"{right:.4f}", f"{right - left:+.4f}".replace("-", "−")]
-    compare.clicked("maps")
 
     # every comparison to try
     to_try = {
@@ -140,54 +110,6 @@ def test_figures_comparisons_to_try_projector_orders_and_tables(compare: Compare
     compare.shuffle.get_by_role("button", name="shuffle again").click()
     expect(compare.shuffle).to_contain_text(shuffled("how are you", 3))
     expect(box).to_have_value("")
-
-
-@pytest.mark.thorough("Answers are held back, so that what is drawn meanwhile and without the script can be looked at.")
-def test_late_numbers_keep_their_name_and_keys_are_drawn_without_the_script(compare: Compare) -> None:
-    holds_back(compare)
-    runs = compare.open(at="3.1").shows_default()
-    held: list[Route] = []
-    compare.page.route("**/api/pair?*", lambda route: held.append(route))
-    compare.page.mouse.click(*compare.cell(1, 5, 2))
-    compare.page.mouse.move(5, 5)
-    assert compare.readouts() == read(runs, 3, 1, 5, 2), "a click is drawn at once"
-    expect(compare.view).to_have_attribute("data-late", "")
-    compare.button("head 8").click()
-    expect(compare.button("head 8")).to_have_attribute("aria-pressed", "true")
-    expect(compare.view).to_have_attribute("data-waiting", "")
-    expect(compare.map(0)).to_contain_text("layer 3 · head 1")
-    assert compare.readouts() == read(runs, 3, 1, 5, 2)
-    for route in held:
-        route.continue_()
-    compare.page.unroute("**/api/pair?*")
-    compare.settled()
-    expect(compare.view).to_have_attribute("data-numbers", "3.8")
-    expect(compare.map(0)).to_contain_text("layer 3 · head 8")
-    assert compare.readouts() == read(runs, 3, 8, 5, 2)
-
-    # without the script: keys on either side, a comparison to try, and a layer
-    hold(compare)
-    texts = [TIRED, ""]
-    for side, box in enumerate((compare.box, compare.other_box)):
-        box.click()
-        compare.keys("End")
-        for key in " it":
-            compare.page.keyboard.type(key)
-            texts[side] += key
-            wanted = Settings(texts[0]), Settings(texts[1] or texts[0], position="none")
-            expect(compare.view).to_have_attribute("data-digest", "-".join(one.digest for one in wanted))
-            expect(box).to_be_focused()
-            expect(box).to_have_value(texts[side])
-    expect(compare.map(2)).to_contain_text("The left sentence has 16 tokens, the right one 3")
-    compare.button(CAUSAL_PAIR).click()
-    sides = BAG, Settings(TIRED, "causal", "none")
-    expect(compare.view).to_have_attribute("data-digest", "-".join(side.digest for side in sides))
-    expect(compare.button(CAUSAL_PAIR)).to_have_attribute("aria-pressed", "true")
-    expect(compare.box).to_have_value(TIRED)
-    expect(compare.other_box).to_have_value("")
-    compare.button("layer 4").click()
-    expect(compare.view).to_have_attribute("data-numbers", "4.2")
-    assert compare.hover(2, 3, 1) == read((run_of(sides[0]), run_of(sides[1])), 4, 2, 3, 1), "of that comparison still"
 
 
 @pytest.mark.thorough("A walk over sentences of two lengths and too long ones, the bars of all heads, and both files.")
@@ -230,18 +152,6 @@ def test_sentences_of_two_lengths_a_head_from_its_bar_and_both_sides_taken_along
     expect(compare.bar(1, 4)).to_have_attribute("aria-selected", "true")
     expect(compare.bar(1, 4)).to_be_focused()
 
-    # for a long sentence the heads are switched off when that is wanted, and stopped
-    text = "the cat ran a far way and so on " * 40
-    compare.other_box.fill("")
-    compare.box.fill(text)
-    expect(compare.bars.get_by_role("grid")).to_be_hidden()
-    compare.button("Switch off each head alone").click()
-    expect(compare.bars.get_by_role("status")).to_contain_text("One head at a time: 1 s")
-    with compare.page.expect_event("requestfailed", lambda request: "/api/each?" in request.url):
-        compare.button("Stop").click()
-    expect(compare.button("Switch off each head alone")).to_be_visible()
-    expect(compare.button("Stop")).to_be_hidden()
-
     # both sides as arrays and as pictures
     sides = Settings("can you can that"), Settings("can you see that", position="none")
     compare.box.fill(sides[0].text)
@@ -261,8 +171,8 @@ def test_sentences_of_two_lengths_a_head_from_its_bar_and_both_sides_taken_along
     assert sizes[1][0] > 1.5 * sizes[0][0]
 
 
-@pytest.mark.thorough("A walk over the way from Explore, every control of the right side, Back, and a bad link.")
-def test_from_explore_every_control_of_the_right_side_back_and_what_cannot_be_used(compare: Compare) -> None:
+@pytest.mark.thorough("A walk over the way from Explore, every control of the right side.")
+def test_from_explore_and_every_control_of_the_right_side(compare: Compare) -> None:
     compare.page.goto(f"{compare.url}/?mask=causal&off=L3+H5")
     expect(compare.page.locator(".tile.focused")).to_be_visible()
     compare.page.locator(".st-key-stage").wait_for(state="attached")  # a page that is left earlier is loaded anew
@@ -307,61 +217,6 @@ def test_from_explore_every_control_of_the_right_side_back_and_what_cannot_be_us
     expect(compare.contrast).to_contain_text("5 things differ: sentence, mask, positions, temperature and heads off.")
     assert compare.hover(0, 2, 7)[1].endswith("blocked by the mask")
     compare.wait_for_query(mask2="causal", pos2="sinusoidal", t2="0.9", off2="L0 H2", s2=WIDE)
-
-    # Back shows what was left, also the order of the words
-    compare.shuffle.get_by_role("button", name="shuffle again").click()
-    compare.wait_for_query(shuffle="2")
-    compare.page.goto(f"{compare.url}/?s=how+are+you")
-    expect(compare.page.locator(".tile.focused")).to_be_visible()
-    compare.page.go_back()
-    compare.shows(left, right)
-    expect(compare.other_box).to_have_value(right.text)
-    expect(compare.shuffle).to_contain_text(shuffled(left.text, 2))
-
-    # a rule of several masks; one that is not finished is named, and the one before is still used
-    compare.set("Mask, right", "combination")
-    compare.shows(left, replace(right, mask="causal & window:4"))
-    field = compare.view.get_by_role("textbox", name="Rules joined by & (and), | (or), ! (not), right", exact=True)
-    field.fill("causal &")
-    expect(compare.view.locator(".notices")).to_contain_text("Still using “causal & window:4”")
-    expect(field).to_have_value("causal &")
-    field.fill("causal & sinks:1")
-    compare.shows(left, replace(right, mask="causal & sinks:1"))
-    expect(compare.view.locator(".notices p")).to_have_count(0)
-    compare.wait_for_query(rule2="causal & sinks:1", mask2="combination")
-
-    # what cannot be used of a link is named and leaves it; a text stays typed
-    compare.open(
-        s="it " * 600, mask="bogus", pos2="elsewhere", t2="99", off2="L9 H9", shuffle="0", at="9.9",
-        mask2="combination", rule2="causal &",
-    )  # fmt: skip
-    compare.shows(Settings(TIRED), Settings(TIRED, "causal & window:4", "none"))
-    notices = compare.view.locator(".notices p")
-    for key in ("mask", "pos2", "t2", "off2", "shuffle", "at"):
-        expect(notices.filter(has_text=f"says {key}=")).to_have_count(1)
-    expect(notices).to_have_count(8)
-    compare.box.fill("how are you")
-    compare.shows(Settings("how are you"), Settings("how are you", "causal & window:4", "none"))
-    expect(notices).to_have_count(1)
-    compare.wait_for_query(s="how are you", rule2="causal &", pos2=None, t2=None, off2=None, shuffle=None, at=None)
-
-    # a chosen row stays while the sentence has it
-    compare.set("Mask, right", "causal")
-    compare.keys("Escape")
-    compare.box.fill(TIRED)
-    runs = compare.shows(Settings(TIRED), Settings(TIRED, "causal", "none"))
-    compare.button("layer 3").click()
-    compare.clicked("head 1")
-    compare.page.mouse.click(*compare.cell(0, 4, 2))
-    compare.wait_for_query(at="3.1.4.2")
-    compare.box.press("End")
-    compare.page.keyboard.type(" it")
-    compare.shows(Settings(f"{TIRED} it"), Settings(f"{TIRED} it", "causal", "none"))
-    expect(compare.map(0).locator(".readout")).to_contain_text(f"{runs[0].tokens[4]} → ")
-    compare.wait_for_query(at="3.1.4.2")
-    compare.box.fill("it")
-    compare.shows(Settings("it"), Settings("it", "causal", "none"))
-    compare.wait_for_query(at="3.1")
 
 
 @pytest.mark.thorough("A phone is a second window; the quick tier opens every page on one.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -14,20 +14,17 @@ from playwright.sync_api import expect
 from mha_core import Run
 from pages.explore.kinds import of_layer
 from pages.kit.picture import pictures
-from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
 from tests.bench.visitors import unpacked
 from tests.closeness import quoted
 
 from .axe import nothing_serious
-from .compare_page import Compare
 from .expected import TIRED, WIDE, largest, run_of, written
 from .explore_page import Explore
 from .tab import place_of
 
 SCALES = (("root", "show small weights"), ("linear", "true to scale"), ("own", "each map by its own maximum"))
-OFF = "A head that is off still looks the same; its absence shows in later layers."
 DIFFERENCE = "show the difference"
 # A point of a cell where neither its number nor a line is drawn.
 ACROSS, DOWN = 0.5, 0.14
@@ -37,29 +34,6 @@ PALETTE = """async ([view, scale, most]) => {
   const colour = open("base/colour.js");
   const pixels = colour.palette(view.dataset.theme, scale, most);
   return Array.from(pixels, (pixel) => [0, 8, 16].map((shift) => (pixel >> shift) & 255));
-}"""
-# How many pixels of the layer over the map are painted left of the cells, and above them.
-PAINTED = """(over, [left, top]) => {
-  const { width, height } = over;
-  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
-  copy.drawImage(over, 0, 0);
-  const { data } = copy.getImageData(0, 0, width, height);
-  const scale = width / over.clientWidth;
-  const found = [0, 0];
-  for (let y = 0; y < height; y++)
-    for (let x = 0; x < width; x++) {
-      if (!data[4 * (y * width + x) + 3]) continue;
-      if (x / scale < left) found[0] += 1;
-      else if (y / scale < top) found[1] += 1;
-    }
-  return found;
-}"""
-FAST_CLICKS = """view => {
-  const click = (text) => [...view.querySelectorAll("button")].find((one) => one.textContent === text).click();
-  click("pin");
-  view.querySelectorAll(".presets button")[1].click();
-  view.querySelector('[data-head="3.5"] .lamp').click();
-  click("true to scale");
 }"""
 
 
@@ -181,7 +155,7 @@ def test_a_mask_no_positions_and_a_head_off_change_the_picture_and_are_taken_bac
     assert explore.hover(10, 2) == "it → animal 0.64 → 0.04, −0.60"
 
 
-@pytest.mark.thorough("A walk over the scales, presets, a long map, the lamps, the mask's width, temperature and undo.")
+@pytest.mark.thorough("A walk over the scales, the lamps, the mask's width and the temperature.")
 def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore: Explore) -> None:
     untouched = explore.open().shows()
     # the colours in each scale, the tiles' readout, a label that stands for its row
@@ -222,19 +196,8 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
     explore.clicked(explore.tile(3, 2))
     expect(title).not_to_contain_text("off")
 
-    # panel and lamps agree
-    panel = explore.change("Switch heads off")
-    panel.get_by_role("button", name="layer 0 head 2", exact=True).click()
-    explore.layer(0).click()
-    expect(explore.lamp(0, 2)).to_have_attribute("aria-pressed", "false")
-    explore.clicked(explore.lamp(0, 7), heads_off=((0, 2), (0, 7), (3, 1)))
-    explore.wait_for_query(off=["L0 H2", "L0 H7", "L3 H1"])
-    panel = explore.change("Switch heads off")
-    panel.get_by_role("button", name="all on").click()
-    explore.shows()
-    explore.layer(3).click()
-    explore.tile(3, 1).locator(".square").click()
-    expect(explore.lamp(3, 1)).to_have_attribute("aria-pressed", "true")
+    explore.clicked("undo", TIRED)
+    explore.clicked(explore.tile(3, 1).locator(".square"))
 
     # the width of a mask, every position, and the temperature by keyboard
     explore.mask("window")
@@ -260,75 +223,11 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
     explore.uncover()
     explore.clicked(explore.view.locator(".chip-of-change"), TIRED)
 
-    # the head that changed most, and a link to Compare that keeps the place
-    explore.position("none")
-    explore.shows(position="none")
-    most = explore.view.get_by_role("button", name="Most changed")
-    place = most.inner_text().removeprefix("Most changed: ").removesuffix(" ›")
-    most.click()
-    explore.settled()
-    expect(explore.place).to_contain_text(f"{place} ")
-    link = explore.view.get_by_role("link", name="compare with the original model →")
-    query = parse_qs(urlsplit(link.get_attribute("href") or "").query)
-    assert (query["at"], query["pos2"]) == (explore.query["at"], ["none"])
-    link.click()
-    expect(explore.on(Compare).settled().view).to_contain_text(place.removeprefix("l"))
 
-    # a long map names the row and the column that are pointed at
-    explore.open()
-    for text, (row, key), least in ((TIRED, (4, 9), 0), ("it was the age of wisdom and of light " * 9, (41, 30), 20)):
-        explore.typed(text)
-        explore.hover(row, key)
-        box, (x, y) = place_of(explore.view.locator(".large .map")), explore.middle(explore.cell, 0, 0)
-        over = explore.view.locator(".large .map canvas.over")
-        found = over.evaluate(PAINTED, [x - box.x - 4, y - box.y - 4])
-        assert min(found) > least if least else found == [0, 0], text
-
-
-@pytest.mark.thorough("A walk over undo, a sentence of one's own, and each of the three tries to its answer.")
-def test_undo_and_a_try_keeps_its_question_until_it_is_answered(explore: Explore) -> None:
-    explore.open(at="3.1.4")
-    undo = explore.button("undo")
-    expect(undo).to_be_hidden()
-    explore.box.press("End")
-    explore.page.keyboard.type(" out")
-    explore.shows(f"{TIRED} out")
-    expect(undo).to_be_hidden()  # takes back what one press changed, and no keys
-    explore.clicked(PRESETS[3], PRESETS[3])
-    explore.position("none")
-    explore.shows(PRESETS[3], position="none")
-    undo.click()
-    explore.shows(PRESETS[3])
-    undo.click()
-    explore.shows(f"{TIRED} out")
-    assert explore.query["at"] == ["3.1.4"], "where he looked, too"
-    expect(undo).to_be_hidden()
-
-    # a try is made of the visitor's own words
-    text = "My sister gave the dog a bone and then she went home"
-    explore.typed(text)
-    explore.chip(10).click()
-    explore.shows(text)
+@pytest.mark.thorough("A walk over each of the three tries to its answer.")
+def test_a_try_keeps_its_question_until_it_is_answered(explore: Explore) -> None:
     press, answer = explore.view.locator("button.try"), explore.view.locator(".answered .text")
     onward = explore.view.locator(".onward")
-    expect(press).to_contain_text("what does “she” look at now?")
-    press.click()
-    swapped = explore.box.input_value()
-    run = explore.shows(swapped)
-    assert sorted(swapped.split()) == sorted(text.split())
-    assert swapped != text
-    assert run.tokens[10] == "she"
-    assert explore.query["at"] == ["3.1.10"], "the row that is asked about stays in focus"
-    expect(answer).to_contain_text("“she” gave “")
-    explore.clicked(onward, text)
-    explore.box.fill(" ")
-    empty = explore.view.locator(".empty")
-    expect(empty).to_contain_text("Type a sentence, or try one of these")
-    explore.shows(text)  # stays, dimmed
-    expect(explore.view.locator(".large .map canvas").first).to_have_css("opacity", "0.25")
-    empty.get_by_role("button", name=TIRED).click()
-    explore.shows()
-    expect(empty).to_be_hidden()
 
     # three tries; the last leads to lesson one
     explore.open(mask="causal").shows(mask="causal")
@@ -366,14 +265,8 @@ def given(run: Run, row: int, key: int) -> list[str]:
     return [f"3.{head}" for head in sorted(range(len(sizes)), key=lambda head: (-sizes[head], head))]
 
 
-def pinned_cell(explore: Explore) -> str:
-    """Points at it → animal in the pinned map."""
-    explore.page.mouse.move(*explore.middle(explore.view.locator(".pinned .cell"), 10, 2))
-    return explore.view.locator(".pinned .readout").inner_text()
-
-
-@pytest.mark.thorough("A walk over all heads at once, hidden, sorted and pinned ones, which change no number.")
-def test_all_heads_hidden_sorted_and_pinned_ones_are_only_looked_at(explore: Explore) -> None:
+@pytest.mark.thorough("A walk over all heads at once and sorted ones, which change no number.")
+def test_all_heads_and_sorted_ones_are_only_looked_at(explore: Explore) -> None:
     run = explore.open().shows()
     it, animal, street = (run.tokens.index(word) for word in ("it", "animal", "street"))
     # fast clicks, then all 72 heads, walked through by the arrow keys
@@ -402,23 +295,7 @@ def test_all_heads_hidden_sorted_and_pinned_ones_are_only_looked_at(explore: Exp
     expect(explore.view.locator(".tile:not(.faded)")).to_have_count(kinds.count("word before"))
     back.click()
 
-    # hidden, and alone
     explore.layer(3).click()
-    explore.tile(3, 4).locator(".square").click()
-    explore.clicked("remove from view")
-    expect(explore.tile(3, 4)).to_have_attribute("aria-label", "layer 3 head 4, hidden")
-    explore.wait_for_query(look=["hide3.4"], off=None)
-    explore.clicked("show only this head")
-    expect(explore.view.locator(".tile.away")).to_have_count(11)
-    explore.clicked("show all heads")
-    expect(explore.view.locator(".tile.away")).to_have_count(0)
-    explore.wait_for_query(look=None)
-    explore.tile(3, 9).locator(".square").click()
-    explore.clicked("each map by its own maximum")
-    most = int((run.weights[3, 9].max() * 255).round()) / 255
-    assert explore.view.locator(".legend .high").inner_text() == f"{most:.2f}"
-    explore.clicked("show small weights")
-
     # sorted by the row in focus, and without special tokens
     explore.clicked(explore.tile(3, 1).locator(".square"), TIRED)
     explore.button("sort heads by “it” → “animal”").click()
@@ -427,44 +304,6 @@ def test_all_heads_hidden_sorted_and_pinned_ones_are_only_looked_at(explore: Exp
     explore.has_heads(given(run, it, street))
     explore.button("sort heads by “it” → “street”").click()
     explore.has_heads([f"3.{head}" for head in range(12)])
-    explore.tile(3, 7).locator(".square").click()
-    explore.clicked("show [CLS] [SEP]")
-    weights = run.weights[3, 7, it].double()
-    shown, whole = float(weights[1:-1].sum()), float(weights.sum())
-    assert explore.view.locator(".sum").inner_text() == (
-        f"{round(100 * (whole - shown))} % of this row’s weight goes to [CLS] and [SEP], which are not shown; "
-        f"what is shown sums to {shown:.2f}."
-    )
-    assert explore.hover(it, 2) == f"it → animal {float(weights[2]):.2f}"
-    explore.button("show [CLS] [SEP]").click()
-
-    # a pinned picture beside the next, and their difference
-    explore.tile(3, 1).locator(".square").click()
-    explore.clicked(explore.chip(10))
-    explore.clicked("pin")
-    pinned = explore.view.locator(".pinned")
-    explore.clicked(explore.tile(3, 5).locator(".square"))
-    present, beside = (place_of(part.locator(".map canvas").first) for part in (explore.view.locator(".large"), pinned))
-    assert abs(present.y - beside.y) <= 1
-    assert abs(present.height - beside.height) <= 1
-    pinned.get_by_role("button", name="difference").click()
-    expect(pinned.get_by_role("heading")).to_have_text("Large map − layer 3 head 1")
-    before, now = (float(run.weights[3, head, it, animal]) for head in (1, 5))
-    assert pinned_cell(explore) == f"it → animal {written(before)} → {written(now)}, −{written(before - now)}"
-    pinned.get_by_role("button", name="difference").click()
-    explore.clicked(explore.tile(3, 1).locator(".square"))
-    explore.clicked(WIDE, WIDE)
-    expect(pinned.get_by_role("heading")).to_have_text("Layer 3 · Head 1, pinned")
-    assert pinned_cell(explore) == "it → animal 0.64"
-    pinned.get_by_role("button", name="unpin").click()
-    expect(pinned).to_be_hidden()
-    explore.wait_for_query(pin=None, s=[WIDE])
-    explore.clicked(TIRED, TIRED)
-    explore.wait_for_query(s=None)
-    explore.view.evaluate(FAST_CLICKS)
-    explore.shows(WIDE, heads_off=((3, 5),))
-    assert pinned_cell(explore) == "it → animal 0.64"
-    explore.wait_for_query(look=["linear"], off=["L3 H5"], s=[WIDE])
 
 
 def message_of(route: str, at: str, view: str) -> str:
@@ -548,80 +387,3 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     nothing_serious(explore, view.locator(".other-views"))
     explore.button("All heads by a measure").click()
     explore.wait_for_query(view=None)
-
-
-def difference(explore: Explore, row: int, key: int, at: tuple[int, int], **settings: Any) -> str:
-    """What a cell of the difference says."""
-    text = explore.box.input_value()
-    runs = [run_of(Settings(text)), run_of(Settings(text, **settings))]
-    before, now = (float(run.weights[at][row, key]) for run in runs)
-    tokens = runs[0].tokens
-    sign = "+" if now > before else "−"
-    return f"{tokens[row]} → {tokens[key]} {written(before)} → {written(now)}, {sign}{written(abs(now - before))}"
-
-
-@pytest.mark.thorough(
-    "A walk with the difference to the original over heads, layers, a head that is off and its table."
-)
-def test_the_difference_follows_what_is_looked_at_and_goes_with_the_last_change(explore: Explore) -> None:
-    requested: list[str] = []
-    explore.page.on("request", lambda request: requested.append(request.url) if "/api/" in request.url else None)
-    explore.open(mask="causal", look="table_difference", at="2.0")
-    # its table has the signed numbers
-    change = explore.shows(mask="causal").weights[2, 0].double() - run_of(Settings(TIRED)).weights[2, 0].double()
-    expect(explore.view.locator(".large .table")).to_be_visible()
-    for cells, row in zip(explore.table(), change.tolist(), strict=True):
-        for text, wanted in zip(cells[1:], row, strict=True):
-            assert text.startswith("−") == (wanted < 0)
-            mantissa, _, power = text.lstrip("+−").replace("e−", "e-").partition("e")
-            quoted(abs(wanted) / 10.0 ** int(power or 0), mantissa)
-    # it goes with the last change
-    title, press = explore.view.locator(".large h2"), explore.button(DIFFERENCE)
-    explore.button("map").click()
-    explore.layer(3).click()
-    explore.tile(3, 1).click()
-    expect(title).to_contain_text("Now − original")
-    explore.clicked("take back: mask: causal", TIRED)
-    expect(press).to_be_hidden()
-    expect(title).to_have_text("“it” puts 64 % on “animal”")
-    explore.wait_for_query(look=None, mask=None)
-
-    # it follows head, sentence and layer, and each is requested once
-    explore.position("none")
-    explore.uncover()
-    explore.shows(position="none")
-    expect(press).to_have_attribute("aria-pressed", "false")
-    explore.clicked(press)
-    requested.clear()
-    explore.clicked(explore.tile(3, 4))
-    assert explore.hover(4, 0) == difference(explore, 4, 0, (3, 4), position="none")
-    assert len(requested) == 1, "the head before the changes comes with the head"
-    explore.typed(WIDE, position="none")
-    assert explore.hover(2, 0) == difference(explore, 2, 0, (3, 4), position="none")
-    explore.lamp(3, 5).click()
-    explore.clicked(explore.layer(5), WIDE, position="none", heads_off=((3, 5),))
-    assert explore.hover(7, 8) == difference(explore, 7, 8, (5, 4), position="none", heads_off=((3, 5),))
-
-    # of a head that is off it opens the head that changed most
-    explore.button("reset all").click()
-    explore.box.fill(TIRED)
-    explore.layer(3).click()
-    explore.lamp(3, 1).click()
-    explore.tile(3, 1).click()
-    explore.chip(10).click()
-    change = (explore.shows(heads_off=((3, 1),)).weights - run_of(Settings(TIRED)).weights).abs()
-    layer, head = divmod(int(change[:, :, 1:-1, 1:-1].flatten(2).amax(-1).argmax()), change.shape[1])
-    why = explore.view.locator(".why")
-    expect(why).to_be_hidden()
-    press.click()
-    expect(explore.place).to_contain_text(f"layer {layer}, head {head} ")
-    expect(why).to_have_text(f"This head changed most. {OFF}")
-    explore.wait_for_query(at=f"{layer}.{head}.10", look="difference")
-    explore.layer(3).click()
-    explore.tile(3, 1).click()
-    expect(why).to_have_text(f"No weight of this map changed. {OFF}")
-    expect(title).to_contain_text("Difference to the original model: none in this row")
-    explore.layer(layer).click()
-    explore.tile(layer, (head + 1) % 12).click()
-    expect(title).to_have_text(re.compile(r"^Now − original: “it” → “.+” [−+]"))
-    expect(why).to_be_hidden()

@@ -10,13 +10,11 @@ from playwright.sync_api import Response, expect
 
 from pages.kit.picture.presets import PRESETS
 
-from .compare_page import Compare
 from .conftest import NewTab
 from .expected import TIRED, largest
 from .explore_page import Explore
 from .form_pages import ByHand
 from .held import begins_with_its_picture, holds_back, say
-from .masks_page import Masks
 from .tab import WAIT_MS
 
 REQUESTS = """() => performance.getEntriesByType("resource").filter(({ name }) => name.includes("/api/")).length"""
@@ -38,48 +36,6 @@ window.fetch = async (input, options) => {
   return answer;
 };
 """
-# Every answer to a question for a picture comes later than it could, and of three the first one last.
-LATE = """
-const real = window.fetch;
-const waits = [1500, 700, 200];
-let count = 0;
-window.fetch = async (input, options) => {
-  if (String(input).includes("/api/")) await new Promise((done) => setTimeout(done, waits[count++ % waits.length]));
-  return real(input, options);
-};
-"""
-# By the page's own clock: of a busy machine the keys would come one by one, each after a pause. Words, and ms until the
-# first key and between two. In every frame the box must say what was typed so far: `window.damage` is the first text
-# that it said instead.
-TYPE = """(box, groups) => {
-  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-  let typed = "";
-  window.damage = null;
-  const look = () => {
-    if (box.value !== typed) window.damage ??= [typed, box.value];
-    requestAnimationFrame(look);
-  };
-  const typeAll = async () => {
-    box.focus();
-    box.select();
-    for (const [words, before, between] of groups) {
-      await wait(before);
-      for (const key of words) {
-        typed += key;
-        document.execCommand("insertText", false, key);
-        if (typed.length === 1) look();
-        await wait(between);
-      }
-    }
-  };
-  window.typing = typeAll();
-}"""
-PRESS = """async (view, [heads, pauses]) => {
-  for (const [at, head] of heads.entries()) {
-    view.querySelector(`[data-head="${head}"] .lamp`).click();
-    await new Promise((done) => setTimeout(done, pauses[at]));
-  }
-}"""
 # The places of the view and of its enlarged map, in every frame until it stands in its own place for a while.
 FRAMES = """
 window.places = [];
@@ -104,11 +60,6 @@ const look = () => {
 };
 requestAnimationFrame(look);
 """
-SENTENCES = (
-    (("Tom", 0, 10), (" saw a dog", 450, 120), (" and", 900, 30), (" ran away", 390, 90)),
-    (("how", 0, 10), (" are you", 1600, 100), (" and who are", 300, 60), (" they", 410, 30)),
-    (("the", 0, 10), (" king of Spain", 400, 110), (" sat", 1300, 30), (" down here", 500, 70)),
-)
 
 
 def test_the_box_is_a_plain_text_field_and_a_control_asks_once(explore: Explore) -> None:
@@ -187,54 +138,6 @@ def test_sixty_keys_over_a_bad_network(explore: Explore) -> None:
     assert explore.box.input_value() == f"it{text}"
 
 
-@pytest.mark.thorough("every answer comes late, on three pages at once")
-def test_nothing_that_is_done_quickly_is_taken_back(explore: Explore, new_tab: NewTab) -> None:
-    explore.run_first(LATE)
-    explore.open(s="how\nare you")
-
-    # a typed sign of a line break is none
-    explore.box.press("End")
-    explore.page.keyboard.insert_text(" ⏎")
-    explore.shows("how\nare you ⏎")
-    explore.wait_for_query(s=["how\nare you ⏎"])
-    explore.box.press("Home")
-    for _ in range(4):
-        explore.box.press("ArrowRight")
-    explore.box.press("Backspace")  # the whole of the line break
-    explore.shows("howare you ⏎")
-    explore.wait_for_query(s=["howare you ⏎"])
-
-    # typed with pauses
-    explore.typed(TIRED)
-    tabs = [explore, new_tab(Compare), new_tab(Masks)]
-    for tab in tabs[1:]:
-        tab.run_first(LATE)
-        tab.open()
-    for tab, sentence in zip(tabs, SENTENCES, strict=True):
-        tab.box.evaluate(TYPE, sentence)
-    for tab, sentence in zip(tabs, SENTENCES, strict=True):
-        text = "".join(words for words, *_ in sentence)
-        tab.page.evaluate("window.typing")
-        tab.settled()
-        tab.wait_for_query(s=[text])
-        assert tab.box.input_value() == text
-        assert tab.page.evaluate("window.damage") is None
-
-    # lamps in a row are all out; the projector pressed while one types takes nothing back
-    off = ((3, 2), (3, 5), (3, 7))
-    explore.typed(TIRED)
-    explore.view.evaluate(PRESS, [["3.2", "3.5", "3.7"], [900, 50, 0]])
-    explore.shows(heads_off=off)
-    explore.wait_for_query(off=["L3 H2", "L3 H5", "L3 H7"])
-    explore.box.evaluate(TYPE, (("how are you", 0, 10),))
-    explore.page.evaluate("window.typing")
-    explore.page.evaluate("document.querySelector('#headlight-bar .projector-switch').click()")
-    explore.shows("how are you", heads_off=off)
-    explore.wait_for_query(s=["how are you"], big=["true"])
-    expect(explore.page.locator("html")).to_have_class("projector")
-    assert explore.box.input_value() == "how are you"
-
-
 # ---- the first picture, which comes with the page
 
 
@@ -243,16 +146,16 @@ def document(response: Response | None) -> str:
     return response.text()
 
 
-@pytest.mark.thorough("six openings, looked at in every frame")
+@pytest.mark.thorough("three openings, looked at in every frame")
 def test_the_first_picture_stands_where_the_view_will_stand(new_tab: NewTab, new_phone: NewTab) -> None:
     """In every frame, in its theme, at a desk and on a phone."""
     long = "?s=" + "+".join(["word"] * 60)
     for tab, openings in (
         (
             new_tab(Explore),
-            [((1440, 900), "light", long), ((1440, 900), "dark", ""), ((1280, 720), "dark", "?big=true")],
+            [((1440, 900), "light", long), ((1280, 720), "dark", "?big=true")],
         ),
-        (new_phone(Explore), [((375, 812), "dark", long), ((375, 812), "light", "")]),
+        (new_phone(Explore), [((375, 812), "light", "")]),
     ):
         page = tab.page
         tab.run_first(FRAMES)

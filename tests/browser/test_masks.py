@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 import pytest
@@ -15,15 +14,13 @@ from pages.kit.picture.settings import Settings
 from tests.closeness import quoted
 
 from .conftest import NewTab
-from .expected import TIRED, core
+from .expected import TIRED
 from .explore_page import Explore
 from .held import begins_with_its_picture, holds_back, say
 from .masks_page import WORDS, Masks, weights_of
 from .tab import TWO_FRAMES, place_of
 
 HEADS = 12
-# How many pictures were requested.
-REQUESTS = 'performance.getEntriesByType("resource").filter(({ name }) => name.includes("/api/masked")).length'
 # From `window.hold()` on every answer of a route waits for `window.release()`.
 LATE = """() => {
   const real = window.fetch;
@@ -89,8 +86,8 @@ def test_a_mask_is_painted_by_mouse_and_by_keyboard_and_joined_with_another(mask
     masks.visit(masks.page.url).shows("causal & window:3")
 
 
-@pytest.mark.thorough("A walk over every tool: rows, columns, blocking and allowing, one head, and a rule below.")
-def test_painted_by_row_by_every_tool_for_one_head_and_on_a_rule(masks: Masks) -> None:
+@pytest.mark.thorough("A walk over every tool: rows, columns, and one head.")
+def test_painted_by_row_by_every_tool_and_for_one_head(masks: Masks) -> None:
     masks.open(mask="causal", at="0.3.4.1").shows("causal")
     # rows, columns, undo and clear
     expect(masks.button("undo")).to_be_disabled()
@@ -112,30 +109,8 @@ def test_painted_by_row_by_every_tool_for_one_head_and_on_a_rule(masks: Masks) -
     masks.button("clear").click()
     masks.clicked(masks.card("full"), "none", "")
 
-    # blocking and allowing by mouse
-    masks.button("block").click()
-    masks.click(1, 2)
-    masks.drag((3, 0), (3, 4))
-    stroke = [(1, 2), *((3, key) for key in range(5))]
-    masks.shows("none", painting(stroke))
     masks.button("allow").click()
-    masks.drag((0, 2), (5, 2))
-    masks.shows("none", painting([cell for cell in stroke if cell[1] != 2]))
-    masks.clicked("clear", "none", "")
-
-    # a stroke by keyboard
     masks.button("block").click()
-    masks.cell.focus()
-    masks.keys("Home", *["ArrowUp"] * 5, "ArrowDown", "ArrowRight")
-    expect(masks.cell).to_have_accessible_name("row can, key can: allowed")
-    masks.keys("ArrowRight", "Space", "Shift+ArrowDown", "Shift+ArrowLeft")
-    masks.shows("none", painting([(1, 2), (2, 2), (2, 1)]))
-    masks.cell.focus()
-    masks.keys("Control+z")
-    masks.shows("none", painting([(1, 2), (2, 2)]))
-    masks.keys("Home", "ArrowUp", "End", "Enter")
-    masks.shows("none", painting([(1, 2), (2, 2), (1, 5)]))
-    masks.clicked("clear", "none", "")
 
     # one head, then all; Explore shows the same mask
     masks.button("this head").click()
@@ -163,30 +138,9 @@ def test_painted_by_row_by_every_tool_for_one_head_and_on_a_rule(masks: Masks) -
     explore.go("Masks")
     masks.shows("none", settings.painted)
 
-    # on a rule: a painting waits for a sentence of its length
-    masks.button("clear").click()
-    masks.clicked(masks.card("window 3"), "window:3")
-    masks.button("block").click()
-    masks.click(0, 5)  # blocked by the rule already
-    expect(masks.counted).to_have_text("12 of 36 blocked")
-    masks.button("allow").click()
-    masks.click(0, 5)
-    p = painting([(0, 5)])
-    masks.shows("window:3", p)
-    masks.clicked(masks.card("window 3"), "window:3")
-    masks.wait_for_query(mask="window", w=None, on="window:3", p=p)
-    masks.clicked(masks.card("painted"), "window:3", p)
-    masks.box.fill(TIRED)
-    masks.shows("window:3", text=TIRED)
-    expect(masks.view.locator(".notices")).to_contain_text("painted for 6 tokens; the sentence has 15")
-    masks.wait_for_query(p=p)
-    masks.box.fill(WORDS)
-    masks.shows("window:3", p)
-    expect(masks.view.locator(".notices p")).to_have_count(0)
 
-
-@pytest.mark.thorough("A walk over the gallery, its fields, joins, a bad link, and a second sentence of the batch.")
-def test_the_gallery_joins_what_a_link_cannot_say_and_a_second_sentence(masks: Masks) -> None:
+@pytest.mark.thorough("A walk over the gallery, its fields, joins and a second sentence of the batch.")
+def test_the_gallery_joins_and_a_second_sentence(masks: Masks) -> None:
     # a bare address begins with a mask
     masks.visit(f"{masks.url}/masks?big=false").shows("causal")
     masks.wait_for_query(s=WORDS, mask="causal")
@@ -227,25 +181,6 @@ def test_the_gallery_joins_what_a_link_cannot_say_and_a_second_sentence(masks: M
     expect(masks.view.locator(".notices")).to_contain_text("Still using “!causal”")
     masks.shows("!causal")
 
-    # what a link cannot say is named and leaves it; a rule may be too long
-    masks.open(mask="combination", rule="causal & (", t="99", w="0", off=["L0 H2", "L9 H9"], at="9.9")
-    masks.settled(Settings(WORDS, "causal & window:4", heads_off=((0, 2),)).digest)
-    masks.wait_for_query(mask="combination", t=None, w=None, off="L0 H2", at=None, rule="causal & (")
-    expect(masks.view.locator(".notices p")).to_have_count(5)
-    refused = {said.split("=")[0].removeprefix("The link says ") for said in masks.notices() if "says" in said}
-    assert refused == {"t", "w", "off", "at"}
-    expect(masks.view.locator(".notices")).to_contain_text("Not a valid rule")
-    masks.clicked("all on", "causal & window:4")
-    long = " & ".join(f"!sinks:{number}" for number in range(10, 26))
-    masks.enter(masks.rule, long)
-    masks.shows(long)
-    masks.button("or").click()
-    masks.card("dilated 3 2").click()
-    expect(masks.view.locator(".notices")).to_contain_text("takes more than 200 characters as a rule")
-    masks.shows(long)
-    masks.clicked(masks.card("causal"), "causal")
-    expect(masks.view.locator(".notices p")).to_have_count(0)
-
     # a second sentence stands in the batch
     masks.visit(f"{masks.url}/masks?at=3.1").shows("none", text=TIRED)
     field = masks.page.get_by_role("textbox", name="Another sentence")
@@ -263,87 +198,11 @@ def test_the_gallery_joins_what_a_link_cannot_say_and_a_second_sentence(masks: M
     expect(masks.view.locator(".outcomes .reason")).to_be_empty()
     masks.wait_for_query(pad=None)
 
-    # a painting that is nearly too long for a link, and a sentence too long to be painted
-    words, n = "the " * 60, 62
-    noise = torch.rand(4, n, n, generator=torch.Generator().manual_seed(0)) < 0.5
-    flips = noise[0].repeat(HEADS, 1, 1)
-    flips[:3] |= noise[1:]
-    flips[3, :30] |= noise[1, :30]
-    p = mask_codec.write_flips(flips)
-    assert 2800 < len(p) <= 3000
-    masks.open(s=words, mask="painted", p=p, at="0.4")
-    settings = masks.shows("none", p, words)
-    masks.button("this head").click()
-    masks.button("row").click()
-    masks.click(61, 3)
-    masks.click(61, 3)  # allowed in this head: what all heads had there now takes room in each of the others
-    masks.settled()  # the first click's answer takes nothing of the second back
-    expect(masks.view.locator(".notices")).to_contain_text("characters of 3,000")
-    masks.button("undo").click()
-    expect(masks.view.locator(".notices p")).to_have_count(0)
-    masks.button("undo").click()
-    masks.settled(settings.digest)
-    text = "the " * 70  # longer than can be painted
-    masks.card("causal").click()
-    masks.box.fill(text)
-    masks.shows("causal", text=text)
-    expect(masks.view.locator(".notices")).to_contain_text("at most 64 tokens, this sentence has 72")
-    masks.click(5, 2)
-    masks.shows("causal", text=text)
-
-    # three maps stand in line and have numbers, also in the projector
-    masks.box.fill(TIRED)
-    masks.shows("causal", text=TIRED)
-    for width, height in ((1440, 900), (1280, 900), (1280, 720)):
-        masks.page.set_viewport_size({"width": width, "height": height})
-        masks.still().shows("causal", text=TIRED)
-        check_maps(masks, in_line=height == 900)
-    masks.card("causal").press("p")
-    expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
-    check_last_row(masks.still(), TIRED, ["after"])
-    masks.page.keyboard.press("Escape")  # the box is there again
-    masks.box.fill(WORDS)
-    masks.shows("causal", text=WORDS)
-    masks.page.get_by_role("button", name="Projector", exact=True).click()
-    expect(masks.view).to_have_class(re.compile(r"\bprojector\b"))
-    check_last_row(masks.still(), WORDS, ["who", "after"])
-    masks.button("before").click()
-    expect(masks.view.locator("section.before")).to_be_visible()
-    expect(masks.view.locator("section.after")).to_be_hidden()
-
-
-def check_maps(masks: Masks, *, in_line: bool) -> None:
-    """Rows of the three maps stand at one height, the last on the first screen; their cells have room for numbers."""
-    for row in (0, 14) if in_line else ():
-        boxes = [
-            masks.box_of(masks.view.locator(f"section.{name} .cell"), row, 0) for name in ("who", "before", "after")
-        ]
-        assert max(box.y for box in boxes) - min(box.y for box in boxes) <= 1
-        assert max(box.height for box in boxes) - min(box.height for box in boxes) <= 0.1
-        assert boxes == sorted(boxes, key=lambda box: box.x)
-        assert boxes[0].bottom <= 900
-    for name in ("before", "after"):
-        panel = masks.view.locator(f"section.{name}")
-        size = float(panel.locator(".map").get_attribute("data-number") or 0)
-        assert size >= 12
-        assert masks.box_of(panel.locator(".cell"), 0, 0).width > 1.3 * size, "a point and two digits"
-
-
-def check_last_row(masks: Masks, text: str, shown: list[str]) -> None:
-    n = len(core().tokenize(text)[0])
-    for name in ("who", "before", "after"):
-        panel = masks.view.locator(f"section.{name}")
-        expect(panel).to_be_visible(visible=name in shown)
-        if name in shown:
-            last = masks.box_of(panel.locator(".cell"), n - 1, n - 1)
-            assert last.bottom <= 720
-            assert last.width >= 30, "three characters of 16 pixels"
-
 
 @pytest.mark.thorough(
     "Answers are held back, and a page is opened before its script: what is painted meanwhile counts."
 )
-def test_no_stroke_is_lost_the_newest_holds_and_each_is_requested_once(masks: Masks) -> None:
+def test_no_stroke_is_lost(masks: Masks) -> None:
     # painted on the first picture, before the script has heard anything
     holds_back(masks, from_the_start=True)
     begins_with_its_picture(masks, f"{masks.url}/masks?s=can+you+can+that&at=0.3")
@@ -356,42 +215,7 @@ def test_no_stroke_is_lost_the_newest_holds_and_each_is_requested_once(masks: Ma
     masks.wait_for_query(mask="painted", p=settings.painted)
     masks.forget_scripts()
 
-    # the newest of the view and of the controls below holds
-    masks.open(pos="none")  # so the controls are unfolded
-    masks.card("window 3").click()
-    masks.settled(Settings(WORDS, "window:3", position="none").digest)
-    masks.position("rotary").click()
-    masks.view.get_by_role("button", name="layer 0 head 2", exact=True).click()
-    masks.wait_for_query(off="L0 H2", pos="rotary")
-    masks.button("all on").click()
-    masks.card("prefix 2").click()
-    masks.clicked(masks.position("as trained"), "prefix:2")
-    masks.click(5, 5)
-    masks.shows("prefix:2", painting([(5, 5)]))
-    masks.button("combine").click()
-    masks.enter(masks.view.get_by_role("textbox", name="Painted on the rule"), "causal")
-    check_weights(masks, masks.shows("causal", painting([(5, 5)])))
-    masks.wait_for_query(mask="painted", on="causal", p=painting([(5, 5)]), pos=None)
-
-    # each picture is requested once
-    masks.clicked("clear", "causal", "")
-    before = masks.page.evaluate(REQUESTS)
-    masks.click(4, 0)
-    masks.shows("causal", painting([(4, 0)]))
-    masks.cell.focus()
-    masks.keys("ArrowDown")
-    masks.settled()
-    assert masks.page.evaluate(REQUESTS) == before + 1, "another cell in focus needs nothing"
-    masks.clicked("undo", "causal", "")
-    expect(masks.card("painted")).to_be_disabled()  # what was undone is nothing
-
-    # two joins, the second before the first is answered
-    masks.button("and").click()
-    masks.card("window 3").click()
-    expect(masks.rule).to_have_value("causal & window:3")
-    masks.button("or").click()
-    masks.clicked(masks.card("sinks 1"), "causal & window:3 | sinks:1")
-    masks.wait_for_query(mask="combination", rule="causal & window:3 | sinks:1")
+    masks.open()
 
     # strokes faster than their answers, and one that goes on over an answer
     masks.clicked(masks.card("full"), "none", "")
@@ -436,10 +260,3 @@ def test_a_finger_scrolls_or_paints(new_phone: NewTab) -> None:
     masks.shows("none", painting([(2, 1), (3, 3)]))
     assert place_of(grid).x >= 0
     assert place_of(grid).right <= 375
-    masks.box.fill(TIRED)
-    masks.card("causal").tap()
-    masks.shows("causal", text=TIRED)
-    masks.page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
-    places = [place_of(masks.view.locator(name)) for name in (".sentence", ".gallery", "section.who .map")]
-    assert places == sorted(places, key=lambda place: place.y), "the gallery stands over the grid"
-    assert places[2].bottom <= 812, "the grid is seen without scrolling"

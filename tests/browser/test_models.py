@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,6 @@ from .compare_page import Compare
 from .expected import TIRED, largest, run_of
 from .explore_page import Explore
 from .masks_page import Masks
-from .shapes_page import Shapes
 from .tab import place_of
 
 WHO, ORDERLESS, WORDS = "who-sinusoidal-1", "who-none-1", "words-2layers-1"
@@ -96,37 +94,8 @@ def test_a_model_trained_here_is_chosen_and_another_opened_by_its_link(explore: 
     assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. The model reads [UNK] instead."]
 
 
-@pytest.mark.thorough("A walk with one model over five pages and back, a pinned picture, and a recording's slider.")
-def test_the_pages_keep_the_model_and_a_recording_is_walked_with_a_slider(explore: Explore) -> None:
-    text = ASKED[ORDERLESS][0]
-    explore.open(model=ORDERLESS).shows(text, model=ORDERLESS)
-    explore.go("Shapes")
-    shapes = explore.on(Shapes)
-    shapes.shows(text, model=ORDERLESS)
-    assert shapes.label.inner_text().startswith("layer 0, trained here weights")
-    explore.go("Compare")
-    untouched = Settings(text, model=ORDERLESS)
-    masked = replace(untouched, mask="causal")  # without positions the mask is what differs
-    compare = explore.on(Compare)
-    compare.shows(untouched, masked)
-    explore.go("Masks")
-    box = explore.page.get_by_role("textbox", name="Sentence", exact=True)
-    expect(box).to_have_value(text)
-    explore.on(Masks).settled()
-    explore.go("Explore")
-    explore.shows(text, model=ORDERLESS)  # the mask that Masks begins with is that page’s own, nobody chose it
-    explore.wait_for_query(model=[ORDERLESS], s=None, mask=None)
-    explore.page.evaluate("history.go(-2)")
-    compare.shows(untouched, masked)
-    explore.page.go_back()
-    shapes.shows(text, model=ORDERLESS)
-    explore.page.go_back()
-    explore.shows(text, model=ORDERLESS)
-    explore.clicked("pin")
-    choose(explore, WHO)
-    explore.shows(ASKED[WHO][0], model=WHO)
-    expect(explore.view.locator(".label").filter(has_text=models.title(ORDERLESS))).to_be_visible()
-
+@pytest.mark.thorough("A recording's slider and its kinds of attention.")
+def test_a_recording_is_walked_with_a_slider(explore: Explore) -> None:
     # a recording: its steps are walked, and nothing in it can be changed
     maps = torch.eye(6).roll(1, 0).expand(3, 2, 2, 6, 6) * torch.tensor([1, 0.5, 0.25]).view(3, 1, 1, 1, 1)
     own = Group("layers.*.attn", ("layers.0.attn", "layers.1.attn"), list("abcdef"), None, maps.contiguous())
@@ -169,13 +138,6 @@ def test_a_decoder_copies_by_seven_of_270_heads_writes_on_and_draws_a_token(expl
     explore.button("all 270 heads").click()
     expect(view.locator(".tile[data-column]")).to_have_count(30)
 
-    # a line break of a link is kept
-    explore.open(model="smollm2", s="One.\nTwo.")
-    expect(explore.box).to_have_value("One.⏎\ufe0eTwo.")
-    explore.box.press("End")
-    explore.box.press_sequentially("Three")
-    explore.wait_for_query(s=["One.\nTwo.Three"])
-
     # it writes on, and takes back
     explore.box.fill(FRANCE)
     explore.wait_for_query(s=FRANCE)
@@ -195,17 +157,6 @@ def test_a_decoder_copies_by_seven_of_270_heads_writes_on_and_draws_a_token(expl
     explore.settled()
     assert text.startswith(explore.box.input_value()), "what was written last is gone"
     assert explore.chips()[:-1] == written_on[: len(explore.chips()) - 1], "two line breaks are read as one token"
-    explore.box.fill(FRANCE)
-    expect(explore.button("remove last")).to_be_hidden()
-    explore.settled()
-    view.get_by_role("button", name="Switch heads off").click()
-    expect(explore.button("copy")).to_be_hidden()  # the sentence repeats nothing
-    explore.button("measure on random words, written twice").click()
-    expect(view.locator(".random-said")).to_contain_text("so it copies.")
-    explore.button("copy").click()
-    expect(view.locator(".found-heads button").first).to_contain_text("L18 H6")
-    explore.wait_for_query(look=["random"])
-
     # a token is drawn, and a word asked about
     explore.box.fill("Once upon a time")
     explore.wait_for_query(s="Once upon a time")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from tests.pages.test_old_links import RECORDED, on_pages
+from tests.pages.test_old_links import RECORDED
 
 from .agreement import PAGES, agree
 from .compare_page import Compare
@@ -76,19 +76,6 @@ def test_late_lost_and_left_answers_and_a_link_in_another_tab(kind: type[Tab], n
     answers_do_not_come(tab)
     answers_come_to_a_page_that_was_left_and_back_finds_it(tab)
     a_link_opens_in_another_tab_which_keeps_its_own(tab, new_tab(kind))
-
-
-@pytest.mark.thorough("each recorded link of four pages; tests/pages/test_old_links.py opens them without a browser")
-def test_old_links_show_the_pictures_that_they_showed(new_tab: NewTab) -> None:
-    tabs = {kind.PATH: new_tab(kind) for kind in PAGES.values()}
-    for name in on_pages(owned=True):
-        link = RECORDED["links"][name]
-        tab = tabs[f"/{link['page']}".replace("/explore", "/")]
-        Tab.open(tab, **link["asked"])  # nothing but what it says
-        assert shown(tab)[1] == link["digests"][0], link["asked"]
-        notices = tab.notices()
-        for key in link["told"]:
-            assert any(one.startswith(f"The link says {key}=") for one in notices), (key, notices)
 
 
 def answers_come_late_and_in_another_order(tab: Tab) -> None:

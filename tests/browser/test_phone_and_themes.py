@@ -13,17 +13,10 @@ from .conftest import NewTab
 from .expected import written
 from .explore_page import Explore
 from .measures import scrolls_sideways
-from .shapes_page import Shapes
 from .tab import place_of
 
 THEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")
 HIGH = 812  # pixels of a phone
-OPAQUE = """element => {
-  const probe = document.createElement("canvas").getContext("2d");
-  probe.fillStyle = getComputedStyle(element).backgroundColor;
-  probe.fillRect(0, 0, 1, 1);
-  return probe.getImageData(0, 0, 1, 1).data[3] === 255;
-}"""
 FITS = """map => {
   const { left, right } = map.getBoundingClientRect();
   return left >= 0 && right <= innerWidth;
@@ -69,82 +62,9 @@ def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) 
     explore.shows(mask="causal")
 
 
-@pytest.mark.thorough("more sheets of a phone than the one of the quick test")
-def test_sheets_of_a_phone_leave_the_picture_in_sight_and_a_tap_beside_closes_them(new_phone: NewTab) -> None:
-    explore = new_phone(Explore).open(mask="causal")
-    explore.shows(mask="causal")
-    panel = explore.change("Hide words")
-    for part in (explore.view.locator(".chip-of-change"), explore.view.locator(".large h2")):
-        assert place_of(part).y >= 48, "in sight"
-        assert place_of(part).bottom <= place_of(panel).y, "above the sheet"
-    link, large = explore.page.url, explore.view.locator(".large .map")
-    explore.page.touchscreen.tap(200, place_of(large).y + 90)
-    expect(panel).to_be_hidden()
-    explore.settled()
-    assert explore.page.url == link
-    # the model alone is a low sheet
-    explore.keys("Escape")
-    explore.page.get_by_role("button", name="controls", exact=True).tap()
-    sheet = explore.page.get_by_role("region", name="Controls")
-    expect(sheet.get_by_role("heading", name="Controls")).to_be_visible()
-    assert sheet.evaluate(OPAQUE)
-    picker = explore.page.get_by_role("combobox", name="Model")
-    assert HIGH - 180 < place_of(sheet).y < place_of(picker.first).y
-    sheet.get_by_role("button", name="close the controls").tap()
-    expect(picker).to_be_hidden()
-
-    # so is a control of a layer
-    shapes = explore.on(Shapes).open()
-    panel = shapes.controls("Mask")
-    expect(panel).to_be_in_viewport()
-    assert panel.evaluate(OPAQUE)
-    top = place_of(panel).y
-    assert top >= 0.44 * HIGH, "at most 55 % of the window"
-    assert 48 <= place_of(shapes.side().locator(".made")).y < top - 100, "the picture is in sight above"
-    panel.get_by_role("radio", name="causal", exact=True).tap()
-    shapes.shows(mask="causal")
-    panel.get_by_role("radio").last.scroll_into_view_if_needed()
-    panel.get_by_role("button", name="done").tap()
-    expect(panel).to_be_hidden()
-    shapes.controls("Weights of this layer")
-    shapes.keys("Escape")
-    expect(shapes.view.locator(".settings")).to_be_hidden()
-
-
-# Notes how long each old picture takes to go.
-WATCH_FADING = """view => {
-  window.faded = [];
-  const watch = new MutationObserver((changes) => {
-    for (const { addedNodes } of changes)
-      for (const former of addedNodes)
-        if (former.matches?.("canvas.fades")) faded.push(former.getAnimations()[0].effect.getTiming().duration);
-  });
-  watch.observe(view, { childList: true, subtree: true });
-}"""
-# The page's clock goes ahead: what changes soon after the last time is drawn at once.
-AHEAD = """() => { const before = performance.now.bind(performance); performance.now = () => before() + 1000; }"""
-
-
-@pytest.mark.thorough("a page is seen in five sizes, with motion and without, and in the projector")
-def test_motion_any_size_and_the_projector(explore: Explore) -> None:
+@pytest.mark.thorough("a page is seen in four sizes and in the projector")
+def test_any_size_and_the_projector(explore: Explore) -> None:
     explore.open()
-
-    # what changes while its words stay fades where motion is welcome
-    explore.view.evaluate(WATCH_FADING)
-    motions: list[tuple[Literal["reduce", "no-preference"], str]] = [("reduce", "causal"), ("no-preference", "none")]
-    for motion, mask in motions:
-        explore.page.emulate_media(reduced_motion=motion)
-        explore.page.evaluate(AHEAD)
-        explore.mask(mask)
-        explore.shows(mask=mask)
-        expect(explore.view.locator(".fades")).to_have_count(0)
-        assert set(explore.page.evaluate("faded")) == (set() if motion == "reduce" else {250})
-    explore.page.emulate_media(reduced_motion="reduce")
-    explore.keys("Escape")
-    moving = """view => [view, ...view.querySelectorAll("*")].map(getComputedStyle).filter(
-      (style) => style.transitionDuration !== "0s" || style.animationName !== "none").length"""
-    assert explore.view.evaluate(moving) == 0
-
     large = explore.view.locator(".large .map")
     for width, height in ((320, 640), (800, 600), (1920, 1080)):
         explore.page.set_viewport_size({"width": width, "height": height})

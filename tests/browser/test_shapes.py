@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import Route, expect
 
@@ -13,8 +11,7 @@ from pages.shapes.own_lines import GAPS, last_line
 from pages.shapes.reshape_lessons import LESSONS
 
 from .expected import TIRED, WIDE
-from .held import begins_with_its_picture, hold, holds_back, say
-from .measures import PHONE
+from .held import begins_with_its_picture, holds_back, say
 from .shapes_page import Shapes, check_readout, check_side, listed, read, step_of, steps_of
 from .tab import place_of
 
@@ -73,32 +70,10 @@ def test_steps_heads_and_numbers_by_mouse_and_keyboard(shapes: Shapes) -> None:
     check_readout(shapes.readout(1), "q", (14, 0, 7, 30), implementation="sequence_first")
 
 
-@pytest.mark.thorough("A walk over every step of an implementation, playing them, tiles of heads, masks and memory.")
+@pytest.mark.thorough("A walk over every step of an implementation, playing them, a mask and memory.")
 def test_every_step_its_heads_its_memory_and_its_code(shapes: Shapes) -> None:
     shapes.run_first(f"({BEATS})()")
-    shapes.open(step="q.transpose", at="3.1.10", f="0", vs="sequence_first")
-    # two implementations: another beside it, then one of heads that are steps of their own
-    assert (shapes.says(0)["facts"]["shape"], shapes.says(1)["facts"]["shape"]) == (
-        "(1, 12, 15, 32)",
-        "(15, 1, 12, 32)",
-    )
-    assert read(shapes.readout(0))["token"] == read(shapes.readout(1))["token"] == "it"
-    shapes.choose("Implementation", "einsum")
-    expect(shapes.view).to_have_attribute("data-shown", "einsum sequence_first")
-    shapes.to_step("scores")
-    check_side(shapes.says(0), "einsum", step_of("einsum", "scores"))
-    check_side(shapes.says(1), "sequence_first", step_of("sequence_first", "scores"))
-    shapes.choose("Beside it", "none")
-    expect(shapes.side(1)).to_be_hidden()
-    shapes.choose("Implementation", "naive")
-    expect(shapes.view).to_have_attribute("data-shown", "naive")
-    shapes.to_step("scores.head1")
-    shapes.head(5).click()
-    shapes.settled("scores.head5")
-    check_side(shapes.says(), "naive", step_of("naive", "scores.head5"))
-    assert shapes.lines.locator("b").all_text_contents() == listed(steps_of("naive"), 5)
-    shapes.head(1).click()
-    shapes.settled("scores.head1")
+    shapes.open(step="q.transpose", at="3.1.10", f="0")
 
     # play goes on by itself, ends by itself and begins anew; pause stops
     shapes.choose("Implementation", "efficient")
@@ -121,39 +96,6 @@ def test_every_step_its_heads_its_memory_and_its_code(shapes: Shapes) -> None:
     assert shapes.page.evaluate(BEAT) == 1
     expect(shapes.button("play")).to_have_attribute("aria-pressed", "false")
     assert shapes.page.evaluate(BEAT) == 0, "after the last step it ends by itself"
-
-    # a head by its tile; the number in other steps, and in the table
-    across = {"q.transpose": 6, "q.view": 12, "q.project": 12, "weights": 6, "joined": 12}  # heads
-    for head, step in zip((4, 11, 0, 9, 2), across, strict=True):
-        shapes.option(step).click()
-        shapes.drawn(step)
-        shapes.click_tile(head, across[step])
-        expect(shapes.head(head)).to_have_attribute("aria-pressed", "true")
-        shapes.settled(step)
-        assert f"at=3.{head}" in shapes.page.url
-    shapes.option("q.transpose").click()
-    shapes.head(1).click()
-    shapes.click_cell(14, 31)
-    shapes.settled("q.transpose")
-    shapes.view.locator(".plane summary").first.click()
-    row = shapes.view.locator(".plane").first.locator("tbody tr").nth(14)
-    expect(row.locator("th")).to_have_text("14 [SEP]")
-    value = read(shapes.readout())["value"]
-    assert f"{value:.2g}" == f"{float(row.locator('td').nth(31).inner_text().replace('−', '-')):.2g}"
-    shapes.view.locator(".plane summary").first.click()
-    for step, cell in (("q.view", (0, 14, 1, 31)), ("q.project", (0, 14, 63)), ("out", (0, 14, 63))):
-        shapes.to_step(step)
-        check_readout(shapes.readout(), step, cell)
-    shapes.to_step("weights")
-    shapes.click_cell(10, 2)
-    shapes.settled()
-    assert "key “animal”" in shapes.readout()
-    shapes.side().locator(".plane .cell").focus()
-    shapes.keys(*["ArrowUp", "ArrowLeft"] * 11)  # there is no way on from the first
-    check_readout(shapes.readout(), "weights", (0, 1, 0, 0))
-    shapes.to_step("mixed.contiguous")
-    assert shapes.says()["said"].startswith("No value changed")
-    expect(shapes.view.locator(".aloud")).to_contain_text("Written in reading order, shape 1, 15, 12, 32.")
 
     # every step by keyboard, under a mask; what it forbids is no number
     shapes.choose("Implementation", "sequence_first")
@@ -205,36 +147,11 @@ def test_every_step_its_heads_its_memory_and_its_code(shapes: Shapes) -> None:
     expect(jumped).to_have_text(words)
     assert memory.evaluate(PIXELS) == at_rest
 
-    # lines that only record are folded
-    code = shapes.side().locator(".code")
-    assert "trace(" not in code.inner_text()
-    assert shapes.says()["shapes"] == ["  # (1, 12, 15, 32)"]
-    folded = code.locator(".folded")
-    assert folded.all_inner_texts() == ["·"] * 3
-    assert 'trace(f"{name}.transpose"' in (folded.last.get_attribute("title") or "")
-    shapes.side().get_by_role("button", name="3 that only record").click()
-    expect(code.locator("li")).to_have_count(10)
-    assert code.inner_text().count("trace(") == 3
 
-
-@pytest.mark.thorough("A walk over lessons at their step, at a desk, in the projector and on a phone, and their link.")
+@pytest.mark.thorough("A walk over lessons at their step, and their link.")
 def test_a_lesson_opens_at_its_step_and_a_link_opens_all_of_it_once_more(shapes: Shapes) -> None:
     shapes.open(step="q.transpose", at="3.1.10", f="0")
-    a_lesson_opens_beside_its_step_and_goes_back(shapes, wide=True)
-    # the projector shows the memory whole
-    shapes.page.set_viewport_size({"width": 1280, "height": 720})
-    for step in ("q.transpose", "weights"):
-        shapes.to_step(step)
-        shapes.keys("p")
-        expect(shapes.view).to_have_class(re.compile(r"\bprojector\b"))
-        canvases = shapes.side().locator(".made .memory canvas")
-        assert canvases.count()
-        assert all(place_of(memory).bottom <= 720 for memory in canvases.all())
-        shapes.keys("p")
-        shapes.wait_for_query(big=None)
-    shapes.page.set_viewport_size(PHONE["viewport"])
-    a_lesson_opens_beside_its_step_and_goes_back(shapes, wide=False)
-    shapes.page.set_viewport_size({"width": 1440, "height": 900})
+    a_lesson_opens_beside_its_step_and_goes_back(shapes)
 
     # the question at a step opens its lesson, and another is chosen
     shapes.to_step("weights")
@@ -274,7 +191,7 @@ def test_a_lesson_opens_at_its_step_and_a_link_opens_all_of_it_once_more(shapes:
     assert shapes.notices() == []
 
 
-def a_lesson_opens_beside_its_step_and_goes_back(shapes: Shapes, *, wide: bool) -> None:
+def a_lesson_opens_beside_its_step_and_goes_back(shapes: Shapes) -> None:
     shapes.to_step("q.transpose")
     question = shapes.side().locator(".learn")
     expect(question).to_have_attribute("aria-expanded", "false")
@@ -283,7 +200,7 @@ def a_lesson_opens_beside_its_step_and_goes_back(shapes: Shapes, *, wide: bool) 
     expect(question).to_have_attribute("aria-expanded", "true")
     shapes.settled("q.transpose")
     maps = shapes.lesson.locator(".matrix")
-    for map_ in (maps.first, maps.last) if wide else (maps.first,):
+    for map_ in (maps.first, maps.last):
         expect(map_).to_be_in_viewport(ratio=0.9)
     why, lesson = place_of(shapes.side().locator(".why")), place_of(shapes.lesson)
     assert why.bottom <= lesson.y
@@ -343,19 +260,9 @@ def test_what_cannot_be_used_is_named_lines_are_written_and_the_controls_of_the_
     shapes.controls("Softmax temperature").get_by_role("slider").press("ArrowRight")
     shapes.shows("how are we", mask="window:2", heads_off=((0, 2),), temperature=1.1)
     weights = shapes.controls("Weights of this layer")
-    none = weights.get_by_role("button", name="none", exact=True)
-    answers: list[Route] = []
-    shapes.page.route("**/api/steps?*", lambda route: answers.append(route))
     weights.get_by_role("button", name="random", exact=True).click()
-    shapes.until(lambda: bool(answers), "random weights are asked for")
-    expect(none).to_be_visible()
-    before = place_of(none)
-    for answer in answers:
-        answer.continue_()
-    shapes.page.unroute("**/api/steps?*")
     expect(shapes.label).to_contain_text("random weights (seed 0), all biases")
-    assert place_of(none) == before, "nothing moves under the pointer when the answer comes"
-    none.click()
+    weights.get_by_role("button", name="none", exact=True).click()
     weights.get_by_role("spinbutton", name="Seed of the draws").fill("3")
     expect(shapes.label).to_contain_text("layer 3, random weights (seed 3), no biases")
     expect(weights).to_contain_text("589,824 parameters")
@@ -395,7 +302,6 @@ def test_what_is_here_is_not_requested_and_late_steps_replace_what_keeps_its_nam
     shapes.forget_scripts()
 
     # what is here is not requested
-    holds_back(shapes)
     shapes.open(step="x")
     requested: list[str] = []
     shapes.page.on("request", lambda request: requested.append(request.url) if "/api/steps" in request.url else None)
@@ -431,38 +337,3 @@ def test_what_is_here_is_not_requested_and_late_steps_replace_what_keeps_its_nam
     shapes.settled("weights")
     assert len(held) <= 2
     check_readout(shapes.readout(), "weights", (0, 4, 3, 4), layer=5)
-
-    # keys, layers and steps are drawn without the script
-    hold(shapes)
-    shapes.box.click()
-    shapes.keys("End")
-    text = TIRED
-    for key in " now":
-        shapes.page.keyboard.type(key)
-        text += key
-        expect(shapes.view).to_have_attribute("data-digest", Settings(text).digest)
-        expect(shapes.box).to_be_focused()
-    shapes.layer(2).click()
-    expect(shapes.label).to_contain_text("layer 2")
-    shapes.option("mixed").click()
-    shapes.drawn("mixed")
-    check_side(shapes.says(), "efficient", step_of("efficient", "mixed", 2, Settings(text)))
-    shapes.wait_for_query(s=text)
-    shapes.forget_scripts()
-
-    # fast steps through a long text, whose numbers come when a step is chosen, request few
-    text = " ".join(["the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we"] * 25)
-    shapes.open(s=text, step="x", at="3.4.200")
-    requested.clear()
-    shapes.lines.focus()
-    shapes.keys(*["ArrowDown"] * 11)
-    last = listed(steps_of("efficient"))[11]
-    shapes.settled(last)
-    expect(shapes.side().locator(".plane .readout")).to_be_visible()
-    assert 1 <= len(requested) < 11
-    for name in (last, "q.transpose", "out"):
-        shapes.to_step(name)
-        expect(shapes.side().locator(".plane .readout")).to_be_visible()
-        check_readout(shapes.readout(), name, read(shapes.readout())["index"], settings=Settings(text))
-        check_side(shapes.says(), "efficient", step_of("efficient", name, 3, Settings(text)))
-    assert read(shapes.readout())["index"] == (0, 200, 128)

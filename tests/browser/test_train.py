@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import WebSocket, expect
+from playwright.sync_api import expect
 
 from .conftest import NewTab
 from .explore_page import Explore
-from .server import HEALTH, Server
 from .tab import WAIT_MS, place_of
 from .train_page import LONG, SHORT, Train
 
@@ -21,31 +17,6 @@ from .train_page import LONG, SHORT, Train
 MARKED = """chips => chips
   .filter((chip) => getComputedStyle(chip, "::after").content.includes("not trained yet"))
   .map((chip) => chip.innerText)"""
-VISIT = "localStorage.getItem('headlight-visit')"
-
-
-def workers(server: Server) -> list[int]:
-    """The processes that this server trains in: its nursery forks one that watches, and that the one that works."""
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            parents[int(entry.name)] = int((entry / "stat").read_text("utf-8").rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    nurseries = {pid for pid, parent in parents.items() if parent == server.pid}
-    return [pid for pid, watch in parents.items() if parents.get(watch) in nurseries]
-
-
-def wait_for_drawn(socket: WebSocket, enough: Callable[[list[str]], bool]) -> None:
-    """Waits until enough of what follows a training is drawn: to look at the page meanwhile would draw it, too."""
-    drawn: list[str] = []
-
-    def arrived(frame: str | bytes) -> bool:
-        content = frame if isinstance(frame, bytes) else frame.encode()
-        drawn.extend(name for name in ("curves_told", "train_start", "knows") if name.encode() in content)
-        return enough(drawn)
-
-    socket.wait_for_event("framereceived", arrived)
 
 
 def test_a_point_of_a_recorded_curve_opens_its_step_by_mouse_and_by_keyboard(train: Train) -> None:
@@ -68,10 +39,8 @@ def test_a_point_of_a_recorded_curve_opens_its_step_by_mouse_and_by_keyboard(tra
     expect(train.slider).to_have_attribute("aria-valuetext", "step 30 of 400")
 
 
-@pytest.mark.thorough(
-    "A walk over the report, a sentence, dates, shapes, a visit that nobody knows, and tables of one's own."
-)
-def test_the_report_dates_shapes_and_bad_and_good_tables(train: Train, tmp_path: Path) -> None:
+@pytest.mark.thorough("A walk over the report, a sentence, and tables of one's own.")
+def test_the_report_a_sentence_and_bad_and_good_tables(train: Train, tmp_path: Path) -> None:
     # the report: a cell of the matrix shows its rows, a heading sorts
     train.open(pe=["none", "alibi"], only="wrong answers", tab="Report")
     cell = train.tab("Report").page.locator(".matrix td button").first
@@ -97,23 +66,6 @@ def test_the_report_dates_shapes_and_bad_and_good_tables(train: Train, tmp_path:
     expect(train.page.get_by_text("not in this model’s vocabulary").first).to_be_visible()
     expect(train.page.get_by_role("rowheader", name="the zebra <b>chased</b> the dog")).to_be_visible()
     train.page.wait_for_url("**ask=*")
-
-    # the name of a visit that means nothing goes
-    train.page.goto(train.url + HEALTH)
-    unknown = {"name": "x" * 22, "at": train.page.evaluate("Date.now()")}
-    train.page.evaluate("name => localStorage.setItem('headlight-visit', JSON.stringify(name))", unknown)
-    train.open(task="dates", tab="Film")
-    expect(train.page.get_by_text("What was trained here before is gone")).to_be_visible()
-    assert train.page.evaluate(VISIT) is None
-    grid = train.film.get_by_role("grid")
-    expect(grid).to_have_attribute("aria-rowcount", "11")
-    expect(grid).to_have_attribute("aria-colcount", "6")
-    train.page.evaluate("localStorage.setItem('headlight-visit', '<img>')")
-    train.open(task="shapes", tab="Ask").until(lambda: train.page.evaluate(VISIT) is None, "what is no name goes")
-    assert train.notices() == []
-    train.page.locator(".patches .grid button").nth(24).press("ArrowRight")
-    train.keys("Enter")
-    expect(train.page.get_by_text("row 3, column 4 looks most at")).to_be_visible()
 
     # a table that cannot be used, and one that can
     train.open(task="your own CSV")
@@ -162,38 +114,22 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
     expect(train.page.get_by_text("trained here").first).to_be_visible()
 
 
-@pytest.mark.thorough("Trains a model, freezes its process meanwhile, and stops it.")
+@pytest.mark.thorough("Trains a model and stops it.")
 @pytest.mark.usefixtures("nobody_else_works")
-def test_a_run_is_drawn_when_there_is_news_survives_a_reload_and_nobody_else_sees_it(
-    train: Train, new_phone: NewTab, server: Server
-) -> None:
-    """Its worker is frozen meanwhile: the bar goes on, the curves rest, and go on with it at once."""
-    sockets: list[WebSocket] = []
-    train.page.on("websocket", lambda socket: sockets.append(socket))
+def test_a_run_survives_a_reload_is_stopped_and_nobody_else_sees_it(train: Train, new_phone: NewTab) -> None:
     train.open(**LONG).start()
     expect(train.page.get_by_text("of 5,000 steps (seed 1)").first).to_be_visible(timeout=2 * WAIT_MS)
     expect(train.page.get_by_text("steps/s").first).to_be_visible()
-    assert "before" in train.page.locator(".legendtext").all_text_contents()  # the earlier curves, in grey
     assert "headlight" not in train.page.url.split("?")[1]
-    (worker,) = workers(server)
-    os.kill(worker, signal.SIGSTOP)
-    try:
-        # what had come before is drawn, too
-        wait_for_drawn(sockets[-1], lambda drawn: drawn[-5:] == ["train_start"] * 5)
-        train.page.reload()
-        expect(train.page.get_by_text("steps/s").first).to_be_visible()
-        expect(train.button("Stop")).to_be_enabled()
-        stranger = new_phone(Train).open(**LONG)
-        expect(stranger.page.get_by_text("Trained in advance")).to_be_visible()
-        expect(stranger.button("Stop")).to_be_disabled()
-        expect(stranger.page.get_by_text("steps/s")).to_have_count(0)
-    finally:
-        os.kill(worker, signal.SIGCONT)
-    wait_for_drawn(sockets[-1], {"curves_told", "knows"}.issubset)  # the curves go on
+    train.page.reload()
+    expect(train.page.get_by_text("steps/s").first).to_be_visible()
+    expect(train.button("Stop")).to_be_enabled()
+    stranger = new_phone(Train).open(**LONG)
+    expect(stranger.page.get_by_text("Trained in advance")).to_be_visible()
+    expect(stranger.button("Stop")).to_be_disabled()
     train.button("Stop").click()
     train.over()
     expect(train.page.get_by_text("Stopped. What was learnt so far is kept.")).to_be_visible()
-    assert not workers(server)
     assert int(train.page.get_by_role("progressbar").get_attribute("aria-valuenow") or 100) < 100
     train.until(lambda: (train.known()[0][0], train.known()[0][-1]) == ("none", "not reached"), "the table follows")
     known = train.known()

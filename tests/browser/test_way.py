@@ -16,7 +16,6 @@ from .conftest import NewTab
 from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
 from .form_pages import ByHand, Positions
-from .masks_page import Masks
 from .plain_pages import Claims, Glossary
 from .shapes_page import Shapes
 from .tab import Tab
@@ -28,42 +27,12 @@ LINK: dict[str, Any] = {
     "s": WIDE, "mask": "window", "w": "4", "pos": "none", "t": "0.7", "off": ["L1 H3", "L4 H11"],
     "at": "4.7.3.2", "look": "linear_sort",
 }  # fmt: skip
-Acts = list[tuple[str, object]]
 # The page of the address is drawn, and the server is at rest.
 STANDS = """path => {
   const [question, ...others] = document.querySelectorAll(".st-key-stage .question");
   return location.pathname === path && !others.length && question?.parentElement.dataset.path === path.slice(1)
     && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
 }"""
-# Presses, one after another in one turn of the browser: links of the bar, controls of the page, and Back.
-PRESS = """async (acts) => {
-  const named = (kind, text) => [...document.querySelectorAll(kind)].find((one) => one.textContent.trim() === text);
-  const does = {
-    link: (text) => named("#headlight-bar a[data-path]", text).click(),
-    control: (text) => named('[data-testid="stButtonGroup"] button', text).click(),
-    back: () => { // is over when the browser has gone there, which it does in its own time
-      const gone = new Promise((done) => addEventListener("popstate", done, { once: true }));
-      history.back();
-      return gone;
-    },
-    wait: (ms) => new Promise((done) => setTimeout(done, ms)),
-  };
-  for (const [act, what] of acts) await does[act](what);
-}"""
-# Presses, the page that stands there then, and those that Back finds behind it.
-HURRIED: list[tuple[Acts, str, list[str]]] = [
-    ([("link", "Positions"), ("wait", 30), ("link", "By hand")], "by_hand", ["positions", "glossary"]),
-    ([("link", "Claims"), ("link", "By hand")], "by_hand", ["claims", "glossary"]),
-    ([("link", "Positions"), ("wait", 30), ("back", "")], "glossary", []),
-    ([("link", "Claims"), ("back", "")], "glossary", []),
-    ([("link", "Positions"), ("wait", 30), ("back", ""), ("wait", 30), ("link", "By hand")], "by_hand", ["glossary"]),
-    ([("link", "Claims"), ("wait", 200), ("link", "Claims")], "claims", ["glossary"]),
-    ([("link", "Glossary"), ("wait", 30), ("link", "Glossary")], "glossary", []),
-]
-LATE: list[Acts] = [
-    [("link", "Glossary"), ("control", "two heads")],
-    [("control", "two heads"), ("wait", 0), ("link", "Glossary")],
-]
 
 
 def stands(tab: Tab, name: str) -> None:
@@ -74,18 +43,8 @@ def stands(tab: Tab, name: str) -> None:
     assert tab.house.locator("a[aria-current]").all_text_contents() == [PAGES[name].title]
 
 
-def go(tab: Tab, name: str) -> None:
-    tab.go(PAGES[name].title)
-    stands(tab, name)
-
-
 def entries(page: Page) -> int:
     return int(page.evaluate("history.length"))
-
-
-def place(page: Page) -> int:
-    """The number of the entry that stands there."""
-    return int(page.evaluate("navigation.currentEntry.index"))
 
 
 VIEWS = {"Masks": ".painter", "Compare": ".pair", "Shapes": ".steps", "Train": ".film", "Explore": ".view:not(.sheet)"}
@@ -142,48 +101,7 @@ def test_there_and_back_everything_is_kept_and_a_switch_is_one_entry(explore: Ex
     assert (entries(page), urlsplit(page.url).path) == (before + 2, "/shapes")
 
 
-@pytest.mark.thorough("a second way there and back, by pages whose controls are Streamlit's")
-def test_one_entry_for_each_visit_of_a_page(new_tab: NewTab) -> None:
-    tab = new_tab(Positions).open()
-    page, first = tab.page, entries(tab.page)
-    tab.box.fill(SENTENCE)
-    tab.wait_for_query(s=SENTENCE)
-    tab.choose("Beside it", "alibi")
-    tab.wait_for_query(enc2="alibi", s=SENTENCE)
-    go(tab, "by_hand")
-    by_hand = tab.on(ByHand)
-    by_hand.example("two heads")
-    by_hand.wait_for_query(ex="two heads")
-    expect(by_hand.cell("x", "how", "0")).to_have_value("1")
-    by_hand.cell("x", "how", "0").fill("7")
-    page.keyboard.press("Tab")
-    page.wait_for_function("() => new URLSearchParams(location.search).has('m')")  # the script writes what was typed
-    edited = page.url
-    go(tab, "glossary")
-    assert tab.query["s"] == [SENTENCE], "what one page says goes along to the next"
-    assert entries(page) == first + 2
-
-    for act, name in ((page.go_back, "by_hand"), (page.go_back, "positions")):
-        act()
-        stands(tab, name)
-    tab.wait_for_query(enc2="alibi", s=SENTENCE, ex=None)
-    expect(tab.box).to_have_value(SENTENCE)
-    page.go_forward()
-    stands(tab, "by_hand")
-    assert page.url == edited
-    expect(by_hand.cell("x", "how", "0")).to_have_value("7")
-    page.reload()
-    stands(tab, "by_hand")
-    assert page.url == edited
-    expect(by_hand.cell("x", "how", "0")).to_have_value("7")
-    page.go_back()
-    stands(tab, "positions")
-    tab.wait_for_query(s=SENTENCE)
-    expect(tab.box).to_have_value(SENTENCE)
-    assert entries(page) == first + 2
-
-
-@pytest.mark.thorough("a long walk between Explore, Shapes and Masks")
+@pytest.mark.thorough("a long walk between Explore and Shapes")
 def test_links_follow_the_controls_and_carry_what_an_address_cannot(explore: Explore) -> None:
     explore.open(at="2.5.3", look="linear")
     explore.shows()
@@ -210,20 +128,7 @@ def test_links_follow_the_controls_and_carry_what_an_address_cannot(explore: Exp
     explore.shows(long)
     expect(explore.box).to_have_value(long)
 
-    # what Masks begins with is not taken along
     explore.typed(TIRED)
-    explore.go("Masks")
-    masks = explore.on(Masks)
-    masks.shows("causal", text=TIRED)
-    masks.wait_for_query(mask="causal")
-    masks.go("Explore")
-    explore.shows()
-    explore.wait_for_query(mask=None)
-    page.go_back()
-    masks.shows("causal", text=TIRED)
-    masks.clicked(masks.card("window 3"), "window:3", text=TIRED)
-    masks.go("Explore")
-    explore.shows(mask="window:3")
 
     # controls add no entry; quick switches end on the last page
     before = entries(page)
@@ -243,8 +148,8 @@ def test_links_follow_the_controls_and_carry_what_an_address_cannot(explore: Exp
     assert explore.badges() == largest(run, 0, 9, 3)
 
 
-@pytest.mark.thorough("presses hurried one after another, and other tabs")
-def test_links_and_hurried_presses(new_tab: NewTab) -> None:
+@pytest.mark.thorough("links in other tabs, and the projector over pages")
+def test_a_link_in_another_tab_and_one_that_keeps_the_projector(new_tab: NewTab) -> None:
     tab = new_tab(Glossary).open(s=SENTENCE, mask="causal")
 
     # a link in another tab
@@ -271,26 +176,6 @@ def test_links_and_hurried_presses(new_tab: NewTab) -> None:
     assert tab.page.evaluate("window.visit") == "the same"
     tab.keys("Escape")
     tab.wait_for_query(big=None)
-
-    for acts, ends, behind in HURRIED:
-        before = place(tab.page)
-        tab.page.evaluate(PRESS, acts)
-        stands(tab, ends)
-        if not any(act == "back" for act, _ in acts):
-            assert place(tab.page) == before + len(behind), acts
-        for name in behind:
-            tab.page.go_back()
-            stands(tab, name)
-
-    # a late run of a page that was left
-    go(tab, "by_hand")
-    for acts in LATE:
-        before = place(tab.page)
-        tab.page.evaluate(PRESS, acts)
-        stands(tab, "glossary")
-        assert place(tab.page) == before + 1
-        tab.page.go_back()
-        stands(tab, "by_hand")
 
 
 def opened(tab: Tab, press: Callable[[], None]) -> str:
