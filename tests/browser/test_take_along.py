@@ -29,40 +29,6 @@ PALETTE = """async () => {
 }"""
 
 
-def colours_of(drawing: ET.Element, n: int) -> list[int]:
-    """The colours of the one map of n by n cells in a drawing, as pixels."""
-    (cells,) = [group for group in drawing.iter(f"{SVG}g") if group.get("class") == "map"]
-    found = [0] * (n * n)
-    for path in cells:
-        red, green, blue = map(int, re.findall(r"\d+", path.attrib["fill"]))
-        for column, row, width in re.findall(r"M(\d+) (\d+)h(\d+)", path.attrib["d"]):
-            for j in range(int(column), int(column) + int(width)):
-                found[int(row) * n + j] = 255 << 24 | blue << 16 | green << 8 | red
-    return found
-
-
-def short(weight: float) -> str:
-    """The number in a cell, as words.js writes it."""
-    return "" if weight < 0.005 else f"{weight:.2f}".removeprefix("0") if weight < 0.995 else "1"
-
-
-def check_drawing(explore: Explore, drawing: ET.Element, run: Run) -> None:
-    """Colours, numbers, tokens, caption and link are those of the head in focus."""
-    n = len(run.tokens)
-    weights = run.weights[3, 1].flatten()
-    palette = explore.page.evaluate(PALETTE)
-    for colour, weight in zip(colours_of(drawing, n), weights.tolist(), strict=True):
-        near = {int(255 * weight), int(255 * weight) + 1}  # other threads may round a half otherwise
-        assert colour in {palette[min(255, byte)] for byte in near}
-    texts = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
-    wanted = [short(weight) for weight in weights.tolist()]
-    assert [text for text in texts if re.fullmatch(r"\.\d\d|1", text)] == [text for text in wanted if text]
-    assert all(texts.count(token) >= 2 for token in run.tokens)
-    assert texts[-3] == f"Explore · Head in focus · {ODD}"
-    assert texts[-2].startswith("layer 3, head 1 · ")
-    assert texts[-1] == explore.page.url
-
-
 @pytest.mark.thorough("every picture that Share gives of Explore, and the page on paper")
 def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     explore.open(s=ODD)
@@ -87,8 +53,15 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     assert explore.view.locator(".large").inner_text() == before, "the page stands as before"
     assert explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()") == pixels
     assert explore.theme == "dark"
-    explore.page.get_by_label("Picture", exact=True).select_option("Heads")
-    assert explore.refused("svg") == "Only a single map or drawing can be had as SVG: choose one."
+    explore.button("Flow").click()
+    explore.share()  # what stands beside it closes it
+    (flow,) = [
+        one
+        for one in explore.page.get_by_label("Picture", exact=True).locator("option").all_text_contents()
+        if one.startswith("Flow into")
+    ]
+    explore.page.get_by_label("Picture", exact=True).select_option(flow)
+    assert Image.open(io.BytesIO(explore.take("png"))).width > 800
 
     explore.view.evaluate("view => view.setAttribute('data-waiting', '')")
     assert explore.refused("png") == "The picture is still being computed; try again in a moment."

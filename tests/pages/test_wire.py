@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterable, Iterator
 from itertools import cycle, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from pages.kit.lessons import course
 from pages.kit.picture import pictures
 from pages.kit.picture.query import LONGEST
 from pages.kit.picture.settings import Settings
-from pages.kit.server import visits
 from pages.kit.server.queue import Queue, Work
 from pages.kit.wire import files, routes
 from pages.kit.wire.routes import ROUTES, Wire
