@@ -218,6 +218,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_address(chosen.host, chosen.port)
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
         if chosen.store:
+            if "://" in chosen.store:
+                raise Refused(f"--store is a folder, and no address such as “{chosen.store:.40}”")
             os.environ[STORE] = str(check_folder("--store", Path(chosen.store)))
         if chosen.rooms:
             os.environ[ROOMS] = check_rooms(chosen.rooms)
