@@ -25,17 +25,17 @@ QKV = "self_attn.qkv_proj"
 
 def config(file: GGUF, max_len: int) -> DecoderConfig:
     """The model's sizes; `max_len` is the most tokens that we allow, if it was trained on no fewer."""
-    said = file.fields
+    fields = file.fields
     return DecoderConfig(
-        vocabulary=len(said["tokenizer.ggml.tokens"]),
-        d_model=said["llama.embedding_length"],
-        n_heads=said["llama.attention.head_count"],
-        n_kv_heads=said["llama.attention.head_count_kv"],
-        n_layers=said["llama.block_count"],
-        d_feed_forward=said["llama.feed_forward_length"],
-        max_len=min(max_len, said["llama.context_length"]),
-        rope_base=said["llama.rope.freq_base"],
-        eps=said["llama.attention.layer_norm_rms_epsilon"],
+        vocabulary=len(fields["tokenizer.ggml.tokens"]),
+        d_model=fields["llama.embedding_length"],
+        n_heads=fields["llama.attention.head_count"],
+        n_kv_heads=fields["llama.attention.head_count_kv"],
+        n_layers=fields["llama.block_count"],
+        d_feed_forward=fields["llama.feed_forward_length"],
+        max_len=min(max_len, fields["llama.context_length"]),
+        rope_base=fields["llama.rope.freq_base"],
+        eps=fields["llama.attention.layer_norm_rms_epsilon"],
     )
 
 

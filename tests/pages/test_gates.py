@@ -23,7 +23,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from pages.kit.draw import web
 from pages.kit.server import gates, sockets
-from pages.kit.server.gates import MOST_BYTES, MOST_FILES, MOST_HELD, UPLOADS, HostGate, RouteGate, UploadGate
+from pages.kit.server.gates import MAX_BYTES, MOST_FILES, MOST_HELD, UPLOADS, HostGate, RouteGate, UploadGate
 from pages.kit.server.headers import HEADERS, SecurityHeaders
 from pages.kit.server.network import accepts_gzip
 from pages.kit.server.own_files import KEPT, TYPES, OwnFiles
@@ -123,7 +123,7 @@ async def test_no_file_is_taken_while_the_memory_is_full(
         store(stored, "theirs", "large", held)
         assert await answers(*put("mine/1")) == [status]
     stored.file_storage.clear()
-    monkeypatch.setattr(gates, "MOST_HELD", 2 * MOST_BYTES)
+    monkeypatch.setattr(gates, "MOST_HELD", 2 * MAX_BYTES)
     assert await answers(*put("mine/1", "yours/1", "mine/2")) == [204, 204, 429]
 
 

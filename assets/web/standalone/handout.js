@@ -55,8 +55,8 @@ function figures(step, maps, colours) {
     const covered = coveredRows(told, step.curtain, at > 0);
     const { base, element } = drawn(told, maps[at], size, covered, colours);
     const rows = covered.length ? " · white rows: your guess" : "";
-    const figure = h("figure", {});
-    figure.append(base, h("figcaption", {}, `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`));
+    const caption = `Layer ${told.layer}, head ${told.head} · ${told.label}${rows}`;
+    const figure = h("figure", {}, base, h("figcaption", {}, caption));
     figure.style.width = element.style.width;
     return figure;
   });

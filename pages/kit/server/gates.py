@@ -26,7 +26,7 @@ _CLOSED = re.compile(r"(.*/)?(_stcore/(metrics|script-health-check|agent(/.*)?)|
 # Streamlit's route for files. It counts while a file streams in, up to the size in .streamlit/config.toml.
 UPLOADS = "/_stcore/upload_file"
 MOST_FILES = 4  # of one visitor at a time
-MOST_BYTES = 5 * 2**20  # of a file
+MAX_BYTES = int(st.get_option("server.maxUploadSize")) * 2**20  # of a file
 MOST_HELD = 128 * 2**20  # bytes of all files that are here, or on their way
 _UPLOAD = re.compile(rf".*{UPLOADS}/([^/]+)/([^/]+)", re.DOTALL)
 
@@ -141,5 +141,5 @@ class UploadGate:
 
     def _has_room(self, session: str) -> bool:
         held = sum(len(file.data) for files in list(left_here().file_storage.values()) for file in list(files.values()))
-        on_their_way = MOST_BYTES * self._arriving.total()
+        on_their_way = MAX_BYTES * self._arriving.total()
         return self._arriving[session] < MOST_FILES and held + on_their_way < MOST_HELD
