@@ -127,7 +127,7 @@ def figures_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_swept_beside_a_test() -> Iterator[None]:
-    """Have no thread sweep while a test has other bounds or another clock: what it deletes may be another process's."""
+    """Keep the sweeper thread out of tests: with a patched clock or bound it would delete other processes' files."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(visits, "start_sweeping", lambda: None)
         yield

