@@ -54,13 +54,12 @@ def test_a_picture_is_what_the_page_shows(explore: Explore) -> None:
     assert explore.view.locator(".large canvas").first.evaluate("canvas => canvas.toDataURL()") == pixels
     assert explore.theme == "dark"
     explore.button("Flow").click()
+    drawing = explore.view.locator(".other-views .drawn")
+    expect(drawing).to_have_attribute("aria-label", re.compile("^Flow into"))  # Share lists what is drawn when it opens
     explore.share()  # what stands beside it closes it
-    (flow,) = [
-        one
-        for one in explore.page.get_by_label("Picture", exact=True).locator("option").all_text_contents()
-        if one.startswith("Flow into")
-    ]
-    explore.page.get_by_label("Picture", exact=True).select_option(flow)
+    choice = explore.page.get_by_label("Picture", exact=True)
+    (flow,) = [name for name in choice.locator("option").all_text_contents() if name.startswith("Flow into")]
+    choice.select_option(flow)
     assert Image.open(io.BytesIO(explore.take("png"))).width > 800
 
     explore.view.evaluate("view => view.setAttribute('data-waiting', '')")
