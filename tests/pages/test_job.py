@@ -276,7 +276,7 @@ def test_a_plan_that_cannot_be_trained_is_refused() -> None:
     assert not job.under_way()
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     limit = config["server"]["maxUploadSize"] * 2**20
-    assert limit == training.MOST_BYTES == gates.MOST_BYTES, "what an uploader takes"
+    assert limit == training.MOST_BYTES == gates.MAX_BYTES, "what an uploader takes"
 
 
 # ---- the process that trains
