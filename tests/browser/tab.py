@@ -261,7 +261,10 @@ class Tab:
     def wait_for_query(self, **values: str | list[str] | None) -> None:
         """Wait until the link has these values; None = not in the link."""
         wanted = {key: [value] if isinstance(value, str) else value or [] for key, value in values.items()}
-        self.wait_until(QUERY, wanted)
+        try:
+            self.wait_until(QUERY, wanted)
+        except Exception as error:
+            raise AssertionError(f"not {wanted}: {self.page.url}") from error
 
     def button(self, name: str) -> Locator:
         return self.view.get_by_role("button", name=name, exact=True)

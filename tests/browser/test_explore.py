@@ -296,6 +296,7 @@ def test_all_heads_and_sorted_ones_are_only_looked_at(explore: Explore) -> None:
     back.click()
 
     explore.layer(3).click()
+    explore.has_heads([f"3.{head}" for head in range(12)])  # before that the tile to click is still on its way
     # sorted by the row in focus, and without special tokens
     explore.clicked(explore.tile(3, 1).locator(".square"), TIRED)
     explore.button("sort heads by “it” → “animal”").click()
