@@ -88,6 +88,8 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
     train.keys("Enter")
     expect(train.button("Stop")).to_be_enabled()
     train.go("Explore")  # the training goes on while its visitor is elsewhere
+    # a press before Streamlit has answered: it must not take Train's settings out of the link
+    train.page.locator("body").dispatch_event("pointerdown")
     train.on(Explore).settled()
     train.go("Train")
     train.settled().over()

@@ -33,10 +33,13 @@ addEventListener("afterprint", () => {
 
 const OURS = ["big", "learn", "film"]; // keys that no script writes
 
-/** Whether the visitor did anything since the page was entered. */
+const OWN = ".view, .sheet, .question"; // what Streamlit draws no control in
+
+/** Whether the visitor used one of Streamlit's controls since the page was entered: the bar and the views are ours. */
 let touched = false;
-const touch = () => {
-  touched = true;
+/** @param {Event} event */
+const touch = ({ target }) => {
+  touched ||= target instanceof Element && target.closest('[data-testid="stMain"]') !== null && !target.closest(OWN);
 };
 for (const act of ["pointerdown", "keydown", "click", "input"]) addEventListener(act, touch, true);
 addEventListener("popstate", () => {
@@ -46,13 +49,15 @@ addEventListener("popstate", () => {
 /** Streamlit writes the address too. It makes an entry of the history for each value that its script sets: they belong
  * to that of their page. One of another page begins a late run of a page that was left: Streamlit is told again which one
  * is shown. And when a page is entered it takes away what the controls of the page before said: that stays, for the
- * pages behind it.
+ * pages behind it. A control writes one key, so what takes several away is no control.
  * @param {any} event the Navigation API's
  */
 function join(event) {
   const { navigationType, cancelable, hashChange, destination } = event;
   if (!cancelable || hashChange || !destination.sameDocument || writing.isOurs) return;
-  if (navigationType === "replace" && !touched) event.preventDefault();
+  const gone = new URL(location.href).searchParams;
+  for (const key of new URL(destination.url).searchParams.keys()) gone.delete(key);
+  if (navigationType === "replace" && (!touched || new Set(gone.keys()).size > 1)) event.preventDefault();
   if (navigationType !== "push") return;
   event.preventDefault();
   queueMicrotask(() => {
