@@ -12,7 +12,7 @@ import { drawPickers } from "./pickers.js";
 import { drawShare } from "./share.js";
 import { drawRoom } from "../rooms/room_bar.js";
 import { drawViews } from "../base/view_base.js";
-import { tellAddress } from "../link/way.js";
+import { MAIN, tellAddress } from "../link/way.js";
 
 /** @typedef {import("./pickers.js").Option} Option */
 /** @typedef {import("../base/messages.js").House} House */
@@ -39,7 +39,7 @@ const OWN = ".view, .sheet, .question"; // what Streamlit draws no control in
 let touched = false;
 /** @param {Event} event */
 const touch = ({ target }) => {
-  touched ||= target instanceof Element && target.closest('[data-testid="stMain"]') !== null && !target.closest(OWN);
+  touched ||= target instanceof Element && target.closest(MAIN) !== null && !target.closest(OWN);
 };
 for (const act of ["pointerdown", "keydown", "click", "input"]) addEventListener(act, touch, true);
 addEventListener("popstate", () => {

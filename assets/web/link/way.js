@@ -6,7 +6,7 @@ import { addressOf, PAGES } from "../base/page_list.js";
 
 const STAYS = ["big", "embed_options"]; // of the link: how the room sees it, which no page changes
 const BAR = "#headlight-bar";
-const MAIN = '[data-testid="stMain"]'; // what scrolls
+export const MAIN = '[data-testid="stMain"]'; // what scrolls
 
 /** How one came to what the address says: by the bar, which takes along what another page shows, or otherwise. */
 export const arrival = { byBar: false };
