@@ -1,52 +1,11 @@
-// What stands in a link as compact text comes back as it was.
+// What of a link makes another picture, and masks as rules; tests/browser/test_twins.py has its compact texts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { controlsOf, maskOf, ruleOf } from "../../../assets/web/link/changes.js";
 import { MASKS } from "../../../assets/web/base/facts.js";
-import { askedOf, parseAt, parseLook, reads, writeAt, writeLook } from "../../../assets/web/link/look.js";
-import { readCells, readFlips, writeCells, writeFlips } from "../../../assets/web/link/painted.js";
-
-/** Numbers below 1 that are the same in every run. */
-function* drawn(seed) {
-  for (let state = seed; ; ) {
-    state = (1103515245 * state + 12345) % 2 ** 31;
-    yield state / 2 ** 31;
-  }
-}
-
-test("cells", () => {
-  const numbers = drawn(1);
-  for (let round = 0; round < 200; round++) {
-    const size = 1 + Math.floor(80 * numbers.next().value);
-    const share = numbers.next().value;
-    const cells = Uint8Array.from({ length: size }, () => Number(numbers.next().value < share));
-    assert.deepEqual(readCells(writeCells(cells), size), cells);
-  }
-  assert.equal(writeCells(new Uint8Array(9)), "");
-});
-
-test("painted heads", () => {
-  const numbers = drawn(2);
-  for (let round = 0; round < 50; round++) {
-    const n = 1 + Math.floor(8 * numbers.next().value);
-    const flips = Array.from({ length: 3 }, () =>
-      Uint8Array.from({ length: n * n }, () => Number(numbers.next().value < 0.3)),
-    );
-    assert.deepEqual(readFlips(writeFlips(flips, n), n, 3), flips);
-  }
-});
-
-test("places", () => {
-  for (const text of ["0.0", "3.1.2", "11.7.30.4"]) assert.equal(writeAt(parseAt(text), true), text);
-  assert.equal(writeAt(parseAt("3.1.2.5"), false), "3.1");
-});
-
-test("looks", () => {
-  for (const text of ["", "linear", "own_all_sort", "nospecials_table_difference_hide0.1-3.10_solo2.2", "keys2-10"])
-    assert.equal(writeLook(parseLook(text)), text);
-});
+import { askedOf, parseLook, reads } from "../../../assets/web/link/look.js";
 
 test("what of a look makes another map, and what the server is asked with", () => {
   const asked = (/** @type {string} */ text) => [reads(parseLook(text)), askedOf(parseLook(text))];

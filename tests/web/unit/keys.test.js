@@ -1,25 +1,17 @@
-// Keys: what they ask of the projector's bar and of a lesson, and which belong to the browser.
+// Keys: what they ask of a lesson and at the words, and which belong to the browser.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { isTyped, lettersAct, switchLetters, walked, wordOf } from "../../../assets/web/base/grid_keys.js";
 import { wishOf as ofLesson } from "../../../assets/web/lessons/lesson_keys.js";
-import { stepped, wishOf as ofBar } from "../../../assets/web/picture/projector_bar.js";
+import { wishOf as ofBar } from "../../../assets/web/picture/projector_bar.js";
 import { storageOf } from "./storage.js";
 
 Object.assign(globalThis, { HTMLElement: class {}, Element: class {} });
 
 const pressed = (/** @type {string} */ key, more = {}) =>
   /** @type {any} */ ({ key, composedPath: () => [null], getModifierState: () => false, ...more });
-
-test("the bar of the projector", () => {
-  const asked = [..."{}[]omtueO"].map((key) => ofBar(key)?.join(" "));
-  const places = ["layer -1", "layer 1", "head -1", "head 1"];
-  assert.deepEqual(asked, [...places, "lamp", "mask", "order", "undo", "sentence", "lamp"]);
-  for (const key of ["p", "Escape", "Enter", "n", "b", "1", "ArrowRight", "toString"]) assert.equal(ofBar(key), null);
-  assert.deepEqual([stepped(0, -1, 6), stepped(5, 1, 6), stepped(2, 1, 6)], [5, 0, 3]);
-});
 
 test("no key is the bar's and a lesson's", () => {
   const letters = ["A", "B", "C", "D"];

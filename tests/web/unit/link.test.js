@@ -26,9 +26,8 @@ globalThis.history = {
 };
 globalThis.dispatchEvent = (event) => heard.push(event.type);
 
-const { enter, leftOut, put, read, without, write } = await import("../../../assets/web/link/link.js");
-const { LONGEST_LINK, MASKS } = await import("../../../assets/web/base/facts.js");
-const { allows } = await import("../../../assets/web/link/changes.js");
+const { leftOut, read, write } = await import("../../../assets/web/link/link.js");
+const { LONGEST_LINK } = await import("../../../assets/web/base/facts.js");
 
 beforeEach(() => {
   Object.assign(browser, { href: "http://here/masks?s=hi&off=L1+H2&off=L0+H0", entries: [] });
@@ -54,29 +53,4 @@ test("what has no room stays in the entry of the history, in the order that is s
   write({ s: "short" });
   assert.deepEqual(leftOut(), []);
   assert.equal(read().get("pin"), long);
-});
-
-test("a page is entered with an entry of its own", () => {
-  enter(new URL("http://here/compare?s=how+are+you"));
-  assert.deepEqual(browser.entries, ["http://here/compare?s=how+are+you"]);
-  assert.equal(read().get("s"), "how are you");
-});
-
-test("queries", () => {
-  const query = new URLSearchParams("a=1&b=2&b=3");
-  put(query, "b", null);
-  put(query, "c", ["4", "5"]);
-  assert.equal(String(query), "a=1&c=4&c=5");
-  assert.equal(without(query, "a"), "c=4&c=5");
-  put(query, "s", "");
-  assert.equal(String(query), "a=1&c=4&c=5&s=", "an empty text is said too");
-});
-
-test("the small picture of every mask but the full one blocks something", () => {
-  for (const { name, numbers } of MASKS) {
-    if (["none", "combination", "painted"].includes(name)) continue;
-    const usual = Object.fromEntries(numbers.map(([key, , value]) => [key, value]));
-    const cells = Array.from({ length: 64 }, (_, at) => allows(name, usual, Math.floor(at / 8), at % 8));
-    assert.ok(cells.includes(false) && cells.includes(true), name);
-  }
 });

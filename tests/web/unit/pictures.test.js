@@ -1,4 +1,4 @@
-// What a view makes of the bytes that come: packets, small maps, the order of heads, drawings, spellings.
+// What a view makes of the bytes that come: layers of a long text, other maps, file names, colours, spellings.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,12 +7,9 @@ import { UnderWay } from "../../../assets/web/explore/under_way.js";
 import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/take_along.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";
-import { columns, order, sortKey } from "../../../assets/web/picture/heads_order.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
-import * as packets from "../../../assets/web/wire/packets.js";
-import { gave, percent, quoted, ranked, short, shortSigned, story } from "../../../assets/web/base/words.js";
-
-const { parts, pooled, specials, trimmed, unpackFloats, unpackMaps } = packets;
+import { pooled, specials, unpackMaps } from "../../../assets/web/wire/packets.js";
+import { gave, short, shortSigned, story } from "../../../assets/web/base/words.js";
 
 /** A message as the server packs it. @param {object} header @param {...Uint8Array} bodies */
 function packed(header, ...bodies) {
@@ -26,11 +23,6 @@ function packed(header, ...bodies) {
 const TOKENS = ["[CLS]", "a", "b"];
 const MAPS = { digest: "x", tokens: TOKENS, ends: [1, 0], layers: 1, heads: 2, whole: [0], thumbnail: 0 };
 const CELLS = Uint8Array.of(9, 1, 2, 3, 9, 1, 2, 3, 9, 0, 0, 0, 7, 0, 0, 1, 8, 5);
-
-test("messages in a message", () => {
-  const [one, two] = [packed({ a: 1 }, Uint8Array.of(1, 2, 3, 4)), packed({ b: 2 })];
-  assert.deepEqual(parts(packed({ parts: [one.length, two.length] }, one, two)), [one, two]);
-});
 
 test("the layers of a long text one after another", () => {
   const way = Object.assign(Object.create(UnderWay.prototype), { others: ["at", "part"], digest: "", of: "" });
@@ -58,33 +50,6 @@ test("the layers of a long text one after another", () => {
   assert.equal(way.of, "");
 });
 
-test("floats", () => {
-  const values = Float32Array.of(0.25, 1, 0);
-  const { header, floats } = unpackFloats(packed({ n: 3 }, new Uint8Array(values.buffer)));
-  assert.deepEqual([header.n, ...floats], [3, 0.25, 1, 0]);
-  assert.deepEqual([...packets.toBytes(values)], [64, 255, 0]);
-});
-
-test("maps", () => {
-  const maps = unpackMaps(packed(MAPS, CELLS));
-  assert.deepEqual([...maps.map(0, 1).bytes], [...CELLS.subarray(9)]);
-  assert.ok(maps.isWhole(0));
-  assert.deepEqual(specials(maps, { nospecials: true, nofirst: false }), [1, 0]);
-  const hidden = { nospecials: false, nofirst: true };
-  assert.deepEqual(specials(maps, hidden), [1, 0]);
-  assert.deepEqual(specials({ tokens: ["a"], ends: [0, 0] }, hidden), [0, 0], "of one token nothing would be left");
-  const { size, bytes } = trimmed({ size: 3, bytes: CELLS.subarray(0, 9) }, 1, 0);
-  assert.deepEqual([size, ...bytes], [2, 9, 1, 3, 9]);
-  assert.equal(pooled({ size: 3, bytes: CELLS.subarray(0, 9) }, 9).size, 3);
-  assert.ok(pooled({ size: 8, bytes: new Uint8Array(64).fill(3) }, 4).bytes.every((byte) => byte === 3));
-});
-
-/** The key that the heads of a layer are sorted by, and their order. @param {any} maps @param {number} row */
-function sorted(maps, row, key = null) {
-  const view = { maps, at: { layer: 0, head: 0, row, key }, look: { sort: true } };
-  return [sortKey(view), order(view, false).join(" ")];
-}
-
 test("maps of tokens that look at others", () => {
   const header = { ...MAPS, columns: ["x", "y"] };
   const cells = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
@@ -96,25 +61,12 @@ test("maps of tokens that look at others", () => {
   assert.deepEqual(specials(maps, hidden), [0, 0], "the model’s own tokens stand at one side alone");
   const wide = pooled({ size: 3, bytes: Uint8Array.from({ length: 12 }, (_, at) => at) }, 2);
   assert.deepEqual([wide.size, ...wide.bytes], [2, 5, 7, 9, 11]);
-  assert.deepEqual(sorted(maps, 2), [1, "0,1 0,0"]);
-});
-
-test("heads in the order of what the row in focus gives a key", () => {
-  const maps = unpackMaps(packed(MAPS, CELLS));
-  assert.deepEqual(sorted(maps, 1), [1, "0,0 0,1"]);
-  assert.deepEqual(sorted(maps, 0, 2), [2, "0,0 0,1"]);
-  assert.deepEqual(sorted(maps, 2, 1), [1, "0,1 0,0"]);
-  assert.equal(columns({ layers: 6, heads: 12 }, false, false), 3);
 });
 
 test("spellings", () => {
-  assert.equal(quoted("it"), "“it”");
   const [, key, value] = story(["it"], 0, Float32Array.of(0.25, 0.75), ["it", "no word"]);
   assert.equal(key, "what each word offers: no word fits it well.");
   assert.equal(value, "what is passed on: the words’ values, 25 % in all.");
-  const largest = ranked(Float32Array.of(0.1, 0.7, 0.2)).map(([at]) => at);
-  assert.deepEqual(largest, [1, 2, 0]);
-  assert.equal(percent(0.637), "64 %");
   assert.equal(short(0.004), "");
   assert.deepEqual([-0.6, 0.6, -1, 0.004].map(shortSigned), ["−.60", "+.60", "−1", ""]);
 });

@@ -1,4 +1,4 @@
-// A room: what may be done next and by which key, what the host alone is told, and how counts, clicks and sentences are shown.
+// A room: which keys act when, what is sent again, and how counts, clicks and sentences are shown.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,6 @@ import { storageOf } from "./storage.js";
 const { csvOf, handsOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
 const { ACTS, actsOf, Keys } = await import("../../../assets/web/rooms/room_keys.js");
 const { measured, measureNext, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
-const { readShown, writeShown } = await import("../../../assets/web/rooms/shown.js");
 
 const { answered, LOST } = await import("../../../assets/web/wire/answered.js");
 
@@ -24,22 +23,6 @@ const broken = () =>
 
 const PHASES = ["idle", "open", "closed", "discuss", "again", "closed_again", "tallies", "answer"];
 const tally = (...counts) => ({ voted: counts.reduce((sum, count) => sum + count, 0), counts, dots: [] });
-
-test("a lesson's step is asked, closed, discussed, asked again, counted, answered and asked in other words", () => {
-  const walked = [
-    ["idle", "ask"],
-    ["open", "close"],
-    ["closed", "discuss"],
-    ["discuss", "again"],
-    ["again", "close"],
-    ["closed_again", "tallies"],
-    ["tallies", "answer"],
-    ["answer", "second"],
-  ];
-  for (const [phase, act] of walked) assert.equal(actsOf({ phase, step: true, second: true })[0], act);
-  assert.deepEqual(actsOf({ phase: "idle", step: false, second: false }), []);
-  assert.deepEqual(actsOf({ phase: "answer", step: true, second: false }), ["idle"]);
-});
 
 test("no two acts that may be done at once have one key", () => {
   for (const phase of PHASES) {
@@ -192,14 +175,6 @@ test("counts become hands, a table and the votes of a handout", () => {
   ]);
   assert.deepEqual(stepsOf(asked, "it"), { 2: [[2, 0]] });
   assert.deepEqual(stepsOf(asked, "other"), {});
-});
-
-test("what the host shows is his link, whether its curtain is open and what is measured", () => {
-  const shown = { path: "compare", query: "s=how+are+you&learn=it.1", open: true, pair: { row: "it", key: "animal" } };
-  assert.deepEqual(readShown(writeShown(shown)), shown);
-  const plain = { path: "", query: "s=a%3Fb%26c", open: false, pair: { row: "", key: "" } };
-  assert.deepEqual(readShown(writeShown(plain)), plain);
-  assert.equal(writeShown({ ...plain, query: "s=hi&big=true" }), "/?s=hi");
 });
 
 test("a measure is the weight of one word on another, a row's largest, or the mean on the first token", () => {

@@ -7,7 +7,6 @@ import {
   cellsOf,
   FINEST,
   pieceOf,
-  Pieces,
   previewOf,
   sizesOf,
   stepOf,
@@ -67,12 +66,4 @@ test("cells out of a piece, and meanwhile out of the thumbnail", () => {
   const small = { size: 120, bytes: Uint8Array.from({ length: 120 * 120 }, (_, at) => Math.floor(at / 120)) };
   const preview = previewOf(small, window, n); // a block has 5 cells each way
   assert.deepEqual([preview.size, preview.bytes[0], preview.bytes[16 * 5]], [16, 20, 21]);
-});
-
-test("no more pieces are kept than so many, those used last", () => {
-  const pieces = new Pieces(2);
-  for (const name of ["a", "b"]) pieces.put(name, name);
-  assert.equal(pieces.get("a"), "a");
-  pieces.put("c", "c");
-  assert.deepEqual([pieces.get("a"), pieces.get("b"), pieces.get("c")], ["a", undefined, "c"]);
 });
