@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.kit.draw.pages import PAGES
-
-from .conftest import NewTab
 from .expected import TIRED, WIDE, largest
 from .explore_page import Explore
-from .form_pages import ByHand, Positions
-from .plain_pages import Claims, Glossary
 from .shapes_page import Shapes
-from .tab import Tab
 
 SENTENCE = "how are you"
-KINDS: dict[str, type[Tab]] = {"glossary": Glossary, "positions": Positions, "by_hand": ByHand, "claims": Claims}
 SETTINGS: dict[str, Any] = {"mask": "window:4", "position": "none", "temperature": 0.7, "heads_off": ((1, 3), (4, 11))}
 LINK: dict[str, Any] = {
     "s": WIDE, "mask": "window", "w": "4", "pos": "none", "t": "0.7", "off": ["L1 H3", "L4 H11"],
     "at": "4.7.3.2", "look": "linear_sort",
 }  # fmt: skip
-# The page of the address is drawn, and the server is at rest.
-STANDS = """path => {
-  const [question, ...others] = document.querySelectorAll(".st-key-stage .question");
-  return location.pathname === path && !others.length && question?.parentElement.dataset.path === path.slice(1)
-    && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
-}"""
-
-
-def stands(tab: Tab, name: str) -> None:
-    """Wait until a page stands there, with all that the bar says of it."""
-    tab.wait_until(STANDS, urlsplit(KINDS[name].PATH).path)
-    expect(tab.page.locator(".question h1")).to_have_text(PAGES[name].question)
-    expect(tab.page).to_have_title(f"{PAGES[name].title} · Headlight")
-    assert tab.house.locator("a[aria-current]").all_text_contents() == [PAGES[name].title]
 
 
 def entries(page: Page) -> int:
@@ -115,6 +92,11 @@ def test_links_follow_the_controls_and_carry_what_an_address_cannot(explore: Exp
         link = explore.link("Shapes")  # its menu has closed when the focus came to the box
         link.hover()
         assert link.evaluate("link => new URL(link.href).searchParams.get('s')") == text
+    with page.context.expect_page() as waiting:
+        link.click(modifiers=["ControlOrMeta"])
+    waiting.value.wait_for_url("**/shapes?*s=how+are+you*")
+    waiting.value.close()
+    assert urlsplit(page.url).path == "/"
 
     # a sentence too long for a link survives
     long = "ж" * 1000 + " it"  # six bytes a letter in a link
@@ -146,48 +128,6 @@ def test_links_follow_the_controls_and_carry_what_an_address_cannot(explore: Exp
     page.go_back()
     run = explore.shows(mask="causal")
     assert explore.badges() == largest(run, 0, 9, 3)
-
-
-@pytest.mark.thorough("links in other tabs, and the projector over pages")
-def test_a_link_in_another_tab_and_one_that_keeps_the_projector(new_tab: NewTab) -> None:
-    tab = new_tab(Glossary).open(s=SENTENCE, mask="causal")
-
-    # a link in another tab
-    met = tab.view.locator(".met a", has_text="Masks").first
-    assert opened(tab, lambda: met.click(modifiers=["ControlOrMeta"])) == f"{tab.url}/masks"
-    link, carried = tab.link("Positions"), "s=how+are+you&mask=causal"
-    assert opened(tab, lambda: link.click(modifiers=["ControlOrMeta"])) == f"{tab.url}/positions?{carried}"
-    assert opened(tab, lambda: tab.link("Shapes").click(button="middle")) == f"{tab.url}/shapes?{carried}"
-
-    # a link on a page goes where it says and keeps the visit and the projector
-    tab.page.evaluate("window.visit = 'the same'")
-    tab.keys("p")
-    tab.wait_for_query(big="true")
-    tab.view.locator(".met a", has_text="Positions").first.click()
-    stands(tab, "positions")
-    tab.wait_for_query(s=None, big="true")
-    expect(tab.page.locator("html")).to_have_class("projector")
-    tab.keys("Escape")
-    tab.wait_for_query(big=None)
-    tab.page.go_back()
-    stands(tab, "glossary")
-    tab.wait_for_query(s=SENTENCE, big="true")
-    expect(tab.page.locator("html")).to_have_class("projector")
-    assert tab.page.evaluate("window.visit") == "the same"
-    tab.keys("Escape")
-    tab.wait_for_query(big=None)
-
-
-def opened(tab: Tab, press: Callable[[], None]) -> str:
-    """The address that a press opens in another tab, while this one stays."""
-    here = tab.page.url
-    with tab.page.context.expect_page() as waiting:
-        press()
-    waiting.value.wait_for_url(re.compile("^http"))
-    address = str(waiting.value.evaluate("performance.getEntriesByType('navigation')[0].name"))  # as it was opened
-    waiting.value.close()
-    assert tab.page.url == here
-    return address
 
 
 @pytest.mark.thorough("looks for what was left in memory on five pages, after each collection of garbage")

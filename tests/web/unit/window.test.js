@@ -1,4 +1,4 @@
-// The part of a large map in sight: sizes, where it may stand, the piece that has its cells, and how many pieces are kept.
+// The part of a large map in sight: sizes, where it may stand, and the piece that has its cells.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
