@@ -11,23 +11,9 @@ from pages.shapes.own_lines import GAPS, last_line
 from pages.shapes.reshape_lessons import LESSONS
 
 from .expected import TIRED, WIDE
-from .held import begins_with_its_picture, holds_back, say
 from .shapes_page import Shapes, check_readout, check_side, listed, read, step_of, steps_of
 from .tab import place_of
 
-# The intervals of the step view, run by the test instead of by the clock.
-BEATS = """() => {
-  const [start, stop, beats] = [window.setInterval, window.clearInterval, new Map()];
-  let last = 1e9;
-  window.setInterval = (run, ...rest) => {
-    if (!new Error().stack.includes("StepView")) return start(run, ...rest);
-    beats.set(++last, run);
-    return last;
-  };
-  window.clearInterval = (id) => beats.delete(id) || stop(id);
-  window.beat = () => [...beats.values()].map((run) => run()).length;
-}"""
-BEAT = "() => window.beat()"
 PIXELS = "canvas => canvas.toDataURL()"
 
 
@@ -72,30 +58,13 @@ def test_steps_heads_and_numbers_by_mouse_and_keyboard(shapes: Shapes) -> None:
 
 @pytest.mark.thorough("A walk over every step of an implementation, playing them, a mask and memory.")
 def test_every_step_its_heads_its_memory_and_its_code(shapes: Shapes) -> None:
-    shapes.run_first(f"({BEATS})()")
     shapes.open(step="q.transpose", at="3.1.10", f="0")
 
-    # play goes on by itself, ends by itself and begins anew; pause stops
-    shapes.choose("Implementation", "efficient")
-    expect(shapes.view).to_have_attribute("data-shown", "efficient")
-    shapes.option("joined").click()
-    shapes.drawn("joined")
+    # play goes on by itself, and ends by itself
+    shapes.to_step("joined")
     shapes.button("play").click()
-    expect(shapes.button("pause")).to_have_attribute("aria-pressed", "true")
-    assert shapes.page.evaluate(BEAT) == 1
     shapes.drawn("out")
-    shapes.button("pause").click()
-    assert shapes.page.evaluate(BEAT) == 0
-    expect(shapes.button("next ▶")).to_be_disabled()
-    shapes.settled("out")
-    shapes.button("play").click()
-    shapes.drawn("x")
-    shapes.option("joined").click()
-    assert shapes.page.evaluate(BEAT) == 1
-    shapes.drawn("out")
-    assert shapes.page.evaluate(BEAT) == 1
     expect(shapes.button("play")).to_have_attribute("aria-pressed", "false")
-    assert shapes.page.evaluate(BEAT) == 0, "after the last step it ends by itself"
 
     # every step by keyboard, under a mask; what it forbids is no number
     shapes.choose("Implementation", "sequence_first")
@@ -128,31 +97,19 @@ def test_every_step_its_heads_its_memory_and_its_code(shapes: Shapes) -> None:
     batch, head, query, feature = step_of("efficient", "q.transpose").value.stride()
     assert strides.all_inner_texts() == [f"batch {batch:,}", f"heads {head}", f"queries {query}", f"features {feature}"]
     memory = shapes.side().locator(".made > .pictures").last.locator(".memory canvas")
-    at_rest, words, place = memory.evaluate(PIXELS), jumped.inner_text(), head + 10 * query
+    at_rest, place = memory.evaluate(PIXELS), head + 10 * query
     strides.nth(1).focus()
     expect(jumped).to_have_text(
         f"From head 1 to head 2 memory jumps {head} places: from place {place:,} to {place + head:,}."
     )
-    lit = memory.evaluate(PIXELS)
-    strides.nth(2).hover()
-    expect(jumped).to_contain_text(f"From query 10 to query 11 memory jumps {query} places")
-    assert len({at_rest, lit, memory.evaluate(PIXELS)}) == 3
-    shapes.page.mouse.move(5, 5)
-    expect(jumped).to_contain_text("From head 1 to head 2")
-    assert memory.evaluate(PIXELS) == lit, "what has the focus is lit again"
+    assert memory.evaluate(PIXELS) != at_rest, "they are lit"
     strides.nth(0).hover()
     expect(jumped).to_have_text(f"There is only one text here; the next would lie {batch:,} places on.")
-    shapes.lines.focus()
-    shapes.page.mouse.move(5, 5)
-    expect(jumped).to_have_text(words)
-    assert memory.evaluate(PIXELS) == at_rest
 
 
 @pytest.mark.thorough("A walk over lessons at their step, and their link.")
 def test_a_lesson_opens_at_its_step_and_a_link_opens_all_of_it_once_more(shapes: Shapes) -> None:
     shapes.open(step="q.transpose", at="3.1.10", f="0")
-    a_lesson_opens_beside_its_step_and_goes_back(shapes)
-
     # the question at a step opens its lesson, and another is chosen
     shapes.to_step("weights")
     shapes.side().get_by_role("button", name="? What if softmax takes another axis?").click()
@@ -191,45 +148,10 @@ def test_a_lesson_opens_at_its_step_and_a_link_opens_all_of_it_once_more(shapes:
     assert shapes.notices() == []
 
 
-def a_lesson_opens_beside_its_step_and_goes_back(shapes: Shapes) -> None:
-    shapes.to_step("q.transpose")
-    question = shapes.side().locator(".learn")
-    expect(question).to_have_attribute("aria-expanded", "false")
-    at_rest = place_of(shapes.lesson)
-    question.click()
-    expect(question).to_have_attribute("aria-expanded", "true")
-    shapes.settled("q.transpose")
-    maps = shapes.lesson.locator(".matrix")
-    for map_ in (maps.first, maps.last):
-        expect(map_).to_be_in_viewport(ratio=0.9)
-    why, lesson = place_of(shapes.side().locator(".why")), place_of(shapes.lesson)
-    assert why.bottom <= lesson.y
-    assert lesson.bottom <= place_of(shapes.side().locator(".source")).y, "nothing is covered"
-    assert abs(lesson.width - why.width) <= 2
-    shapes.to_step("k.transpose")  # it asks the same
-    expect(question).to_have_attribute("aria-expanded", "true")
-    shapes.to_step("x")
-    assert place_of(shapes.lesson).y > place_of(shapes.side().locator(".plane")).y
-    shapes.to_step("q.transpose")
-    question.click()
-    question.click()
-    expect(question).to_have_attribute("aria-expanded", "false")
-    assert place_of(shapes.lesson).width == at_rest.width
-
-
-@pytest.mark.thorough("A walk over a bad link, attention written line by line, and every control of the layer.")
-def test_what_cannot_be_used_is_named_lines_are_written_and_the_controls_of_the_layer(shapes: Shapes) -> None:
-    shapes.open(s="how are you", step="nothing.here", f="99", lesson="flash", vs="flash", drop="9", at="9.9")
-    shapes.shows("how are you")
-    shapes.wait_for_query(s="how are you", step=None, f=None, lesson=None, vs=None, drop=None, at=None)
-    assert {said.split("=")[0].removeprefix("The link says ") for said in shapes.notices()} == {
-        "step", "f", "lesson", "vs", "drop", "at",
-    }  # fmt: skip
-    assert shapes.chosen()[1] == "q.transpose"
-    shapes.box.fill("x" * 12_001)
-    expect(shapes.view.locator(".notices")).to_contain_text("Below: the text before, “how are you”.")
-    shapes.typed("how are we")
-    expect(shapes.view.locator(".notices p")).to_have_count(0)
+@pytest.mark.thorough("A walk over attention written line by line, and every control of the layer.")
+def test_lines_are_written_and_the_controls_of_the_layer(shapes: Shapes) -> None:
+    shapes.open(s="how are we")
+    shapes.shows("how are we")
 
     # attention is written line by line: a wrong first line, then the right one
     shapes.to_step("out")
@@ -280,27 +202,8 @@ def test_what_cannot_be_used_is_named_lines_are_written_and_the_controls_of_the_
     expect(shapes.view.locator(".classes pre")).to_contain_text("class TorchAttention")
 
 
-@pytest.mark.thorough("Answers are held back, and a page is opened before its script: steps are drawn without it.")
+@pytest.mark.thorough("Answers are held back: steps are drawn without them.")
 def test_what_is_here_is_not_requested_and_late_steps_replace_what_keeps_its_name(shapes: Shapes) -> None:
-    # a step chosen on the first picture, before the script has heard anything
-    holds_back(shapes, from_the_start=True)
-    begins_with_its_picture(shapes, f"{shapes.url}/shapes?step=weights&at=3.1.10.2")
-    shapes.drawn("weights")
-    check_readout(shapes.readout(), "weights", (0, 1, 10, 2))
-    early = place_of(shapes.side())
-    shapes.option("mixed").click()
-    expect(shapes.side().locator(".plane .readout")).to_be_visible()
-    shapes.drawn("mixed")
-    say(shapes)
-    shapes.page.wait_for_selector("#headlight-early", state="detached")
-    shapes.settled("mixed")
-    check_readout(shapes.readout(), "mixed", (0, 1, 10, 0))
-    shapes.page.wait_for_url("**step=mixed**")
-    shapes.to_step("weights")
-    stands = place_of(shapes.side())
-    assert max(abs(one - other) for one, other in zip(early[:3], stands[:3], strict=True)) <= 1, "nothing jumped"
-    shapes.forget_scripts()
-
     # what is here is not requested
     shapes.open(step="x")
     requested: list[str] = []
@@ -309,7 +212,7 @@ def test_what_is_here_is_not_requested_and_late_steps_replace_what_keeps_its_nam
         shapes.button("next ▶").click()
         shapes.drawn(name)
     shapes.head(5).click()
-    shapes.option("weights").click()
+    shapes.to_step("weights")
     shapes.click_cell(3, 4)
     shapes.settled("weights")
     check_readout(shapes.readout(), "weights", (0, 5, 3, 4))
