@@ -130,10 +130,6 @@ class Explore(Tab):
     def chip(self, number: int) -> Locator:
         return self.view.locator(".chip").nth(number)
 
-    def heads(self) -> list[str]:
-        found: list[str] = self.view.locator(".tile").evaluate_all("tiles => tiles.map((tile) => tile.dataset.head)")
-        return found
-
     def badges(self) -> list[str]:
         """What the row in focus looks at, with its weights."""
         bars = self.view.locator(".large .looks .bar-of-look")
@@ -146,7 +142,9 @@ class Explore(Tab):
 
     def has_heads(self, heads: list[str]) -> None:
         """Waits until these stand there, in this order."""
-        self.until(lambda: self.heads() == heads, f"the heads are {heads}")
+        tiles = self.view.locator(".tile")
+        read = "tiles => tiles.map((tile) => tile.dataset.head)"
+        self.until(lambda: bool(tiles.evaluate_all(read) == heads), f"the heads are {heads}")
 
     def table(self) -> list[list[str]]:
         """The body of the table, with its row heads."""

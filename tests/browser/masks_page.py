@@ -43,10 +43,6 @@ class Masks(Tab):
     def open(self, **values: Any) -> Self:
         """Six tokens and layer 0, head 3, where the link says nothing else."""
         super().open(**{"s": WORDS, "at": "0.3", **values})
-        return self.still()
-
-    def still(self) -> Self:
-        """Waits until nothing moves any more."""
         self.view.evaluate(STILL)
         return self
 
@@ -71,11 +67,6 @@ class Masks(Tab):
 
     def card(self, name: str) -> Locator:
         return self.view.locator(".card").filter(has=self.page.locator("b", has_text=name))
-
-    def position(self, name: str) -> Locator:
-        """An encoding of the order, once the fold is open."""
-        self.open_folds(self.view)
-        return self.view.get_by_role("radio", name=name, exact=True)
 
     def head(self, number: int) -> Locator:
         return self.button(f"head {number}")

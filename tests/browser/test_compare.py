@@ -18,12 +18,8 @@ from pages.kit.picture.settings import Settings
 from tests.closeness import within_rounding
 
 from .compare_page import Compare, read
-from .conftest import NewTab
 from .expected import TIRED, WIDE, core, run_of, written
-from .tab import place_of
 
-BAG = Settings(TIRED, position="none")
-CAUSAL_PAIR = "no positions: with and without a causal mask"
 # Six layers of MiniLM sum 384 features, heads of 32 and the 15 tokens, and 1,536 hidden units, one behind the other.
 ROUNDING = rounding.of_sums(*[384, 32, 15, 384, 384, 1536] * 6)
 
@@ -65,8 +61,8 @@ def test_three_maps_are_read_as_one_and_the_right_side_is_changed(compare: Compa
     assert compare.readouts() == read(runs, 3, 1, 4, 0)
 
 
-@pytest.mark.thorough("A walk over each figure, every comparison to try and shuffled orders.")
-def test_figures_comparisons_to_try_and_orders(compare: Compare) -> None:
+@pytest.mark.thorough("A walk over each figure and shuffled orders.")
+def test_figures_and_orders(compare: Compare) -> None:
     compare.open().shows_default()
     figures = compare.figures()
     assert figures[0] == "0.9998 → 0.1094"
@@ -77,19 +73,6 @@ def test_figures_comparisons_to_try_and_orders(compare: Compare) -> None:
     assert compare.titles == ["Learned positions", "No positions", "“cross” → “t” changes most"]
     for figure in compare.view.locator(".answers .figure").all():
         expect(figure).to_be_in_viewport(ratio=1)
-
-    # every comparison to try
-    to_try = {
-        "tired / wide": (Settings(TIRED), Settings(WIDE)),
-        CAUSAL_PAIR: (BAG, Settings(TIRED, "causal", "none")),
-        "can you can that": (Settings("can you can that"), Settings("can you can that", position="none")),
-        "how are you / you how are": tuple(Settings(text, position="none") for text in ("how are you", "you how are")),
-        "with and without positions": (Settings(TIRED), BAG),
-    }
-    for name, sides in to_try.items():
-        compare.clicked(name, *sides)
-        expect(compare.button(name)).to_have_attribute("aria-pressed", "true")
-    assert compare.query == {}
 
     # the words in another order: shuffled again, and typed
     expect(compare.shuffle).to_contain_text(shuffled(TIRED, 1))
@@ -217,27 +200,3 @@ def test_from_explore_and_every_control_of_the_right_side(compare: Compare) -> N
     expect(compare.contrast).to_contain_text("5 things differ: sentence, mask, positions, temperature and heads off.")
     assert compare.hover(0, 2, 7)[1].endswith("blocked by the mask")
     compare.wait_for_query(mask2="causal", pos2="sinusoidal", t2="0.9", off2="L0 H2", s2=WIDE)
-
-
-@pytest.mark.thorough("A phone is a second window; the quick tier opens every page on one.")
-def test_a_finger_on_a_phone(new_phone: NewTab) -> None:
-    compare = new_phone(Compare)
-    runs = compare.open(at="3.1").shows_default()
-    box = place_of(compare.map(0).locator(".map"))
-    assert box.bottom < 812, "the first map is on the first screen"
-    assert place_of(compare.map(0).get_by_role("heading", name="Learned positions")).bottom <= box.y
-    compare.page.touchscreen.tap(*compare.cell(0, 10, 2))
-    compare.wait_for_query(at="3.1.10.2")
-    compare.settled()
-    assert compare.readouts() == read(runs, 3, 1, 10, 2)
-    card = place_of(compare.map(0))
-    for number, name in enumerate(("Learned positions", "No positions", "Difference")):
-        compare.button(name).tap()
-        expect(compare.button(name)).to_have_attribute("aria-pressed", "true")
-        assert place_of(compare.map(number))[:2] == card[:2], "at one place"
-        assert [compare.map(other).is_visible() for other in range(3)] == [other == number for other in range(3)]
-    compare.button("No positions").tap()
-    compare.set("Mask, right", "causal")
-    compare.shows(Settings(TIRED), Settings(TIRED, "causal", "none"))
-    changed, sheet = place_of(compare.map(1).locator(".map")), place_of(compare.controls("Mask, right"))
-    assert 0 <= changed.y < changed.y + 0.8 * changed.height < sheet.y, "it is seen above its controls"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,8 +11,6 @@ import torch
 from playwright.sync_api import expect
 
 from mha_core import Run
-from pages.explore.kinds import of_layer
-from pages.kit.picture import pictures
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
 from tests.bench.visitors import unpacked
@@ -54,7 +51,7 @@ def bytes_of(run: Run, layer: int, head: int) -> list[list[int]]:
 
 
 def check_map(explore: Explore, rows: list[list[int]], scale: str) -> None:
-    """Every cell of the enlarged map has the colour of its weight, and a larger weight is not darker."""
+    """Every cell of the enlarged map has the colour of its weight."""
     most = max(map(max, rows)) if scale == "own" else 255
     colours = explore.page.evaluate(PALETTE, [explore.view.element_handle(), scale, most])
     cells = [(row, key) for row in range(len(rows)) for key in range(len(rows))]
@@ -62,10 +59,6 @@ def check_map(explore: Explore, rows: list[list[int]], scale: str) -> None:
     points = [(left + (key + ACROSS) * width, top + (row + DOWN) * height) for row, key in cells]
     drawn = explore.pixels(explore.view.locator(".large .map canvas").first, points)
     assert drawn == [colours[rows[row][key]] for row, key in cells]
-    by_weight = sorted(
-        (rows[row][key], 0.299 * r + 0.587 * g + 0.114 * b) for (row, key), (r, g, b) in zip(cells, drawn, strict=True)
-    )
-    assert all(low <= high + 2 for (_, low), (_, high) in pairwise(by_weight))
 
 
 def check_tiles(explore: Explore, run: Run, layer: int) -> None:
@@ -199,29 +192,21 @@ def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore
     explore.clicked("undo", TIRED)
     explore.clicked(explore.tile(3, 1).locator(".square"))
 
-    # the width of a mask, every position, and the temperature by keyboard
+    # the width of a mask, and the temperature by keyboard
     explore.mask("window")
     shows_it(explore, mask="window:3")
     width = explore.page.get_by_role("spinbutton", name="words on either side, and itself")
     width.fill("1")
     shows_it(explore, mask="window:1")
-    explore.looks_at(["it 1.00"])
     explore.wait_for_query(mask=["window"], w=["1"])
     width.fill("513")  # beyond its end
     shows_it(explore, mask="window:1")
-    explore.mask("none")
-    explore.position("sinusoidal")
-    shows_it(explore, position="sinusoidal")
-    explore.position("as trained")
     slider = explore.change("Sharpen or blur").get_by_role("slider")
     slider.focus()
-    for keys, temperature in ((["ArrowRight"] * 2, 1.2), (["End"], 5.0), (["Home"], 0.1)):
-        explore.keys(*keys)
-        shows_it(explore, temperature=temperature)
-        expect(slider).to_be_focused()
+    explore.keys("Home")
+    shows_it(explore, mask="window:1", temperature=0.1)
+    expect(slider).to_be_focused()
     explore.wait_for_query(t="0.1")
-    explore.uncover()
-    explore.clicked(explore.view.locator(".chip-of-change"), TIRED)
 
 
 @pytest.mark.thorough("A walk over each of the three tries to its answer.")
@@ -240,11 +225,6 @@ def test_a_try_keeps_its_question_until_it_is_answered(explore: Explore) -> None
     onward.click()  # what it changed is taken back
     explore.shows(mask="causal")
     expect(press).to_have_text(re.compile("take the order away: does “it” still look at “.+”. 2 of 3"))
-    explore.position("none")  # by hand
-    explore.shows(mask="causal", position="none")
-    expect(answer).to_contain_text(f"“it” gave “animal” {before}, now ")
-    explore.clicked("undo", mask="causal")
-    expect(press).to_contain_text("2 of 3")
     press.click()
     explore.shows(mask="causal", position="none")
     explore.lamp(3, 4).click()  # what else was changed since stays
@@ -289,12 +269,6 @@ def test_all_heads_and_sorted_ones_are_only_looked_at(explore: Explore) -> None:
     explore.keys("Escape")
     expect(large).to_be_hidden()
     assert explore.focused().startswith("layer 5 head 8, ")
-    back = explore.group("Kinds of heads").get_by_role("button", name="one word back")
-    back.click()
-    kinds = [name for layer in range(6) for name, _ in of_layer(pictures.picture(Settings(TIRED)), layer)]
-    expect(explore.view.locator(".tile:not(.faded)")).to_have_count(kinds.count("word before"))
-    back.click()
-
     explore.layer(3).click()
     explore.has_heads([f"3.{head}" for head in range(12)])  # before that the tile to click is still on its way
     # sorted by the row in focus, and without special tokens
