@@ -23,34 +23,21 @@ STANDS = """([path, learn]) => {
     && document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning"
     && views.length > 0 && views.every((view) => !view.hasAttribute("data-pending"));
 }"""
-# What a step's picture is on the page.
+# What a step's picture is on the page, in the lessons that are walked.
 PICTURES = {
     "map": ".large .map",
     "two maps": ":is(.left, .right, .before, .after) .map",
     "next words": ".next-list",
-    "panel heads": ".all-heads .heads",
-    "panel values": ".values",
-    "panel words": ".chips",
-    "panel vectors": ".vectors",
-    "panel similarity": ".answers",
-    "panel mask": ".who .map",
     "panel rows": ".outcomes > :first-child",
     "panel padding": ".outcomes > :last-child",
-    "panel step": ".side",
     "panel lesson": ".lesson-room",
-    "panel sums": ".st-key-hand .view",
-    "panel spread": ".st-key-hand .view",
-    "panel kinds": ".st-key-equality .view",
-    "panel curves": '[class*="st-key-axes_"]',
 }
 # The places and sizes of what matches and can be seen, and the largest area of anything else that is looked at.
 SEEN = """selector => {
   const roots = [document, ...[...document.querySelectorAll("*")].map((host) => host.shadowRoot).filter(Boolean)];
   const all = (which) => roots.flatMap((root) => [...root.querySelectorAll(which)])
     .filter((part) => part.checkVisibility() && part.getBoundingClientRect().width);
-  const found = selector.includes("st-key")
-    ? [...document.querySelectorAll(selector.split(" ")[0])].filter((part) => part.checkVisibility())
-    : all(selector);
+  const found = all(selector);
   const within = (part, place) => {
     for (let at = part; at; at = at.parentNode ?? at.host) if (at === place) return true;
     return false;
@@ -139,13 +126,11 @@ class Beside(Tab):
 
     def shows(self, step: LessonStep) -> None:
         """The step's picture is in the window, and the largest thing in it beside the lesson."""
-        if step.picture == "page":
-            return
         self.wait_until(f"part => ({SEEN})(part)[0].length > 0", PICTURES[step.picture])
         boxes, other = self.page.evaluate(SEEN, PICTURES[step.picture])
         size = self.page.viewport_size
         assert size is not None
-        maps = step.picture in ("map", "two maps", "panel mask")
+        maps = step.picture in ("map", "two maps")
         for left, top, width, height in boxes[: 2 if maps else 1]:
             said = f"{step.picture}: {boxes}, beside it {other}"
             assert min(left, top) >= 0, said

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 import torch
 from playwright.sync_api import expect
@@ -13,20 +11,10 @@ from tests.closeness import quoted
 
 from .expected import core
 from .form_pages import ByHand
-from .tab import place_of
-
-PRINTED = ["0.5", "0.1", "0.4"]  # the first row of the scores that the page opens with
 
 
 def softmax_row(*scores: float) -> list[str]:
     return [f"{weight:.4f}" for weight in torch.tensor(scores, dtype=torch.float64).softmax(-1).tolist()]
-
-
-def reset(by_hand: ByHand) -> None:
-    by_hand.button("Reset the numbers").click()
-    by_hand.wait_for("scores", 0, PRINTED)
-    by_hand.settled()
-    assert "m" not in by_hand.query
 
 
 def test_a_score_edited_by_keyboard_and_a_mask_set_by_mouse_change_the_weights(by_hand: ByHand) -> None:
@@ -52,7 +40,10 @@ def test_a_score_edited_by_keyboard_and_a_mask_set_by_mouse_change_the_weights(b
     expect(reason).to_contain_text("0.8 is still used")
     assert cell.get_attribute("aria-describedby") == reason.locator("..").get_attribute("id")
     assert by_hand.matrix("out") == before
-    reset(by_hand)
+    by_hand.button("Reset the numbers").click()
+    by_hand.wait_for("scores", 0, ["0.5", "0.1", "0.4"])
+    by_hand.settled()
+    assert "m" not in by_hand.query
 
     # a mask, by mouse and by keyboard
     by_hand.cell("allow", "how", "how").click()
@@ -69,22 +60,9 @@ def test_a_score_edited_by_keyboard_and_a_mask_set_by_mouse_change_the_weights(b
     assert by_hand.visit(by_hand.page.url).matrix("weights") == shown
 
 
-@pytest.mark.thorough("A long walk through the hull of the values, the examples and a cell of the model.")
-def test_the_hull_the_examples_and_a_real_cell(by_hand: ByHand) -> None:
+@pytest.mark.thorough("A long walk through the examples and a cell of the model.")
+def test_the_examples_and_a_real_cell(by_hand: ByHand) -> None:
     by_hand.open()
-    # outputs are drawn within the hull of the values
-    area = by_hand.view.locator(".hull polygon.area")
-    assert len(str(area.get_attribute("points")).split()) == 2
-    by_hand.button("apart").click()
-    expect(area).to_have_attribute("points", re.compile(r"^\S+ \S+ \S+$"))
-    by_hand.wait_for_query(m="x_1.1_1.2_3.1_1.7_1.6_3.2")
-    hull, diamonds = place_of(area), by_hand.view.locator(".hull .scroll polygon.i").all()
-    assert len(diamonds) == 3
-    for x, y in (place_of(diamond).middle for diamond in diamonds):
-        assert hull.x <= x <= hull.right
-        assert hull.y <= y <= hull.bottom
-    reset(by_hand)
-
     # controls that an example hides stay in the link, also over another page
     by_hand.open(ex="a real cell", s="how are you", mask="causal")
     by_hand.example("one head")
