@@ -69,11 +69,6 @@ class Compare(Tab):
         return self.view.locator(".bars-of-heads")
 
     @property
-    def titles(self) -> list[str]:
-        """What the cards are called."""
-        return self.view.locator(":scope > .panel > header h2").all_inner_texts()
-
-    @property
     def contrast(self) -> Locator:
         """What the sides differ in."""
         return self.view.locator(".contrast")

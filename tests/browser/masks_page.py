@@ -106,11 +106,3 @@ class Masks(Tab):
 
     def click(self, row: int, key: int) -> None:
         self.page.mouse.click(*self.place(row, key))
-
-    def drag(self, *cells: tuple[int, int]) -> None:
-        """One stroke from cell to cell, without the places between them."""
-        self.page.mouse.move(*self.place(*cells[0]))
-        self.page.mouse.down()
-        for cell in cells[1:]:
-            self.page.mouse.move(*self.place(*cell))
-        self.page.mouse.up()

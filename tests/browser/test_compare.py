@@ -70,7 +70,8 @@ def test_figures_and_orders(compare: Compare) -> None:
     before, after = figures[-1].split(" → ")
     assert before == "1.000"
     assert float(after.replace("−", "-")) <= ROUNDING
-    assert compare.titles == ["Learned positions", "No positions", "“cross” → “t” changes most"]
+    titles = compare.view.locator(":scope > .panel > header h2")
+    assert titles.all_inner_texts() == ["Learned positions", "No positions", "“cross” → “t” changes most"]
     for figure in compare.view.locator(".answers .figure").all():
         expect(figure).to_be_in_viewport(ratio=1)
 

@@ -117,7 +117,8 @@ def test_a_run_is_started_by_keyboard_left_alone_scrubbed_and_opened(train: Trai
 @pytest.mark.thorough("Trains a model and stops it.")
 @pytest.mark.usefixtures("nobody_else_works")
 def test_a_run_survives_a_reload_is_stopped_and_nobody_else_sees_it(train: Train, new_phone: NewTab) -> None:
-    train.open(**LONG).start()
+    train.open(**LONG).button("Train").click()
+    expect(train.button("Stop")).to_be_enabled()
     expect(train.page.get_by_text("of 5,000 steps (seed 1)").first).to_be_visible(timeout=2 * WAIT_MS)
     expect(train.page.get_by_text("steps/s").first).to_be_visible()
     assert "headlight" not in train.page.url.split("?")[1]

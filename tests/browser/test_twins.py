@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from itertools import product
 
@@ -18,7 +17,7 @@ from mha_core.show.packing import pack_focus
 from pages.explore.kinds import words_of
 from pages.kit.draw import numbers, packing
 from pages.kit.draw.palette import PALETTES
-from pages.kit.draw.web import FOLDER, PREFIX
+from pages.kit.draw.web import PREFIX
 from pages.kit.picture import mask_codec
 from pages.kit.picture.place import At, Look, parse_at, parse_look
 from pages.kit.picture.settings import Settings
@@ -205,10 +204,10 @@ def test_films_come_back(modules: Modules) -> None:
     assert steps == [[0, 10, 20, 30, 40]] * len(PROBES)
 
 
-# ---- colours: draw/palette.py, colour.js, view.css and house.css
+# ---- colours: draw/palette.py, colour.js and view.css
 
 
-def test_charts_views_and_the_frame_have_the_same_colours_which_rise_with_the_weight(modules: Modules) -> None:
+def test_charts_and_views_have_the_same_colours_which_rise_with_the_weight(modules: Modules) -> None:
     names = ["text", "muted", "line", "less", "none", "more"]
     script = """async ([prefix, names, themes]) => {
       const { inks } = await import(`${prefix}/base/colour.js`);
@@ -224,15 +223,6 @@ def test_charts_views_and_the_frame_have_the_same_colours_which_rise_with_the_we
     }"""
     wanted = [[own.ink, own.muted, own.line, own.less, own.none, own.more] for own in PALETTES.values()]
     assert modules.page.evaluate(script, [PREFIX, names, list(PALETTES)]) == wanted
-
-    style, frame = ((FOLDER / name).read_text("utf-8") for name in ("base/view.css", "frame/house.css"))
-    starts = (r"\.view", r'\.view\[data-theme="light"\]')
-    themes = [re.search(rf"^{start} {{(.*?)^}}", style, re.M | re.S) for start in starts]
-    dark, light = (dict(re.findall(r"--([\w-]+): (#\w{6})", theme[1])) for theme in themes if theme)
-    same = {(light.get(name), colour) for name, colour in dark.items()}
-    pairs = set(re.findall(r"light-dark\((#\w{6}), (#\w{6})\)", frame))
-    # text on the accent itself, and on its tint
-    assert pairs - same == {("#FFFFFF", "#0E1320"), ("#8F4207", "#F6B73C")}
 
     # the colours of a map run from the panel's dark to a light cream, and from white to a deep brown
     pixels = modules.each("base/colour.js", ["dark", "light"], "[...m.palette(row, 'linear', 255)]")

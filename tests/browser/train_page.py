@@ -40,11 +40,6 @@ class Train(Tab):
         expect(self.page.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
         return self.settled()
 
-    def start(self) -> Self:
-        self.button("Train").click()
-        expect(self.button("Stop")).to_be_enabled()
-        return self
-
     def over(self) -> Self:
         """Waits for the end of a training that was started, which steps back for all that this machine does."""
         expect(self.button("Train")).to_be_enabled(timeout=4 * WAIT_MS)
