@@ -7,7 +7,7 @@ from typing import Self
 
 from playwright.sync_api import Locator, expect
 
-from .tab import WAIT_MS, Tab
+from .tab import Tab
 
 __all__ = ["ByHand", "Implementations", "Positions"]
 
@@ -79,19 +79,6 @@ class Implementations(Folded):
             expect(panel.locator("table").nth(1)).to_be_visible()
         return [self.rows(table) for panel in panels for table in panel.locator("table").all()[:2]]
 
-    def button(self, name: str) -> Locator:
-        return self.page.get_by_role("button", name=name, exact=True)
-
-    def raced(self) -> list[list[str]]:
-        """Waits for the end of the race; its table."""
-        expect(self.button("Stop").or_(self.fold("All measured numbers")).first).to_be_visible()  # it has begun
-        expect(self.button("Stop")).to_have_count(0, timeout=2 * WAIT_MS)
-        expect(self.button("Start")).to_be_enabled()
-        self.unfold("All measured numbers")
-        table = self.page.locator(".st-key-folded_race_table table")
-        expect(table).to_be_visible()
-        return self.rows(table)
-
 
 class Positions(Folded):
     """The page in one tab."""
@@ -117,22 +104,6 @@ class Positions(Folded):
     def part(self, heading: str) -> Locator:
         """The framed part with this heading: words, numbers and chart."""
         return self.page.locator("[class*='st-key-part_']", has=self.heading(heading))
-
-    def row(self, heading: str) -> list[str]:
-        """The first row of numbers of a part."""
-        row = self.part(heading).locator("tbody tr").first
-        row.wait_for()
-        return row.locator("th, td").all_inner_texts()
-
-    def choose(self, label: str, option: str) -> None:
-        """A select box by keyboard alone."""
-        box = self.page.get_by_role("combobox", name=label)
-        box.focus()
-        box.press("Enter")
-        self.page.keyboard.press("ControlOrMeta+a")
-        self.page.keyboard.type(option)
-        self.page.get_by_role("option", name=option, exact=True).wait_for()
-        self.page.keyboard.press("Enter")
 
     def notices(self) -> list[str]:
         return self.page.locator(".st-key-told .notices p").all_text_contents()

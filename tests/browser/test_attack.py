@@ -1,17 +1,16 @@
-"""Short forms of `make attack`: one visitor tries to stop the others, over the real server."""
+"""Names and paths that nobody needs are refused by the real server; longer attacks: `make attack`."""
 
 from __future__ import annotations
 
 import socket
 import urllib.error
 import urllib.request
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 
 import pytest
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
-from tests.bench.visitors import Visitor, open_socket
+from tests.bench.visitors import open_socket
 
 from .server import Server
 
@@ -35,33 +34,3 @@ def test_foreign_names_and_metrics_are_refused_and_own_names_open(server: Server
         line = socket.create_connection(("127.0.0.1", server.port))
         with pytest.raises(InvalidStatus) if "evil" in name else nullcontext(), open_socket(own, own, sock=line):
             pass
-
-
-@pytest.mark.thorough("visits the shared server several times; its gates and its log are tested without one")
-def test_a_huge_message_is_not_taken_and_nothing_typed_is_in_the_log(server: Server) -> None:
-    visitor = Visitor(server.url, "by-hand", ex="two sentences")
-    visitor.type("how are you", "Words of the queries")
-    with pytest.raises(ConnectionClosed):
-        visitor.type("x" * 3_000_000, "Words of the queries")
-    visitor.close()
-
-    secret, before = "kestrel umbrella quotient", server.log.stat().st_size
-    for number in range(4):
-        visitor = Visitor(server.url, "positions")
-        rerun = BackMsg.FromString(visitor.message({"Sentence": secret}))
-        state = rerun.rerun_script.widget_states.widgets[0]
-        if number % 2:  # a text for a widget that there is not, and one for a number
-            state.id = f"{state.id}{secret}"
-        else:
-            state.id = f"$$STREAMLIT_INTERNAL_KEY_{visitor.ids['headlight_house']}__events"
-            state.json_trigger_value = secret
-        visitor.socket.send(rerun.SerializeToString())
-        visitor.socket.send(b"\xff" + secret.encode())
-        with suppress(ConnectionClosed):
-            while True:
-                visitor.take(WAIT)
-        visitor.close()
-    added = server.log.read_bytes()[before:].decode("utf-8", "replace")
-    assert "kestrel" not in added
-    assert "Traceback" not in added
-    assert added

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import sysconfig
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -21,14 +20,6 @@ from .tab import Tab
 BIN = "Scripts" if os.name == "nt" else "bin"
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
 def borrow_libraries(environment: Path) -> Path:
     """Let an environment find the libraries of this one, among which Headlight is not; return its Python."""
     (site,) = environment.glob("Lib/site-packages" if os.name == "nt" else "lib/python*/site-packages")
@@ -36,8 +27,10 @@ def borrow_libraries(environment: Path) -> Path:
     return environment / BIN / "python"
 
 
-def by_pip(wheel: Path, folder: Path) -> str:
-    """The command in a new environment."""
+def installed(folder: Path) -> str:
+    """The command of a wheel that is built and installed in a new environment."""
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True)
+    (wheel,) = folder.glob("*.whl")
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     python = borrow_libraries(environment)
@@ -48,11 +41,11 @@ def by_pip(wheel: Path, folder: Path) -> str:
 
 
 @pytest.mark.thorough("builds a wheel, installs it and starts it")
-def test_pages_of_the_installed_command_open(wheel: Path, tmp_path: Path, new_page: NewPage) -> None:
+def test_pages_of_the_installed_command_open(tmp_path: Path, new_page: NewPage) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "pages.py").write_text("raise RuntimeError('somebody else\\'s')", encoding="utf-8")
-    command = [by_pip(wheel, tmp_path), "--no-open"]
+    command = [installed(tmp_path), "--no-open"]
     server = OwnServer(tmp_path / "log", command=command, folder=elsewhere, environment={"PYTHONPATH": ""})
     try:
         tab = new_page(Tab, url=server.url)
@@ -86,22 +79,3 @@ def test_the_build_of_the_container_makes_the_command(tmp_path: Path) -> None:
         [tree / BIN / "headlight", "--help"], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
     )
     assert "--public" in ran.stdout
-
-
-@pytest.mark.thorough("builds a wheel and loads the model in a process of its own")
-def test_the_core_alone_needs_no_app(wheel: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(tmp_path)
-    code = """
-import sys
-for name in ("streamlit", "plotly", "pandas", "transformers"):
-    sys.modules[name] = None
-import mha_core
-run = mha_core.load_model("minilm").run("The animal didn't cross the street because it was too tired")
-print(tuple(run.weights.shape), mha_core.__file__)
-"""
-    ran = subprocess.run(
-        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        text=True, stdout=subprocess.PIPE, check=True,
-    )  # fmt: skip
-    assert ran.stdout == f"(6, 12, 15, 15) {tmp_path / 'mha_core' / '__init__.py'}\n"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
@@ -52,32 +50,10 @@ def test_arrows_walk_the_heads_letters_act_and_the_focus_stays_over_a_rerun(expl
     press(" ")
     explore.shows()
     assert explore.focused() == "layer 3 head 2"
-
     explore.lamp(3, 4).focus()
     explore.keys("Enter")
     explore.shows(heads_off=((3, 4),))
     assert explore.focused() == "layer 3 head 4 is off in the model: switch on"
-    explore.chip(3).focus()
-    explore.keys("Enter")
-    explore.settled()
-    assert explore.focused() == "didn"
-    for keys, at in (("ti", 13), ("7", 7)):
-        explore.page.keyboard.type(keys)
-        expect(explore.chip(at)).to_be_focused()
-        expect(explore.chip(at)).to_have_attribute("aria-pressed", "true")
-    press("p")  # no word begins with it, and at the words it is no key of the page
-    expect(explore.page.locator("html")).not_to_have_class(re.compile("projector"))
-    press("Tab")
-    explore.lamp(3, 4).focus()
-    press("Enter")
-    explore.shows()
-    tile = explore.view.locator(".switch", has_text="Hide words")
-    tile.focus()
-    press("Enter")
-    expect(tile).to_have_attribute("aria-expanded", "true")
-    explore.change("Hide words").get_by_role("radio", name="none", exact=True).focus()
-    press("ArrowRight", "Enter")
-    explore.shows(mask="causal")
 
 
 def test_names_roles_tab_stops_and_what_is_read_aloud(explore: Explore) -> None:

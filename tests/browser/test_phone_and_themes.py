@@ -7,20 +7,13 @@ from typing import Literal
 import pytest
 from playwright.sync_api import expect
 
-from pages.kit.draw.pages import PAGES
-
 from .conftest import NewTab
 from .expected import written
 from .explore_page import Explore
-from .measures import scrolls_sideways
 from .tab import place_of
 
 THEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")
 HIGH = 812  # pixels of a phone
-FITS = """map => {
-  const { left, right } = map.getBoundingClientRect();
-  return left >= 0 && right <= innerWidth;
-}"""
 
 
 def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) -> None:
@@ -60,38 +53,6 @@ def test_a_phone_shows_sentence_and_map_first_and_takes_taps(new_phone: NewTab) 
     panel.get_by_role("button", name="done").tap()
     explore.view.get_by_role("button", name="take back: L3 H2 off").tap()
     explore.shows(mask="causal")
-
-
-@pytest.mark.thorough("a page is seen in four sizes and in the projector")
-def test_any_size_and_the_projector(explore: Explore) -> None:
-    explore.open()
-    large = explore.view.locator(".large .map")
-    for width, height in ((320, 640), (800, 600), (1920, 1080)):
-        explore.page.set_viewport_size({"width": width, "height": height})
-        explore.until(lambda: large.evaluate(FITS), "the map is as narrow as its window")
-        assert scrolls_sideways(explore.page) == 0
-        explore.until(lambda: explore.hover(10, 2) == "it → animal 0.64", "the cell lies under the pointer")
-
-    explore.page.set_viewport_size({"width": 1280, "height": 720})
-    explore.keys("p")
-    explore.wait_for_query(big="true")
-    explore.settled()
-    expect(explore.view.locator(".all-heads")).to_be_hidden()
-    assert place_of(large).y >= 50
-    assert place_of(large).bottom <= 720
-    assert len(explore.chips()) == 15
-    assert float(large.get_attribute("data-number") or 0) >= 16
-    explore.page.get_by_role("link", name="Texts", exact=True).click()
-    expect(explore.page.locator(".st-key-stage .question h1")).to_have_text(
-        PAGES["texts"].question, use_inner_text=False
-    )
-    expect(explore.page.locator("html")).to_have_class("projector")
-    explore.wait_for_query(big=["true"])
-    explore.page.go_back()
-    explore.settled()
-    explore.keys("p")
-    explore.wait_for_query(big=None)
-    expect(explore.view.locator(".all-heads")).to_be_visible()
 
 
 SYSTEM = """name => {

@@ -1,4 +1,4 @@
-"""Headers on every answer, files that nobody may read or leave, and visitors who do not meet."""
+"""Headers on every answer, and files that nobody may read or leave."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from email.message import Message
 
-import pytest
 from playwright.sync_api import FilePayload
 
 from pages.kit.draw import web
@@ -16,13 +15,9 @@ from pages.kit.jobs.training import MOST_BYTES as MAX_BYTES
 from pages.kit.server.gates import UPLOADS
 
 from .conftest import NewTab
-from .expected import WIDE, largest
-from .explore_page import Explore
 from .server import HEALTH, Server
 from .tab import WAIT_MS
 from .train_page import Train
-
-SECRET = "kestrel umbrella quotient"
 
 
 def fetch(url: str, method: str = "GET", **headers: str) -> tuple[int, Message, bytes]:
@@ -84,19 +79,3 @@ def test_a_visitor_leaves_small_files_only(new_tab: NewTab) -> None:
     for size, headers, status in ((100, token, 204), (100, {}, 403), (MAX_BYTES + 1, token, 413)):
         file: FilePayload = {"name": "a.zip", "mimeType": "application/zip", "buffer": b"x" * size}
         assert page.request.put(url, headers=headers, multipart={"file": file}).status == status, (size, headers)
-
-
-@pytest.mark.thorough("two visits at once")
-def test_two_visits_of_one_browser_do_not_disturb_each_other(explore: Explore, new_tab: NewTab, server: Server) -> None:
-    """Nor is a word of theirs in the log."""
-    other = new_tab(Explore)
-    explore.open(s=SECRET)
-    other.open()
-    explore.box.fill(f"{SECRET} it is mine")
-    other.button(WIDE).click()
-    other.lamp(3, 5).click()
-    mine = explore.clicked(explore.tile(3, 2).locator(".square"), f"{SECRET} it is mine")
-    theirs = other.shows(WIDE, heads_off=((3, 5),))
-    assert explore.badges() == largest(mine, 3, 2, mine.tokens.index("it"))
-    assert other.badges() == largest(theirs, 3, 1, theirs.tokens.index("it"))
-    assert "kestrel" not in server.log.read_text("utf-8", "replace")

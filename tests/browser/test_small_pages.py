@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from mha_core import IMPLEMENTATIONS
 from pages.claims.page import OURS, by_name
-from pages.implementations.timing import YARDSTICK
 from pages.kit.draw.pages import PAGES
 from pages.kit.draw.terms import MARKED
 from pages.kit.lessons.course import claims as read_claims
@@ -32,8 +28,6 @@ FOLLOWED = {
     "Lesson with three helpers": ("define your own", "Write attention yourself"),
     "Notebook in einsum": ("D", "its formula has ⟨k_s, q_t⟩"),
 }
-# small enough to be over in a few seconds
-RACE: dict[str, Any] = {"n": "20", "d": "24", "h": "3", "secs": "1", "race": ["einsum", "sdpa"]}
 
 
 def fits_in_three_windows(page: Page) -> bool:
@@ -58,61 +52,6 @@ def test_an_encoding_is_chosen_by_its_map_and_a_position_by_keyboard(positions: 
     expect(positions.map("ALiBi")).to_be_focused()
 
 
-@pytest.mark.thorough("A walk over the projector, the circles of RoPE, the presets and every part that is folded away.")
-def test_maps_projector_circles_presets_and_every_fold_of_positions(positions: Positions) -> None:
-    positions.open()
-    maps = positions.page.locator(".view.encodings .group")
-    learnt, unseen = (
-        maps.and_(positions.page.get_by_role("group", name=name))
-        for name in ("Trained with this", "Never seen by this model")
-    )
-    expect(learnt.locator(".encoding")).to_have_text([re.compile("^As trained")])
-    expect(unseen.locator(".encoding")).to_have_count(9)
-    positions.page.set_viewport_size({"width": 1280, "height": 720})
-    positions.keys("p")
-    map_ = positions.page.locator(".enlarged .map")
-    expect(map_).to_have_attribute("data-number", re.compile("^1[6-9]"))
-    assert place_of(map_).y >= 50
-    assert place_of(map_).bottom <= 720
-    positions.keys("p")
-    positions.wait_for_query(big=None)
-    positions.page.set_viewport_size({"width": 1440, "height": 900})
-
-    # encodings, a position and a pair of channels by keyboard
-    positions.choose("Encoding", "rotary")
-    expect(positions.heading(TITLES["rotary"])).to_be_visible()
-    positions.choose("Beside it", "t5")
-    positions.unfold("Closer")
-    positions.wait_for_query(enc="rotary", enc2="t5")
-    heading = "Rotary (RoPE): pair 0, position by position"
-    assert positions.row(heading)[:2] == ["1", "1.0000"]
-    positions.page.get_by_role("slider", name="Position on the circles").focus()
-    positions.keys(*["ArrowRight"] * 2)
-    expect(positions.part(heading).locator("tbody th").first).to_have_text("3")
-    assert positions.row(heading)[1:3] == ["3.0000", "0.4775"]
-    positions.wait_for_query(at_pos="3")
-    positions.enter(positions.page.get_by_role("spinbutton", name="Pair of channels"), "4")
-    moved = "Rotary (RoPE): pair 4, position by position"  # 10000^(−8/32) is 0.1
-    expect(positions.heading(moved)).to_be_attached()
-    assert positions.row(moved)[1] == "0.3000"
-
-    # a preset sets both, and the sentence is live
-    positions.page.get_by_role("button", name="ALiBi and T5").click()
-    expect(positions.heading("ALiBi: all heads")).to_be_attached()
-    positions.wait_for_query(enc="alibi", enc2="t5")
-    expect(positions.page.get_by_role("slider", name="Position on the circles")).to_be_hidden()
-    positions.box.fill("how are <b>you</b>")
-    expect(positions.part("ALiBi: picture").locator(".ytick text").nth(3)).to_have_text("3 <")
-    assert positions.page.locator(".js-plotly-plot b").count() == 0
-    positions.page.get_by_role("button", name="waves and a trained table").click()
-    expect(positions.heading("Sinusoids: picture")).to_be_attached()
-    positions.unfold("Curves", "Past the trained length", "Amplitude")
-    expect(positions.page.locator(".js-plotly-plot")).to_have_count(11)
-    assert positions.notices() == []
-    positions.page.get_by_role("link", name="compared on Train").click()
-    positions.page.wait_for_url("**/train*")
-
-
 def test_all_implementations_give_the_same_numbers_under_another_mask(implementations: Implementations) -> None:
     assert fits_in_three_windows(implementations.open().page)
     before = implementations.differences()
@@ -126,43 +65,6 @@ def test_all_implementations_give_the_same_numbers_under_another_mask(implementa
         assert [row[0] for row in rows] == list(IMPLEMENTATIONS)
         assert {row[-1] for row in rows} == {"OK"}
     assert (len(before), len(after)) == (4, 4)
-
-
-@pytest.mark.thorough("Two visitors race implementations, the second waits until the first has stopped.")
-@pytest.mark.usefixtures("nobody_else_works")
-def test_implementations_are_raced_by_one_visitor_at_a_time(implementations: Implementations, new_tab: NewTab) -> None:
-    implementations.open()
-    other = new_tab(Implementations).open(**RACE)
-    implementations.enter(implementations.page.get_by_role("spinbutton", name="Seconds per length"), "20")  # too long
-    implementations.wait_for_query(secs="20")
-    implementations.settled().button("Start").click()
-    expect(implementations.button("Stop")).to_be_visible()
-    expect(implementations.page.get_by_role("progressbar")).to_be_visible()
-    # by keyboard, from the field before it
-    start = other.button("Start")
-    other.page.get_by_role("spinbutton", name="Seconds per length").focus()
-    for _ in range(6):
-        other.keys("Tab")
-        if start.evaluate("button => button === document.activeElement"):
-            break
-    expect(start).to_be_focused()
-    other.keys("Enter")
-    expect(other.page.get_by_text("Waiting: 1 measurement comes first")).to_be_visible()
-    implementations.button("Stop").click()
-    expect(implementations.button("Start")).to_be_enabled()
-    stopped = implementations.page.locator(".sheet .notices p", has_text=re.compile("^Stopped after"))
-    expect(stopped).to_be_visible()
-    charts = 0 if "results for 0 of" in stopped.inner_text() else 2  # a slow machine has finished a length meanwhile
-    expect(implementations.page.locator(".js-plotly-plot")).to_have_count(charts)
-
-    # the second visitor's chart and table
-    rows = other.raced()
-    assert [row[:2] for row in rows] == [[n, name] for n in ("16", "20") for name in ("einsum", "sdpa", YARDSTICK)]
-    chart = other.page.locator(".js-plotly-plot")
-    expect(chart).to_have_count(2)
-    expect(chart.first.locator(".xtick text")).to_have_text(["16", "20"])
-    names = chart.first.locator(".annotation-text").all_text_contents()
-    assert sorted(names) == sorted(["einsum", "sdpa", f"{YARDSTICK} with maps"])
 
 
 def test_a_claim_is_answered_by_keyboard_and_a_term_explained(new_tab: NewTab) -> None:
