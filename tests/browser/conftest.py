@@ -19,7 +19,7 @@ from .form_pages import ByHand, Implementations, Positions
 from .masks_page import Masks
 from .measures import PHONE
 from .modules import Modules
-from .server import HEALTH, OwnServer, Server, SharedServer
+from .server import HEALTH, Server, SharedServer
 from .shapes_page import Shapes
 from .tab import WAIT_MS, Tab
 from .train_page import Train
@@ -124,20 +124,6 @@ def nobody_else_works(common_folder: Path) -> Iterator[None]:
     """No other such test runs meanwhile: for those that fill the server's one place for long work, or wait for it."""
     with FileLock(common_folder / "work.lock"):
         yield
-
-
-@pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[Callable[..., OwnServer]]:
-    """Start a server of the test's own, below a path of its own and with its own environment variables."""
-    started: list[OwnServer] = []
-
-    def start(base: str = "", **environment: str) -> OwnServer:
-        started.append(OwnServer(tmp_path / f"log{len(started)}", base, environment=environment))
-        return started[-1]
-
-    yield start
-    for running in started:
-        running.stop()
 
 
 @pytest.fixture(scope="session")

@@ -56,7 +56,6 @@ class OwnServer(Server):
         base: the path below which it serves its pages, as "/app".
         command: what starts it, in place of `streamlit run app.py`; the port follows.
         folder: where it is started.
-        run: what Python runs without a command; Streamlit's options follow.
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class OwnServer(Server):
         command: Sequence[str] = (),
         folder: Path = ROOT,
         environment: Mapping[str, str] = MappingProxyType({}),
-        run: Sequence[str] = ("-m", "streamlit", "run", "app.py"),
     ) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -74,7 +72,7 @@ class OwnServer(Server):
         self.folder = folder
         options = {"headless": "true", "port": str(self.port), "address": "127.0.0.1"}
         options |= {"baseUrlPath": base} if base else {}
-        self.command = [sys.executable, *run]
+        self.command = [sys.executable, "-m", "streamlit", "run", "app.py"]
         self.command += [part for name, value in options.items() for part in (f"--server.{name}", value)]
         if command:
             self.command = [*command, "--port", str(self.port)]

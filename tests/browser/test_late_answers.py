@@ -13,7 +13,6 @@ from pages.kit.picture.presets import PRESETS
 from .conftest import NewTab
 from .expected import TIRED, largest
 from .explore_page import Explore
-from .form_pages import ByHand
 from .held import begins_with_its_picture, holds_back, say
 from .tab import WAIT_MS
 
@@ -111,15 +110,6 @@ def test_the_box_is_a_plain_text_field_and_a_control_asks_once(explore: Explore)
     assert page.evaluate(REQUESTS) == requests + 3
     explore.clicked(explore.chip(3))
     assert page.evaluate(REQUESTS) == requests + 3, "another row needs nothing"
-
-    # what was typed goes along to another page, at once
-    explore.clicked("reset all", TIRED)
-    box.fill("can you can that")
-    explore.go("By hand")
-    explore.on(ByHand).settled().wait_for_query(s=["can you can that"])
-    page.go_back()
-    explore.shows("can you can that")
-    assert explore.box.input_value() == "can you can that"
 
 
 @pytest.mark.thorough("sixty keys over a network that is late and fails")

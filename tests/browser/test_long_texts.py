@@ -1,4 +1,4 @@
-"""Long texts: first only the layer in sight goes over whole, from 513 tokens on only pieces of the map in focus do."""
+"""Long texts: from 513 tokens on only pieces of the map in focus go over, and layers come one after another."""
 
 from __future__ import annotations
 
@@ -13,36 +13,10 @@ from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from pages.kit.server import store
 
-from .expected import core, largest, written
+from .expected import largest, written
 from .explore_page import Explore
 
 WORDS = ("the", "cat", "ran", "a", "far", "way", "it", "was", "so", "we")
-
-
-def text_of(tokens: int) -> str:
-    text = " ".join(WORDS[number % len(WORDS)] for number in range(tokens - 2))
-    assert len(core().tokenize(text)[0]) == tokens
-    return text
-
-
-@pytest.mark.thorough("texts of 300 to 800 tokens take seconds to compute and to draw")
-def test_300_tokens_and_switching_layers(explore: Explore) -> None:
-    text = text_of(300)
-    explore.open()
-    run = explore.typed(text)
-    row = run.tokens.index("it")
-    explore.looks_at(largest(run, 3, 1, row))
-    expect(explore.view.locator(".law")).not_to_contain_text("thumbnail")
-    explore.clicked(explore.layer(5))
-    expect(explore.view.locator(".law")).not_to_contain_text("thumbnail")
-    explore.looks_at(largest(run, 5, 1, row))
-    weight = written(float(run.weights[5, 1, 200, 100]))
-    assert explore.hover(200, 100) == f"{run.tokens[200]} → {run.tokens[100]} {weight}"
-    explore.clicked("all 72 heads")
-    expect(explore.view.locator(".tile")).to_have_count(72)
-    explore.clicked(explore.tile(0, 2).locator(".square"))
-    explore.looks_at(largest(run, 0, 2, row))
-    assert not explore.notices()
 
 
 @pytest.mark.thorough("texts of 300 to 800 tokens take seconds to compute and to draw")

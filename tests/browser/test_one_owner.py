@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Route, expect
@@ -139,10 +140,11 @@ def a_link_opens_in_another_tab_which_keeps_its_own(tab: Tab, other: Tab) -> Non
 
 
 @pytest.mark.thorough("a server of its own below a path is stopped and started again")
-def test_a_restarted_server_below_a_path(browser: Browser, start_server: Callable[..., OwnServer]) -> None:
+def test_a_restarted_server_below_a_path(browser: Browser, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """In a tab that may complain, as its server goes away; what a lost answer does is tried on each page above."""
     context = browser.new_context(**OPTIONS)
-    server = start_server(base="/app")
+    server = OwnServer(tmp_path / "log", base="/app")
+    request.addfinalizer(server.stop)
     explore = Explore(context.new_page(), server.url)
 
     # every page and link stays below the path

@@ -83,13 +83,3 @@ def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab) 
     tab.page.evaluate("history.replaceState(null, '', '?s=it')")
     expect(panel.get_by_role("img", name=f"QR code of {CLASS}?s=it")).to_be_visible()
     assert codes == [f"{CLASS}?s={text}" for text in ("how+are+you", "too+long", "it")]
-
-    # Escape leaves it before the projector
-    tab.page.set_viewport_size({"width": 700, "height": 800})  # where the projector leaves Share in the bar
-    tab.keys("p")
-    tab.wait_for_query(big="true")
-    tab.keys("Escape")
-    expect(panel).to_be_hidden()
-    tab.wait_for_query(big="true")
-    tab.keys("Escape")
-    tab.wait_for_query(big=None)
