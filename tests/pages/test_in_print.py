@@ -55,20 +55,6 @@ def test_what_is_computed_is_attention_of_the_inputs_as_given() -> None:
     same_function(stacked["x Wᵀ"], torch.nn.functional.linear(made["x4"], stacked["W"]))
 
 
-def test_the_cells_that_differ_are_marked() -> None:
-    cells = {(one.example, one.name): in_print.different(one) for one in PRINTED}
-    differing = {key: found for key, found in cells.items() if found}
-    assert differing.pop(("one head", "weights")) == [(0, 0), (1, 0)]
-    assert differing.pop(("two heads", "q, k, v of head 1")) == [(2, 1)]
-    assert {name: len(found) for (_, name), found in differing.items()} == {
-        "mixed of head 0": 6,
-        "mixed of head 1": 6,
-        "joined": 12,
-    }
-    marked = {block["name"]: block["marks"] for block in shown("one head") if block.get("marks")}
-    assert marked == {f"weights, {side}": [[0, 0], [1, 0]] for side in ("in print", "computed")}
-
-
 def test_the_reasons_why_cells_differ() -> None:
     cut = in_print.reason(the("one head", "weights"))
     assert cut.startswith("2 of 9 cells differ: their further digits are cut off")
