@@ -44,10 +44,6 @@ def matrix(app: AppTest, name: str) -> Block:
     return next(block for block in every(sheet_of(app)) if block.get("name") == name and "cells" in block)
 
 
-def headings(app: AppTest) -> list[str]:
-    return [block["heading"] for block in every(sheet_of(app)) if block["kind"] == "panel"]
-
-
 def tables(made: list[Block]) -> list[Block]:
     return [block for block in every(made) if block["kind"] == "table"]
 
@@ -94,24 +90,6 @@ def test_other_words_keep_edited_cells() -> None:
     assert app.text_input(key="m").value == "e_4.1_4.2_7_2.2_1.1_1.2_3.1_3.2"
 
 
-def test_it_opens_on_one_head_and_the_division_is_chosen_at_the_scores() -> None:
-    app = open_page()
-    assert matrix(app, "out")["cells"] == [["2.0630", "2.1630"], ["2.1523", "2.2523"], ["2.0020", "2.1020"]]
-    assert notices(app) == []
-    divides = open_page(sqrt="true")
-    assert matrix(divides, "scaled")["cells"][0][0] == f"{0.5 / math.sqrt(2):.4f}"
-
-
-def test_a_real_cell_begins_with_its_answer(model: Model) -> None:
-    app = open_page(ex="a real cell")
-    assert "Layer 3 head 1: it → animal" in headings(app)
-    _, answer, *_ = sheet_of(app)
-    found = steps(sheet_of(app, "details"))
-    assert_shows(found["in the map"][:6], float(model.run(TIRED).weights[3, 1, 10, 2]))
-    quoted(read_number(found["weight"]), "0.64")
-    assert answer["text"] == f"“it” looks at “animal” with {read_number(found['weight']):.2f}"
-
-
 def test_a_cell_by_hand_is_the_models(precise: Model) -> None:
     for mask, temperature, position in (
         ("none", 1.0, "trained"), ("causal", 0.1, "none"), ("window:1", 5.0, "sinusoidal"),
@@ -146,16 +124,6 @@ def test_the_mask_and_a_switched_off_head_are_named() -> None:
     assert "The mask does not let “animal” look at “because”" in texts(made)
     assert "This head is switched off" in texts(made)
     assert read_number(steps(made)["exp"]) == 0
-
-
-def test_an_event_moves_one_part_of_the_place_or_none() -> None:
-    for part, value, at in (
-        ("layer", 5, "5.1.2.3"),
-        ("key", None, "0.1.2"),
-        ("layer", 6, "0.1.2.3"),
-        (["key"], 1, "0.1.2.3"),
-    ):
-        assert str(real_cell.moved(At(0, 1, 2, 3), {"part": part, "value": value}, 6, 12)) == at, (part, value)
 
 
 def test_entropy_of_the_rows_with_and_without_the_division(precise: Model) -> None:

@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import plotly.graph_objects as go
 import torch
 
 from mha_core.training.events import End, Evaluation, Event, History, Start, Step
@@ -48,15 +47,6 @@ def same(values: list[float], expected: list[float]) -> None:
 SEEDS = Candidate("none", 0, (learned([0.1, 0.4, 0.5], 1), learned([0.3, 0.6, 0.5], 2)))
 OTHER = Candidate("a <b>", 3, (learned([0.0, 0.5, 1.0, 1.0, 1.0], end="steps"),))
 SCORES = [[[0.1, 0.2], [0.3, 0.1]], [[0.1, 0.15], [0.2, 0.9]]]
-
-
-def test_plotly_takes_them_and_no_name_is_markup() -> None:
-    for theme, apart in (("dark", False), ("light", True)):
-        made = charts([SEEDS, OTHER], theme, apart=apart)
-        assert len({chart.key for chart in made}) == len(made) == (4 if apart else 2)
-        for chart in made:
-            assert go.Figure(chart.figure).data
-            assert "<b>" not in json.dumps(chart.figure)
 
 
 def test_a_curve_is_the_mean_and_its_band_the_lowest_to_the_highest() -> None:

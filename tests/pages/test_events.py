@@ -38,28 +38,6 @@ EVENTS: dict[str, Any] = {name: dict.fromkeys(NAMES, value) for name, value in V
     "a reset of everything": {"reset": [[], {}, None, "nothing"]},
     "a part of nothing": {"part": "query", "value": 10**400},
 }  # fmt: skip
-# a page, the link it is opened with, and what on it sends events
-PLACES = [
-    ("explore", {"s": "how are you"}, "maps"),
-    ("positions", {"s": "how are you"}, "portraits_head"),
-    ("by-hand", {}, "hand"),
-    ("train", {"task": "who did what", "tab": "Report"}, "verdicts"),
-]
-SHEETS = {"portraits_head", "hand", "verdicts"}
-REST = "The same events to the other views and sheets, each of which opens a page."
-
-
-def of_places(*, sheets: bool, quick: str) -> list[Any]:
-    """The views or the sheets, of which one alone belongs to the quick run."""
-    return [
-        pytest.param(*place, marks=[] if place[-1] == quick and place[0] != "train" else pytest.mark.thorough(REST))
-        for place in PLACES
-        if (place[-1] in SHEETS) == sheets
-    ]
-
-
-def opened(page: str, **values: str) -> AppTest:
-    return app_at(page, **values).run()
 
 
 def act(app: AppTest, view: str, event: Any) -> AppTest:
@@ -120,40 +98,28 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
     return events_taken
 
 
-@pytest.mark.parametrize(("page", "link", "view"), of_places(sheets=False, quick="maps"))
-def test_no_event_breaks_a_page(
-    shipped: object, taken: list[Event], page: str, link: dict[str, str], view: str
-) -> None:
-    app = opened(page, **link)
+def test_no_event_of_a_view_breaks_its_page(taken: list[Event]) -> None:
+    app = app_at("explore", s="how are you").run()
     before = said(app)
     names = [name for name, event in EVENTS.items() if isinstance(event, dict)]
     for some in in_five(names):
-        act(app, view, {"each": [EVENTS[name] for name in some]})
+        act(app, "maps", {"each": [EVENTS[name] for name in some]})
         unchanged(app, before, str(some))
     for name in ("no event", "a text", "a list", "huge"):  # each in a message of its own, as from a browser
-        act(app, view, EVENTS[name])
+        act(app, "maps", EVENTS[name])
         unchanged(app, before, name)
     assert len(taken) >= len(names)
     assert not app.run().exception
 
 
-@pytest.mark.parametrize(("page", "link", "view"), of_places(sheets=True, quick="hand"))
-def test_no_wish_breaks_a_page(shipped: object, page: str, link: dict[str, str], view: str) -> None:
+def test_no_wish_of_a_sheet_breaks_its_page() -> None:
     """A sheet has its wishes in a list: each of them, some with a turn that is none; then what is no list."""
-    app = opened(page, **link)
+    app = app_at("by-hand").run()
     before = said(app)
     wishes: list[Any] = [{"turn": turn, "event": event} for turn, event in enumerate(EVENTS.values(), 1)]
     no_turns: list[Any] = [[], True, 10**400]
     wishes += [None, 3, *({"turn": turn, "event": {"edit": "x"}} for turn in no_turns)]
     for value in (*in_five(wishes), "text", 3.1, [VALUES], [[]], [None] * 10_000):
-        act(app, view, {"wishes": value})
+        act(app, "hand", {"wishes": value})
         unchanged(app, before, str(value)[:80])
     assert not app.run().exception
-
-
-def test_usual_events_still_do_what_they_say() -> None:
-    app = opened("by-hand")
-    act(app, "hand", wish(1, {"edit": "s", "row": 0, "col": 1, "text": "0.9"}))
-    assert said(app)["m"].startswith("s_0.5_0.9")
-    app = act(opened("positions"), "portraits_head", wish(1, {"preset": "ALiBi and T5"}))
-    assert said(app)["enc"] == "alibi"

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 import uvicorn
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 from starlette.testclient import TestClient
@@ -25,7 +24,6 @@ from pages.kit.draw import web
 from pages.kit.server import gates, sockets
 from pages.kit.server.gates import MAX_BYTES, MOST_FILES, MOST_HELD, UPLOADS, HostGate, RouteGate, UploadGate
 from pages.kit.server.headers import HEADERS, SecurityHeaders
-from pages.kit.server.network import accepts_gzip
 from pages.kit.server.own_files import KEPT, TYPES, OwnFiles
 from pages.kit.server.public import VARIABLE
 from pages.kit.server.sockets import (
@@ -160,14 +158,6 @@ async def test_routes_that_nobody_needs_are_closed_whatever_a_header_says() -> N
 
 
 # ---- connections
-
-
-def test_a_refusal_takes_nothing_from_a_bucket() -> None:
-    now = [0.0]
-    bucket = Bucket(2.0, 3, lambda: now[0])
-    assert [bucket.allows() for _ in range(1_000)] == [True] * 3 + [False] * 997
-    now[0] += 0.5
-    assert [bucket.allows() for _ in range(2)] == [True, False]
 
 
 def test_an_ipv6_network_is_one_address() -> None:
@@ -348,8 +338,6 @@ def test_an_answer_leaves_at_once() -> None:
 
 
 FILES = web.FILES | {web.SCRIPT: web.script()}
-GZIP = ["gzip", "GZIP", "x-gzip", "deflate, gzip", "gzip;q=0.001", "gzip ; q = 0.5", "*", "*;q=0, gzip"]
-NO_GZIP = ["", "identity", "gzip;q=0", "gzip;q=0.000", "gzip;q=0, *", "*;q=0", "notgzip", "gzip;q=abc", "gzip;q=-1"]
 
 
 async def test_every_security_header_is_set_once_and_a_websocket_is_left_alone() -> None:
@@ -369,13 +357,6 @@ def test_scripts_come_from_here_or_are_named_by_their_hash() -> None:
         assert policy[name] == ["'none'"], name
 
 
-def test_an_accept_encoding_is_read_as_rfc_9110_says() -> None:
-    for said, accepts in (*((said, True) for said in GZIP), *((said, False) for said in NO_GZIP)):
-        assert accepts_gzip(Headers({"Accept-Encoding": said})) is accepts, said
-    assert not accepts_gzip(Headers({}))
-    assert accepts_gzip(Headers(raw=[(b"accept-encoding", b"br"), (b"accept-encoding", b"gzip")]))
-
-
 @pytest.fixture(scope="module")
 def client() -> TestClient:
     return TestClient(Starlette(routes=[Mount(web.PREFIX, OwnFiles(FILES))]))
@@ -390,12 +371,6 @@ def test_every_own_file_is_served_packed_or_not_and_may_be_kept(client: TestClie
         assert answer.headers["content-type"].startswith(TYPES.get(name.rpartition(".")[2], "text/plain")), name
         assert answer.headers["cache-control"] == KEPT, name
     assert {name.rpartition(".")[2] for name in web.FILES} == TYPES.keys()
-
-
-def test_an_own_file_that_changes_has_another_address() -> None:
-    assert f"/headlight/{web.version(web.FILES)}" == web.PREFIX
-    name = next(iter(web.FILES))
-    assert web.version(web.FILES | {name: web.FILES[name] + b" "}) != web.version(web.FILES)
 
 
 def test_no_other_file_is_served_and_own_files_are_only_read(client: TestClient) -> None:

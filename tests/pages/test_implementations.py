@@ -21,7 +21,7 @@ from pages.kit.server.queue import Work
 from .conftest import app_at, blocks
 from .numbers_shown import assert_shows
 from .test_events import act, wish
-from .waiting import of_jobs, wait
+from .waiting import of_jobs
 
 ALL = list(IMPLEMENTATIONS)
 TURNS = count(1)
@@ -132,33 +132,6 @@ def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest
     (notice,) = notices(app)
     assert "try again" in notice
     assert "timing_job" not in app.session_state
-
-
-@pytest.mark.thorough("implementations are timed for a second and more")
-def test_a_race_runs_to_its_table() -> None:
-    app = opened(n="20", d="12", h="3", secs="1", race=["einsum", "torch"])
-    app.button(key="start").click().run()
-    assert not notices(app)
-    running = app.session_state["timing_job"]
-    wait(lambda: running.over)
-    app.run()
-    (table,) = [block for block in blocks(app) if block.get("head", [""])[0] == "length"]
-    assert [row[:2] for row in table["rows"]] == [
-        [n, name] for n in ("16", "20") for name in ("einsum", "torch", timing.YARDSTICK)
-    ]
-    assert not app.button(key="start").disabled
-
-
-def test_a_race_is_stopped_by_its_button() -> None:
-    app = opened(n="16", d="12", h="3", secs="20")
-    app.button(key="start").click().run()
-    assert app.button(key="start").disabled
-    app.button(key="stop").click().run()
-    running = app.session_state["timing_job"]
-    wait(lambda: running.over)
-    app.run()
-    assert notices(app)[0].startswith("Stopped after")
-    assert not app.get("plotly_chart")
 
 
 def test_every_line_of_a_short_source_is_one_of_the_class() -> None:
