@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -27,7 +26,6 @@ from pages.kit.picture.mask_codec import write_flips
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
-from pages.kit.wire import routes
 from tests.closeness import identical, within_rounding
 
 from .conftest import picture_of
@@ -238,21 +236,3 @@ def test_what_another_order_does_and_why(model: Model) -> None:
         with pytest.raises(HeadlightError, match="must have the words of the sentence"):
             orders.difference(WITH, wrong)
     assert (orders.other_positions(WITH, model), orders.other_positions(WITHOUT, model)) == (WITHOUT, WITH)
-
-
-def test_the_wire_shuffles_both_sides() -> None:
-    def shuffled(**values: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(routes.answer("shuffled", urlencode(values).encode()))
-        return found
-
-    def check_order(found: dict[str, Any], order: str, *sides: Settings) -> None:
-        names = {"trained": "Learned positions", "none": "No positions"}
-        titles = [f"{names[side.position]}: {small(orders.difference(side, order))}" for side in sides]
-        assert (found["order"], [side["title"] for side in found["sides"]]) == (order, titles)
-
-    for seed, own in (("1", 1), ("2", 2), ("0", 1)):
-        check_order(shuffled(shuffle=seed), orders.shuffled(TIRED, own), *BEGINS)
-    for order in ("you how is", "x" * 24_001):
-        why = r"must have the words of the sentence|this one has (12,001|24,000 or more)"
-        with pytest.raises(HeadlightError, match=why):
-            shuffled(s="how are you", order=order)

@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import Model
 from mha_core.errors import HeadlightError, PositionError
 from mha_core.measure.measures import difference_in_new_order, repeated_words
 from mha_core.positions import NAMES, Shaw, T5Bias
@@ -50,13 +49,6 @@ def test_sinusoids_and_rotations_are_the_papers() -> None:
             turns = [measures.turn_of(encoding, pair) for pair in range(encoding.width // 2)]
             same_function(torch.tensor(turns, dtype=torch.float64), angles(2, encoding.width)[1])
         assert measures.turn_of(build("learned", sizes), 0) is None
-
-
-def test_the_learned_table_is_the_models(model: Model) -> None:
-    encoding = build("learned", TableSizes(9, 50, 6))
-    own = model.encoder.get_parameter("position.table")
-    assert torch.equal(table(encoding).float(), own[:9])
-    assert (encoding.origin, encoding.learned) == ("pretrained", own.numel())
 
 
 def test_by_distance_against_loops() -> None:

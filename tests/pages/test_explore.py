@@ -20,13 +20,12 @@ from mha_core.show.cells import write_cells
 from pages.explore.first_row import PRONOUNS
 from pages.kit.draw.numbers import precise
 from pages.kit.picture import pictures, rules
-from pages.kit.picture.link_query import Refused
 from pages.kit.picture.presets import NAMES, PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.wire import routes
 from tests.closeness import identical, quoted, same_function, within_rounding
 
-from .conftest import answers, app_at, component, picture_of, told_to
+from .conftest import answers, picture_of
 
 N = 15  # tokens of the first sentence
 ALL = [(layer, head) for layer in range(6) for head in range(12)]
@@ -65,14 +64,6 @@ def test_default_and_any_place(model: Model) -> None:
     assert answers("maps", "")[1] == answers("maps", "look=linear_sort&at=1.2.3")[1] == first, "equal bytes"
 
 
-def test_the_script_mounts_the_view_and_knows_nothing_of_what_it_shows() -> None:
-    app = app_at("explore", s="how are you", at="2.3", mask="causal").run()
-    told = told_to(component(app, "maps"))
-    assert (set(told), told["heard"]) == ({"visit", "heard", "own"}, 0)
-    assert told["own"] == {"picture": "", "sound": ""}, "nor of what it is given, but a file that was brought"
-    assert "how are you" not in str(app.session_state.to_dict())
-
-
 def test_the_row_looked_at_first(model: Model) -> None:
     for text, row in (("My grandmother baked her cake and her sister ate it", "her"), ("a", "a"), ("", "[SEP]")):
         run, header = model.run(text), shown(s=text)
@@ -104,22 +95,6 @@ def test_a_pinned_picture_and_the_map_before_the_changes_come_along(model: Model
     for link in ({"look": "difference"}, {}):
         header, maps = picture_of("maps", **link)
         assert (header["before"], len(maps)) == (None, N * N), "otherwise nothing more comes"
-
-
-@pytest.mark.thorough("Models of dates and of shapes are loaded; the encoder alone has all of Explore's ways.")
-def test_a_translators_groups_and_a_model_of_pictures() -> None:
-    sides = {"encoder": (6, 6), "decoder": (11, 11), "cross": (11, 6)}
-    for group, (rows, columns) in sides.items():
-        model = f"dates-sinusoidal-1~{group}"
-        header, floats = picture_of("maps", model=model)
-        assert (header["groups"], header["group"]) == (list(sides), group)
-        maps = floats.view(rows, columns)
-        within_rounding(maps.double().sum(1), torch.ones(rows), rounding.of_sums(columns, 1))
-        assert (maps[0].argmax() == columns - 1) == (group == "cross"), "the first digit comes from the year"
-        off, _ = picture_of("maps", model=model, off="L0 H0")
-        assert off["label"].startswith("1 head off")
-    with pytest.raises(Refused, match="reads pictures, not sentences"):
-        picture_of("maps", model="shapes-sinusoidal-1")
 
 
 # ---- columns that are taken out, and lengths of values

@@ -17,13 +17,11 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from mha_core.errors import HeadlightError
-from mha_core.heads.measures import value_share
 from mha_core.measure import rounding
 from mha_core.measure.channels import Channels
-from mha_core.measure.value_norms import handed_lengths
 from mha_core.pretrained import hub
-from pages.explore import heads_overview, pair_channels
 from pages.explore import message as explore
+from pages.explore import pair_channels
 from pages.kit.picture import abilities, foreign, models, pictures
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.settings import Settings
@@ -38,15 +36,7 @@ from .conftest import answers, picture_of, unpacked
 
 TEXT = "the quick brown fox sat on the mat"
 KINDS = ("distilbert", "gpt2", "t5", "gpt_oss")
-# one of each way to attend is enough for every run
-ALL = [
-    name_of("gpt_oss"),
-    name_of("t5", "cross"),
-    *(
-        pytest.param(name, marks=pytest.mark.thorough("The same for the other architectures of tiny models."))
-        for name in (*map(name_of, ("distilbert", "gpt2", "t5")), name_of("t5", "decoder"))
-    ),
-]
+ALL = [name_of("gpt_oss"), name_of("t5", "cross")]  # one of each way to attend
 HOSTILE = [
     "hf:", "hf:a/b@12345", "hf:a/b@xyzxyzx", "hf:../../etc@0123456", "hf:a--b@0123456", "hf:/etc/passwd@0123456",
     "hf:a/b@0123456/../..", "hf:a/b@0123456\n", "hf:a\x00b@0123456", f"hf:{'a' * 300}@0123456", "folder:/etc",
@@ -108,9 +98,7 @@ def rounding_of(own: Channels) -> float:
 
 @pytest.mark.parametrize("model", ALL)
 def test_channels_of_a_pair_make_its_score(model: str) -> None:
-    """They make it alone, but for t5, which adds a number for each distance, and gpt_oss, which takes the row's largest
-    score off all of them.
-    """
+    """They make it alone, but for gpt_oss, which takes the row's largest score off all of them."""
     settings = Settings(TEXT, model=model)
     run = pictures.picture(settings).run
     added, bound = {}, 0.0
@@ -128,26 +116,10 @@ def test_channels_of_a_pair_make_its_score(model: str) -> None:
         scores = torch.tensor([found.channels(settings, head, row, one).score for one in range(key + 1)])
         weights, n = run.weights[layer, head, row, : key + 1], run.weights.shape[-1]
         within_rounding(weights.double() / weights.sum(), scores.double().softmax(0), rounding.of_sums(n, n))
-    if model in (name_of("t5"), name_of("t5", "decoder")):
-        assert abs(added[1, 0] - added[2, 1]) <= bound
-        assert added[2, 2] != 0
-    elif model == name_of("gpt_oss"):
+    if model == name_of("gpt_oss"):
         assert abs(added[2, 1] - added[2, 2]) <= bound
     else:
         assert set(added.values()) == {0.0}
-
-
-def test_its_maps_can_be_followed_and_its_values() -> None:
-    assert explore.flow(query(name_of("gpt_oss"), view="flow"))
-    assert explore.flow(query(name_of("gpt2"), view="flow")) != explore.flow(query(name_of("gpt2"), view="flow.norm"))
-    link = LinkQuery(query(name_of("gpt2")))
-    shown = pictures.picture(link.within()[0])
-    expected = value_share(shown.run.weights, handed_lengths(shown.model, shown.run))
-    table = heads_overview.table(link.within()[0], "")
-    at = next(place for place, name in enumerate(table.columns) if name.startswith("value-weighted"))
-    assert torch.equal(torch.as_tensor(table.values)[:, at], expected.flatten())
-    with pytest.raises(HeadlightError, match="from one text at another"):
-        explore.flow(query(name_of("t5", "cross"), view="flow"))
 
 
 def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: Path, monkeypatch: Any) -> None:
@@ -204,7 +176,7 @@ def test_what_cannot_be_changed_is_named_and_left_out() -> None:
     assert any("the model’s own answer" in notice for notice in said["notices"])
 
 
-@pytest.mark.parametrize("model", ALL[:2])
+@pytest.mark.parametrize("model", ALL)
 def test_explore_compare_and_masks_answer_whatever_is_changed(model: str) -> None:
     changed = {"mask": "window", "t": "0.5", "off": ["L0 H1"], "look": "values_surprise_mean_random_all", "t2": "2"}
     for route in ("maps", "focus", "pair", "begun", "masked", "entered", "outcomes", "shuffled"):

@@ -14,9 +14,7 @@ import pytest
 import torch
 
 from mha_core.clock import Candidates
-from mha_core.errors import DeviceError
 from mha_core.models.fall_back import FallBack
-from mha_core.models.run import Run
 from pages.by_hand import embeddings, real_cell
 from pages.compare import orders, pairs
 from pages.implementations import parity, timing_section
@@ -217,22 +215,3 @@ def test_a_race_is_run_on_one_device(gpu: Callable[[int | None], Gpu]) -> None:
     assert [one.length for one in full.results] == [8, 12]
     assert timing_section.notices(full)[0] == NOTICE
     assert by_name.error == "cuda:0 is out of memory; choose smaller sizes or choose the cpu"
-
-
-@pytest.mark.faults
-def test_a_full_device_that_was_chosen_by_name(gpu: Callable[[int | None], Gpu]) -> None:
-    gpu(0)
-    for compute in (
-        lambda: checked(CASES["heads"], "cuda"),
-        lambda: parity.of_random(parity.InputSizes(2, 8, 24, 4), "none", "cuda"),
-    ):
-        with pytest.raises(DeviceError, match=r"cuda:0 is out of memory; choose smaller sizes or choose the cpu"):
-            compute()
-
-
-def test_the_pages_would_be_found_out(gpu: Callable[[int | None], Gpu], monkeypatch: pytest.MonkeyPatch) -> None:
-    """If runs stayed where they were computed, one on the GPU and one on the CPU would meet."""
-    gpu(1)
-    monkeypatch.setattr(Run, "cpu", lambda self: self)
-    with pytest.raises(RuntimeError, match=r"same device|out of memory"):
-        MESSAGES["a mask"]()

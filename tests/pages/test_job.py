@@ -18,11 +18,9 @@ import pytest
 
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import priority, saved
-from mha_core.training.events import End, to_line
 from mha_core.training.recipe import Recipe
 from pages.kit.jobs import job, process, record, training
 from pages.kit.jobs.job import SILENCE, Job
-from pages.kit.jobs.record import Record
 from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
 from pages.kit.server import gates
 from pages.kit.server.queue import Work
@@ -163,18 +161,6 @@ def test_a_job_has_all_its_results(new_job: NewJob) -> None:
         assert "cpu" in history.start.machine
         assert history.end
         assert saved.read(folder).end == history.end
-
-
-def test_a_history_that_is_drawn_does_not_grow_and_a_run_that_ends_early_is_whole() -> None:
-    for reason, progress in (("target", 1), ("stopped", 1 / 6), ("time", 1 / 6)):
-        runs = Record((TINY,), Path())
-        before = runs.histories
-        runs.take({"run": 0, "line": to_line(STEP)})
-        assert not before[0].steps
-        assert runs.histories[0].steps == [STEP]
-        assert (runs.news, runs.step, runs.progress) == (0, 1, 1 / 6)
-        runs.take({"run": 0, "line": to_line(End(reason, 1, 0.1))})
-        assert (runs.news, runs.progress) == (1, progress)
 
 
 def test_a_training_that_had_its_share_ends_while_others_wait(
@@ -328,16 +314,5 @@ if sys.platform == "linux":  # elsewhere each process is started anew, and none 
         wanted, nursery = max(priority.NICENESS, os.getpriority(os.PRIO_PROCESS, 0)), parent(parent(own.pid))
         assert nursery != os.getpid()
         assert os.getpriority(os.PRIO_PROCESS, nursery) == wanted
-        assert answer(own) == NO_ORDER
-        assert own.wait(PATIENCE) == 0
-
-    @pytest.mark.thorough("A process that is started anew reads torch in, which takes seconds.")
-    def test_without_a_nursery_each_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-        def gone(nursery: object) -> process.Process:
-            raise OSError("the nursery forks nobody")
-
-        monkeypatch.setattr(process, "Forked", gone)
-        own = process.start()
-        assert isinstance(own, subprocess.Popen)
         assert answer(own) == NO_ORDER
         assert own.wait(PATIENCE) == 0
