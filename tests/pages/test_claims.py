@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -128,15 +127,3 @@ def test_what_a_visitor_sends_is_checked(monkeypatch: pytest.MonkeyPatch) -> Non
     assert link == {"claim": "naive"}
     page.take({"again": True})
     assert (link, forgotten) == ({"claim": "naive", "say": SHOW}, [True])
-
-
-def test_a_file_with_a_mistake_is_named_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for file in course.CLAIMS.glob("*.toml"):
-        text = file.read_text("utf-8")
-        broken = text.replace("$luck >= .01", "$luck >= ", 1)
-        (tmp_path / file.name).write_text(broken, "utf-8")
-    monkeypatch.setattr(course, "CLAIMS", tmp_path)
-    app = app_at("claims").run()
-    (notices,) = kinds(blocks(app, "claims"), "notices")
-    assert "1-words-and-heads.toml, line" in " ".join(notices["sentences"])
-    assert not kinds(blocks(app, "claims"), "verdict")

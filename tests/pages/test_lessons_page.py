@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -14,7 +13,6 @@ from pages.kit.lessons import message
 from pages.kit.lessons.course import VARIABLE, course
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture.query import Query
-from pages.lessons import page
 
 from .conftest import app_at, payloads
 
@@ -48,16 +46,6 @@ def test_the_verdict_is_on_what_the_query_shows() -> None:
     for learn in ("", "it.99", "nowhere.1"):
         with pytest.raises(HeadlightError, match="no step"):
             message.lesson(f"learn={learn}".encode())
-
-
-def test_each_card_opens_its_steps() -> None:
-    cards = page.cards(course())
-    assert [card["id"] for card in cards] == list(course().lessons)
-    for card, lesson in zip(cards, course().lessons.values(), strict=True):
-        links = [urlsplit(link) for link in card["steps"]]
-        assert [link.path for link in links] == [pages.path(step.page) for step in lesson.steps]
-        names = [f"{lesson.id}.{at}" for at in range(1, len(lesson.steps) + 1)]
-        assert [parse_qs(link.query)["learn"] for link in links] == [[name] for name in names]
 
 
 def test_a_broken_lesson_is_named_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from urllib.parse import parse_qs
 
 import pytest
 import torch
 from torch import Tensor
 
 from mha_core import Model
-from pages.kit.lessons.course import course
 from pages.kit.lessons.evaluate import evaluate, number, truth
 from pages.kit.lessons.grammar import RuleError, parse
 from pages.kit.lessons.quantities.scene import PageScene, scene_of
-from pages.kit.lessons.verdict import Verdict, verdict
-from pages.kit.picture import models
 from tests.closeness import same_function
 
 from .numbers_shown import in_float64, model64
@@ -105,24 +101,6 @@ def test_words_that_are_said_twice() -> None:
             assert worth("hits", writer(model=name)) == sum(first) / 8
             behind = torch.stack([run.weights[-1, :, row, row - 8] for row in places]).mean(dim=0)
             same_function(value(f"looks_behind({len(run.weights) - 1})", writer(model=name)), behind)
-
-
-def step_now(lesson: str, step: int, **changes: str | list[str]) -> Verdict:
-    """The verdict on a step while its page shows these values instead of the link's own."""
-    own = course().lessons[lesson].steps[step - 1]
-    return verdict(own, {**parse_qs(own.query), **changes})
-
-
-def test_a_verdict_follows_what_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With other heads off, layer 1 keeps the place; a server without the model that writes has no verdict on it."""
-    assert step_now("copying", 3).picked == "B"
-    others = step_now("copying", 3, off=["L0 H1", "L0 H3"])
-    assert others.picked is None
-    assert "the numbers say A" in others.sentence
-    monkeypatch.setenv(models.SWITCH, "off")
-    missing = step_now("copying", 4)
-    assert (missing.picked, missing.numbers) == (None, ())
-    assert "is switched off on this server" in missing.sentence
 
 
 def test_what_has_no_number_says_why() -> None:
