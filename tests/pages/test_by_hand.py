@@ -71,18 +71,6 @@ def test_a_link_brings_edited_matrices_and_the_source_of_the_values() -> None:
     assert (matrix(app, "scaled")["cells"][0][1], notices(app)) == (f"{0.9 / math.sqrt(2):.4f}", [])
 
 
-def test_a_link_with_garbage_says_so_and_shows_the_default() -> None:
-    for link in (
-        {"m": "x_1_2_3_4_5_inf", "ex": "nothing", "src": "nowhere", "sqrt": "2"},
-        {"m": "1" * 3000},
-    ):
-        app = open_page(**link)
-        warnings = notices(app)
-        assert {one.split("=")[0] for one in warnings} == {f"The link says {key}" for key in link}
-        assert len(warnings) == len(link)
-        assert matrix(app, "out")["cells"][0] == ["2.0630", "2.1630"]
-
-
 def test_other_words_keep_edited_cells() -> None:
     app = open_page(ex="two sentences", qw="how are", kw="you", m="e_1.1_1.2_7_2.2_3.1_3.2")
     app.text_input(key="qw").set_value("they are how").run()
@@ -153,10 +141,3 @@ def test_the_last_line_of_an_embedding_is_the_models_first_hidden_state(precise:
         assert [line[1] for line in all_tokens["rows"]] == [str(one) for one in run.ids]
         for line, length in zip(all_tokens["rows"], run.hidden[0].norm(dim=-1), strict=True):
             assert_shows(line[-1], float(length))
-
-
-def test_an_embedding_names_its_twin() -> None:
-    app = open_page(ex="embedding", s=CAN, at="0.0.3")
-    twin = "“can” stands at place 1 too: the same row of the table, and its x "
-    assert f"{twin}differs by up to" in texts(sheet_of(app))
-    assert f"{twin}is the same" in texts(sheet_of(open_page(ex="embedding", s=CAN, at="0.0.3", pos="none")))

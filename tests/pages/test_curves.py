@@ -14,7 +14,6 @@ from mha_core.training.recipe import Recipe
 from pages.kit.draw import figures
 from pages.train import summary
 from pages.train.curves import Candidate, charts
-from pages.train.standing import ended, progress, sentences
 from tests.closeness import same_function
 
 
@@ -98,19 +97,6 @@ def test_of_a_language_model_the_best_head_of_each_layer_is_followed() -> None:
     assert (induction.title, previous.title) == ("Induction score", "Previous-token score")
     assert named(induction.figure, "rotary, layer 0 head 1")["y"] == [0.2, 0.15]
     assert named(induction.figure, "rotary, layer 1 head 1")["y"] == [0.1, 0.9]
-
-
-def test_standings_and_progress_in_words() -> None:
-    assert sentences([SEEDS, OTHER]) == [
-        "none: 0.500 after 20 of 40 steps (lowest 0.500, highest 0.500, 2 seeds)",
-        "a <b>: 1.000 after 40 steps (seed 1)",
-    ]
-    for reason, words in (("time", "time budget used up"), ("not a number", "NaN or infinite")):
-        (sentence,) = sentences([Candidate("x", 0, (learned([0.1, 0.2], end=reason),))])
-        assert sentence.endswith(words)
-    assert progress(1, 20, 40, 0.2) == "step 20 of 40 · 0.2 s · 100 steps/s"
-    why = ended(9, 2561, 3600, 85.0, stopped=True, why="its time was up")
-    assert why == "9 runs stopped after 85 s: its time was up; step 2,561 of 3,600"
 
 
 # ---- the table of results

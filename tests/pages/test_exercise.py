@@ -57,14 +57,6 @@ def test_the_line_on_the_button_is_what_is_run() -> None:
         assert isinstance(made, str) or wanted is None or torch.equal(made, wanted), (at, line)
 
 
-def test_one_line_of_each_function_is_the_layers(found: Traced) -> None:
-    for at, gap in enumerate(GAPS):
-        lines = range(1, len(gap.lines) + 1)
-        alone = [tuple(line if own == at else 0 for own in range(len(GAPS))) for line in lines]
-        results = [verdicts(found, one)[at]["result"] for one in alone]
-        assert results == ["holds" if line == RIGHT[at] else "does not hold" for line in lines], at
-
-
 def test_together_they_are_the_layer_or_are_not(found: Traced) -> None:
     own, steps = exercise.of_layer(found)
     assert own.n_heads == 12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -49,9 +48,9 @@ def filmed(
     return History.of(events)
 
 
-def packed(*histories: History, names: Sequence[str] = "ab") -> bytes:
+def packed(*histories: History) -> bytes:
     """The message with a film of each of these runs."""
-    films = zip(names, (0, 3), histories, strict=False)
+    films = zip("ab", (0, 3), histories, strict=False)
     return film.pack([Candidate(name, colour, (run,)) for name, colour, run in films])
 
 

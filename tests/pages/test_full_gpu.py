@@ -6,19 +6,16 @@ Of two pictures that meet, one may have found the GPU full: then it was computed
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 import torch
 
-from mha_core.clock import Candidates
 from mha_core.models.fall_back import FallBack
 from pages.by_hand import embeddings, real_cell
 from pages.compare import orders, pairs
-from pages.implementations import parity, timing_section
-from pages.implementations.timing import AtLength, TimingJob, TimingPlan
+from pages.implementations import parity
 from pages.kit.lessons import course
 from pages.kit.lessons.verdict import verdict
 from pages.kit.picture import pictures, sharing, without_heads
@@ -36,7 +33,6 @@ from pages.side_by_side import beside
 
 from .conftest import unpacked
 from .played_gpu import Gpu, played
-from .waiting import PATIENCE
 
 TWICE = "the dog bit the man"
 TEXT = Settings(TWICE)
@@ -47,14 +43,13 @@ _on_gpu: dict[Any, Any] = {}  # pretrained models that say cuda:0, kept for all 
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int | None], Gpu]]:
-    """Has "auto" choose the played device, which is full after so many computations of models; None = never."""
-    for name in ("set_rng_state", "synchronize", "memory_allocated", "max_memory_allocated", "reset_peak_memory_stats"):
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
+    """Has "auto" choose the played device, which is full after so many computations of models."""
+    for name in ("set_rng_state", "synchronize", "memory_allocated"):
         monkeypatch.setattr(torch.cuda, name, lambda *_: 0)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: torch.get_rng_state())
-    monkeypatch.setattr(torch.accelerator, "synchronize", lambda device: None)
     compute = FallBack.compute
 
     def counted(self: FallBack, *args: Any) -> Any:
@@ -69,7 +64,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int | None], Gpu]
     kept.cache.update(_on_gpu)
     with played() as device:
 
-        def filled(passes: int | None) -> Gpu:
+        def filled(passes: int) -> Gpu:
             sharing.forget()
             encodings.trained_table.cache_clear()
             device.passes, device.full = None, False
@@ -175,43 +170,11 @@ def test_messages_and_verdicts_on_a_real_gpu() -> None:
             assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right, lesson
 
 
-def test_a_message_on_a_gpu_that_is_full_after_one_pass_says_so_once(gpu: Callable[[int | None], Gpu]) -> None:
+def test_a_message_on_a_gpu_that_is_full_or_becomes_it_says_so_once(gpu: Callable[[int], Gpu]) -> None:
     for name in MESSAGES:
         device = gpu(1)
         device.full = name in ONCE
         assert list(MESSAGES[name]()) == ([] if name in ONE_PASS else [NOTICE]), name
         assert device.full, name
-
-
-def test_a_message_on_a_gpu_that_is_full_from_the_start_says_so_once(gpu: Callable[[int | None], Gpu]) -> None:
-    gpu(0)
+    gpu(0)  # full from the start
     assert list(MESSAGES["a writer"]()) == [NOTICE]
-
-
-class PlayedRace(TimingJob):
-    """In a thread of its own, which knows nothing of what is played in another; full from one length on."""
-
-    full_at = 0
-
-    def _work(self) -> None:
-        with Gpu():
-            super()._work()
-
-    def _measure(self, length: int, candidates: Candidates, device: torch.device) -> AtLength | None:
-        if Gpu.now is not None:
-            Gpu.now.full = length == self.full_at
-        return super()._measure(length, candidates, device)
-
-
-def test_a_race_is_run_on_one_device(gpu: Callable[[int | None], Gpu]) -> None:
-    gpu(None)
-    plan = TimingPlan("forward with maps", ("fused",), 1, (8, 12), 24, 4, seconds=0.01)
-    with_room, full, by_name = (PlayedRace(one) for one in (plan, plan, replace(plan, device="cuda")))
-    full.full_at = by_name.full_at = 12  # the first length has its times of the GPU
-    for job in (with_room, full, by_name):
-        job.start().join(PATIENCE)
-    assert (with_room.machine.split(",")[0], with_room.notices, len(with_room.results)) == ("cuda", (), 2)
-    assert (full.machine.split(",")[0], full.error) == ("cpu", "")
-    assert [one.length for one in full.results] == [8, 12]
-    assert timing_section.notices(full)[0] == NOTICE
-    assert by_name.error == "cuda:0 is out of memory; choose smaller sizes or choose the cpu"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 import threading
 from contextlib import suppress
@@ -347,14 +346,6 @@ async def test_every_security_header_is_set_once_and_a_websocket_is_left_alone()
     assert (start["status"], body["body"]) == (200, b"x")
     (accepted,) = await through(SecurityHeaders, type="websocket")
     assert accepted["headers"] == [(b"x-frame-options", b"ALLOW")]
-
-
-def test_scripts_come_from_here_or_are_named_by_their_hash() -> None:
-    policy = {part.split()[0]: part.split()[1:] for part in HEADERS["Content-Security-Policy"].split("; ")}
-    assert all(re.fullmatch(r"'self'|blob:|'sha256-[A-Za-z0-9+/=]{44}'", source) for source in policy["script-src"])
-    assert policy["default-src"] == ["'self'"]
-    for name in ("object-src", "frame-src", "frame-ancestors"):
-        assert policy[name] == ["'none'"], name
 
 
 @pytest.fixture(scope="module")

@@ -112,6 +112,8 @@ def test_what_has_no_number_says_why() -> None:
         ('raises("q.reshape(9)")', at(), "is not tried"),
         ("value_lengths(6)", hot, "layers 0 to 5"),
         ("first_choice", hot, "no next word"),
+        ('bits("many")', hot, "is told something that it does not take"),
+        ("bits()", hot, "is told something that it does not take"),
         ("foreseen", writer(ROUND), "a second time"),
     ):
         with pytest.raises(RuleError) as error:

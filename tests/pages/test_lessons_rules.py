@@ -172,13 +172,6 @@ def test_every_quantity_is_in_the_docs() -> None:
     assert [name for name in scene.NAMES if not re.search(rf"`{name}[`(]", text)] == []
 
 
-def test_a_wrong_argument_of_a_quantity_is_a_rules_error() -> None:
-    shown = scene_of("explore", {})
-    for rule in ('bits("many")', "bits()", "accuracy(3)"):
-        with pytest.raises(RuleError, match="is told something that it does not take"):
-            evaluate(parse(rule), shown)
-
-
 def test_the_names_are_those_of_the_picture() -> None:
     """Of the link's own picture, and primed of the other side of Compare, elsewhere of the untouched model."""
     text = "how are you"
