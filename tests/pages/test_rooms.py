@@ -6,6 +6,9 @@ import asyncio
 import json
 import logging
 import re
+import shutil
+import socket
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +20,7 @@ from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from starlette.requests import Request
 
-from pages.kit.rooms import page, place, refusals, routes
+from pages.kit.rooms import page, routes
 from pages.kit.rooms import room as rules
 from pages.kit.rooms.memory import Memory
 from pages.kit.rooms.messages import RoomState
@@ -25,14 +28,15 @@ from pages.kit.rooms.refusals import AWAY, GUESSED, MOST_PHONES, NO_ROOM, Refusa
 from pages.kit.rooms.room import Room, listen_name, unpacked
 from pages.kit.rooms.routes import RoomRoutes
 from pages.kit.rooms.shared import Shared
-from pages.kit.rooms.store import Away, Full
+from pages.kit.rooms.store import Full
 from pages.kit.server import readiness
 
 from .looped import without_waiting
 from .room_client import CELL_QUESTION, OWN_QUESTION, Client, Host, Phone
-from .valkey_server import VALKEY, Valkey
+from .waiting import PATIENCE, wait
 
 HOST = listen_name("key")
+VALKEY = shutil.which("valkey-server")
 PHASES = ("idle", "open", "closed", "discuss", "again", "closed_again", "tallies", "answer")
 ACTS = ("close", "discuss", "again", "tallies", "answer", "idle", "let_go", "gather")
 NAMES = some.sampled_from(["a", "b", "c", "d"])
@@ -299,20 +303,6 @@ async def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
     assert (await host.post("join", {"code": host.code, "key": host.key}))[1] == {"token": "", "listen": host.listen}
 
 
-async def test_a_phone_is_refused_in_its_language_with_a_sentence_of_ours() -> None:
-    host, phone = await joined()
-    body = {"code": host.code, "token": phone.token}
-    for language, at in (("de", "german"), ("xx", "english")):
-        of = f"?lang={language}"
-        assert await phone.post(f"sentence{of}", {**body, "text": "a"}) == (409, getattr(refusals.NOT_ASKED, at))
-        async with phone.events("AAAAAA", phone.listen, lang=language) as told:
-            assert await told.next() == ("gone", {"told": getattr(NO_ROOM, at)})
-    await host.act("write", state="asked")
-    for text in ("x" * 10_000, "nul\0", "\ud800", 7):
-        status, refusal = await phone.write(text)
-        assert (status, len(str(refusal)) < 100) == (422, True), text
-
-
 async def test_a_code_is_needed_and_guessing_costs_only_who_guesses() -> None:
     host = await opened()
     await host.phone("203.0.113.5")
@@ -395,41 +385,6 @@ async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
     assert (await host.post("join", {"code": host.code}))[0] == 404
 
 
-class Leaving(Memory):
-    """A store that is away while it is told so, before or after it has done what it was asked."""
-
-    is_away, after = False, False
-
-    async def read(self, code: str) -> bytes | None:
-        if self.is_away and not self.after:
-            raise Away
-        return await super().read(code)
-
-    async def swap(self, code: str, version: int, content: bytes) -> bool:
-        done = await super().swap(code, version, content)
-        if self.is_away:
-            raise Away
-        return done
-
-
-@without_waiting
-async def test_after_the_store_was_away_a_vote_sent_again_counts_once_and_a_stream_goes_on() -> None:
-    store = Leaving()
-    host, phone = await joined(store)
-    question = await host.ask()
-    async with phone.events(host.code, phone.listen) as told:
-        await told.until(phase="open")
-        store.is_away = True
-        assert await phone.vote(question, 1) == (503, AWAY.english)
-        store.after = True  # it was stored, but nobody heard so
-        assert (await phone.vote(question, 2))[0] == 503
-        store.is_away = False
-        assert (await phone.vote(question, 2))[0] == 200
-        await host.act("close")
-        assert await host.act("close") == await host.act("close"), "an act that is sent again is nothing new"
-        assert (await told.until(phase="closed"))["voted"] == 1
-
-
 async def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         host, phone = await joined()
@@ -461,25 +416,37 @@ async def test_neither_page_sets_a_cookie_or_loads_anything_from_elsewhere() -> 
 
 
 @pytest.fixture
-def valkey(tmp_path: Path) -> Iterator[Valkey | None]:
+def valkey(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]] | None]:
+    """The address and the process of one of the test's own, with nothing of it on a disk."""
     if VALKEY is None:  # then the store in memory stands for it: what is around it is the same
         yield None
         return
-    server = Valkey(tmp_path)
-    yield server
-    server.stop()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    told = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", tmp_path]
+    with subprocess.Popen([VALKEY, *told], stdout=subprocess.DEVNULL) as server:
+        wait(lambda: answers(port) or server.poll() is not None)
+        yield f"valkey://127.0.0.1:{port}/0", server
+        server.kill()
 
 
-@pytest.mark.thorough("It stops a Valkey and waits until it is there again.")
-async def test_two_servers_hold_one_room_until_the_store_is_emptied(valkey: Valkey | None) -> None:
+def answers(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+async def test_two_servers_hold_one_room_until_the_store_is_away(
+    valkey: tuple[str, subprocess.Popen[bytes]] | None,
+) -> None:
     if valkey is None:
         return
-    stores = [Shared(valkey.address) for _ in range(2)]
-    here, there = (RoomRoutes(store) for store in stores)
-    host = await Host(here, "198.51.100.1").open()
+    address, server = valkey
+    here, there = Shared(address), Shared(address)
+    host = await Host(RoomRoutes(here), "198.51.100.1").open()
     phones = [await host.phone() for _ in range(8)]
     for phone in phones[4:]:
-        phone.app = there
+        phone.app = RoomRoutes(there)
     async with (
         phones[0].events(host.code, phones[0].listen) as told,
         phones[7].events(host.code, phones[7].listen) as elsewhere,
@@ -490,38 +457,18 @@ async def test_two_servers_hold_one_room_until_the_store_is_emptied(valkey: Valk
         assert {status for status, _ in await asyncio.gather(*said)} == {200}, "each phone, four times, at once"
         for stream in (told, elsewhere):
             assert (await stream.until(voted=8))["tallies"] == []
-
-        valkey.stop()
-        valkey.start()  # an empty one: all that it held is gone, and that is said
-        for stream in (told, elsewhere):
-            kind = ""
-            while kind != "gone":
-                kind, _ = await stream.next()
-    for store in stores:
-        await store.close()
-
-
-async def test_a_shared_store_holds_so_many_rooms_for_so_long(valkey: Valkey | None) -> None:
-    if valkey is None:
-        return
-    store = Shared(valkey.address, most=1, kept_seconds=1)
-    assert await store.create("AAAAAA", b"one")
-    assert not await store.create("AAAAAA", b"another")
+    bounded = Shared(address, most=2, kept_seconds=1)
+    assert await bounded.create("AAAAAA", b"one")
+    assert not await bounded.create("AAAAAA", b"another")
     with pytest.raises(Full):
-        await store.create("BBBBBB", b"two")
-    assert not await store.swap("AAAAAA", 7, b"of a version that is not")
-    assert await store.swap("AAAAAA", 1, b"two")
-    assert await store.read("AAAAAA") == b"two"
-    while await store.read("AAAAAA"):
+        await bounded.create("BBBBBB", b"two")
+    assert not await bounded.swap("AAAAAA", 7, b"of a version that is not")
+    assert await bounded.swap("AAAAAA", 1, b"two")
+    assert await bounded.read("AAAAAA") == b"two"
+    while await bounded.read("AAAAAA"):
         await asyncio.sleep(0.05)
-    valkey.stop()
-    with pytest.raises(Away):
-        await store.read("AAAAAA")
-    await store.close()
-
-
-def test_an_address_that_can_be_none_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    for address in ("nowhere", "http://rooms:6379", "valkey://rooms:99999/0"):
-        monkeypatch.setenv(place.VARIABLE, address)
-        with pytest.raises(ValueError, match=r"HEADLIGHT_ROOMS: .* as valkey://HOST:6379/0"):
-            place.of_environment()
+    server.kill()
+    server.wait(PATIENCE)
+    assert await phones[0].vote(question, 1) == (503, AWAY.english)
+    for store in (here, there, bounded):
+        await store.close()
