@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterator
 from importlib.abc import MetaPathFinder
@@ -52,23 +51,6 @@ def test_the_package_that_an_import_lacks_is_named_and_no_fault_is_called_one() 
     first, second = ImportError("one"), ImportError("two")
     first.__cause__, second.__cause__ = second, first
     assert missing_package(first) is None, "an error that caused itself"
-
-
-def test_a_page_names_the_package_and_no_fault_is_called_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, error = importlib.import_module, ImportError()
-
-    def import_module(name: str, package: str | None = None) -> object:
-        if name == "pages.glossary.page":
-            raise error
-        return whole(name, package)
-
-    monkeypatch.setattr(importlib, "import_module", import_module)
-    error = ModuleNotFoundError("no", name="plotly")
-    check_named(app_at("glossary").run(), "plotly")
-    error = ImportError("cannot import name 'x' from 'pages'")
-    app = app_at("glossary").run()
-    assert list(app.error) == []
-    assert len(app.exception) == 1, "Streamlit logs it, and says that the app has a fault"
 
 
 # ---- without plotly or pandas: one sentence where something of theirs would stand, and the rest of the page

@@ -16,23 +16,19 @@ from mha_core.attention.base import AttentionLayer
 from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.measure import rounding
-from mha_core.positions import NAMES
-from mha_core.pretrained import MINILM_SHA256, smollm2
+from mha_core.pretrained import smollm2
 from mha_core.show.cells import write_cells
 from mha_core.training import saved, tasks
-from mha_core.training.initial_weights import stack_of
-from mha_core.training.recipe import Recipe
-from mha_core.training.tasks.table import LIMITS
 from pages.compare import pairs
 from pages.kit.jobs import visitor
 from pages.kit.picture import fitting, models, pictures, sharing
 from pages.kit.picture import words as text
-from pages.kit.picture.limits import LONGEST_TEXT, MOST_LAYERS, POSITIONS, SIZES
+from pages.kit.picture.limits import POSITIONS
 from pages.kit.picture.models import Own
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from pages.kit.server import store
-from tests.closeness import identical, quoted, within_rounding
+from tests.closeness import identical, within_rounding
 
 from .conftest import app_at, component, payloads, picture_of, told_to
 
@@ -101,27 +97,6 @@ def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.Monke
         pictures.model_on("cpu", models.SMOLLM2)
 
 
-def test_presets_and_questions(model: Model, shipped: Path) -> None:
-    for preset in PRESETS:
-        assert len(preset) <= LONGEST_TEXT
-        assert "[UNK]" not in model.run(preset).tokens
-    assert (models.presets("minilm"), models.presets("who-rotary-1")) == (PRESETS, WHO)
-    assert Own.of(saved.read(shipped / "food-learned-1")).presets == tasks.build("food").questions
-
-
-def test_the_largest_model_of_a_visitor_can_be_saved_and_opened() -> None:
-    fields = ("d_model", "n_heads", "d_feed_forward", "vocabulary", "max_len")
-    most: dict[str, Any] = {field: SIZES[field][1] for field in fields}
-    for implementation, position in (*(("fused", name) for name in NAMES), ("naive", "shaw")):
-        recipe = Recipe(n_layers=MOST_LAYERS, implementation=implementation, position=position, norm=True, **most)
-        with torch.device("meta"):
-            state = stack_of(recipe, recipe.vocabulary, classes=LIMITS["classes"]).state_dict()
-        held = sum(tensor.nbytes for tensor in state.values()) + 200 * len(state)
-        assert held <= saved.LARGEST["model.safetensors"], (implementation, position)
-        assert 200 * len(state) <= saved.LARGEST_HEADER
-    assert 2 * saved.LARGEST["model.safetensors"] <= pictures.TRAINED_BYTES, "every run that can be opened can be kept"
-
-
 # ---- its numbers
 
 
@@ -177,21 +152,6 @@ def test_labels_and_what_a_position_does(model: Model) -> None:
         pictures.picture(Settings(WHO[0], position=position, model="who-rotary-1")) for position in ("rotary", "none")
     )
     assert (pairs.fitness(usual), pairs.fitness(unusual)) == ("", f"{text.NOT_TRAINED}.")
-
-
-def test_figures_status_and_what_is_needed_to_get_the_numbers_again(model: Model, shipped: Path) -> None:
-    picture = pictures.picture(Settings("it is short", heads_off=((0, 0), (2, 3))))
-    cosine, off, worst, _ = text.figures(picture)
-    quoted(float(picture.run.sentence @ model.run("it is short").sentence), cosine["value"])
-    assert off["value"] == "2 of 72"
-    sums = picture.run.weights.sum(-1).flatten()
-    quoted(float(sums[(sums - 1).abs().argmax()]), worst["value"])
-    assert text.status(picture, 4_800_000).endswith(" ms · 4.8 MB of maps · 5 of at most 512 tokens")
-    about = text.about(pictures.picture(Settings("it is short", "causal")))
-    assert (about["sha256 of the weights"], about["settings"]) == (MINILM_SHA256, "mask causal; 5 tokens")
-    facts = text.about(pictures.picture(Settings(models.presets("food-learned-1")[0], model="food-learned-1")))
-    assert "2 steps, torch attention (shown as fused, with the same weights)" in facts["trained"]
-    assert str(shipped) not in "".join(facts.values()), "no path of this machine"
 
 
 def test_unknown_words_are_those_of_the_model() -> None:

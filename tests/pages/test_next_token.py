@@ -21,7 +21,7 @@ from pages.explore import found_heads, repeated
 from pages.explore.goes_on import surprises
 from pages.kit.draw import numbers
 from pages.kit.picture import models, next_token, pictures
-from pages.kit.picture.models import MINILM, SMOLLM2
+from pages.kit.picture.models import SMOLLM2
 from pages.kit.picture.presets import CONTINUED
 from pages.kit.picture.settings import Settings
 from tests.closeness import quoted, same_function, within_rounding
@@ -173,17 +173,6 @@ def test_the_probability_of_a_word_and_of_several_tokens() -> None:
     both = {"now": pictures.picture(replace(of, position="none")), "before": pictures.picture(of)}
     now, before = (as_text(probability(several, position=name)) for name in ("none", "trained"))
     assert f"with probability {now} now, {before} before. It takes 2" in next_token.word_in_words(several, both)
-
-
-def test_what_cannot_be_given_of_a_word_has_a_sentence() -> None:
-    n = len(OURS.text.split())
-    assert next_token.word_in_words("  ", {"": pictures.picture(OURS)}) == ""
-    painted = {"": pictures.picture(replace(OURS, painted=f"{n}.rBB"))}
-    sentence = next_token.word_in_words("sun fish", painted)
-    assert sentence == f"“sun fish”: it takes 2 tokens, and the painted mask is for {n} alone."
-    assert next_token.word_in_words("sun", painted).startswith("“sun” comes next with probability ")
-    encoder = {"": pictures.picture(Settings("how are you", model=MINILM))}
-    assert "comes next" not in next_token.word_in_words("sun", encoder)
 
 
 def test_a_draw_is_that_of_the_generation() -> None:

@@ -10,7 +10,6 @@ from mha_core import Model
 from mha_core.measure import measures, rounding
 from pages.compare import contrasts, pairs
 from pages.compare.pairs import Pair
-from pages.kit.draw.numbers import small
 from pages.kit.picture import pictures
 from pages.kit.picture.place import At
 from pages.kit.picture.presets import PRESETS
@@ -54,20 +53,6 @@ def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
     apart = pair_of(Settings(TIRED), Settings("how are you"))
     assert pairs.difference(apart).startswith("The left sentence has 15 tokens, the right one 5: ")
     assert not [label for label in values(apart, At(0, 2, 10)) if "change" in label or "cell" in label]
-
-
-def test_the_rows_of_equal_words_are_those_of_the_shown_head() -> None:
-    for text in (TIRED, WIDE):
-        picture = pictures.picture(Settings(text))
-        apart = (picture.run.weights[:, :, 1] - picture.run.weights[:, :, 7]).abs().amax(dim=-1)
-        for layer, head in ((3, 1), (0, 2), (5, 11)):
-            own = small(float(apart[layer, head]))
-            much = f"more than {own[1:]}" if own.startswith(">") else f"up to {own}"
-            wanted = f"{WHICH} differ by {much} in layer {layer} head {head}. Positions say where each one stands."
-            assert pairs.story(picture, layer, head) == wanted
-        rows = pairs.repeated(picture)
-        assert rows is not None
-        assert (rows.difference, (rows.layer, rows.head)) == (float(apart.max()), divmod(int(apart.argmax()), 12))
 
 
 def test_nothing_on_the_screen_is_nan_and_rows_may_be_empty() -> None:

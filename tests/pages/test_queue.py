@@ -80,48 +80,6 @@ def test_visitors_take_turns_and_ten_tabs_of_one_address_are_one_visitor() -> No
     assert began(queue, turns, clock) == ["tab0", "tab1", "late", "later", *(f"tab{number}" for number in range(2, 10))]
 
 
-def test_who_has_used_least_comes_first_and_use_of_long_ago_is_forgotten() -> None:
-    clock = Clock()
-    queue = bounded(Work.TRAINING, at_once=1, clock=clock)
-    first = queued(queue, "", "much")
-    clock.now += 100
-    second = queued(queue, "", "little")
-    queue.leave(first)
-    clock.now += 10
-    again = {name: queued(queue, "", name) for name in ("much", "little", "none")}
-    queue.leave(second)
-    assert again["none"].began == clock.now
-    assert [queue.ahead(again[name])[0] for name in ("none", "little", "much")] == [0, 1, 2]
-    queue = bounded(Work.TRAINING, at_once=1, clock=clock)
-    first = queued(queue, "", "early")
-    clock.now += 1000
-    queue.leave(first)
-    clock.now += BOUNDS[Work.TRAINING].remembered + 1
-    working = queued(queue, "", "another")
-    early, new = queued(queue, "", "early"), queued(queue, "", "new")
-    queue.leave(working)
-    assert (early.began is not None, new.began) == (True, None)
-
-
-def test_a_forecast_says_who_comes_first_how_long_that_takes_at_most_and_whether_others_wait() -> None:
-    clock = Clock()
-    queue = Queue(clock=clock)
-    queued(queue, "a", seconds=100)
-    queued(queue, "b", seconds=60)
-    waiting = [queued(queue, name, seconds=180) for name in "cde"]
-    assert [queue.ahead(turn) for turn in waiting] == [(1, 60), (2, 100), (3, 240)]
-    clock.now += 30
-    assert queue.ahead(waiting[0]) == (1, 30)
-    clock.now += 500  # the one before takes longer than it may
-    assert queue.ahead(waiting[0]) == (1, 0)
-    queue = bounded(Work.TRAINING, at_once=1, clock=clock)
-    mine, _ = queued(queue, "", "me"), queued(queue, "", "me")
-    queued(queue, "", "other", work=Work.RACE)
-    assert not queue.others_wait(mine)
-    queued(queue, "", "somebody")
-    assert queue.others_wait(mine)
-
-
 def test_the_queue_is_bounded_and_one_address_does_not_keep_others_out() -> None:
     queue = bounded(Work.TRAINING, waiting=10)
     tabs = [queued(queue, "school", f"tab {number}") for number in range(12)]

@@ -146,14 +146,3 @@ def test_the_loop_is_the_product() -> None:
     for axes in ((), (2, 1, 3)):
         a, b = (torch.randn(*axes, *size, generator=random, dtype=torch.float64) for size in ((4, 5), (5, 6)))
         same_function(reshape_lessons.looped(a, b), torch.einsum("...id,...dj->...ij", a, b))
-
-
-def test_why_contiguous() -> None:
-    found = traced(Settings("how are you"), 2, "efficient")
-    lesson = LESSONS["contiguous"](found, 0)
-    (table,) = blocks(lesson, "table")
-    n = len(found.tokens)
-    results = {row[0]: row[1:] for row in table["rows"]}
-    assert list(results) == [".view(b, i, c)", ".contiguous().view(b, i, c)", ".reshape(b, i, c)", ".flatten(2)"]
-    assert results.pop(".view(b, i, c)") == ["RuntimeError", "—"]
-    assert all(result == [f"(1, {n}, 384)", "new memory"] for result in results.values())

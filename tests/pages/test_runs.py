@@ -40,14 +40,6 @@ def shown(*recipes: Recipe) -> Runs:
 # ---- candidates
 
 
-def test_every_combination_once() -> None:
-    made, left_out = combined(BASE, ["none", "rotary"], ["naive", "fused"], [1, 2], [True, False])
-    assert (len(made), left_out) == (16, [])
-    assert {(recipe.position, recipe.implementation, recipe.n_layers, recipe.mask_padding) for recipe in made} == {
-        (p, i, n, m) for p in ("none", "rotary") for i in ("naive", "fused") for n in (1, 2) for m in (True, False)
-    }
-
-
 def test_what_an_implementation_cannot_compute_is_left_out_and_reported_once() -> None:
     for name, implementation in IMPLEMENTATIONS.items():
         able = [p for p in positions.NAMES if positions.acts(p) - {"add"} <= implementation.can]
@@ -80,17 +72,6 @@ def test_what_is_chosen_beyond_the_picture_is_listed() -> None:
 
 
 # ---- those that are shown
-
-
-def test_shipped_runs_stand_in_the_order_of_the_controls_and_files_get_names_of_their_own(shipped: Path) -> None:
-    found = runs.of_shipped("who")
-    assert [each.name for each in found.candidates] == ["none", "rotary"]
-    assert found.models == ("who-none-1", "who-rotary-1")
-    assert found.beforehand
-    history = saved.read(shipped / "who-rotary-1")
-    both = runs.of_shipped("who") + runs.of_histories([history], ["own"])
-    assert [each.name for each in both.candidates] == ["none", "rotary", "rotary (file)"]
-    assert both.models[-1] == "own"
 
 
 def test_the_curves_as_csv_hold_no_formula(shipped: Path) -> None:

@@ -96,12 +96,6 @@ def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.Monk
     assert_shows(f"{made.largest:.5f}", float(mixed.abs().max()) / 2)
 
 
-def test_the_seed_and_the_source_decide_the_numbers() -> None:
-    assert not torch.equal(cases.tensors(Case((3, 6)))[0], cases.tensors(Case((3, 6), seed=1))[0])
-    assert [len(cases.tensors(Case((3, 6), source))) for source in SOURCES] == [1, 2, 3]
-    assert Case((3, 6), "keys from elsewhere", 5, 9).sizes == (3, 5, 6, 6)
-
-
 def test_a_shape_is_read_or_refused() -> None:
     for text in ("2, 3, 6", "2 3 6", "(2,3,6)", "2×3×6", " [2; 3; 6] "):
         assert parse_shape(text, 2, 5) == (2, 3, 6), text

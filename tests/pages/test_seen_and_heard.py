@@ -14,7 +14,6 @@ import torch
 from PIL import Image
 
 from mha_core.errors import HeadlightError
-from mha_core.measure import rounding
 from mha_core.pretrained import sound_file
 from mha_core.pretrained.foreign_sound import ForeignSound
 from mha_core.pretrained.foreign_vision import ForeignVision
@@ -22,7 +21,7 @@ from pages.compare import message as compare
 from pages.explore import given, own_file
 from pages.explore import message as explore
 from pages.kit.jobs import visitor
-from pages.kit.picture import album, foreign, mask_codec, models, pictures
+from pages.kit.picture import album, foreign, models, pictures
 from pages.kit.picture.album import PICTURES, SOUNDS, Album
 from pages.kit.picture.link_query import LinkQuery
 from pages.kit.picture.snippet import snippet
@@ -121,15 +120,6 @@ def test_a_sentence_is_no_file() -> None:
             assert said["told"][0].endswith(f"This model {kind.reads}."), kind
             with pytest.raises(HeadlightError, match=f"this model {kind.reads}: choose one of ours"):
                 kind.album[text]
-
-
-@pytest.mark.thorough("both kinds of models on two pages more")
-def test_pages_of_sentences_show_its_maps_and_say_what_a_word_is() -> None:
-    for route in ("pair", "masked"):
-        for kind in KINDS:
-            said, _ = picture_of(route, model=kind.model, t2="2", mask="causal")
-            told = f"This model reads {kind.album.kind}s: where this page says word, it is {kind.word}"
-            assert told in said["notices"][0], kind
 
 
 @pytest.mark.thorough("both kinds of models on both sides of Compare")
@@ -281,34 +271,6 @@ def test_what_is_written_is_read_again_and_a_sound_ends_before_its_last_moments(
     read = sound_file.read(sound_file.written(samples, 8_000), 8_000)
     assert float((read - samples).abs().max()) <= 2**-14  # of 16 bits
     assert given.wave(torch.tensor([0.5, -0.25, 1.0]), 2, 3) == [(-0.25, 0.5), (0.0, 1.0), (0.0, 0.0)]
-
-
-@pytest.mark.thorough("three passes of an encoder and a decoder")
-def test_whisper_has_three_kinds_of_attention() -> None:
-    for group in ("encoder", "decoder", "cross"):
-        name, model = kept(sounds.file()), f"{WHISPER}~{group}"
-        said = shown(model, s=name, off="L0 H1", **({} if group == "cross" else {"mask": "causal"}))
-        assert (said["group"], said["told"]) == (group, []), group
-        assert len(said["heard"]["wave"]) == 30, "of 50: silence is behind them"
-        assert ("“no word” is what a row gives to that" in said["pieces"][0]) == (group != "decoder"), group
-        picture = pictures.picture(LinkQuery(query(model, s=name)).within()[0])
-        columns = {
-            "encoder": [*picture.run.tokens, pictures.NOBODY],
-            "decoder": None,
-            "cross": [*picture.model.tokenize(name)[0], pictures.NOBODY],
-        }
-        assert picture.run.columns == columns[group], group
-        assert abs(picture.worst_row_sum - 1) <= rounding.of_sums(50, 50)
-        assert pictures.passed(picture.model, name) == 50, group
-        if group != "decoder":
-            assert explore.channels(query(model, s=name, view="channels", at="0.1.2.3")), group
-
-
-@pytest.mark.thorough("one more pass of an encoder and a decoder")
-def test_a_mask_is_not_painted_where_silence_follows() -> None:
-    painted = mask_codec.write_flips(torch.ones(1, 30, 30, dtype=torch.bool).tril())
-    said = shown(WHISPER, s=kept(sounds.file()), p=painted, mask="painted")
-    assert any("where no cell is painted; only the mask’s rule applies." in notice for notice in said["notices"])
 
 
 def test_a_sound_of_too_many_moments_is_refused() -> None:

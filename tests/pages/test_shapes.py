@@ -6,7 +6,6 @@ import json
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
 import pytest
 
 from mha_core import IMPLEMENTATIONS
@@ -19,7 +18,6 @@ from pages.shapes.reshape_lessons import LESSONS, QUESTIONS
 from pages.shapes.whole_source import whole_source
 
 from .conftest import answers, unpacked
-from .test_steps import read_back
 
 Link = str | list[str]
 
@@ -70,25 +68,6 @@ def test_implementations_beside_others() -> None:
             for header, name in zip(headers, names, strict=True):
                 steps = [step.name for step in traced(settings, 2, name).steps]
                 assert (header["digest"], [step["name"] for step in header["steps"]]) == (settings.digest, steps)
-
-
-def test_a_link_gives_the_steps_and_the_place() -> None:
-    table: list[tuple[dict[str, Link], dict[str, Any]]] = [
-        ({"mask": "window", "w": "1"}, {"mask": "window:1"}),
-        ({"pos": "sinusoidal"}, {"position": "sinusoidal"}),
-        ({"off": ["L3 H1", "L0 H0"]}, {"heads_off": ((0, 0), (3, 1))}),
-        ({"s": "<b>it</b> $x$ ~"}, {"text": "<b>it</b> $x$ ~"}),
-    ]
-    for values, settings in table:
-        wanted = Settings(**{"text": PRESETS[0], **settings})
-        now, (trace,) = shapes(**values)
-        header, numbers = read_back(trace)
-        assert (now["notices"], header["digest"]) == ([], wanted.digest), values
-        for step, value in zip(traced(wanted, 3, "efficient").steps, numbers, strict=True):
-            assert np.array_equal(np.asarray(value), step.value.cpu().numpy()), step.name
-    now, _ = both(at="5.11.14.14", f="31", step="weights")
-    assert [now[name] for name in ("layer", "head", "row", "key", "step")] == [5, 11, 14, 14, "weights"]
-    assert list(both(at="1.2.999")[0]["unusable"]) == ["at"]
 
 
 GARBAGE = {

@@ -10,15 +10,13 @@ import re
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mha_core import Model
 from mha_core.positions.added import sinusoids
-from pages.kit.draw import figures, paper, sheet
-from pages.kit.draw.figures import Point
+from pages.kit.draw import paper, sheet
 from pages.kit.draw.tables import Table, csv_of_tables, map_of, npz_of, npz_of_tables, of_blocks, quoted
 from pages.kit.draw.web import FOLDER
 from pages.scaled_dot import parts
@@ -103,24 +101,6 @@ def test_every_matrix_of_a_sheet_is_a_table_and_a_run_is_read_without_pickle(mod
             wanted = getattr(run, name).cpu().numpy()
             assert arrays[name].dtype == wanted.dtype == np.float32
             assert np.array_equal(arrays[name], wanted)
-
-
-CURVES = {
-    "a <b>bold</b>": [Point(16, 1.5, 1.0, 2.0), Point(64, 2.0, 1.75, 2.5)],
-    "c": [Point(16, 0.5, 0.5, 0.5), Point(64, 0.7, 0.6, 0.8)],
-}
-
-
-def lines(theme: str = "dark", curves: dict[str, list[Point]] = CURVES, name: str = "one") -> figures.Figure:
-    order = ["z", "c", "a <b>bold</b>"]
-    return figures.lines(curves, order=order, x_title="x <i>", y_title="y", theme=theme, reference=(1, name))
-
-
-def test_lines_over_lengths_have_ticks_spreads_and_a_look_of_their_own() -> None:
-    spread = go.Figure(lines()).data[0].error_y
-    assert (list(spread.array), list(spread.arrayminus)) == ([0.5, 0.5], [0.5, 0.25])
-    text = json.dumps(lines(name="<a href='x'>y</a> & z"))
-    assert not [tag for tag in ("<b>", "<i>", "<a ") if tag in text]
 
 
 # ---- formulas

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -15,10 +14,8 @@ from mha_core.attention import as_implementation
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from pages.kit.draw import packing
-from pages.kit.draw.packing import MEMORY_BYTES
-from pages.kit.picture import traces
 from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import TRACED_BYTES, settings_within, traced
+from pages.kit.picture.traces import settings_within, traced
 from pages.shapes import message
 from pages.shapes.message import pack_trace
 from pages.shapes.step_names import find, usable
@@ -27,7 +24,6 @@ from tests.closeness import identical, within_rounding
 from .conftest import answers, unpacked
 
 TEXT = "it is can you can that"
-LONG = "the cat ran a far way it was so we " * 50  # 500 words and the two special tokens
 
 
 def read_back(packed: bytes) -> tuple[dict[str, Any], list[np.ndarray | None]]:
@@ -121,16 +117,6 @@ def test_the_steps_are_those_of_the_layer_in_the_model(model: Model, name: str) 
         assert step["out"].shape == (1, n, model.sizes.d_model)
 
 
-def test_what_a_mask_forbids_is_minus_infinity() -> None:
-    trace = traced(Settings(TEXT, "causal"), 0, "efficient")
-    masked = read_back(pack_trace(trace, "masked"))[1][find(trace.steps, "masked")]
-    n = len(trace.tokens)
-    assert masked is not None
-    forbidden = np.triu(np.ones((n, n), bool), 1)
-    assert np.isneginf(masked[0][:, forbidden]).all(), "−∞, and not NaN"
-    assert np.isfinite(masked[0][:, ~forbidden]).all()
-
-
 @pytest.mark.parametrize("name", ["efficient", "fused"])
 def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
     monkeypatch: pytest.MonkeyPatch, name: str
@@ -144,17 +130,6 @@ def test_of_too_much_memory_only_the_step_in_sight_and_its_parents_go(
         for own, value in zip(trace.steps, values, strict=True):
             assert (value is not None) == (memory(own.value) in wanted)
             assert value is None or np.array_equal(value, own.value.numpy())
-
-
-@pytest.mark.thorough("A layer on 502 tokens is traced twice, each time with hundreds of megabytes.")
-def test_a_long_text_keeps_to_the_limit_and_is_not_kept() -> None:
-    trace = traced(Settings(LONG), 0, "naive")
-    packed = pack_trace(trace, "scores", head=7)
-    header, _ = read_back(packed)
-    assert all(4 * piece <= MEMORY_BYTES for piece in header["pieces"])
-    assert len(packed) <= 3 * MEMORY_BYTES + 2**18
-    assert trace.nbytes > TRACED_BYTES
-    assert traced(Settings(LONG), 0, "naive") is not trace
 
 
 def test_settings_are_cut_to_what_an_implementation_can() -> None:
@@ -212,13 +187,3 @@ def test_a_page_begins_with_the_numbers_in_sight() -> None:
                 assert value is None or (own is not None and np.array_equal(value, own))
     with pytest.raises(HeadlightError, match="at most 262,144 bytes"):
         message.first(b"step=weights&s=" + b"it+" * 80)
-
-
-def test_what_is_looked_at_changes_no_number_and_the_script_knows_nothing_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    first = answers("steps", "")
-    assert answers("steps", "f=7&lesson=wrong+axis&wrote=1.1.1.1&look=x&pin=x") == first
-    sentence = "The GPU had too little memory."
-    monkeypatch.setattr(traces, "traced", lambda *of: replace(traced(*of), notices=(sentence,)))
-    assert unpacked(answers("steps", "vs=naive")[0])[0]["notices"] == [sentence], "of two passes it is said once"

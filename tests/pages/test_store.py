@@ -115,32 +115,6 @@ def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.Mo
     assert list(found.runs) == [run.id]
 
 
-def test_two_servers_have_a_tab_of_one_visit_and_what_is_missing_is_kept_again(shipped: Path) -> None:
-    one = Visitor()
-    run = one.asks(lambda: add(shipped / "who-none-1"))
-    name = one.asks(lambda: own_models.offered() and visitor.name())
-    other = store.keep("model", saved.pack(shipped / "who-rotary-1"))
-    kept.add(name, [other], {})
-    second = one.asks(lambda: add(shipped / "food-learned-1"))
-    offered(one)
-    assert kept.read(name).runs == [run.id, other, second.id]
-    store.forget("model", run.id)
-    visits.sweep()
-    assert models.is_there(run.id)
-
-
-@pytest.mark.faults
-def test_an_unforeseen_error_takes_nothing_from_other_visits(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> None:
-        raise KeyError
-
-    runs = [Visitor().asks(lambda: add(shipped / "who-none-1")) for _ in range(2)]
-    monkeypatch.setattr(kept, "add", fails)
-    visits.sweep()
-    visits.wind_up(0)
-    assert all(models.is_there(run.id) for run in runs)
-
-
 def test_without_others_all_goes_with_the_server(
     shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

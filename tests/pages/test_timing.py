@@ -17,9 +17,8 @@ from mha_core.measure.agreement import BIASES
 from mha_core.pretrained import memory
 from pages.implementations import timing, timing_section
 from pages.implementations.timing import YARDSTICK, AtLength, TimingJob, TimingPlan
-from pages.kit.server.queue import Work
 
-from .waiting import PATIENCE, Clock, of_jobs
+from .waiting import PATIENCE
 
 SMALL = TimingPlan("forward with maps", tuple(IMPLEMENTATIONS), 1, (4, 8), 12, 3, seconds=0.01, device="cpu")
 
@@ -113,24 +112,3 @@ def test_the_table_has_every_figure_in_the_order_of_the_house() -> None:
     assert timing_section.memory_figure(job, "dark") is None
     assert timing_section.table(job)["rows"][0][6:] == ["–", "–"]
     assert timing_section.lengths_of(128, sweep=True) == (16, 32, 64, 128)
-
-
-def test_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = timed(lengths=(16, 20, 32))
-    assert timing_section.progress(job) == "Length 32, 3 of 3 · 0 s"
-    job.error = "the device is out of memory"
-    assert timing_section.notices(job) == ["The timing ended early: the device is out of memory."]
-    clock = Clock()
-    of_jobs(monkeypatch, Work.RACE, clock)
-    job = timed(lengths=(16, 20, 32))
-    results = job.results
-
-    def stop(*_: object, maps: bool) -> None:
-        clock.now += 4.5
-        job.results = results
-        job.stop()
-
-    monkeypatch.setitem(timing.TASKS, job.plan.task, (stop, True))
-    job.start()
-    job.join(PATIENCE)
-    assert timing_section.notices(job) == ["Stopped after 4.5 s; results for 2 of 3 lengths are kept."]

@@ -69,10 +69,6 @@ class Train:
     def texts(self) -> str:
         return "\n".join(block["text"] for block in self.blocks() if block["kind"] in ("text", "title"))
 
-    def panel(self, heading: str) -> dict[str, Any]:
-        (found,) = [block for block in self.blocks() if block.get("heading") == heading]
-        return found
-
     def table(self, head: str) -> dict[str, Any]:
         """The table that has such a column."""
         (found,) = [block for block in self.blocks() if block["kind"] == "table" and head in block["head"]]
