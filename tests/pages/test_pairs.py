@@ -20,8 +20,6 @@ from .conftest import picture_of
 
 TIRED, WIDE = PRESETS[:2]
 BAG = Settings(TIRED, position="none")
-WHICH = "The rows of “the” (at 1 and 7)"
-BOTH = ("Left", "Right")
 
 
 def pair_of(left: Settings, right: Settings, layer: int = 0, head: int = 2) -> Pair:
@@ -69,36 +67,6 @@ def test_nothing_on_the_screen_is_nan_and_rows_may_be_empty() -> None:
     pair = pair_of(Settings(TIRED), Settings(TIRED, "sinks:1 & !sinks:1"))
     assert torch.equal(pair.maps[1], torch.zeros_like(pair.maps[1]))
     assert values(pair, At(0, 2, 3))["weight on the previous token, mean over queries"] == "0.9998 → 0.0000"
-
-
-# ---- what differs, by name
-
-NAMED: list[tuple[dict[str, Any], list[str], tuple[str, str]]] = [
-    ({}, [], BOTH),
-    ({"position": "none"}, ["positions"], ("Learned positions", "No positions")),
-    ({"text": WIDE}, ["sentence"], ("“tired”", "“wide”")),
-    ({"text": "how are you"}, ["sentence"], (f"“{TIRED[:27]}…”", "“how are you”")),
-    ({"mask": "causal & window:4"}, ["mask"], ("No mask", "Mask causal & window 4")),
-    ({"temperature": 0.5}, ["temperature"], ("Temperature 1", "Temperature 0.5")),
-    (
-        {"mask": "causal", "position": "none", "heads_off": ((3, 5),)},
-        ["mask", "positions", "heads off"],
-        ("No mask, learned positions, all heads on", "Causal mask, no positions, L3 H5 off"),
-    ),
-]
-
-
-def test_each_side_is_called_by_what_it_has(model: Model) -> None:
-    for change, names, titles in NAMED:
-        other = Settings(**{"text": TIRED, **change})
-        found = contrasts.contrasts(Settings(TIRED), other, model)
-        assert ([one.name for one in found], contrasts.titles(found)) == (names, titles)
-        turned = contrasts.titles(contrasts.contrasts(other, Settings(TIRED), model))
-        assert turned == (titles if not change else titles[::-1])
-        line = contrasts.line(found)
-        many = ("Both sides are the same", "One thing differs")[min(len(names), 1)]
-        assert line.startswith(many if len(names) < 2 else f"{len(names)} things differ"), change
-        assert all(name in line for name in names)
 
 
 # ---- the vectors of one token, after every layer

@@ -9,11 +9,10 @@ import torch
 from torch import nn
 
 from mha_core import IMPLEMENTATIONS
-from mha_core.attention.switches import EVERYTHING
 from mha_core.errors import SizeError
 from mha_core.measure import agreement, rounding
 from pages.implementations import parity
-from pages.implementations.parity import FEATURES, Equality, InputSizes
+from pages.implementations.parity import Equality, InputSizes
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
 from tests.closeness import same_function
@@ -69,20 +68,6 @@ def test_sizes_that_cannot_be_are_refused() -> None:
         parity.of_random(InputSizes(1, 3, 50, 6), "none", "auto")
     with pytest.raises(SizeError, match="at most"):
         parity.of_random(InputSizes(2, 512, 384, 12), "none", "auto")
-
-
-def test_what_each_one_is_and_how_many_parameters_it_has() -> None:
-    rows = {row[0]: row[1:] for row in parity.kinds(24, 3)["rows"]}
-    assert rows.keys() == IMPLEMENTATIONS.keys()
-    assert FEATURES.keys() == EVERYTHING
-    for name, (words, count, bare, tensors, _, cannot) in rows.items():
-        layer = IMPLEMENTATIONS[name](24, 3)
-        parameters = list(layer.parameters())
-        assert words
-        assert (count, tensors) == (f"{sum(parameter.numel() for parameter in parameters):,}", str(len(parameters)))
-        assert bare == f"{sum(one.numel() for one in IMPLEMENTATIONS[name](24, 3, bias=False).parameters()):,}"
-        lacking = [word for feature, word in FEATURES.items() if feature not in layer.can]
-        assert cannot == (", ".join(lacking) or "–")
 
 
 def test_the_lessons_class_has_so_many_parameters() -> None:

@@ -241,12 +241,3 @@ def test_a_place_is_one_of_the_sentence(at: At, tokens: list[str], goes_on: bool
     assert (on.layer, on.head, on.row) == (at.layer, at.head, at.row if kept else first)
     assert on.key == (at.key if kept and at.fits(tokens) else None)
     assert at.fits(tokens) == all(place is None or place < n for place in (at.row, at.key))
-
-
-@pytest.mark.usefixtures("shipped")
-def test_a_pin_of_another_model_has_its_name_and_its_sizes() -> None:
-    kept = Settings("a b", heads_off=((0, 3),), model="who-none-1")  # one layer of four heads
-    assert ("0.1.2" + pin_tail(kept)).startswith("0.1.2@who-none-1~")
-    assert parse_pin("0.1.2" + pin_tail(kept), "auto") == (kept, At(0, 1, 2))
-    assert parse_pin("3.1" + pin_tail(kept), "auto") is None
-    assert parse_pin(("0.1" + pin_tail(kept)).replace("who-none-1", "../who-none-1"), "auto") is None

@@ -266,13 +266,6 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
         explore.heard(query(models.MINILM, s="a dog"))
 
 
-def test_what_is_written_is_read_again_and_a_sound_ends_before_its_last_moments() -> None:
-    samples = torch.linspace(-1, 1, 999)
-    read = sound_file.read(sound_file.written(samples, 8_000), 8_000)
-    assert float((read - samples).abs().max()) <= 2**-14  # of 16 bits
-    assert given.wave(torch.tensor([0.5, -0.25, 1.0]), 2, 3) == [(-0.25, 0.5), (0.0, 1.0), (0.0, 0.0)]
-
-
 def test_a_sound_of_too_many_moments_is_refused() -> None:
     for model, seconds, why in (
         (WAVE, 12, r"This sound has 599 moments; here it may have 512\. Cut it to 10\.2 s\."),
