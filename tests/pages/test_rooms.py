@@ -424,8 +424,8 @@ def valkey(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]] | Non
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    told = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", tmp_path]
-    with subprocess.Popen([VALKEY, *told], stdout=subprocess.DEVNULL) as server:
+    told = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
+    with subprocess.Popen([VALKEY, *told, "--dir", tmp_path], stdout=subprocess.DEVNULL) as server:
         wait(lambda: answers(port) or server.poll() is not None)
         yield f"valkey://127.0.0.1:{port}/0", server
         server.kill()
