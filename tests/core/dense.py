@@ -11,19 +11,6 @@ from mha_core.attention import AttentionLayer
 from mha_core.attention.switches import Ablation
 from mha_core.positions import Position
 
-
-class Counting(Position):
-    """Adds a number to the embeddings and counts how often it is asked."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.added = 0
-
-    def add(self, x: Tensor) -> Tensor:
-        self.added += 1
-        return x + 1
-
-
 NOTHING_OFF = Ablation()
 
 

@@ -1,14 +1,12 @@
-"""GGUF files that the tests write, and transformers' own reading of one."""
+"""GGUF files that the tests write."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
 from .llama import CONFIG
@@ -117,22 +115,4 @@ def written(model: Any) -> dict[str, Block]:
     for name, theirs in names.items():
         weight, part = state[f"{name}.weight"], name.split(".", 2)[-1]
         found[f"{theirs}.weight"] = plain(turned(weight, heads[part]) if part in heads else weight)
-    return found
-
-
-def read_by_transformers(file: Path, *names: str) -> dict[str, Tensor]:
-    """Tensors of a file in float32, by llama.cpp's names, q and k in transformers' order of rows."""
-    from transformers.integrations.gguf.dequant import dequantize
-    from transformers.integrations.gguf.reader import GgufHeader, load_gguf_state_dict, read_gguf_metadata
-    from transformers.modeling_gguf_pytorch_utils import LlamaTensorProcessor
-
-    header, said = GgufHeader.from_file(str(file)), read_gguf_metadata(str(file))[0]
-    heads = {"num_attention_heads": "head_count", "num_key_value_heads": "head_count_kv"}
-    reorder: Any = LlamaTensorProcessor
-    processor = reorder({name: said[f"llama.attention.{key}"] for name, key in heads.items()})
-    shapes, lazy, found = {info.name: info.shape for info in header.tensors}, load_gguf_state_dict(header), {}
-    for name in names:
-        packed = lazy[name]
-        values = packed[:] if packed.ggml_type == 0 else dequantize(packed[:], packed.ggml_type)
-        found[name] = torch.from_numpy(processor.process(values.view(shapes[name]).numpy(), name).weights)
     return found

@@ -146,7 +146,7 @@ def test_the_family_counts_and_is_refused_before_its_weights_are_read(folder: Pa
     with pytest.raises(Unsupported, match=expected):
         load_model(str(folder), device="cpu")
     edit(folder / CONFIG, model_type="resnet")
-    with pytest.raises(Unsupported, match="resnet"):
+    with pytest.raises(Unsupported, match="resnet reads pixel_values, not a text; of those that read pictures these"):
         load_model(str(folder), device="cpu")
 
 

@@ -4,16 +4,16 @@ Our own layers are compared in float64; models of transformers compute parts of 
 """
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Model, Run, device, load_model, masks, watch
+from mha_core import IMPLEMENTATIONS, Model, Run, load_model, masks
 from mha_core.errors import DeviceError
 from mha_core.heads.measures import head_measures
 from mha_core.measure import rounding
@@ -25,7 +25,7 @@ from mha_core.models.generation import Generation
 from mha_core.models.layer_pass import LayerPass
 from mha_core.models.translator import Translator
 from mha_core.models.vision import PictureModel
-from mha_core.positions import NAMES, ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
+from mha_core.positions import NAMES, Learned
 from mha_core.pretrained.foreign_vision import ForeignVision
 from mha_core.training import inference
 from mha_core.training.recipe import Recipe
@@ -37,7 +37,6 @@ from . import pictures
 from .conftest import TIRED
 from .runs import TINY, TINY_DATES, TINY_SHAPES, TINY_WORDS, task, trained
 from .test_foreign import plain
-from .test_watch import Block
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("exact_products")]
 
@@ -57,13 +56,6 @@ MASKS: dict[str, Tensor | None] = {
 @pytest.fixture(scope="module")
 def on_gpu() -> Model:
     return load_model("minilm", device="cuda", dtype=DOUBLE)
-
-
-def test_auto_takes_the_gpu() -> None:
-    assert device.available()[0] == "cuda"
-    assert device.pick("auto").type == "cuda"
-    with pytest.raises(DeviceError, match="it has"):
-        device.pick(f"cuda:{torch.cuda.device_count()}")
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
@@ -96,25 +88,6 @@ def test_implementations(name: str) -> None:
         layer(x.to(CUDA))
     with pytest.raises(DeviceError, match=r"query is on cuda:0 and key is on cpu"):
         twin(x.to(CUDA), x)
-
-
-ENCODINGS = [
-    Sinusoidal(C), Learned(C, N), Rotary(C // H), ALiBi(H), T5Bias(H), Shaw(C // H, 5),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("position", ENCODINGS, ids=lambda position: type(position).__name__)
-def test_positions(position: Position) -> None:
-    position = copy.deepcopy(position).to(DOUBLE)
-    twin = copy.deepcopy(position).to(CUDA)
-    x, q, k = (torch.randn(shape, dtype=DOUBLE) for shape in ((B, N, C), (B, H, N, C // H), (B, H, 7, C // H)))
-    found = [twin.add(x.to(CUDA)), *twin.rotate(q.to(CUDA), k.to(CUDA)), twin.bias(q.to(CUDA), 40)]
-    expected = [position.add(x), *position.rotate(q, k), position.bias(q, 40)]
-    assert (found[3] is None) == (expected[3] is None) == ("bias" not in position.acts)
-    for own, other in zip(found, expected, strict=True):
-        if own is not None and other is not None:
-            assert own.device == CUDA
-            same_function(own.cpu(), other)
 
 
 def near(run: Run, expected: Run, bound: float | None = None) -> None:
@@ -346,19 +319,3 @@ def test_a_vision_transformer_of_transformers(tmp_path: Path, model_type: str) -
     identical(run.patches.pixels.cpu(), expected.patches.pixels)
     if "heads" in on_gpu.can:
         near(on_gpu.run(picture, heads_off=[(1, 2)]), on_cpu.run(picture, heads_off=[(1, 2)]), TINY_MODEL)
-
-
-@pytest.mark.parametrize("module", [Block, lambda: nn.MultiheadAttention(16, 2, batch_first=True)])
-def test_a_watched_module(module: Callable[[], nn.Module]) -> None:
-    made, x = module().eval(), torch.randn(2, 5, 16)
-    given = (x,) * (3 if isinstance(made, nn.MultiheadAttention) else 1)
-    on_cpu = watch(made, *given)
-    made.to(CUDA)
-    given = tuple(one.to(CUDA) for one in given)
-    alone = made(*given)
-    with watch() as seen:
-        beside = made(*given)
-    identical(alone[0], beside[0])
-    bound = 2 * rounding.of_sums(16, 8, 5)
-    within_rounding(seen.maps[0].weights, on_cpu.groups[0].maps[0, 0], bound)
-    within_rounding(watch(made, *given).groups[0].maps, on_cpu.groups[0].maps, bound)

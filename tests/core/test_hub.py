@@ -10,14 +10,13 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from mha_core import load_model
-from mha_core.errors import HeadlightError, Unsupported, WeightsFileError
-from mha_core.pretrained import hub, hub_child, offline
+from mha_core.errors import WeightsFileError
+from mha_core.pretrained import hub, offline
 from tests.hub_cache import REVISION, fill, put
 
 COMMIT = "a" * 40
@@ -117,34 +116,15 @@ def test_a_model_is_brought_found_and_listed(cache: Path) -> None:
     assert (listed.id, listed.revision, listed.folder) == ("a/b", COMMIT, place)
     with pytest.raises(WeightsFileError, match=r"the hub has no model 'no/such', or it is private; check the spelling"):
         hub.size_of("no/such")
-
-
-def test_a_wrong_family_costs_no_more_than_its_description(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place = shutil.copytree(folder, tmp_path / "m")
-    (place / "config.json").write_text(json.dumps({"model_type": "resnet"}))
-    files = [
-        SimpleNamespace(filename=file.name, file_size=file.stat().st_size, will_download=True, commit_hash=COMMIT)
-        for file in sorted(place.iterdir(), reverse=True)
-    ]
-    brought: list[str] = []
-    monkeypatch.setattr(hub_child, "wanted", lambda name, revision: files)
-
-    def bring(name: str, file: str, **_: Any) -> str:
-        brought.append(file)
-        return str(place / file)
-
-    monkeypatch.setattr(offline.hub(), "hf_hub_download", bring)
-    with pytest.raises(Unsupported, match="resnet reads pixel_values, not a text"):
-        hub_child.get("a/b", None)
-    assert brought == ["config.json"]
-    (place / "config.json").write_text((folder / "config.json").read_text())
-    files[:] = [one for one in files if not one.filename.endswith(".safetensors")]
-    with pytest.raises(HeadlightError, match="as pickle only"):
-        hub_child.get("a/b", None)
-    hub_child.main("get", "a/b")
-    assert "as pickle only" in json.loads(capsys.readouterr().out.splitlines()[-1])["error"]
+    del Hub.files["model.safetensors"]
+    with pytest.raises(WeightsFileError, match="as pickle only"):
+        hub.download("a/b")
+    # a wrong family costs no more than its description
+    shutil.rmtree(cache / "models--a--b")
+    Hub.files["config.json"] = json.dumps({"model_type": "resnet"}).encode()
+    with pytest.raises(WeightsFileError, match="resnet reads pixel_values, not a text"):
+        hub.download("a/b")
+    assert [file.name for file in cache.rglob("snapshots/*/*")] == ["config.json"]
 
 
 def test_what_a_download_says_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,9 @@ import torch
 
 from mha_core import IMPLEMENTATIONS, Weights, masks
 from mha_core.measure import rounding
-from tests.closeness import identical, relative_error, same_function, within_rounding
+from tests.closeness import relative_error, same_function, within_rounding
 
 from .attention_cases import PAIRS, B, C, Case, H, each
-from .dense import Counting
 
 pytestmark = pytest.mark.numeric
 
@@ -76,13 +75,3 @@ def test_dropout_is_that_of_independent_weights_and_leaves_the_maps_alone(name: 
         assert ((out[..., 0].mean(dim=0) - 1).abs() < 0.05).all()
         # of a variance of 8,000 draws a tenth is six standard errors
         assert ((out[..., 0].var(dim=0) / expected - 1).abs() < 0.1).all()
-
-
-@each
-def test_an_encoding_is_added_once_to_each_distinct_tensor(name: str) -> None:
-    layer, x, y, z = IMPLEMENTATIONS[name](C, H), *(torch.randn(B, 4, C) for _ in range(3))
-    for inputs, times in (((x,), 1), ((x, y, y), 2), ((x, y, x), 2), ((x, y, z), 3)):
-        position = Counting()
-        layer(*inputs, position=position)
-        assert position.added == times
-    identical(layer(x, y, z, position=Counting())[0], layer(x + 1, y + 1, z + 1)[0])

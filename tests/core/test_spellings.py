@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from mha_core import IMPLEMENTATIONS, Trace, masks
 from mha_core.attention import AttentionLayer, as_implementation
@@ -157,19 +157,6 @@ def test_value_and_output_keep_their_biases_where_query_and_key_have_none() -> N
         same_function(as_implementation(layer, "einsum")(x)[0], expected)
     for (_, filled), (_, plain) in zip(given.with_all_biases.items(), zero.items(), strict=True):
         identical(filled, plain)  # type: ignore[arg-type]
-
-
-def test_the_scores_are_there_to_be_overridden() -> None:
-    class Relative(SequenceFirstAttention):
-        def scores(self, q: Tensor, k: Tensor) -> Tensor:
-            distance = torch.arange(q.shape[0])[:, None] - torch.arange(k.shape[0])
-            return super().scores(q, k) - 100 * distance.abs()[..., None, None]
-
-    layer = Relative(C, H).double()
-    plain = SequenceFirstAttention(C, H).double().load(layer.save())
-    x = torch.randn(B, 5, C, dtype=torch.float64)
-    same_function(layer(x)[1], torch.eye(5, dtype=torch.float64).expand(B, H, 5, 5))
-    assert plain(x)[1].max() < 0.99
 
 
 # ---- torch's kernel and torch's module

@@ -11,8 +11,7 @@ import torch
 
 from headlight import command
 from mha_core import load_model
-from mha_core.training import checkpoints, saved, sweep
-from mha_core.training.recipe import defaults
+from mha_core.training import saved, sweep
 from mha_core.training.tasks import Batch
 from mha_core.training.tasks.words import Words
 
@@ -125,15 +124,3 @@ def test_wrong_arguments_are_refused_in_a_line(tmp_path: Path, capsys: pytest.Ca
         assert line.startswith("headlight: ")
         assert sentence in line
         assert ended == code, line
-
-
-@pytest.mark.thorough("models of two variants are trained from two seeds")
-def test_checkpoints_keep_the_weights_of_their_first_seed(
-    as_here: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(checkpoints, "SEEDS", 2)
-    monkeypatch.setattr(checkpoints, "defaults", lambda task: replace(defaults(task), steps=1, evaluations=1))
-    checkpoints.main([str(tmp_path), "words"])
-    for variant in ("1layer", "2layers"):
-        files = [{file.name for file in (tmp_path / f"words-{variant}-{seed}").iterdir()} for seed in (1, 2)]
-        assert files == [set(saved.FILES), {saved.RUN}]

@@ -106,20 +106,6 @@ def test_the_source_holds_the_answer_and_lies_behind(name: str, seed: int) -> No
     assert torch.equal(batch.ids[row, source], batch.ids[row, place + 1])
 
 
-def test_surnames_are_scored_after_a_repeated_first_name_and_nothing_else() -> None:
-    task = language("names")
-    batch = task.test()
-    first, last = set(task.vocabulary[:16]), set(task.vocabulary[16:32])
-    for ids, scored in zip(batch.ids.tolist(), batch.scored.tolist(), strict=True):
-        words = [task.vocabulary[number] for number in ids]
-        surname: dict[str, str] = {}
-        for place, (token, following) in enumerate(itertools.pairwise(words)):
-            assert scored[place] == (token in surname)
-            assert (token in first) == (following in last)
-            if token in first:
-                assert surname.setdefault(token, following) == following
-
-
 # Texts.
 
 

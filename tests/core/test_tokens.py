@@ -1,4 +1,4 @@
-"""Tokenizers made of a task's training rows. That two processes make the same ones is in test_repeated_training."""
+"""Tokenizers made of a task's training rows. That two processes make the same ones is in test_worker."""
 
 import weakref
 

@@ -85,7 +85,7 @@ def others(lines: Lines) -> Lines:
 
 @pytest.mark.thorough("a process imports torch and trains two models")
 def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
-    """Also: the same seed gives the same weights, bit for bit, in this process as in that one."""
+    """Also: the same seed gives the same weights, bit for bit, and tokenizer in this process as in that one."""
     recipes = (replace(TINY, position="none"), TINY)
     with worker() as running:
         lines = list(send(running, order(tmp_path, *recipes).to_line()))
@@ -100,6 +100,9 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
     ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("here/0", "1"))
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    # the tokenizers' own trainer numbers characters in the order of a hash map
+    one, other = (json.loads((tmp_path / name / saved.TOKENIZER).read_text("utf-8")) for name in ("here/0", "1"))
+    assert one == other
 
 
 def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path: Path) -> None:
