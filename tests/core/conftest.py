@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import torch
 
-from mha_core import Model, load_model
+from mha_core import Model, Run, load_model
 from mha_core.errors import WeightsFileError
 from mha_core.measure.reference import read_with_transformers
 from mha_core.training import saved
+from mha_core.training.loop import on_threads
 from mha_core.training.recipe import Recipe
 from tests.hub_cache import put
 
@@ -38,6 +39,12 @@ def _same_numbers_each_time() -> None:
 
 
 @pytest.fixture
+def one_thread() -> Iterator[None]:
+    with on_threads(1):
+        yield
+
+
+@pytest.fixture
 def exact_products() -> Iterator[None]:
     """Without TF32, whose ten bits would drown what is compared on a GPU."""
     before = torch.get_float32_matmul_precision()
@@ -54,6 +61,11 @@ def minilm() -> Model:
 @pytest.fixture(scope="session")
 def minilm64() -> Model:
     return load_model("minilm", device="cpu", dtype=torch.float64)
+
+
+@pytest.fixture(scope="session")
+def tired(minilm: Model) -> Run:
+    return minilm.run(TIRED)
 
 
 @pytest.fixture(scope="session")
@@ -109,6 +121,11 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny(tiny_folder: Path) -> Model:
     return load_model(str(tiny_folder), device="cpu")
+
+
+@pytest.fixture(scope="session")
+def tiny64(tiny_folder: Path) -> Model:
+    return load_model(str(tiny_folder), device="cpu", dtype=torch.float64)
 
 
 def files_of(recipe: Recipe, place: Path) -> Files:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from torch import Tensor
 
 from mha_core import Model
 from mha_core.models.decoder import LAYER_NAMES, Decoder, DecoderConfig, from_llama
+
+from .tiny_models import Float64Throughout
 
 CONFIG = DecoderConfig(
     vocabulary=320, d_model=64, n_heads=8, n_layers=2, max_len=512, d_feed_forward=96, n_kv_heads=2, rope_base=1e5
@@ -23,7 +24,10 @@ D_HEAD = CONFIG.d_model // CONFIG.n_heads
 
 @cache
 def reference(dtype: torch.dtype) -> Any:
-    """transformers' LlamaForCausalLM, eager, its maps neither flat nor sharp; not to be changed."""
+    """transformers' LlamaForCausalLM, eager, its maps neither flat nor sharp; not to be changed.
+
+    In float64 the angles of its rotation are float64 too.
+    """
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config: Any = LlamaConfig(
@@ -39,7 +43,8 @@ def reference(dtype: torch.dtype) -> Any:
         rope_parameters={"rope_type": "default", "rope_theta": CONFIG.rope_base},
         attn_implementation="eager",  # type: ignore[call-arg]  # it goes to the base class
     )
-    model: Any = LlamaForCausalLM(config)
+    with Float64Throughout() if dtype == torch.float64 else nullcontext():
+        model: Any = LlamaForCausalLM(config)
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -102,31 +107,6 @@ def asked(ids: Tensor, dtype: torch.dtype, **arguments: Any) -> Any:
     """What transformers' model answers: attentions, hidden_states (the last one normed) and logits."""
     with torch.no_grad():
         return reference(dtype)(ids[None], output_attentions=True, output_hidden_states=True, **arguments)
-
-
-@contextmanager
-def float64_throughout() -> Iterator[None]:
-    """transformers' Llama computes angles, norms and the softmax in float32 whatever its dtype: here in float64."""
-    from transformers.models.llama import modeling_llama as theirs
-
-    softmax = torch.nn.functional.softmax
-
-    def angles(self: Any, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
-        pairs = torch.arange(0, D_HEAD, 2, dtype=torch.float64)
-        angle = position_ids[..., None].double() * CONFIG.rope_base ** (-pairs / D_HEAD)
-        angle = torch.cat((angle, angle), dim=-1)
-        return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-
-    def norm(self: Any, x: Tensor) -> Tensor:
-        scaled: Tensor = self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPS))
-        return scaled
-
-    with ExitStack() as patches:
-        patches.enter_context(patch.object(theirs.LlamaRotaryEmbedding, "forward", angles))
-        patches.enter_context(patch.object(theirs.LlamaRMSNorm, "forward", norm))
-        replaced = patch.object(torch.nn.functional, "softmax", lambda x, dim, dtype=None: softmax(x, dim=dim))
-        patches.enter_context(replaced)
-        yield
 
 
 @contextmanager

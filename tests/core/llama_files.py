@@ -11,8 +11,9 @@ from torch import Tensor
 
 from .llama import CONFIG
 
-U32, I32, F32, BOOL, TEXT, ARRAY, U64 = 4, 5, 6, 7, 8, 9, 10  # GGUF's numbers of field types
-LETTERS = {0: "B", 1: "b", 2: "H", 3: "h", U32: "I", I32: "i", F32: "f", BOOL: "?", U64: "Q", 11: "q", 12: "d"}
+U32, I32, F32, TEXT, ARRAY = 4, 5, 6, 8, 9  # GGUF's numbers of field types
+LETTERS = {U32: "I", I32: "i", F32: "f"}
+ALIGNMENT = 32
 
 
 class Field(NamedTuple):
@@ -45,17 +46,17 @@ def field(name: str, one: Field) -> bytes:
     return text(name) + struct.pack("<IIQ", ARRAY, one.kind, len(one.value)) + b"".join(map(plain, one.value))
 
 
-def gguf(fields: Mapping[str, Field], tensors: Mapping[str, Block], *, alignment: int = 32) -> bytes:
+def gguf(fields: Mapping[str, Field], tensors: Mapping[str, Block]) -> bytes:
     """A whole file."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(fields))
     head += b"".join(field(name, one) for name, one in fields.items())
     data = b""
     for name, tensor in tensors.items():
-        data += bytes(-len(data) % alignment)
+        data += bytes(-len(data) % ALIGNMENT)
         sizes = tuple(reversed(tensor.shape))
         head += text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, tensor.number, len(data))
         data += tensor.data
-    return head + bytes(-len(head) % alignment) + data
+    return head + bytes(-len(head) % ALIGNMENT) + data
 
 
 def plain(values: Tensor) -> Block:

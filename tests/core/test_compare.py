@@ -28,11 +28,6 @@ def of(*numbers: Any) -> Tensor:
     return torch.tensor(numbers, dtype=torch.float64)
 
 
-@pytest.fixture(scope="module")
-def tiny64(tiny_folder: Path) -> Model:
-    return load_model(str(tiny_folder), device="cpu", dtype=torch.float64)
-
-
 def test_cosine_and_differences_of_two_tensors() -> None:
     a, b = of(3, 4, 0), of(0, 2, 0)
     same_function(measures.cosine(a, a), 1.0)
@@ -100,7 +95,10 @@ def test_without_positions_and_mask_permuting_words_permutes_outputs(minilm64: M
     "switches",
     [{}, {"heads_off": [(0, 1), (1, 2)], "temperature": 0.5}, {"mask": masks.sinks(1), "position": "sinusoidal"}],
 )
-def test_ablate_each_head_is_a_run_a_head(tiny64: Model, switches: dict[str, Any]) -> None:
+def test_ablate_each_head_is_a_run_a_head_and_can_be_stopped(
+    tiny64: Model, monkeypatch: pytest.MonkeyPatch, switches: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(stack, "TOKENS_AT_ONCE", 15)  # as of a long text, whose heads go in parts
     progress: list[float] = []
     found = measures.ablate_each_head(tiny64, "a b c d a", on_progress=progress.append, **switches)
     assert found.shape == (2, 3)
@@ -111,17 +109,6 @@ def test_ablate_each_head_is_a_run_a_head(tiny64: Model, switches: dict[str, Any
             same_function(float(found[layer, head]), measures.cosine(run.sentence, whole))
     assert progress == sorted(progress)
     assert progress[-1] == 1
-
-
-def test_ablate_each_head_of_a_long_text_goes_in_parts_and_can_be_stopped(
-    tiny64: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stack, "TOKENS_AT_ONCE", 15)
-    text, progress = "a b c d e a b", list[float]()
-    cosines = measures.ablate_each_head(tiny64, text, on_progress=progress.append)
-    assert len(progress) == 6, "three heads of two layers, one at a time"
-    run, whole = tiny64.run(text, heads_off=[(1, 2)]), tiny64.run(text)
-    same_function(float(cosines[1, 2]), measures.cosine(run.sentence, whole.sentence))
 
     def stop(done: float) -> None:
         raise InterruptedError(done)

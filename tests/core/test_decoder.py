@@ -16,6 +16,7 @@ from tests.closeness import same_function, within_rounding
 from . import llama
 from .llama import CONFIG
 from .runs import case, differ
+from .tiny_models import Float64Throughout
 
 
 def whole(ids: Tensor, **switches: Any) -> Run:
@@ -35,7 +36,7 @@ def same_as_theirs(run: Run, theirs: Any) -> None:
 @pytest.mark.parametrize("length", [1, 17])
 def test_maps_hidden_states_and_logits_are_transformers(length: int) -> None:
     ids = llama.random_ids(length)
-    with llama.float64_throughout():
+    with Float64Throughout():
         theirs = llama.asked(ids, torch.float64)
     run = whole(ids)
     same_as_theirs(run, theirs)
@@ -62,7 +63,7 @@ def test_every_switch_is_a_hook_on_transformers(switch: str) -> None:
     if "mask" in ours:  # added to the model's own
         allow = masks.allow(masks.both(masks.causal, masks.parse(ours["mask"])), 17, 17)
         arguments["attention_mask"] = torch.zeros(1, 1, 17, 17).double().masked_fill(~allow, -torch.inf)
-    with llama.float64_throughout():
+    with Float64Throughout():
         plain = llama.asked(ids, torch.float64)
         with llama.hooked(torch.float64, **theirs):
             expected = llama.asked(ids, torch.float64, **arguments)

@@ -1,4 +1,4 @@
-"""The reader of GGUF files: number formats against a loop over bytes, every kind of field, and where data begin."""
+"""The reader of GGUF files: number formats against a loop over bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import random
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -14,7 +13,7 @@ from mha_core.pretrained import gguf
 from mha_core.pretrained.gguf import GGUF
 
 from . import llama_files
-from .llama_files import BOOL, F32, I32, LETTERS, TEXT, U32, Block, Field
+from .llama_files import Block
 
 
 def single(value: float) -> float:
@@ -80,26 +79,3 @@ def test_a_format_against_a_loop_and_its_tensor_is_no_part_of_the_file(tmp_path:
         tensor.zero_()
         assert file.tensor("it").any()
         assert (tmp_path / "model.gguf").read_bytes() == content
-
-
-VALUES: dict[str, tuple[Field, Any]] = {
-    **{f"number {kind}": (Field(kind, 7), 7) for kind in LETTERS if kind not in (F32, 12, BOOL)},
-    "negative": (Field(I32, -7), -7),
-    "half": (Field(F32, 0.5), 0.5),
-    "yes": (Field(BOOL, True), True),
-    "text": (Field(TEXT, "größer 🙂"), "größer 🙂"),
-    "texts": (Field(TEXT, ["a", "", "ü"], array=True), ["a", "", "ü"]),
-    "numbers": (Field(I32, [-1, 2], array=True), [-1, 2]),
-}
-
-
-def test_every_kind_of_field(tmp_path: Path) -> None:
-    content = llama_files.gguf({name: one for name, (one, _) in VALUES.items()}, {})
-    assert opened(tmp_path, content).fields == {name: value for name, (_, value) in VALUES.items()}
-
-
-def test_data_begin_where_the_file_says(tmp_path: Path) -> None:
-    fields = {"general.alignment": Field(U32, 256)}
-    tensors = {name: llama_files.plain(torch.full((5, 2), value)) for name, value in (("a", 1.0), ("b", 2.0))}
-    file = opened(tmp_path, llama_files.gguf(fields, tensors, alignment=256))
-    assert [file.tensor(name).tolist() for name in "ab"] == [[[1.0] * 2] * 5, [[2.0] * 2] * 5]

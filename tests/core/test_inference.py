@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 
@@ -13,21 +11,14 @@ from mha_core.measure import rounding
 from mha_core.models.classifier import Classifier
 from mha_core.models.language_model import LanguageModel
 from mha_core.training import inference
-from mha_core.training.loop import on_threads
 from tests.closeness import same_function, within_rounding
 
 from .runs import TINY, TINY_WORDS, task, trained
 
-pytestmark = pytest.mark.numeric
+pytestmark = [pytest.mark.numeric, pytest.mark.usefixtures("one_thread")]
 
 TEXTS = ["the dog chased the cat", "the cat", "the farmer was followed by the horse", ""]
 TEXT = "apple ball bird"
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with on_threads(1):
-        yield
 
 
 @pytest.fixture(scope="module")

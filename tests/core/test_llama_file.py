@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -19,6 +16,7 @@ from mha_core.pretrained.gguf import GGUF
 from tests.closeness import identical, same_function
 
 from . import llama, llama_files
+from .tiny_models import Float64Throughout
 
 pytestmark = pytest.mark.numeric
 
@@ -44,7 +42,7 @@ def test_maps_states_and_logits_are_transformers(package: Path) -> None:
     model = load_model("smollm2", device="cpu", dtype=torch.float64)
     run = model.run("the theory <|im_end|> of 12 things")
     assert model.tokenizer.get_vocab_size() == len(llama_files.TOKENS)
-    with llama.float64_throughout():
+    with Float64Throughout():
         out = llama.asked(torch.tensor(run.ids), torch.float64)
     same_function(run.weights, torch.cat(out.attentions))
     same_function(run.hidden[:-1], torch.cat(out.hidden_states[:-1]))
@@ -59,24 +57,6 @@ def test_from_the_cache_and_from_memory_the_same_bits(package: Path, monkeypatch
     for run in (again, unkept):
         identical(run.weights, first.weights)
         identical(run.hidden, first.hidden)
-
-
-def test_threads_that_load_at_once_unpack_it_once(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    unpack, unpacked, start = llama_file.tensors, [], threading.Barrier(6)
-
-    def counted(*args: Any) -> Any:
-        unpacked.append(args)
-        return unpack(*args)
-
-    def load(_: int) -> Any:
-        start.wait()
-        return load_model("smollm2", device="cpu").run("the theory").weights
-
-    monkeypatch.setattr(llama_file, "tensors", counted)
-    with ThreadPoolExecutor(6) as pool:
-        maps = list(pool.map(load, range(6)))
-    assert all(torch.equal(one, maps[0]) for one in maps)
-    assert len(unpacked) == 1
 
 
 def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,11 +24,6 @@ from .runs import same_run as equal
 PRESETS = [TIRED, "can you can that", "how are you", "orange is my favorite fruit", ""]
 
 
-@pytest.fixture(scope="module")
-def tired(minilm: Model) -> Run:
-    return minilm.run(TIRED)
-
-
 def test_tokens_ids_and_shapes(minilm: Model, tired: Run) -> None:
     assert tired.tokens == [
         "[CLS]",

@@ -17,6 +17,7 @@ from mha_core.positions.biased import slopes
 from tests.closeness import identical, same_function, within_rounding
 
 from .attention_cases import EVERY, C, D, H
+from .tiny_models import Float64Throughout
 
 pytestmark = pytest.mark.numeric
 
@@ -32,12 +33,10 @@ def llama(d_head: int, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("d_head", [2, 4, 32, 128])
-def test_rotary_is_llamas_rotation(monkeypatch: pytest.MonkeyPatch, d_head: int) -> None:
+def test_rotary_is_llamas_rotation(d_head: int) -> None:
     """Llama's code takes its angles in float32, off by 3e-5 at position 511; here it runs in float64 throughout."""
     q, k = (torch.randn(2, H, 513, d_head, dtype=torch.float64) for _ in range(2))
-    with monkeypatch.context() as patch:
-        patch.setattr(torch, "float", torch.float64)
-        patch.setattr(Tensor, "float", Tensor.double)
+    with Float64Throughout():
         expected = llama(d_head, q, k)
     exact, single = Rotary(d_head).rotate(q, k), Rotary(d_head).rotate(q.float(), k.float())
     for own, rounded, theirs in zip(exact, single, expected, strict=True):

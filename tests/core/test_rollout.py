@@ -6,13 +6,12 @@ import copy
 import itertools
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
-from mha_core import Model, load_model, masks
+from mha_core import Model, masks
 from mha_core.errors import SizeError, Unsupported
 from mha_core.measure.channels import channels
 from mha_core.measure.rollout import flow, rollout, with_residual
@@ -24,11 +23,6 @@ from tests.closeness import same_function
 from .runs import TINY_WORDS, randomised, trained
 
 pytestmark = pytest.mark.numeric
-
-
-@pytest.fixture(scope="module")
-def tiny64(tiny_folder: Path) -> Model:
-    return load_model(str(tiny_folder), device="cpu", dtype=torch.float64)
 
 
 def maps(layers: int, heads: int, n: int, *, causal: bool = False) -> Tensor:

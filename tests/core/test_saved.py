@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.models.classifier import Classifier
 from mha_core.models.language_model import LanguageModel
 from mha_core.training import saved, tasks, tokens
-from mha_core.training.loop import on_threads
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Row
 from tests.closeness import same_function
@@ -26,13 +24,9 @@ EVERYTHING = replace(
     TINY, steps=2, evaluations=1, position="learned", pooling="mean", n_layers=2, d_feed_forward=8, residual=True,
     norm=True, mask_padding=False,
 )  # fmt: skip
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 KINDS = [TINY, EVERYTHING, replace(TINY_WORDS, bias=False, dropout=0.2)]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with on_threads(1):
-        yield
 
 
 def logits_of(stack: torch.nn.Module) -> torch.Tensor:

@@ -62,16 +62,10 @@ def test_the_file_holds_the_runs_numbers(run: Run) -> None:
     assert np.array_equal(maps.reshape(run.weights.shape), (run.weights * 255).round().byte().numpy())
 
 
-def is_small(run: Run, **place: Any) -> bool:
-    return len(standalone(run, **place).encode()) <= 60_000 + 1.5 * run.weights.numel()
-
-
-@pytest.mark.parametrize(
-    "words", [0, 13, *(pytest.param(n, marks=pytest.mark.thorough("Long texts take seconds.")) for n in (62, 510))]
-)
+@pytest.mark.parametrize("words", [0, 13, pytest.param(510, marks=pytest.mark.thorough("A long text takes seconds."))])
 def test_a_file_stays_small(minilm: Model, words: int) -> None:
-    assert is_small(minilm.run(" ".join(["cat"] * words)))
-    assert is_small(minilm.run(" ".join((TIRED.split() * 50)[: min(words, 400)]), mask="causal"), layer=5, head=11)
+    run = minilm.run(" ".join(["cat"] * words))
+    assert len(standalone(run, layer=5, head=11).encode()) <= 60_000 + 1.5 * run.weights.numel()
 
 
 def test_more_weights_than_a_file_holds_are_refused_before_anything_is_packed(run: Run) -> None:

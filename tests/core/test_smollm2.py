@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from mha_core import Model, load_model
-from mha_core.errors import HeadlightError, TooLong
 from mha_core.pretrained import byte_level, offline, smollm2
 from mha_core.pretrained.byte_level import Tokens
 from mha_core.pretrained.check import examine
@@ -74,13 +73,6 @@ def test_what_comes_next(model: Model) -> None:
     for off, expected in ((1, "0.729"), (4, "0.431"), (len(COPYING), "0.018")):
         quoted(chance(model, DURSLEY, "ĠDrive", heads_off=COPYING[:off]), expected)
     assert chance(model, DURSLEY, "ĠDrive", heads_off=OTHERS) > 0.8, "other heads carry no copying"
-
-
-def test_texts_that_it_cannot_take(model: Model) -> None:
-    with pytest.raises(HeadlightError, match="the text is empty, and this model adds no token"):
-        model.run("")
-    with pytest.raises(TooLong, match="2049 tokens"):
-        model.run("a" + " a" * 2048)
 
 
 PARTS = [

@@ -16,6 +16,7 @@ from mha_core.models.model import Model
 from tests.closeness import identical, within_rounding
 
 from . import llama
+from .tiny_models import Float64Throughout
 
 IDS = [3, 1, 4, 1, 5, 3, 1, 1]
 ROUNDED = rounding.of_sums(320)  # of a loss: the sum over the words of the vocabulary
@@ -29,7 +30,7 @@ def test_the_surprise_is_transformers_loss(length: int) -> None:
     assert found.shape == (length,)
     assert found[0].isnan()
     if length > 1:
-        with llama.float64_throughout():
+        with Float64Throughout():
             theirs = llama.asked(ids, torch.float64, labels=ids[None])
         each = torch.nn.functional.cross_entropy(theirs.logits[0, :-1], ids[1:], reduction="none")
         within_rounding(found[1:], each, ROUNDED)

@@ -19,11 +19,6 @@ from .runs import case
 from .runs import same_run as equal
 
 
-@pytest.fixture(scope="module")
-def tired(minilm: Model) -> Run:
-    return minilm.run(TIRED)
-
-
 def n_by_n(rule: masks.Rule) -> Tensor:
     return masks.allow(rule, 15, 15)[0, 0]
 

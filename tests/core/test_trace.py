@@ -7,23 +7,6 @@ from mha_core import Trace
 from mha_core.errors import HeadlightError, SizeError
 
 
-def test_a_step_describes_its_tensor() -> None:
-    trace = Trace()
-    x = torch.randn(2, 3, 8, requires_grad=True)
-    trace("x", x, "b i c", "given")
-    viewed = x.view(2, 3, 4, 2).transpose(1, 2)
-    trace("q.view", viewed, "b h i d", "x.view(b, i, h, d).transpose(1, 2)")
-    trace("q", viewed.contiguous(), "b h i d")
-    first, second, third = trace.steps
-    assert (first.name, first.expression, first.axes) == ("x", "given", "b i c")
-    assert (first.shape, first.strides, first.contiguous, first.is_view) == ((2, 3, 8), (24, 8, 1), True, False)
-    assert (second.shape, second.contiguous, second.is_view) == ((2, 4, 3, 2), False, True)
-    assert (third.strides, third.contiguous, third.is_view) == ((24, 6, 2, 1), True, False)
-    assert not first.value.requires_grad
-    with pytest.raises(KeyError, match=r"no step 'weights'; there are x, q.view, q"):
-        trace["weights"]
-
-
 def test_sizes_are_bound_over_the_whole_pass() -> None:
     trace = Trace()
     trace("x", torch.zeros(2, 5, 12), "b i c")
