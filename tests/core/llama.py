@@ -18,8 +18,20 @@ from .tiny_models import Float64Throughout
 CONFIG = DecoderConfig(
     vocabulary=320, d_model=64, n_heads=8, n_layers=2, max_len=512, d_feed_forward=96, n_kv_heads=2, rope_base=1e5
 )
-EPS = CONFIG.eps
 D_HEAD = CONFIG.d_model // CONFIG.n_heads
+
+
+def config_of(sizes: DecoderConfig) -> Any:
+    """transformers' description of a decoder of these sizes, eager."""
+    from transformers import LlamaConfig
+
+    return LlamaConfig(
+        vocab_size=sizes.vocabulary, hidden_size=sizes.d_model, intermediate_size=sizes.d_feed_forward,
+        num_hidden_layers=sizes.n_layers, num_attention_heads=sizes.n_heads, num_key_value_heads=sizes.n_kv_heads,
+        rms_norm_eps=sizes.eps, tie_word_embeddings=True, max_position_embeddings=sizes.max_len, use_cache=False,
+        rope_parameters={"rope_type": "default", "rope_theta": sizes.rope_base},
+        attn_implementation="eager",  # type: ignore[call-arg]  # it goes to the base class
+    )  # fmt: skip
 
 
 @cache
@@ -28,23 +40,10 @@ def reference(dtype: torch.dtype) -> Any:
 
     In float64 the angles of its rotation are float64 too.
     """
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers import LlamaForCausalLM
 
-    config: Any = LlamaConfig(
-        vocab_size=CONFIG.vocabulary,
-        hidden_size=CONFIG.d_model,
-        intermediate_size=CONFIG.d_feed_forward,
-        num_hidden_layers=CONFIG.n_layers,
-        num_attention_heads=CONFIG.n_heads,
-        num_key_value_heads=CONFIG.n_kv_heads,
-        rms_norm_eps=EPS,
-        tie_word_embeddings=True,
-        max_position_embeddings=CONFIG.max_len,
-        rope_parameters={"rope_type": "default", "rope_theta": CONFIG.rope_base},
-        attn_implementation="eager",  # type: ignore[call-arg]  # it goes to the base class
-    )
     with Float64Throughout() if dtype == torch.float64 else nullcontext():
-        model: Any = LlamaForCausalLM(config)
+        model: Any = LlamaForCausalLM(config_of(CONFIG))
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -71,25 +70,19 @@ def model(dtype: torch.dtype = torch.float32) -> Model:
 
 def in_transformers(model: Model) -> Any:
     """transformers' Llama, eager, with the weights of a model of our decoder, in its dtype."""
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers import LlamaForCausalLM
 
     sizes, ours = model.sizes, model.encoder.state_dict()
-    qkv = [ours[f"layers.{layer}.attention.qkv.weight"] for layer in range(sizes.n_layers)]
-    kv_rows = (len(qkv[0]) - sizes.d_model) // 2
-    config: Any = LlamaConfig(
-        vocab_size=sizes.vocabulary, hidden_size=sizes.d_model, num_hidden_layers=sizes.n_layers,
-        num_attention_heads=sizes.n_heads, num_key_value_heads=kv_rows * sizes.n_heads // sizes.d_model,
-        intermediate_size=sizes.d_feed_forward, rms_norm_eps=sizes.eps, tie_word_embeddings=True, use_cache=False,
-        max_position_embeddings=8192, rope_parameters={"rope_type": "default", "rope_theta": 100_000.0},
-        attn_implementation="eager",  # type: ignore[call-arg]
-    )  # fmt: skip
+    assert isinstance(sizes, DecoderConfig)
+    kv_rows = sizes.d_model // sizes.n_heads * sizes.n_kv_heads
     state = {"model.embed_tokens.weight": ours["words.weight"], "model.norm.weight": ours["norm.weight"]}
-    for layer, joined in enumerate(qkv):
+    for layer in range(sizes.n_layers):
+        joined = ours[f"layers.{layer}.attention.qkv.weight"]
         for part, rows in zip("qkv", joined.split((sizes.d_model, kv_rows, kv_rows)), strict=True):
             state[f"model.layers.{layer}.self_attn.{part}_proj.weight"] = rows
         for own, name in LAYER_NAMES.items():
             state[f"model.layers.{layer}.{name}"] = ours[f"layers.{layer}.{own}"]
-    theirs: Any = LlamaForCausalLM.from_pretrained(None, config=config, state_dict=state, dtype=model.dtype)
+    theirs: Any = LlamaForCausalLM.from_pretrained(None, config=config_of(sizes), state_dict=state, dtype=model.dtype)
     return theirs.eval().requires_grad_(False)
 
 

@@ -28,15 +28,15 @@ HEADS = {  # the class of each
 }
 
 
-def save(model_type: str, folder: Path, kind: str = "", **settings: Any) -> Path:
+def save(model_type: str, folder: Path) -> Path:
     """A tiny model of that type with random weights, and how it is given sounds: Whisper's 1 s, in 50 tokens."""
     library = offline.transformers()
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     sizes: dict[str, Any] = {"max_source_positions": 50, "conv_dim": [32] * 7}
-    model: Any = tiny_models.build(getattr(library, kind or HEADS[model_type]), CONFIG_MAPPING[model_type], **sizes)
+    model: Any = tiny_models.build(getattr(library, HEADS[model_type]), CONFIG_MAPPING[model_type], **sizes)
     tiny_models.save(model, folder)
-    given = ({"chunk_length": 1} if model_type == "whisper" else {}) | settings
+    given = {"chunk_length": 1} if model_type == "whisper" else {}
     getattr(library, hearing.KINDS[model_type].extractor)(**given).save_pretrained(folder)
     return folder
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mha_core import IMPLEMENTATIONS, Run, masks
+from mha_core import Run, masks
 from mha_core.errors import SizeError, TooLong, WeightsFileError
 from mha_core.measure import rounding
 from mha_core.models.decoder import DecoderConfig, from_llama, linear
@@ -82,18 +82,6 @@ def test_logits_of_the_last_position_or_of_all_and_in_a_batch() -> None:
     same_function(long, every[-1:])
     for run, alone in zip(model.run_batch(texts), (short, long), strict=True):
         same_function(run.logits, alone)
-
-
-def test_every_implementation_makes_the_same_decoder() -> None:
-    ids = llama.random_ids(17)
-    run, state = whole(ids), llama.reference(torch.float64).state_dict()
-    for name in (name for name, kind in IMPLEMENTATIONS.items() if "kv_heads" in kind.can):
-        twin = llama.model(torch.float64).as_implementation(name).run(llama.text_of(ids), all_logits=True)
-        with case(name):
-            same_function(twin.weights, run.weights)
-            same_function(twin.logits, run.logits)
-        direct = from_llama(replace(CONFIG, implementation=name), state, torch.float64)
-        assert type(direct.block(1).attention) is IMPLEMENTATIONS[name]
 
 
 def test_no_token_and_too_many() -> None:

@@ -185,11 +185,6 @@ def test_a_growing_text_gives_the_rows_of_the_whole(loaded: Any, model_type: str
     assert keeps(model) == (model_type != "bloom")
 
 
-def test_a_reader_does_not_write(loaded: Any) -> None:
-    with pytest.raises(Unsupported, match="predicts no next token"):
-        Generation(loaded("bert"), TEXT)
-
-
 def test_maps_that_a_model_hands_out_itself(loaded: Any) -> None:
     model = loaded("bloom")
     run = model.run(TEXT)

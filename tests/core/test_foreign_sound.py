@@ -109,17 +109,6 @@ def test_channels_are_mixed_and_a_path_is_its_bytes(tmp_path: Path) -> None:
     identical(sound_file.read(tmp_path / "a.mp3", 16_000), sound_file.read(sounds.file(), 16_000))
 
 
-def test_the_longer_form_of_the_header() -> None:
-    data = sounds.file(bits=24)
-    at = data.index(b"fmt ")
-    guid = b"\x01\x00" + bytes.fromhex("000000001000800000aa00389b71")
-    plainly = data[at + 10 : at + 24]
-    said = struct.pack("<H", 0xFFFE) + plainly + struct.pack("<HHI", 22, 24, 4) + guid
-    chunk = b"fmt " + struct.pack("<I", len(said)) + said
-    longer = b"RIFF" + struct.pack("<I", len(data) + 16) + b"WAVE" + chunk + data[at + 24 :]
-    identical(sound_file.read(longer, 16_000), sound_file.read(data, 16_000))
-
-
 def test_another_rate_gives_the_same_tone_and_nothing_above_half_of_it() -> None:
     inner = slice(1600, -1600)  # a sound that begins and ends at once rings there
     for rate in (8_000, 11_025, 44_100):

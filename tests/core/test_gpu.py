@@ -26,7 +26,6 @@ from mha_core.models.layer_pass import LayerPass
 from mha_core.models.translator import Translator
 from mha_core.models.vision import PictureModel
 from mha_core.positions import NAMES, Learned
-from mha_core.pretrained.foreign_vision import ForeignVision
 from mha_core.training import inference
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks.shapes import read
@@ -264,7 +263,7 @@ def test_a_text_layer_by_layer_and_what_is_measured_of_heads(name: str) -> None:
 # ---- models of transformers, in float32: bit by bit what the library computes there, and near the CPU
 
 TEXT = "the quick brown fox sat on a mat"
-# one of each kind: both ways, one way, sliding windows, a sink, no positions in q and k
+# one of each kind that reads texts: both ways, one way, sliding windows, a sink, no positions in q and k
 TYPES = ("bert", "gpt2", "llama", "gemma2", "gpt_oss", "albert", "bloom")
 SWITCHES: list[dict[str, Any]] = [
     {"mask": "window:2"}, {"heads_off": [(1, 2)]}, {"temperature": 3.0}, {"values_off": [1]},
@@ -275,22 +274,24 @@ def both(folder: Path) -> list[Model]:
     return [load_model(str(folder), device=where) for where in ("cuda", "cpu")]
 
 
-@pytest.mark.parametrize("model_type", TYPES)
+@pytest.mark.parametrize("model_type", [*TYPES, *pictures.HEADS])
 def test_a_model_of_transformers(tmp_path: Path, model_type: str) -> None:
     on_gpu, on_cpu = both(put(model_type, tmp_path / model_type))
-    run = on_gpu.run(TEXT)
-    found = plain(on_gpu, input_ids=torch.tensor([run.ids], device=CUDA))
-    identical(run.weights, torch.cat(found.attentions))
-    identical(run.hidden, torch.cat(found.hidden_states))
-    if run.logits is not None:
-        identical(run.logits, found.logits[0, -1:])
-    near(run, on_cpu.run(TEXT), TINY_MODEL)
+    given: Any = TEXT if on_gpu.reads == "text" else pictures.file()
+    run = on_gpu.run(given)
+    if on_gpu.reads == "text":
+        found = plain(on_gpu, input_ids=torch.tensor([run.ids], device=CUDA))
+        identical(run.weights, torch.cat(found.attentions))
+        identical(run.hidden, torch.cat(found.hidden_states))
+        if run.logits is not None:
+            identical(run.logits, found.logits[0, -1:])
+    near(run, on_cpu.run(given), TINY_MODEL)
     for switches in SWITCHES if "heads" in on_gpu.can else ():
-        changed = on_gpu.run(TEXT, **switches)
+        changed = on_gpu.run(given, **switches)
         assert not torch.equal(changed.hidden[-1], run.hidden[-1])
-        near(changed, on_cpu.run(TEXT, **switches), TINY_MODEL)
+        near(changed, on_cpu.run(given, **switches), TINY_MODEL)
     if "positions" in on_gpu.can:
-        near(on_gpu.run(TEXT, position="none"), on_cpu.run(TEXT, position="none"), TINY_MODEL)
+        near(on_gpu.run(given, position="none"), on_cpu.run(given, position="none"), TINY_MODEL)
 
 
 @pytest.mark.parametrize("model_type", ["t5", "bart"])
@@ -305,17 +306,3 @@ def test_an_encoder_decoder_of_transformers(tmp_path: Path, model_type: str) -> 
     written = torch.tensor([cross.ids], device=CUDA)
     of_text = torch.tensor([on_gpu.tokenize(TEXT)[1]], device=CUDA)
     identical(cross.weights, torch.cat(plain(on_gpu, input_ids=of_text, decoder_input_ids=written).cross_attentions))
-
-
-@pytest.mark.parametrize("model_type", pictures.HEADS)
-def test_a_vision_transformer_of_transformers(tmp_path: Path, model_type: str) -> None:
-    on_gpu, on_cpu = both(put(model_type, tmp_path / model_type))
-    picture: Any = pictures.file()
-    run, expected = on_gpu.run(picture), on_cpu.run(picture)
-    near(run, expected, TINY_MODEL)
-    assert isinstance(on_gpu, ForeignVision)
-    assert run.patches is not None
-    assert expected.patches is not None
-    identical(run.patches.pixels.cpu(), expected.patches.pixels)
-    if "heads" in on_gpu.can:
-        near(on_gpu.run(picture, heads_off=[(1, 2)]), on_cpu.run(picture, heads_off=[(1, 2)]), TINY_MODEL)

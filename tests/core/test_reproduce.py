@@ -20,17 +20,12 @@ CSV = "text,label\n" + "".join(
 )
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    file = tmp_path / "news.csv"
-    file.write_text(CSV + "the match number 0 is won,sport\n", "utf-8")
-    return file
-
-
 @pytest.mark.thorough("all lines of the experiment are trained on a small table")
 def test_the_whole_experiment_on_a_small_table(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    table = tmp_path / "news.csv"
+    table.write_text(CSV + "the match number 0 is won,sport\n", "utf-8")
     monkeypatch.setattr(sweep, "in_processes", here)
     kept, recorded = tmp_path / "kept", tmp_path / "recorded"
     call = ["--csv", str(table), "--seeds", "1", "--epochs", "1", "--folder", str(kept), "--record", str(recorded)]

@@ -37,11 +37,6 @@ class Deadly(Words):
         return super().batch(rows, generator)
 
 
-@pytest.fixture
-def as_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "in_processes", here)
-
-
 def weights(place: Path) -> list[bytes]:
     return [(place / name).read_bytes() for name in saved.FILES if name != saved.RUN]
 
@@ -69,23 +64,10 @@ def test_a_run_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPat
     assert not place.exists()
 
 
-@pytest.mark.thorough("a process is started and the command interrupted")
-def test_ctrl_c_ends_all_of_it(
+def test_the_command_goes_on_where_it_was(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sweep, "work", stand_ins.interrupts)
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        assert command.main(["train", "--steps", "2", "--workers", "1", "--out", str(tmp_path)]) == 130
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    said = capsys.readouterr()
-    assert said.out.strip().startswith("headlight: stopped")
-    assert "Traceback" not in said.err
-    assert multiprocessing.active_children() == []
-
-
-def test_the_command_goes_on_where_it_was(as_here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sweep, "in_processes", here)
     line = ["train", "--sweep", "--task", "who", "words", "--position", "none", "--steps", "2", "--out", str(tmp_path)]
     assert command.main(line) == 0
     names = ["who-none-fused-1layer", "words-none-fused-2layers"]

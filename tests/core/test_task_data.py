@@ -88,15 +88,6 @@ def test_what_is_left_out_cut_or_kept_is_counted() -> None:
     )
 
 
-def test_questions_are_the_long_posts_where_the_texts_have_its_words_and_their_own_beginnings_elsewhere() -> None:
-    made = [(f"{text}, how are you, you can do that", label) for text, label in rows(20)]
-    assert tasks.from_csv(table(*made)).questions[:3] == ("how are you", "you how are", "can you can that")
-    task = tasks.from_csv(table(*((f"{'今天下雨' * 90}{number}", f"Klasse {number % 2}") for number in range(12))))
-    assert task.questions == task.probes
-    assert all(any(row.text.startswith(question) for row in task.test) for question in task.questions)
-    assert max(map(len, task.questions)) <= 120
-
-
 BAD_TABLES: list[tuple[bytes, str]] = [
     (b"\n\n", "the file is empty"),
     (table(), "no two rows with a text and the same label"),

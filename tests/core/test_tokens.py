@@ -1,7 +1,5 @@
 """Tokenizers made of a task's training rows. That two processes make the same ones is in test_worker."""
 
-import weakref
-
 import pytest
 
 from mha_core.errors import SizeError
@@ -28,15 +26,6 @@ def test_of_all_texts_the_test_rows_are_seen_too() -> None:
     own = labelled("One one", "two")
     made = tokens.of(own, all_texts=True)
     assert made.encode("zebra one two").tokens == ["[CLS]", "zebra", "one", "two", "[SEP]"]
-
-
-def test_the_tokenizers_of_a_task_are_kept_as_long_as_the_task() -> None:
-    own = labelled("One one", "two")
-    assert tokens.of(own) is tokens.of(labelled("One one", "two"))
-    assert tokens.of(own, 50) is not tokens.of(own)
-    ended = weakref.ref(own)
-    del own
-    assert ended() is None
 
 
 def test_a_vocabulary_is_never_larger_than_allowed() -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from mha_core import Trace
-from mha_core.errors import HeadlightError, SizeError
+from mha_core.errors import HeadlightError
 
 
 def test_sizes_are_bound_over_the_whole_pass() -> None:
@@ -19,24 +19,6 @@ def test_sizes_are_bound_over_the_whole_pass() -> None:
     other = Trace()
     other("x", torch.zeros(2, 5, 24), "b i (2 c)")
     assert other.sizes["c"] == 12
-
-
-@pytest.mark.parametrize(
-    ("axes", "shape", "message"),
-    [
-        ("b i", (2, 5, 12), "has 3"),  # too few axes
-        ("b j c", (2, 5, 11), "c=12"),  # another c than before
-        ("b i (5 d)", (2, 5, 12), "do not fit"),  # 12 is no multiple of 5
-        ("b i 3", (2, 5, 12), "do not fit"),  # a literal size
-        ("b i w", (2, 5, 12), "'w' is not an axis"),
-    ],
-)
-def test_axes_that_do_not_fit_raise(axes: str, shape: tuple[int, ...], message: str) -> None:
-    trace = Trace()
-    trace("x", torch.zeros(2, 5, 12), "b i c")
-    with pytest.raises(SizeError, match=message):
-        trace("next", torch.zeros(shape), axes)
-    assert [step.name for step in trace.steps] == ["x"]
 
 
 def test_a_step_of_what_no_step_leads_to_is_refused() -> None:

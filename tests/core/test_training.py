@@ -71,15 +71,6 @@ def test_an_evaluation_is_that_of_its_rows_and_of_the_batches_since_the_last() -
 # Why a run ends.
 
 
-def test_stop_ends_it_after_the_present_step() -> None:
-    for after in (0, 3):
-        made = Training(TINY, task("who"))
-        events = list(made.events(lambda made=made, after=after: len(made.history.steps) >= after))  # type: ignore[misc]
-        assert (end(events).reason, end(events).step) == ("stopped", after)
-        assert evaluated(events) == sorted({0, after})
-        assert len(end(events).predicted) == 360, after
-
-
 def test_the_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
     monkeypatch.setattr("mha_core.training.loop.time.perf_counter", lambda: float(next(ticks)))

@@ -123,20 +123,6 @@ def test_an_encoder_and_a_decoder_in_groups_with_their_tokens() -> None:
         ("decoder.layers.*.multihead_attn", (1, 2, 2, 5, 4), rows, columns),
     ]
     assert made.groups[2].paths == ("decoder.layers.0.multihead_attn", "decoder.layers.1.multihead_attn")
-    as_long = watch(model, target, target, rows=rows, columns=[*columns[::-1], "y"])
-    assert [one.rows for one in as_long.groups] == [["0", "1", "2", "3", "4"]] * 2 + [rows]
-    assert as_long.groups[2].columns == ["x", "w", "v", "u", "y"]
-    assert "cannot be told whose" in as_long.notices[0]
-
-
-def test_a_block_of_nanogpt_against_a_dense_loop() -> None:
-    block, x = Block(), torch.randn(X)
-    with watch(batch=1) as seen:
-        out = block(x)
-    q, k, _ = block.heads(x)
-    assert torch.equal(out, block(x))
-    near(seen.maps[0].weights, dense(q[1], k[1], causal))
-    assert seen.maps[0].path == ""
 
 
 def test_masks_scales_and_shared_keys_against_a_dense_loop() -> None:
