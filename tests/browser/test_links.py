@@ -1,9 +1,11 @@
-"""The link holds the whole picture: opened cold, in another browser, or tampered with."""
+"""The link holds the whole picture: opened cold, in another browser, tampered with, or grown too long."""
 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import expect
 
 from .conftest import NewPage
@@ -52,3 +54,41 @@ def test_values_and_pages_that_a_link_cannot_mean_are_named(explore: Explore) ->
     expect(page.get_by_role("heading", level=1)).to_have_text("There is no page named “nosuchpage”.")
     assert page.get_by_role("link", name="Masks").evaluate("link => link.href") == f"{explore.url}/masks"
     page.close()
+
+
+@pytest.mark.thorough("links at the bound of 6,000 bytes")
+def test_a_link_never_passes_6000_bytes_and_says_what_it_omits(explore: Explore) -> None:
+    # a text beyond its bound in a link is cut there too
+    notices = explore.view.locator(".notices p")
+    omits = "The full link would be longer than 6,000 bytes, so it omits the {}."
+    explore.open(s="x" * 25_000, look="root_" * 2000)
+    explore.shows()
+    expect(notices).to_have_count(4)
+    refused, looked, *others = explore.notices()
+    assert refused.startswith("A sentence may have 12,000 characters, this one has 24,000 or more; shorten it.")
+    assert looked.startswith("The link says look=root_root_")
+    assert looked.endswith("…, 10,000 characters, too long to be used here; the default is used instead.")
+    cut = "The sentence had 25,000 characters; the first 24,000 are kept."
+    assert others == [cut, omits.format("sentence")]
+    expect(explore.box).to_have_value("x" * 24_000)
+    explore.wait_for_query(s=None, look=None)
+
+    # the sentence is left out, and before it a pinned picture
+    long = "ж" * 1990 + " it"  # six bytes a letter in a link
+    explore.typed(long)
+    expect(notices).to_have_text([omits.format("sentence")])
+    explore.wait_for_query(s=None)
+    assert len(urlsplit(explore.page.url).query) <= 6000
+    expect(explore.box).to_have_value(long)
+    explore.typed("short again")
+    explore.wait_for_query(s=["short again"])
+    expect(notices).to_have_count(0)
+    long = "ж" * 600
+    explore.typed(long)
+    explore.clicked("pin")
+    expect(notices).to_have_text([omits.format("pinned picture")])
+    expect(explore.view.locator(".pinned")).to_be_visible()
+    explore.wait_for_query(pin=None, s=[long])
+    explore.typed("it is short")
+    explore.page.wait_for_url(lambda url: "pin=" in url)
+    expect(notices).to_have_count(0)

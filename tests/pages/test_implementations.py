@@ -1,10 +1,12 @@
-"""The Implementations page without a browser: links, every control at its ends, short sources."""
+"""The Implementations page without a browser: links, every control at its ends, short sources, a race."""
 
 from __future__ import annotations
 
 import inspect
+from itertools import count
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from mha_core import IMPLEMENTATIONS
@@ -14,12 +16,15 @@ from pages.implementations.short_sources import short_source
 from pages.kit.draw.numbers import scientific
 from pages.kit.picture.presets import PRESETS
 from pages.kit.picture.settings import Settings
+from pages.kit.server.queue import Work
 
 from .conftest import app_at, blocks
 from .numbers_shown import assert_shows
 from .test_events import act, wish
+from .waiting import of_jobs, wait
 
 ALL = list(IMPLEMENTATIONS)
+TURNS = count(1)
 
 
 def opened(**values: str | list[str]) -> AppTest:
@@ -96,9 +101,15 @@ def test_a_link_with_garbage_says_so() -> None:
     assert len(differences(app)) == 4
 
 
+def press(app: AppTest, sheet: str, event: dict[str, str]) -> None:
+    """Sends what a button of a sheet says."""
+    act(app, sheet, wish(next(TURNS), event))
+    assert not app.exception
+
+
 def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     app = opened()
-    act(app, "cases", wish(1, {"case": cases.NOTEBOOK}))
+    press(app, "cases", {"case": cases.NOTEBOOK})
     sizes = InputSizes(8, 80, 12, 2, "none")
     equality = parity.of_random(sizes, "none", "auto")
     assert differences(app)[2:] == [parity.differences(equality, dtype, largest=False) for dtype in parity.DTYPES]
@@ -108,9 +119,46 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     assert f"einsum’s output lies {scientific(found.relative)} from nn.MultiheadAttention’s" in report
     assert "The notebook reports 1.98e−7" in report
     before = app.session_state["n"]
-    act(app, "cases", wish(2, {"case": "<b>"}))
-    assert not app.exception
+    press(app, "cases", {"case": "<b>"})
     assert app.session_state["n"] == before
+
+
+def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    (table,) = [block for block in blocks(opened(find="barycentre"), "words") if block["kind"] == "table"]
+    assert [row[0] for row in table["rows"]] == ["weights · v"]
+    of_jobs(monkeypatch, Work.RACE, at_once=0, waiting=0)
+    app = opened()
+    app.button(key="start").click().run()
+    (notice,) = notices(app)
+    assert "try again" in notice
+    assert "timing_job" not in app.session_state
+
+
+@pytest.mark.thorough("implementations are timed for a second and more")
+def test_a_race_runs_to_its_table() -> None:
+    app = opened(n="20", d="12", h="3", secs="1", race=["einsum", "torch"])
+    app.button(key="start").click().run()
+    assert not notices(app)
+    running = app.session_state["timing_job"]
+    wait(lambda: running.over)
+    app.run()
+    (table,) = [block for block in blocks(app) if block.get("head", [""])[0] == "length"]
+    assert [row[:2] for row in table["rows"]] == [
+        [n, name] for n in ("16", "20") for name in ("einsum", "torch", timing.YARDSTICK)
+    ]
+    assert not app.button(key="start").disabled
+
+
+def test_a_race_is_stopped_by_its_button() -> None:
+    app = opened(n="16", d="12", h="3", secs="20")
+    app.button(key="start").click().run()
+    assert app.button(key="start").disabled
+    app.button(key="stop").click().run()
+    running = app.session_state["timing_job"]
+    wait(lambda: running.over)
+    app.run()
+    assert notices(app)[0].startswith("Stopped after")
+    assert not app.get("plotly_chart")
 
 
 def test_every_line_of_a_short_source_is_one_of_the_class() -> None:
