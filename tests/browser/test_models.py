@@ -89,7 +89,7 @@ def test_a_model_trained_here_is_chosen_and_another_opened_by_its_link(explore: 
     run = explore.shows(ASKED[WORDS][0], model=WORDS)
     assert explore.badges() == looks_first(ASKED[WORDS][0], WORDS, 1, 2)
     assert "causal mask: built in" in explore.place.inner_text()
-    assert explore.heads() == [f"1.{head}" for head in range(run.weights.shape[1])]
+    explore.has_heads([f"1.{head}" for head in range(run.weights.shape[1])])
     explore.typed("zebra wolf", model=WORDS)
     assert explore.notices() == ["One word is not in this model’s vocabulary: “zebra”. The model reads [UNK] instead."]
 

@@ -21,6 +21,8 @@ TOLD = """async ([prefix, told]) => {
   open("frame/share.js").drawShare(told);
 }"""
 
+WRITE = "async ([prefix, s]) => (await import(`${prefix}/app.js`)).open('link/link.js').write({ s })"
+
 
 def tell(tab: Tab, *kinds: str, address: str = "") -> None:
     tab.page.evaluate(TOLD, [PREFIX, {"page": "glossary", "address": address, "kinds": list(kinds)}])
@@ -77,9 +79,9 @@ def test_share_gives_the_link_its_code_and_how_it_was_computed(new_tab: NewTab) 
     for is_large in (True, False):
         picture.click()
         tab.page.wait_for_function("is => Boolean(document.fullscreenElement) === is", arg=is_large)
-    tab.page.evaluate("history.replaceState(null, '', '?s=too+long')")
+    tab.page.evaluate(WRITE, [PREFIX, "too long"])
     expect(panel.get_by_role("status").first).to_have_text(TOO_LONG)
     expect(panel.get_by_role("img")).to_be_hidden()
-    tab.page.evaluate("history.replaceState(null, '', '?s=it')")
+    tab.page.evaluate(WRITE, [PREFIX, "it"])
     expect(panel.get_by_role("img", name=f"QR code of {CLASS}?s=it")).to_be_visible()
     assert codes == [f"{CLASS}?s={text}" for text in ("how+are+you", "too+long", "it")]

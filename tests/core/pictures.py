@@ -29,16 +29,16 @@ HEADS = {  # the class of those that have one for classes
 }
 
 
-def save(model_type: str, folder: Path) -> Path:
+def save(model_type: str, folder: Path, *, side: int = SIDE, patch: int = PATCH) -> Path:
     """A tiny model of that type with random weights, and how it is shown pictures."""
     library = offline.transformers()
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     kind = getattr(library, HEADS[model_type])
-    sizes = {"image_size": SIDE, "patch_size": PATCH}
+    sizes = {"image_size": side, "patch_size": patch}
     model: Any = tiny_models.build(kind, CONFIG_MAPPING[model_type], **sizes)
     model.save_pretrained(folder)
-    square = {"height": SIDE, "width": SIDE}
+    square = {"height": side, "width": side}
     getattr(library, sight.KINDS[model_type].processor)(size=square, crop_size=square).save_pretrained(folder)
     return folder
 

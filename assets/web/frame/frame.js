@@ -37,13 +37,17 @@ const OWN = ".view, .sheet, .question"; // what Streamlit draws no control in
 
 /** Whether the visitor used one of Streamlit's controls since the page was entered: the bar and the views are ours. */
 let touched = false;
+/** What a control wrote since the last press: a run of the script that began before does not know it yet. */
+let written = /** @type {[string, string[]][]} */ ([]);
 /** @param {Event} event */
 const touch = ({ target }) => {
   touched ||= target instanceof Element && target.closest(MAIN) !== null && !target.closest(OWN);
 };
 for (const act of ["pointerdown", "keydown", "click", "input"]) addEventListener(act, touch, true);
+for (const press of ["pointerdown", "keydown"]) addEventListener(press, () => (written = []), true);
 addEventListener("popstate", () => {
   touched = false;
+  written = [];
 });
 
 /** Streamlit writes the address too. It makes an entry of the history for each value that its script sets: they belong
@@ -55,15 +59,19 @@ addEventListener("popstate", () => {
 function join(event) {
   const { navigationType, cancelable, hashChange, destination } = event;
   if (!cancelable || hashChange || !destination.sameDocument || writing.isOurs) return;
-  const gone = new URL(location.href).searchParams;
-  for (const key of new URL(destination.url).searchParams.keys()) gone.delete(key);
-  if (navigationType === "replace" && (!touched || new Set(gone.keys()).size > 1)) event.preventDefault();
+  const [before, after] = [location.href, destination.url].map((url) => new URL(url).searchParams);
+  const lost = new Set([...before.keys()].filter((key) => !after.has(key)));
+  if (navigationType === "replace" && (!touched || lost.size > 1)) return event.preventDefault();
+  if (navigationType === "replace")
+    for (const key of new Set(after.keys()))
+      if (`${after.getAll(key)}` !== `${before.getAll(key)}`) written.push([key, after.getAll(key)]);
   if (navigationType !== "push") return;
   event.preventDefault();
   queueMicrotask(() => {
     const [next, now] = [new URL(destination.url), new URL(location.href)];
     if (next.pathname !== now.pathname) return tellAddress();
     for (const key of OURS) put(next.searchParams, key, now.searchParams.getAll(key));
+    for (const [key, values] of written) if (!next.searchParams.has(key)) put(next.searchParams, key, values);
     say("replaceState", history.state, next);
   });
 }
