@@ -20,17 +20,17 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 from streamlit import net_util
 
-from pages.kit.draw import web
-from pages.kit.rooms import page as room
-from pages.kit.rooms import place
-from pages.kit.server import logs, memory, readiness
-from pages.kit.server.gates import HostGate, RouteGate, UploadGate
-from pages.kit.server.headers import SecurityHeaders
-from pages.kit.server.own_files import OwnFiles
-from pages.kit.server.own_routes import LazyApp, OwnRoutes
-from pages.kit.server.readiness import ReadinessGate
-from pages.kit.server.sockets import NoDelay, SocketGate, allow_open_files
-from pages.kit.wire import handout
+from headlight.api import handout
+from headlight.rooms import page as room
+from headlight.rooms import place
+from headlight.server import logs, memory, readiness
+from headlight.server.gates import HostGate, RouteGate, UploadGate
+from headlight.server.headers import SecurityHeaders
+from headlight.server.own_files import OwnFiles
+from headlight.server.own_routes import LazyApp, OwnRoutes
+from headlight.server.readiness import ReadinessGate
+from headlight.server.sockets import NoDelay, SocketGate, allow_open_files
+from headlight.ui import web
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
@@ -61,9 +61,9 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Loads the model and runs it once, then takes all of it out of the garbage collector's sight."""
     end: AbstractContextManager[None] = nullcontext()
     try:
-        from pages.kit.jobs.visit import end_all, wind_up
-        from pages.kit.lessons import course
-        from pages.kit.picture.pictures import warm_up
+        from headlight.jobs.visit import end_all, wind_up
+        from headlight.lessons import course
+        from headlight.picture.pictures import warm_up
 
         warm_up()
         course.begin(sys.argv[1:])
@@ -80,21 +80,21 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
 
 def wire() -> ASGIApp:
     """The data routes."""
-    from pages.kit.wire.routes import Wire
+    from headlight.api.routes import Wire
 
     return Wire()
 
 
 def machine() -> ASGIApp:
     """What only who sits at this machine may ask."""
-    from pages.kit.wire.machine import of_this_machine
+    from headlight.api.machine import of_this_machine
 
     return of_this_machine
 
 
 def rooms() -> ASGIApp:
     """The rooms of a class."""
-    from pages.kit.rooms.routes import RoomRoutes
+    from headlight.rooms.routes import RoomRoutes
 
     return RoomRoutes(STORE)
 
@@ -108,7 +108,7 @@ def first_picture(app: ASGIApp) -> ASGIApp:
     """Pages with their picture in them."""
 
     def make() -> ASGIApp:
-        from pages.kit.wire.first import FirstPicture
+        from headlight.api.first import FirstPicture
 
         return FirstPicture(app)
 

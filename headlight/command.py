@@ -248,9 +248,9 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
     sys.argv = [str(home / "app.py"), *lessons]
 
     from app import app  # first: it says how the rest is imported
+    from headlight.registry import foreign, models, recordings
     from mha_core import device
     from mha_core.errors import DeviceError, HeadlightError
-    from pages.kit.picture import foreign, models, recordings
 
     try:
         kind = device.pick(chosen.device).type

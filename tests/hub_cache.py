@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.kit.server import public
+from headlight.server import public
 from tests.core import pictures, sounds, tiny_models
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"

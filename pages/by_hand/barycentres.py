@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from headlight.ui import sheet
+from headlight.ui.numbers import count, difference
+from headlight.ui.sheet import Block
 from mha_core.measure.by_hand import Stages
-from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, difference
-from pages.kit.draw.sheet import Block
 
 Point = tuple[float, float]
 NOTE = "across: feature 0, upwards: feature 1; the stronger a line, the larger the weight"

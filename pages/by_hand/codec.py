@@ -7,8 +7,8 @@ import math
 import re
 from collections.abc import Mapping
 
-from pages.kit.draw.numbers import cut, exact
-from pages.kit.picture.limits import LONGEST_MATRICES
+from headlight.link.limits import LONGEST_MATRICES
+from headlight.ui.numbers import cut, exact
 
 Matrix = tuple[tuple[float, ...], ...]
 

@@ -5,16 +5,17 @@ from functools import partial
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.link.place import At
+from headlight.picture import pictures
+from headlight.picture.recorded import Recorded
+from headlight.picture.settings import Settings
+from headlight.queue.sharing import shared, turn
+from headlight.registry import models
+from headlight.ui import sheet
+from headlight.ui.numbers import count, difference, number
+from headlight.ui.sheet import Block
 from mha_core.measure.embedding import Embedding, embedding_steps
 from mha_core.measure.measures import largest_difference
-from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, difference, number
-from pages.kit.draw.sheet import Block
-from pages.kit.picture import models, pictures
-from pages.kit.picture.place import At
-from pages.kit.picture.recorded import Recorded
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, turn
 
 SHOWN = 8  # channels of a vector that are written out
 KEPT_BYTES = 16 * 2**20

@@ -7,11 +7,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from headlight.ui import paper, sheet
+from headlight.ui.numbers import difference
+from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.measure.by_hand import softmax_steps
-from pages.kit.draw import paper, sheet
-from pages.kit.draw.numbers import difference
-from pages.kit.draw.sheet import Block
 
 from . import barycentres, panels, remarks
 from .panels import FOUR, TWO

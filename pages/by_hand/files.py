@@ -1,11 +1,11 @@
 """Files of By hand, from its link."""
 
+from headlight.link.place import At
+from headlight.picture import pictures
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
+from headlight.ui.tables import Table, map_of, of_blocks
 from mha_core.errors import HeadlightError
-from pages.kit.draw.tables import Table, map_of, of_blocks
-from pages.kit.picture import pictures
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.place import At
-from pages.kit.picture.settings import Settings
 
 from . import workbook
 from .examples import EXAMPLES

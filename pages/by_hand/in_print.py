@@ -11,10 +11,10 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from headlight.ui import sheet
+from headlight.ui.numbers import count, exact, number
+from headlight.ui.sheet import Block
 from mha_core.measure.by_hand import softmax_steps
-from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, exact, number
-from pages.kit.draw.sheet import Block
 
 from .codec import Matrix
 from .examples import IDS

@@ -6,15 +6,16 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.link.limits import LONGEST_TEXT, MOST_WORDS
+from headlight.picture import words
+from headlight.picture.recorded import recorded
+from headlight.picture.settings import Settings
+from headlight.registry import models
+from headlight.ui import sheet
+from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
-from pages.kit.draw import canvas, sheet
-from pages.kit.draw.sheet import Block
-from pages.kit.frame import controls, links, widgets
-from pages.kit.frame.form import Form, picture_page
-from pages.kit.picture import models, words
-from pages.kit.picture.limits import LONGEST_TEXT, MOST_WORDS
-from pages.kit.picture.recorded import recorded
-from pages.kit.picture.settings import Settings
+from pages.frame import canvas, controls, links, widgets
+from pages.frame.form import Form, picture_page
 
 from . import embeddings, in_print, real_cell
 from .examples import EXAMPLES

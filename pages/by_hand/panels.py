@@ -6,9 +6,9 @@ from typing import Literal
 
 from torch import Tensor
 
+from headlight.ui import sheet
+from headlight.ui.sheet import Block
 from mha_core.measure.by_hand import Stages
-from pages.kit.draw import sheet
-from pages.kit.draw.sheet import Block
 
 from . import remarks
 from .workbook import MASKS, TOKENS, Workbook

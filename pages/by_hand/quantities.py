@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from headlight.lessons.values import Value
+from headlight.picture.query import Query
 from mha_core.errors import HeadlightError
 from mha_core.measure.by_hand import softmax_steps
-from pages.kit.lessons.values import Value
-from pages.kit.picture.query import Query
 
 from . import workbook
 from .workbook import TOKENS, Workbook

@@ -9,15 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from headlight.link.limits import LONGEST_TEXT
+from headlight.link.place import At
+from headlight.picture.recorded import Recorded
+from headlight.picture.settings import Settings
+from headlight.ui import events, sheet
+from headlight.ui.numbers import difference, number, weight
+from headlight.ui.sheet import Block
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import Cell, entropy, entropy_of_random, take_apart
-from pages.kit.draw import events, sheet
-from pages.kit.draw.numbers import difference, number, weight
-from pages.kit.draw.sheet import Block
-from pages.kit.picture.limits import LONGEST_TEXT
-from pages.kit.picture.place import At
-from pages.kit.picture.recorded import Recorded
-from pages.kit.picture.settings import Settings
 
 MOST_LISTED = 64  # keys of a row; beyond that the largest weights
 MOST_MAPPED = 24  # tokens of a map to choose in; beyond that rows of buttons

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from headlight.ui.numbers import cut, difference, number, weight
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import LARGEST_EXPONENT, Stages, weights_of
-from pages.kit.draw.numbers import cut, difference, number, weight
 
 from .workbook import Workbook
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.kit.frame import links, widgets
+from pages.frame import links, widgets
 
 from . import workbook
 from .workbook import Workbook, Wrong

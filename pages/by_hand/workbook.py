@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pages.kit.draw import events, sheet
-from pages.kit.draw.numbers import exact
-from pages.kit.draw.sheet import Block
-from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.limits import LONGEST_MATRICES, LONGEST_TEXT, MOST_WORDS
+from headlight.link.fields import DEFAULTS
+from headlight.link.limits import LONGEST_MATRICES, LONGEST_TEXT, MOST_WORDS
+from headlight.ui import events, sheet
+from headlight.ui.numbers import exact
+from headlight.ui.sheet import Block
 
 from . import codec
 from .codec import Matrix

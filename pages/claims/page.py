@@ -5,19 +5,19 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.kit.draw import canvas, events, pages, sheet
-from pages.kit.draw.numbers import weight
-from pages.kit.draw.sheet import Block
-from pages.kit.frame import links
-from pages.kit.frame.form import form
-from pages.kit.lessons.course import Course, claims
-from pages.kit.lessons.evaluate import evaluate
-from pages.kit.lessons.quantities import times
-from pages.kit.lessons.quantities.scene import scene_of
-from pages.kit.lessons.schema import Claim, LessonStep
-from pages.kit.lessons.verdict import Verdict, verdict
-from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.query import Query
+from headlight.lessons.course import Course, claims
+from headlight.lessons.evaluate import evaluate
+from headlight.lessons.quantities import times
+from headlight.lessons.quantities.scene import scene_of
+from headlight.lessons.schema import Claim, LessonStep
+from headlight.lessons.verdict import Verdict, verdict
+from headlight.link.fields import DEFAULTS
+from headlight.picture.query import Query
+from headlight.ui import events, pages, sheet
+from headlight.ui.numbers import weight
+from headlight.ui.sheet import Block
+from pages.frame import canvas, links
+from pages.frame.form import form
 
 SHOW: Final = "show"  # in a link: the verdict without an answer
 OURS = "a question of Headlight’s own"

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headlight.link.limits import POSITIONS
+from headlight.link.place import head_name
+from headlight.picture import words
+from headlight.picture.settings import Settings
+from headlight.registry import models
+from headlight.ui import numbers
 from mha_core import Model
 from mha_core.models import changes
-from pages.kit.draw import numbers
-from pages.kit.picture import models, words
-from pages.kit.picture.limits import POSITIONS
-from pages.kit.picture.place import head_name
-from pages.kit.picture.settings import Settings
 
 LONGEST_NAME = 28  # characters of a sentence in a title
 MOST_WORDS = 2  # that differ in two sentences and are named one by one

@@ -2,12 +2,13 @@
 
 from typing import TypedDict
 
-from pages.kit.draw import numbers
-from pages.kit.picture import models, without_heads
-from pages.kit.picture.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import head_name
-from pages.kit.picture.settings import Settings
+from headlight.link.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
+from headlight.link.place import head_name
+from headlight.picture import without_heads
+from headlight.picture.pictures import Picture
+from headlight.picture.settings import Settings
+from headlight.registry import models
+from headlight.ui import numbers
 
 
 class HeadCosines(TypedDict):

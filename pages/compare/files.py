@@ -1,10 +1,10 @@
 """Files of Compare's pair."""
 
-from pages.kit.draw.tables import Table, map_of
-from pages.kit.picture import pictures
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.place import At
-from pages.kit.picture.settings import Settings
+from headlight.link.place import At
+from headlight.picture import pictures
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
+from headlight.ui.tables import Table, map_of
 
 from . import right_side
 from .tries import FIRST_AT

@@ -6,18 +6,19 @@ from dataclasses import replace
 from typing import TypedDict
 from urllib.parse import urlencode
 
+from headlight.link.fields import SIDE
+from headlight.link.limits import check_length
+from headlight.link.place import At
+from headlight.picture import fitting, means, next_token, pictures, words
+from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
+from headlight.picture.next_token import NextToken
+from headlight.picture.query import WRITTEN
+from headlight.picture.words import Figure
+from headlight.registry import abilities, models, recordings
 from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure import measures
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus, pack_parts
-from pages.kit.picture import abilities, fitting, means, models, next_token, pictures, recordings, words
-from pages.kit.picture.fields import SIDE
-from pages.kit.picture.limits import check_length
-from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
-from pages.kit.picture.next_token import NextToken
-from pages.kit.picture.place import At
-from pages.kit.picture.query import WRITTEN
-from pages.kit.picture.words import Figure
 
 from . import contrasts, each_head, orders, pairs, right_side, tries, vectors
 from .pairs import Pair

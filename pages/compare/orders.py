@@ -7,11 +7,11 @@ import random
 from dataclasses import replace
 from typing import TypedDict
 
+from headlight.picture import new_order, pictures, words
+from headlight.picture.settings import Settings
+from headlight.ui.numbers import small
 from mha_core import Model
 from mha_core.errors import HeadlightError
-from pages.kit.draw.numbers import small
-from pages.kit.picture import new_order, pictures, words
-from pages.kit.picture.settings import Settings
 
 from . import contrasts
 from .pairs import SAME

@@ -1,7 +1,7 @@
 """Compare: one sentence under two settings, or two sentences, with the difference and what it says."""
 
-from pages.kit.draw.view import View
-from pages.kit.frame import view_page
+from pages.frame import view_page
+from pages.frame.view import View
 
 VIEW = View("pair_view", "pair", "compare/pair.js")
 

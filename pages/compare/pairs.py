@@ -7,21 +7,22 @@ from functools import cached_property
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.link.place import At, Look, head_name
+from headlight.picture import means, next_token, words
+from headlight.picture.means import Heads
+from headlight.picture.pictures import Picture
+from headlight.picture.settings import Settings
+from headlight.picture.words import Figure
+from headlight.queue.sharing import shared, turn
+from headlight.registry import abilities, models
+from headlight.ui import numbers
+from headlight.ui.numbers import small, weight
 from mha_core import Run
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures, reading
 from mha_core.measure.measures import Repeated
 from mha_core.models import changes
 from mha_core.models.words import Word, in_common
-from pages.kit.draw import numbers
-from pages.kit.draw.numbers import small, weight
-from pages.kit.picture import abilities, means, models, next_token, words
-from pages.kit.picture.means import Heads
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import At, Look, head_name
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, turn
-from pages.kit.picture.words import Figure
 
 # Up to here two float32 results of the same numbers in another order are called the same up to rounding.
 SAME = 1e-5

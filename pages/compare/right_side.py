@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from headlight.link.fields import DEFAULTS, SIDE
+from headlight.link.place import At
+from headlight.picture.link_query import SHARPER, LinkQuery, Refused, in_link
+from headlight.picture.settings import Settings
+from headlight.registry import abilities, models
+from headlight.registry.models import MINILM
 from mha_core import Model
-from pages.kit.picture import abilities, models
-from pages.kit.picture.fields import DEFAULTS, SIDE
-from pages.kit.picture.link_query import SHARPER, LinkQuery, Refused, in_link
-from pages.kit.picture.models import MINILM
-from pages.kit.picture.place import At
-from pages.kit.picture.settings import Settings
 
 LONGEST_TWICE = 1000  # characters of a painting that a link can hold for both sides
 Values = dict[str, Any]  # key of a control of a side, as of the left one -> what it says

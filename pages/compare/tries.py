@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from headlight.link.fields import DEFAULTS
+from headlight.link.presets import PRESETS
+from headlight.picture import words
+from headlight.registry import abilities, models
+from headlight.registry.models import MINILM
 from mha_core import Model
-from pages.kit.picture import abilities, models, words
-from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.models import MINILM
-from pages.kit.picture.presets import PRESETS
 
 FIRST_AT = "0.2"  # the head that looks at the previous token: nothing shows positions better
 CAUSAL = "no positions: with and without a causal mask"

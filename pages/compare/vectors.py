@@ -2,8 +2,8 @@
 
 from typing import TypedDict
 
+from headlight.ui import numbers
 from mha_core.measure import measures
-from pages.kit.draw import numbers
 
 from .pairs import Pair
 

@@ -6,9 +6,9 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from pages.kit.picture import pictures
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.sharing import shared
+from headlight.picture import pictures
+from headlight.picture.pictures import Picture
+from headlight.queue.sharing import shared
 
 from .kinds import words_of
 

@@ -2,16 +2,17 @@
 
 from cachetools import LRUCache
 
+from headlight.export.take_along import of_link
+from headlight.link.place import At, parse_view
+from headlight.picture import means, pictures, words
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
+from headlight.queue.sharing import shared
+from headlight.registry import models
+from headlight.ui import numbers
+from headlight.ui.tables import Table, npz_of
 from mha_core.show import standalone
 from mha_core.show.html import check_size
-from pages.kit.draw import numbers
-from pages.kit.draw.tables import Table, npz_of
-from pages.kit.picture import means, models, pictures, words
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.place import At, parse_view
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared
-from pages.kit.picture.take_along import of_link
 
 from . import first_row, heads_overview, long_pictures, reading
 

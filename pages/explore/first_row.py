@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from pages.kit.picture import models
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import At
+from headlight.link.place import At
+from headlight.picture.pictures import Picture
+from headlight.registry import models
 
 from .kinds import apart
 

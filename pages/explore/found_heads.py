@@ -3,11 +3,11 @@
 import torch
 from cachetools import LRUCache
 
+from headlight.picture import pictures
+from headlight.picture.pictures import Picture
+from headlight.queue.sharing import shared
 from mha_core import Run
 from mha_core.heads import kinds
-from pages.kit.picture import pictures
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.sharing import shared
 
 MOST = 10  # of a kind
 KINDS = ("previous", "itself", "first", "induction")  # what heads of a model that writes are searched for

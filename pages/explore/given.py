@@ -6,13 +6,13 @@ from typing import TypedDict
 import torch
 from torch import Tensor
 
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.pictures import Picture
 from mha_core import Run
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import sound_file
 from mha_core.pretrained.foreign_sound import ForeignSound
 from mha_core.pretrained.foreign_vision import ForeignVision
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.pictures import Picture
 
 
 class SeenPatches(TypedDict):

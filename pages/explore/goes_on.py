@@ -5,12 +5,13 @@ from typing import TypedDict
 
 from cachetools import LRUCache
 
+from headlight.picture import next_token, pictures
+from headlight.picture.next_token import NextToken
+from headlight.picture.pictures import Picture
+from headlight.picture.query import Query
+from headlight.queue.sharing import shared, turn
+from headlight.registry import models
 from mha_core.measure import surprise
-from pages.kit.picture import models, next_token, pictures
-from pages.kit.picture.next_token import NextToken
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.query import Query
-from pages.kit.picture.sharing import shared, turn
 
 from . import found_heads, repeated
 from .found_heads import Found

@@ -7,18 +7,19 @@ from typing import NamedTuple, TypedDict
 import torch
 from cachetools import LRUCache
 
+from headlight.link.place import named_heads
+from headlight.picture import pictures
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
+from headlight.queue.sharing import shared, turn
+from headlight.registry import abilities, models
+from headlight.ui.tables import Table
 from mha_core import Model, Run
 from mha_core.errors import Unsupported
 from mha_core.heads.measures import HeadMeasures, head_measures
 from mha_core.measure.value_norms import handed_lengths
 from mha_core.models.inputs import heads_on
 from mha_core.show.packing import pack_focus
-from pages.kit.draw.tables import Table
-from pages.kit.picture import abilities, models, pictures
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.place import named_heads
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, turn
 
 from . import layer_flow, repeated
 

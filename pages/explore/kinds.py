@@ -6,11 +6,11 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.link.limits import MOST_OF_IT, STRONG
+from headlight.picture import pictures
+from headlight.picture.pictures import Picture
+from headlight.queue.sharing import shared
 from mha_core.heads.kinds import cells, score
-from pages.kit.picture import pictures
-from pages.kit.picture.limits import MOST_OF_IT, STRONG
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.sharing import shared
 
 HALF = 0.5  # of a row's weight, on average over the rows: what makes a head one of a kind
 NEAR = 2  # words on either side

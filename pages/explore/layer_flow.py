@@ -7,17 +7,18 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.picture import pictures
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
+from headlight.queue.sharing import shared, turn
+from headlight.registry import abilities, models
+from headlight.ui import numbers
 from mha_core import Model
 from mha_core.errors import Unsupported
 from mha_core.measure.rollout import Flow, flow, with_residual
 from mha_core.measure.value_norms import handed_over, norm_shares
 from mha_core.models.inputs import heads_on, values_on
 from mha_core.show.packing import pack_focus
-from pages.kit.draw import numbers
-from pages.kit.picture import abilities, models, pictures
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, turn
 
 NORM = "norm"  # the state of the view that asks for attention × value norm
 MOST_LINES = 240

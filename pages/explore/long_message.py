@@ -6,13 +6,14 @@ from urllib.parse import parse_qs
 import torch
 from torch.nn import functional as F
 
+from headlight.link import mask_codec
+from headlight.link.limits import MOST_TOKENS
+from headlight.picture import words
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.pictures import Picture
+from headlight.ui import numbers
 from mha_core.errors import HeadlightError
 from mha_core.show.packing import Maps, pack, pack_focus
-from pages.kit.draw import numbers
-from pages.kit.picture import mask_codec, words
-from pages.kit.picture.limits import MOST_TOKENS
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.pictures import Picture
 
 from . import long_pictures
 from .long_pictures import LongPicture

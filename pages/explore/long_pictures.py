@@ -8,16 +8,17 @@ import torch
 from cachetools import Cache, LRUCache
 from torch import Tensor
 
+from headlight.link.limits import MOST_TOKENS
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.queue.policy import QUEUE, Busy
+from headlight.queue.sharing import keep, known, shared, threads_for, turn
+from headlight.registry import models
+from headlight.ui.packing import THUMBNAIL, thumbnails
 from mha_core import Model, Run
 from mha_core.measure import measures
 from mha_core.models.layer_pass import LayerPass, goes_by_layer
 from mha_core.pretrained import memory
-from pages.kit.draw.packing import THUMBNAIL, thumbnails
-from pages.kit.picture import models, pictures
-from pages.kit.picture.limits import MOST_TOKENS
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import keep, known, shared, threads_for, turn
-from pages.kit.server.queue import QUEUE, Busy
 
 EVERY = 2  # of so many states one is kept: every other layer costs one more at first, a picture half the bytes
 LONG_BYTES = 324 * 2**20  # of states and thumbnails: four pictures of 2,048 tokens by SmolLM2 (80.8 MiB each)

@@ -2,11 +2,11 @@
 
 from typing import TypedDict
 
+from headlight.picture.link_query import LinkQuery
+from headlight.registry import models
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.models.words import mask_token, words_of
-from pages.kit.picture import models
-from pages.kit.picture.link_query import LinkQuery
 
 
 class MaskedWord(TypedDict):

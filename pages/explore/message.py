@@ -5,17 +5,18 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from headlight.link.fields import SIDE
+from headlight.link.place import At, Look, parse_view
+from headlight.picture import fitting, means, pictures, recorded, words
+from headlight.picture.link_query import LinkQuery, answer_of
+from headlight.picture.pictures import Picture, Pinned
+from headlight.picture.settings import Settings
+from headlight.registry import models
+from headlight.ui.packing import pack_maps
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus, pack_parts
-from pages.kit.draw.packing import pack_maps
-from pages.kit.picture import fitting, means, models, pictures, recorded, words
-from pages.kit.picture.fields import SIDE
-from pages.kit.picture.link_query import LinkQuery, answer_of
-from pages.kit.picture.pictures import Picture, Pinned
-from pages.kit.picture.place import At, Look, parse_view
-from pages.kit.picture.settings import Settings
 
 from . import (
     first_row,

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from headlight.link import rules
+from headlight.link.place import head_name
+from headlight.picture import pictures
+from headlight.picture.means import Heads, mean_of
+from headlight.picture.pictures import Picture
+from headlight.registry import models
+from headlight.ui import numbers
 from mha_core import Run
 from mha_core.measure import measures
 from mha_core.models.run import Heard
-from pages.kit.draw import numbers
-from pages.kit.picture import models, pictures, rules
-from pages.kit.picture.means import Heads, mean_of
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import head_name
 
 from . import masked_word
 

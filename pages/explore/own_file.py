@@ -2,12 +2,11 @@
 
 import streamlit as st
 
+from headlight.registry.album import ALBUMS
+from headlight.ui import sheet
 from mha_core.errors import HeadlightError
-from pages.kit.draw import canvas, sheet
-from pages.kit.draw.view import Event, View
-from pages.kit.frame import widgets
-from pages.kit.jobs import visitor
-from pages.kit.picture.album import ALBUMS
+from pages.frame import canvas, visitor, widgets
+from pages.frame.view import Event, View
 
 READS, TOLD = "reads_files", "file_told"
 ENDINGS = {"picture": ["png", "jpg", "jpeg", "webp"], "sound": ["wav"]}

@@ -1,7 +1,7 @@
 """Explore: type a sentence, see every head of a real model, and switch one thing at a time."""
 
-from pages.kit.draw.view import View
-from pages.kit.frame import view_page
+from pages.frame import view_page
+from pages.frame.view import View
 
 from . import own_file
 

@@ -6,17 +6,18 @@ from typing import NamedTuple, TypedDict, cast
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.picture import pictures, traces, words
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
+from headlight.queue.sharing import shared, turn
+from headlight.registry import abilities, models
+from headlight.ui import numbers
 from mha_core import Model, Step
 from mha_core.errors import Unsupported
 from mha_core.measure.channels import Channels, channels, channels_of_call
 from mha_core.pretrained.foreign import ForeignModel
 from mha_core.pretrained.seam import Call
 from mha_core.show.packing import pack_focus
-from pages.kit.draw import numbers
-from pages.kit.picture import abilities, models, pictures, traces, words
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, turn
 
 MOST_OF_IT = 0.8  # of the size of all products
 NAMED = 6  # channels that the sentence names

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TypedDict
 
-from pages.kit.picture.link_query import PictureAnswer
-from pages.kit.picture.words import Figure
+from headlight.picture.link_query import PictureAnswer
+from headlight.picture.words import Figure
 
 from .effect import ChangeEffect
 from .given import HeardSound, SeenPatches

@@ -1,10 +1,11 @@
 """A pinned picture as one text for the link."""
 
-from pages.kit.picture import mask_codec, pictures, rules
-from pages.kit.picture.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
-from pages.kit.picture.models import MINILM
-from pages.kit.picture.place import At, parse_at, parse_heads, parse_places, write_heads, write_places
-from pages.kit.picture.settings import Settings
+from headlight.link import mask_codec, rules
+from headlight.link.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
+from headlight.link.place import At, parse_at, parse_heads, parse_places, write_heads, write_places
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.registry.models import MINILM
 
 
 def pin_tail(settings: Settings) -> str:

@@ -6,13 +6,13 @@ from typing import TypedDict
 
 from torch import Tensor
 
+from headlight.link.place import Look
+from headlight.picture import words
+from headlight.picture.pictures import Picture
 from mha_core import Run
 from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure import reading
 from mha_core.models.words import Word
-from pages.kit.picture import words
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import Look
 
 RULE = (
     "Words: letters and digits that follow each other, with the apostrophes between them; other signs stand alone. "

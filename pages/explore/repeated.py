@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
+from headlight.picture.pictures import Picture
+from headlight.picture.settings import Settings
+from headlight.queue.sharing import shared, turn
+from headlight.registry import models
+from headlight.ui.numbers import fixed
 from mha_core import Model, Run
 from mha_core.errors import HeadlightError
 from mha_core.heads import kinds
 from mha_core.measure import surprise
-from pages.kit.draw.numbers import fixed
-from pages.kit.picture import models
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, turn
 
 from . import found_heads
 from .found_heads import Found

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from pages.kit.draw import canvas, pages, sheet
-from pages.kit.draw.terms import TERMS, Term
-from pages.kit.frame.layout import page
+from headlight.ui import pages, sheet
+from headlight.ui.terms import TERMS, Term
+from pages.frame import canvas
+from pages.frame.layout import page
 
 
 def show() -> None:

@@ -7,11 +7,11 @@ import streamlit as st
 import torch
 from torch.nn import functional as F
 
+from headlight.ui import events, sheet
+from headlight.ui.numbers import scientific
+from headlight.ui.sheet import Block
 from mha_core import attention
 from mha_core.measure import measures
-from pages.kit.draw import events, sheet
-from pages.kit.draw.numbers import scientific
-from pages.kit.draw.sheet import Block
 
 from .parity import Equality, InputSizes
 

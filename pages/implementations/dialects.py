@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from pages.kit.draw.sheet import Block, Mark, table, text
+from headlight.ui.sheet import Block, Mark, table, text
 
 _FILE = json.loads((Path(__file__).parents[2] / "assets" / "dialects.json").read_text(encoding="utf-8"))
 DIALECTS: list[str] = _FILE["dialects"]

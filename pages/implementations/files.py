@@ -1,8 +1,8 @@
 """What Share tells of Implementations, from its link."""
 
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.place import At
-from pages.kit.picture.settings import Settings
+from headlight.link.place import At
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
 
 
 def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:

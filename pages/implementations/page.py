@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from headlight.picture import pictures
+from headlight.picture.pictures import Picture
+from headlight.picture.settings import Settings
+from headlight.ui import sheet
+from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
-from pages.kit.draw import canvas, sheet
-from pages.kit.draw.sheet import Block
-from pages.kit.frame import controls, widgets
-from pages.kit.frame.form import Form, picture_page
-from pages.kit.picture import pictures
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.settings import Settings
+from pages.frame import canvas, controls, widgets
+from pages.frame.form import Form, picture_page
 
 from . import cases, dialects, parity, timing_section
 from .parity import Equality, InputSizes

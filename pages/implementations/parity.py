@@ -12,6 +12,14 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.link.limits import check_sizes
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.picture.traces import biases_in_words
+from headlight.queue.sharing import alone, known, shared, turn
+from headlight.ui import sheet
+from headlight.ui.numbers import count, scientific
+from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS, Trace, Weights, masks
 from mha_core import device as devices
 from mha_core.attention.switches import EVERYTHING
@@ -19,14 +27,6 @@ from mha_core.measure import agreement, rounding
 from mha_core.measure.agreement import Agreement, Difference
 from mha_core.measure.biases import Effect, bias_effects
 from mha_core.models.stack import Stack
-from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, scientific
-from pages.kit.draw.sheet import Block
-from pages.kit.picture import pictures
-from pages.kit.picture.limits import check_sizes
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import alone, known, shared, turn
-from pages.kit.picture.traces import biases_in_words
 
 # The tables are computed while the visitor waits: 20 passes and more on one thread, about a second and 200 MiB.
 MOST_SCORES, MOST_PRODUCTS = 2_200_000, 100_000_000

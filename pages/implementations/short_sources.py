@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import cast
 
+from headlight.picture.source import lines_of, recorded_axes, recording
 from mha_core import IMPLEMENTATIONS
-from pages.kit.picture.source import lines_of, recorded_axes, recording
 
 # the methods that tell most, where it is not `attend` alone
 METHODS = {

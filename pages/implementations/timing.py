@@ -7,16 +7,16 @@ from typing import Final
 
 import torch
 
+from headlight.jobs.job import Job
+from headlight.link.limits import MOST_SCORES, check_sizes
+from headlight.queue.policy import Work
+from headlight.queue.sharing import THREADS
+from headlight.server.visits import Visitor
 from mha_core import device as devices
 from mha_core.attention.functional import check_heads
 from mha_core.clock import Candidates, Spread, calls, machine, spread
 from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
 from mha_core.pretrained import memory
-from pages.kit.jobs.job import Job
-from pages.kit.picture.limits import MOST_SCORES, check_sizes
-from pages.kit.picture.sharing import THREADS
-from pages.kit.server.queue import Work
-from pages.kit.server.visits import Visitor
 
 YARDSTICK: Final = "nn.MultiheadAttention"  # always with its maps
 TASKS = {

@@ -6,14 +6,14 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from headlight.link.limits import MOST_PRODUCTS, MOST_SCORES
+from headlight.server import visits
+from headlight.ui import figures, sheet
+from headlight.ui.figures import Figure, Point
+from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
-from pages.kit.draw import canvas, figures, sheet
-from pages.kit.draw.figures import Figure, Point
-from pages.kit.draw.sheet import Block
-from pages.kit.frame import missing, polling, widgets
-from pages.kit.picture.limits import MOST_PRODUCTS, MOST_SCORES
-from pages.kit.server import visits
+from pages.frame import canvas, missing, polling, widgets
 
 from . import cases
 from .parity import InputSizes

@@ -3,12 +3,13 @@
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from pages.kit.draw import canvas, pages, sheet
-from pages.kit.frame.layout import page
-from pages.kit.lessons.course import Course, course
-from pages.kit.lessons.schema import AUDIENCES, PATHS, Lesson
-from pages.kit.picture.fields import SIDE
-from pages.kit.picture.models import SMOLLM2
+from headlight.lessons.course import Course, course
+from headlight.lessons.schema import AUDIENCES, PATHS, Lesson
+from headlight.link.fields import SIDE
+from headlight.registry.models import SMOLLM2
+from headlight.ui import pages, sheet
+from pages.frame import canvas
+from pages.frame.layout import page
 
 
 def show() -> None:

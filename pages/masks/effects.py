@@ -5,16 +5,17 @@ from dataclasses import replace
 
 from torch import Tensor
 
+from headlight.link import mask_codec, rules
+from headlight.link.place import At
+from headlight.picture import pictures
+from headlight.picture.pictures import Picture
+from headlight.picture.recorded import recorded
+from headlight.picture.settings import Settings
+from headlight.ui import numbers, sheet
+from headlight.ui.numbers import outcome
+from headlight.ui.sheet import Block
 from mha_core.measure import measures
 from mha_core.measure.by_hand import softmax_three_ways
-from pages.kit.draw import numbers, sheet
-from pages.kit.draw.numbers import outcome
-from pages.kit.draw.sheet import Block
-from pages.kit.picture import mask_codec, pictures, rules
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import At
-from pages.kit.picture.recorded import recorded
-from pages.kit.picture.settings import Settings
 
 MOST_KEYS = 16  # columns of a row that is written out
 ROUNDING = 1e-5

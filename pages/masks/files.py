@@ -1,8 +1,8 @@
 """Files of Masks' picture."""
 
-from pages.kit.draw.tables import Table, map_of
-from pages.kit.picture import pictures
-from pages.kit.picture.take_along import of_link
+from headlight.export.take_along import of_link
+from headlight.picture import pictures
+from headlight.ui.tables import Table, map_of
 
 from .message import before
 

@@ -2,8 +2,8 @@
 
 import re
 
-from pages.kit.draw.numbers import count
-from pages.kit.picture.rules import DrawnRule, plain
+from headlight.link.rules import DrawnRule, plain
+from headlight.ui.numbers import count
 
 _PER_HEAD = (
     "Each head has a different window: head 0 sees the word itself alone, head 1 one word more to each side, and so on."

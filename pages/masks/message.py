@@ -6,19 +6,21 @@ from dataclasses import replace
 from typing import TypedDict
 from urllib.parse import urlencode
 
+from headlight.link import mask_codec, rules
+from headlight.link.fields import FIELDS, MASKS, SIDE
+from headlight.link.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
+from headlight.link.place import At, Look
+from headlight.link.presets import PRESETS
+from headlight.link.rules import DrawnRule
+from headlight.picture import fitting, means, pictures, words
+from headlight.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
+from headlight.picture.pictures import Picture
+from headlight.picture.settings import Settings
+from headlight.registry import models, recordings
+from headlight.ui import sheet
+from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.show.packing import pack_focus, pack_parts
-from pages.kit.draw import sheet
-from pages.kit.draw.sheet import Block
-from pages.kit.picture import fitting, mask_codec, means, models, pictures, recordings, rules, words
-from pages.kit.picture.fields import FIELDS, MASKS, SIDE
-from pages.kit.picture.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
-from pages.kit.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.place import At, Look
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.rules import DrawnRule
-from pages.kit.picture.settings import Settings
 
 from . import effects, meaning, padding
 

@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.queue.sharing import shared, turn
+from headlight.registry import models
+from headlight.ui import numbers, sheet
+from headlight.ui.sheet import Block
 from mha_core import Run
 from mha_core.measure import measures
-from pages.kit.draw import numbers, sheet
-from pages.kit.draw.sheet import Block
-from pages.kit.picture import models, pictures
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, turn
 
 from .effects import ROUNDING
 

@@ -1,7 +1,7 @@
 """Masks: who may look at whom, as rules and painted by hand, with the weights before and after."""
 
-from pages.kit.draw.view import View
-from pages.kit.frame import view_page
+from pages.frame import view_page
+from pages.frame.view import View
 
 VIEW = View("painter", "masks", "masks/painter.js")
 

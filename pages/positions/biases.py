@@ -4,9 +4,9 @@ import math
 
 from torch import Tensor
 
-from pages.kit.draw import figures, sheet
-from pages.kit.draw.figures import Figure
-from pages.kit.draw.numbers import number
+from headlight.ui import figures, sheet
+from headlight.ui.figures import Figure
+from headlight.ui.numbers import number
 
 from . import measures, planes
 from .encodings import Encoding

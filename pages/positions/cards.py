@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from pages.kit.draw import canvas
-from pages.kit.frame import widgets
+from pages.frame import canvas, widgets
 
 from . import portraits
 from .encodings import Encoding

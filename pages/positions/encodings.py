@@ -7,13 +7,13 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from headlight.link.limits import check_sizes
+from headlight.picture import pictures, traces
+from headlight.picture.settings import Settings
 from mha_core import positions
 from mha_core.attention.functional import check_heads
 from mha_core.errors import HeadlightError
 from mha_core.positions import Learned, Position, Rotary, Sinusoidal
-from pages.kit.picture import pictures, traces
-from pages.kit.picture.limits import check_sizes
-from pages.kit.picture.settings import Settings
 
 MOST_SCORES = 4_000_000  # of a bias: h · n²
 SEED = 0

@@ -7,17 +7,17 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from headlight.link.limits import POSITIONS
+from headlight.picture import new_order, pictures
+from headlight.picture.settings import Settings
+from headlight.picture.words import NOT_TRAINED, position_note, position_title
+from headlight.ui import figures, sheet
+from headlight.ui.numbers import difference, number, precise
+from headlight.ui.sheet import Block
 from mha_core.measure import measures
 from mha_core.models.encoder import Encoder
 from mha_core.models.stack import Stack
 from mha_core.positions import Sinusoidal
-from pages.kit.draw import figures, sheet
-from pages.kit.draw.numbers import difference, number, precise
-from pages.kit.draw.sheet import Block
-from pages.kit.picture import new_order, pictures
-from pages.kit.picture.limits import POSITIONS
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import NOT_TRAINED, position_note, position_title
 
 from .encodings import trained_table
 from .parts import Part

@@ -5,15 +5,15 @@ from typing import TypedDict
 
 import streamlit as st
 
+from headlight.link.fields import DEFAULTS
+from headlight.link.limits import POSITIONS
+from headlight.picture import pictures
+from headlight.picture.words import position_title
+from headlight.ui import events
+from headlight.ui.numbers import number
 from mha_core.models import changes
 from mha_core.positions import NAMES
-from pages.kit.draw import events
-from pages.kit.draw.numbers import number
-from pages.kit.draw.view import Event, View
-from pages.kit.picture import pictures
-from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.limits import POSITIONS
-from pages.kit.picture.words import position_title
+from pages.frame.view import Event, View
 
 from .in_model import OnModel
 

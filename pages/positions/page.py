@@ -4,13 +4,13 @@ from typing import Any
 
 import streamlit as st
 
-from pages.kit.draw import canvas, events, pages, sheet
-from pages.kit.frame import controls, links, widgets
-from pages.kit.frame.form import Form, picture_page
-from pages.kit.picture import pictures
-from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.limits import MOST_TOKENS_AT_ONCE
-from pages.kit.picture.settings import Settings
+from headlight.link.fields import DEFAULTS
+from headlight.link.limits import MOST_TOKENS_AT_ONCE
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.ui import events, pages, sheet
+from pages.frame import canvas, controls, links, widgets
+from pages.frame.form import Form, picture_page
 
 from . import cards, encodings, in_model, map_view, portraits
 from .encodings import TableSizes

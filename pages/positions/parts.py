@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pages.kit.draw import sheet
-from pages.kit.draw.figures import Figure
-from pages.kit.draw.numbers import cut
-from pages.kit.draw.sheet import Block
+from headlight.ui import sheet
+from headlight.ui.figures import Figure
+from headlight.ui.numbers import cut
+from headlight.ui.sheet import Block
 
 from .encodings import Encoding
 

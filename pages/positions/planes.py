@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pages.kit.draw.figures import FEW_POINTS, Figure, escaped, layout_of, short
-from pages.kit.draw.numbers import whole
-from pages.kit.draw.palette import PALETTES
+from headlight.ui.figures import FEW_POINTS, Figure, escaped, layout_of, short
+from headlight.ui.numbers import whole
+from headlight.ui.palette import PALETTES
 
 
 def heat(

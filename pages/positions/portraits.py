@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from headlight.picture import words
+from headlight.ui import figures, sheet
+from headlight.ui.numbers import number, whole
+from headlight.ui.sheet import Block
 from mha_core.errors import PositionError
-from pages.kit.draw import figures, sheet
-from pages.kit.draw.numbers import number, whole
-from pages.kit.draw.sheet import Block
-from pages.kit.picture import words
 
 from . import biases, measures, waves
 from .encodings import Encoding

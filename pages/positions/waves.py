@@ -2,8 +2,8 @@
 
 import math
 
-from pages.kit.draw import figures, sheet
-from pages.kit.draw.numbers import number
+from headlight.ui import figures, sheet
+from headlight.ui.numbers import number
 
 from . import measures, planes
 from .encodings import Encoding

@@ -11,12 +11,12 @@ from cachetools import LRUCache
 from torch import Tensor
 from torch.nn import functional as F
 
+from headlight.link.limits import LONGEST_AXIS
+from headlight.queue.sharing import shared, turn
 from mha_core import attention
 from mha_core import device as devices
 from mha_core.errors import SizeError
 from mha_core.measure.measures import largest_difference, relative_difference
-from pages.kit.picture.limits import LONGEST_AXIS
-from pages.kit.picture.sharing import shared, turn
 
 AXES = (2, 5)  # of the queries
 MOST_NUMBERS = 300_000  # of one tensor

@@ -1,7 +1,7 @@
 """Files of Scaled dot product: the matrices of its call, from its link."""
 
-from pages.kit.draw.tables import Table, of_blocks
-from pages.kit.picture.link_query import LinkQuery
+from headlight.picture.link_query import LinkQuery
+from headlight.ui.tables import Table, of_blocks
 
 from . import case as cases
 from . import parts

@@ -4,12 +4,12 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.link.fields import DEFAULTS
+from headlight.ui import events, sheet
+from headlight.ui.numbers import cut
 from mha_core.errors import DeviceError, SizeError
-from pages.kit.draw import canvas, events, sheet
-from pages.kit.draw.numbers import cut
-from pages.kit.frame import widgets
-from pages.kit.frame.form import form
-from pages.kit.picture.fields import DEFAULTS
+from pages.frame import canvas, widgets
+from pages.frame.form import form
 
 from . import case as cases
 from . import parts, products

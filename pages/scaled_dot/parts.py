@@ -7,11 +7,11 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+from headlight.ui import pages, paper, sheet
+from headlight.ui.numbers import scientific, share, whole
+from headlight.ui.sheet import Block
 from mha_core.attention.functional import attention, softmax_over_keys
 from mha_core.positions.added import sinusoids
-from pages.kit.draw import pages, paper, sheet
-from pages.kit.draw.numbers import scientific, share, whole
-from pages.kit.draw.sheet import Block
 
 from . import products
 from .case import CASES, SOURCES, Case, Checked

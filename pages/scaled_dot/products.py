@@ -8,12 +8,12 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.queue.sharing import shared, turn
+from headlight.ui import sheet
+from headlight.ui.numbers import count, difference, number, whole
+from headlight.ui.sheet import Block
 from mha_core.errors import SizeError
 from mha_core.measure.measures import largest_difference
-from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, difference, number, whole
-from pages.kit.draw.sheet import Block
-from pages.kit.picture.sharing import shared, turn
 
 from .case import MOST_NUMBERS, MOST_STEPS, first
 

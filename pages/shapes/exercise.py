@@ -10,13 +10,13 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from headlight.picture.traces import Traced
+from headlight.ui import sheet
+from headlight.ui.numbers import count, difference, number, share
+from headlight.ui.sheet import Block
 from mha_core import Trace
 from mha_core.attention.efficient import EfficientAttention
 from mha_core.measure import measures
-from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, difference, number, share
-from pages.kit.draw.sheet import Block
-from pages.kit.picture.traces import Traced
 
 from . import random_layer
 from .lesson import StepLesson, shape_of, source_of

@@ -2,14 +2,14 @@
 
 from itertools import product
 
+from headlight.link.place import At
+from headlight.picture import traces
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
+from headlight.picture.traces import Traced
+from headlight.ui.tables import Table
+from headlight.ui.tables import npz as arrays
 from mha_core import Step
-from pages.kit.draw.tables import Table
-from pages.kit.draw.tables import npz as arrays
-from pages.kit.picture import traces
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.place import At
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import Traced
 
 from . import random_layer
 from .message import check, compute

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from pages.kit.draw import numbers, sheet
-from pages.kit.draw.sheet import Block
+from headlight.ui import numbers, sheet
+from headlight.ui.sheet import Block
 
 MOST_SHOWN = 6  # tokens of a matrix that is to be read; two stand side by side
 

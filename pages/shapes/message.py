@@ -5,19 +5,20 @@ import re
 from collections.abc import Sequence
 from typing import TypedDict
 
+from headlight.link.fields import SIDE
+from headlight.picture import fitting, pictures, traces, words
+from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
+from headlight.picture.query import WRITTEN
+from headlight.picture.settings import Settings
+from headlight.picture.traces import RandomLayer, Traced
+from headlight.registry import models, recordings
+from headlight.ui import sheet
+from headlight.ui.packing import Memory, in_memory
+from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
 from mha_core.measure.agreement import BIASES
 from mha_core.show.packing import pack, pack_focus, pack_parts
-from pages.kit.draw import sheet
-from pages.kit.draw.packing import Memory, in_memory
-from pages.kit.draw.sheet import Block
-from pages.kit.picture import fitting, models, pictures, recordings, traces, words
-from pages.kit.picture.fields import SIDE
-from pages.kit.picture.link_query import LinkQuery, PictureAnswer, answer_of
-from pages.kit.picture.query import WRITTEN
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import RandomLayer, Traced
 
 from . import exercise, random_layer
 from .reshape_lessons import LESSONS, QUESTIONS

@@ -1,7 +1,7 @@
 """Shapes: every tensor on the way through one layer, in any spelling, and two spellings side by side."""
 
-from pages.kit.draw.view import View
-from pages.kit.frame import view_page
+from pages.frame import view_page
+from pages.frame.view import View
 
 VIEW = View("step_view", "steps", "shapes/steps.js")
 

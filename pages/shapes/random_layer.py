@@ -6,17 +6,18 @@ from typing import Any
 
 from cachetools import LRUCache
 
+from headlight.picture import pictures, traces
+from headlight.picture.draws import drawn
+from headlight.picture.settings import Settings
+from headlight.picture.traces import RandomLayer, Traced
+from headlight.queue.sharing import shared, turn
+from headlight.registry import models
 from mha_core import IMPLEMENTATIONS, Step
 from mha_core.attention import AttentionLayer, as_implementation
 from mha_core.measure import agreement
 from mha_core.models.stack import Stack, of_layer
 from mha_core.positions import LayerPart
 from mha_core.trace import Trace, on_cpu
-from pages.kit.picture import models, pictures, traces
-from pages.kit.picture.draws import drawn
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.sharing import shared, turn
-from pages.kit.picture.traces import RandomLayer, Traced
 
 KEPT_BYTES = 24 * 2**20
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from headlight.picture.traces import Traced
+from headlight.ui import numbers, sheet
+from headlight.ui.numbers import count, number
+from headlight.ui.sheet import Mark
 from mha_core.measure import measures
-from pages.kit.draw import numbers, sheet
-from pages.kit.draw.numbers import count, number
-from pages.kit.draw.sheet import Mark
-from pages.kit.picture.traces import Traced
 
 from . import exercise, time_first_lessons
 from .lesson import MOST_SHOWN, StepLesson, matrix, shape_of, source_of

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from headlight.picture.draws import drawn
+from headlight.picture.traces import Traced
+from headlight.ui import numbers, sheet
+from headlight.ui.numbers import number
+from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS, masks
 from mha_core.attention.functional import mixing_weights
 from mha_core.attention.sequence_first import SequenceFirstAttention
 from mha_core.measure import measures
 from mha_core.positions import Shaw
-from pages.kit.draw import numbers, sheet
-from pages.kit.draw.numbers import number
-from pages.kit.draw.sheet import Block
-from pages.kit.picture.draws import drawn
-from pages.kit.picture.traces import Traced
 
 from . import random_layer
 from .lesson import MOST_SHOWN, StepLesson, matrix, shape_of, source_of

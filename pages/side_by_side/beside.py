@@ -8,16 +8,17 @@ from dataclasses import replace
 
 from torch import Tensor
 
+from headlight.link.limits import POSITIONS
+from headlight.link.presets import PRESETS
+from headlight.picture import pictures, repeats, words
+from headlight.picture.pictures import Picture
+from headlight.picture.settings import Settings
+from headlight.registry import models
+from headlight.ui import sheet
+from headlight.ui.numbers import count
+from headlight.ui.sheet import Block
 from mha_core import Model
 from mha_core.errors import HeadlightError, TooLong
-from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count
-from pages.kit.draw.sheet import Block
-from pages.kit.picture import models, pictures, repeats, words
-from pages.kit.picture.limits import POSITIONS
-from pages.kit.picture.pictures import Picture
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
 
 USUAL = ("as trained", "none", "sinusoidal")  # as the long post compares them
 MOST = 4  # pictures

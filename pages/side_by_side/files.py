@@ -1,12 +1,12 @@
 """Files of Side by side, from its link."""
 
-from pages.kit.draw.tables import Table
-from pages.kit.picture import pictures
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.models import MINILM
-from pages.kit.picture.place import At
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import encodings
+from headlight.link.place import At
+from headlight.picture import pictures
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
+from headlight.picture.words import encodings
+from headlight.registry.models import MINILM
+from headlight.ui.tables import Table
 
 from . import beside
 from .beside import Sides

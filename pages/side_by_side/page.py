@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.kit.draw import canvas, sheet
-from pages.kit.draw.sheet import Block
-from pages.kit.frame import controls, links, widgets
-from pages.kit.frame.form import Form, picture_page
-from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.models import MINILM
-from pages.kit.picture.settings import Settings
+from headlight.link.fields import DEFAULTS
+from headlight.picture.settings import Settings
+from headlight.registry.models import MINILM
+from headlight.ui import sheet
+from headlight.ui.sheet import Block
+from pages.frame import canvas, controls, links, widgets
+from pages.frame.form import Form, picture_page
 
 from . import beside
 from .beside import TWICE, Sides

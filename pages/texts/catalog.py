@@ -11,10 +11,10 @@ from urllib.parse import parse_qsl
 
 import torch
 
+from headlight.ui import pages
 from mha_core import IMPLEMENTATIONS
 from mha_core.training.initial_weights import stack_of
 from mha_core.training.recipe import defaults
-from pages.kit.draw import pages
 
 CLASSES = 5  # of the long post's news
 MINILM_TOKENS = 30_522  # in the vocabulary that the long post gives up for one of its own

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from pages.kit.draw import canvas, pages, sheet
-from pages.kit.draw.web import PREFIX, TUTORIAL
-from pages.kit.frame.layout import page
+from headlight.ui import pages, sheet
+from headlight.ui.web import PREFIX, TUTORIAL
+from pages.frame import canvas
+from pages.frame.layout import page
 
 from .catalog import SourceText, texts
 

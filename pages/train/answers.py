@@ -13,15 +13,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.picture import repeats, words
+from headlight.queue.sharing import shared, turn
+from headlight.ui import sheet
+from headlight.ui.numbers import cut, number, share
+from headlight.ui.sheet import Block, Mark
 from mha_core import Model
 from mha_core.models.vision import PictureModel
 from mha_core.training import inference
 from mha_core.training.tasks import Labelled, shapes
-from pages.kit.draw import sheet
-from pages.kit.draw.numbers import cut, number, share
-from pages.kit.draw.sheet import Block, Mark
-from pages.kit.picture import repeats, words
-from pages.kit.picture.sharing import shared, turn
 
 CACHE_BYTES = 24 * 2**20
 ENTRY_BYTES = 1024  # of the smallest answer with its key, so that their number is bounded too

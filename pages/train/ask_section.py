@@ -8,14 +8,15 @@ from functools import cached_property
 
 import streamlit as st
 
+from headlight.link.limits import LONGEST_TEXT, check_length
+from headlight.picture import pictures, words
+from headlight.registry import models
+from headlight.ui import sheet
+from headlight.ui.numbers import cut
+from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.training.tasks import Labelled, Pictures, Task, Translation
-from pages.kit.draw import canvas, sheet
-from pages.kit.draw.numbers import cut
-from pages.kit.draw.sheet import Block
-from pages.kit.frame import widgets
-from pages.kit.picture import models, pictures, words
-from pages.kit.picture.limits import LONGEST_TEXT, check_length
+from pages.frame import canvas, widgets
 
 from . import answers, translations
 from .answers import Trained

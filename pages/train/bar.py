@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from headlight.jobs.training import TrainingJob, TrainingPlan
+from headlight.ui import sheet
+from headlight.ui.numbers import count
 from mha_core.errors import HeadlightError
 from mha_core.training.tasks import Task
-from pages.kit.draw import canvas, sheet
-from pages.kit.draw.numbers import count
-from pages.kit.jobs import visitor
-from pages.kit.jobs.training import TrainingJob, TrainingPlan
+from pages.frame import canvas, visitor
 
 from . import standing
 from .recipe_controls import title_of

@@ -12,13 +12,13 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.ui import sheet
+from headlight.ui.numbers import count, fixed
+from headlight.ui.sheet import Block
 from mha_core.training import report as judged
 from mha_core.training.events import History
 from mha_core.training.tasks import Labelled
-from pages.kit.draw import canvas, sheet
-from pages.kit.draw.numbers import count, fixed
-from pages.kit.draw.sheet import Block
-from pages.kit.frame import widgets
+from pages.frame import canvas, widgets
 
 CELL = "confusion"  # what the name of a matrix begins with in its events
 ALL_SEEDS = "all together"

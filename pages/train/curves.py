@@ -9,10 +9,10 @@ from itertools import takewhile
 from operator import attrgetter
 from statistics import fmean
 
+from headlight.ui import figures, sheet
+from headlight.ui.figures import Curve, Figure
+from headlight.ui.sheet import Block
 from mha_core.training.events import Evaluation, History
-from pages.kit.draw import figures, sheet
-from pages.kit.draw.figures import Curve, Figure
-from pages.kit.draw.sheet import Block
 
 _TRAINING = 2  # the number of the dashes of what is measured on training batches
 _TAIL = 1.0  # pixels, of what only some of the seeds have

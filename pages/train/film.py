@@ -8,11 +8,11 @@ from typing import TypedDict
 import streamlit as st
 import torch
 
+from headlight.ui.numbers import cut
+from headlight.ui.palette import candidate_colour
 from mha_core.show import packing
 from mha_core.training.events import Snapshot
-from pages.kit.draw.numbers import cut
-from pages.kit.draw.palette import candidate_colour
-from pages.kit.draw.view import View
+from pages.frame.view import View
 
 from .curves import Candidate
 from .message import HeldFilms

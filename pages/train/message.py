@@ -3,9 +3,9 @@
 import re
 import weakref
 
+from headlight.server import store
 from mha_core.errors import HeadlightError
 from mha_core.show.packing import pack_parts
-from pages.kit.server import store
 
 
 class HeldFilms:

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
+from headlight.jobs import process
+from headlight.jobs.visit import NAME
+from headlight.picture import words
+from headlight.ui import sheet
 from mha_core.errors import HeadlightError
 from mha_core.training.tasks import Task
-from pages.kit.draw import canvas, sheet
-from pages.kit.frame import layout, own_models, widgets
-from pages.kit.frame.form import form
-from pages.kit.jobs import process, visitor
-from pages.kit.jobs.visit import NAME
-from pages.kit.picture import words
+from pages.frame import canvas, layout, own_models, visitor, widgets
+from pages.frame.form import form
 
 from . import recipe_controls, runs, section, task_words, uploads
 from .runs import Runs

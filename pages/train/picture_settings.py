@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from headlight.ui.numbers import count
 from mha_core.training.recipe import Recipe
-from pages.kit.draw.numbers import count
 
 from .runs import Runs
 

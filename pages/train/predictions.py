@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 from torch import Tensor
 
+from headlight.picture import words
+from headlight.ui import events, sheet
+from headlight.ui.numbers import count, cut, share
+from headlight.ui.sheet import Block
+from headlight.ui.tables import quoted
 from mha_core.errors import HeadlightError
-from pages.kit.draw import canvas, events, sheet
-from pages.kit.draw.numbers import count, cut, share
-from pages.kit.draw.sheet import Block
-from pages.kit.draw.tables import quoted
-from pages.kit.frame import missing, widgets
-from pages.kit.picture import words
+from pages.frame import canvas, missing, widgets
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,10 +10,10 @@ from cachetools import LRUCache
 from cachetools.keys import hashkey
 from torch import Tensor
 
+from headlight.queue.sharing import shared, turn
+from headlight.ui.numbers import count
 from mha_core.training import inference
 from mha_core.training.tasks import Labelled
-from pages.kit.draw.numbers import count
-from pages.kit.picture.sharing import shared, turn
 
 from . import confusion
 from .answers import Trained

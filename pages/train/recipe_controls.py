@@ -11,6 +11,9 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from headlight.jobs.training import TrainingData, TrainingPlan
+from headlight.link.limits import MOST_LAYERS, SIZES
+from headlight.ui import sheet
 from mha_core import IMPLEMENTATIONS
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
@@ -19,10 +22,7 @@ from mha_core.training import tasks
 from mha_core.training.limits import most_threads
 from mha_core.training.recipe import Recipe, defaults
 from mha_core.training.tasks import Labelled, Task
-from pages.kit.draw import canvas, sheet
-from pages.kit.frame import widgets
-from pages.kit.jobs.training import TrainingData, TrainingPlan
-from pages.kit.picture.limits import MOST_LAYERS, SIZES
+from pages.frame import canvas, widgets
 
 from . import picture_settings
 from .runs import POST, POST_CHOICES, Runs, combined, with_seeds

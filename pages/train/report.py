@@ -2,9 +2,10 @@
 
 import streamlit as st
 
+from headlight.registry import models
+from headlight.ui import pages, sheet
 from mha_core.training.tasks import Labelled, Task
-from pages.kit.draw import canvas, pages, sheet
-from pages.kit.picture import models
+from pages.frame import canvas
 
 from . import confusion, predictions, probabilities, summary
 from .ask_section import Questions

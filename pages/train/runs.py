@@ -14,16 +14,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+from headlight.jobs.training import TrainingJob
+from headlight.registry import models
+from headlight.ui.numbers import count
+from headlight.ui.tables import quoted
 from mha_core import IMPLEMENTATIONS, positions
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
 from mha_core.training.events import History
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Task
-from pages.kit.draw.numbers import count
-from pages.kit.draw.tables import quoted
-from pages.kit.jobs.training import TrainingJob
-from pages.kit.picture import models
 
 from .curves import Candidate
 
@@ -48,7 +48,7 @@ class Runs:
     Attributes:
         models: for each the name of its first seed's model, as `pictures.model_on` takes it; None before it is saved.
         beforehand: they come with Headlight.
-        timing: as in `kit.jobs.record.Record`.
+        timing: as in `headlight.jobs.record.Record`.
     """
 
     candidates: tuple[Candidate, ...] = ()

@@ -13,16 +13,15 @@ from cachetools import LRUCache
 from cachetools.keys import hashkey
 from streamlit.delta_generator import DeltaGenerator
 
+from headlight.jobs.training import TrainingJob, TrainingPlan
+from headlight.link.fields import DEFAULTS
+from headlight.queue.sharing import heavy, shared
+from headlight.ui import sheet
 from mha_core.errors import HeadlightError
 from mha_core.training import bag_of_words
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Task
-from pages.kit.draw import canvas, sheet
-from pages.kit.frame import missing, polling, widgets
-from pages.kit.jobs import visitor
-from pages.kit.jobs.training import TrainingJob, TrainingPlan
-from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.sharing import heavy, shared
+from pages.frame import canvas, missing, polling, visitor, widgets
 
 from . import ask_section, curves, film, picture_settings, report, standing, summary
 from .bar import Bar, curves_are_drawn, state_of

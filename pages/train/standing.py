@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from headlight.ui.numbers import share
 from mha_core.training.events import Evaluation, History
-from pages.kit.draw.numbers import share
 
 from .curves import Candidate
 

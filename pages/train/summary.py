@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from headlight.jobs.record import CUT_SHORT
+from headlight.ui import sheet
+from headlight.ui.numbers import count, fixed, number
+from headlight.ui.sheet import Block
 from mha_core.training.events import History, Start
 from mha_core.training.report import interval, mean_and_sd
-from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, fixed, number
-from pages.kit.draw.sheet import Block
-from pages.kit.jobs.record import CUT_SHORT
 
 from .curves import Candidate
 

@@ -2,8 +2,8 @@
 
 from typing import TypeGuard
 
+from headlight.ui.numbers import cut
 from mha_core.training.tasks import Labelled, Language, Pictures, Task, Translation
-from pages.kit.draw.numbers import cut
 
 _ASKED = {
     "who": "Who acts in the sentence? One of {classes}.",

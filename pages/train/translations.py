@@ -4,11 +4,11 @@ from typing import Any, cast
 
 import torch
 
+from headlight.ui import sheet
+from headlight.ui.numbers import count, share
+from headlight.ui.sheet import Block
 from mha_core.models.translator import CROSS, DECODER, ENCODER, END, Translator
 from mha_core.training.tasks import Translation
-from pages.kit.draw import sheet
-from pages.kit.draw.numbers import count, share
-from pages.kit.draw.sheet import Block
 
 from .answers import Models, Trained, no_such_head, once, one_of
 

@@ -10,16 +10,15 @@ from pathlib import Path
 
 import streamlit as st
 
+from headlight.jobs.training import MOST_BYTES, TrainingData, writing
+from headlight.registry import models
+from headlight.server.public import is_local
+from headlight.ui import sheet
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved, tasks
 from mha_core.training.tasks import Labelled, Task
 from mha_core.training.tasks.table import LIMITS
-from pages.kit.draw import canvas, sheet
-from pages.kit.frame import widgets
-from pages.kit.jobs import visitor
-from pages.kit.jobs.training import MOST_BYTES, TrainingData, writing
-from pages.kit.picture import models
-from pages.kit.server.public import is_local
+from pages.frame import canvas, visitor, widgets
 
 from .recipe_controls import TASKS, title_of
 

@@ -21,7 +21,7 @@ from urllib.request import urlopen
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from pages.kit.draw.web import API
+from headlight.ui.web import API
 from tests.bench.serving import Server, options, quantiles, serve
 from tests.bench.visitors import Typist, Visitor, sentence
 

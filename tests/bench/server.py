@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 
-from pages.kit.wire.routes import GZIP_LEVEL
+from headlight.api.routes import GZIP_LEVEL
 from tests.bench.serving import options, serve
 from tests.bench.visitors import Typist, sentence, shown_in
 

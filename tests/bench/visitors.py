@@ -18,8 +18,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from pages.kit.draw.web import API
-from pages.kit.wire.routes import VISIT
+from headlight.api.routes import VISIT
+from headlight.ui.web import API
 
 __all__ = ["PICTURES", "SENTENCE", "Answer", "Typist", "Visitor", "open_socket", "sentence", "shown_in", "unpacked"]
 
@@ -242,7 +242,7 @@ class Typist:
 
 
 def unpacked(message: bytes) -> tuple[dict[str, Any], bytes]:
-    """Header and body of a message of `kit.draw.packing`."""
+    """Header and body of a message of `headlight.ui.packing`."""
     end = 4 + int.from_bytes(message[:4], "little")
     return json.loads(message[4:end]), message[end:]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from headlight.link.presets import PRESETS
+from headlight.picture.link_query import LinkQuery
 from pages.compare.tries import FIRST_AT
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.presets import PRESETS
 
 from .compare_page import Compare
 from .explore_page import Explore

@@ -6,8 +6,8 @@ from typing import Self
 
 from playwright.sync_api import Locator, expect
 
+from headlight.picture.settings import Settings
 from mha_core import Run
-from pages.kit.picture.settings import Settings
 
 from .expected import TIRED, run_of, written
 from .tab import Tab

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from headlight.link.presets import PRESETS
+from headlight.picture.settings import Settings
+from headlight.registry import models
+from headlight.registry.models import MINILM
 from mha_core import Model, Run, device, load_model
-from pages.kit.picture import models
-from pages.kit.picture.models import MINILM
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
 
 __all__ = ["DEVICE", "TIRED", "WIDE", "core", "largest", "run_of", "written"]
 

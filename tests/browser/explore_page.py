@@ -6,10 +6,10 @@ from typing import Any, Self
 
 from playwright.sync_api import Locator, expect
 
+from headlight.link.presets import NAMES, PRESETS
+from headlight.picture.settings import Settings
+from headlight.registry import models
 from mha_core import Run
-from pages.kit.picture import models
-from pages.kit.picture.presets import NAMES, PRESETS
-from pages.kit.picture.settings import Settings
 
 from .expected import TIRED, run_of
 from .tab import TWO_FRAMES, Tab

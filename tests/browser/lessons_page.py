@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Locator
 
-from pages.kit.draw import pages
-from pages.kit.lessons.schema import Lesson, LessonStep
+from headlight.lessons.schema import Lesson, LessonStep
+from headlight.ui import pages
 
 from .tab import Tab
 

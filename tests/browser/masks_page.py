@@ -7,8 +7,8 @@ from typing import Any, Self
 from playwright.sync_api import Locator
 from torch import Tensor
 
-from pages.kit.picture import mask_codec
-from pages.kit.picture.settings import Settings
+from headlight.link import mask_codec
+from headlight.picture.settings import Settings
 
 from .expected import core
 from .tab import Tab

@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from pages.kit.draw.web import PREFIX
+from headlight.ui.web import PREFIX
 
 BYTES = "const bytes = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));"
 

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from pages.kit.draw.pages import PAGES
-from pages.kit.picture.presets import PRESETS
+from headlight.link.presets import PRESETS
+from headlight.ui.pages import PAGES
 
 from .chromium import find_chromium
 from .conftest import FLAGS, OPTIONS

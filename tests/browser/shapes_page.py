@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from playwright.sync_api import Locator, expect
 
+from headlight.picture.settings import Settings
 from mha_core import Step
-from pages.kit.picture.settings import Settings
 from pages.shapes.reshape_lessons import QUESTIONS
 
 from .expected import TIRED, run_of

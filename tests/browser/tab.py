@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import CDPSession, JSHandle, Locator, Page, expect
 
-from pages.kit.draw.pages import PAGES
+from headlight.ui.pages import PAGES
 
 __all__ = ["TWO_FRAMES", "WAIT_MS", "Box", "Tab", "place_of"]
 

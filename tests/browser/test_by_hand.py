@@ -6,7 +6,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from pages.kit.picture.presets import PRESETS
+from headlight.link.presets import PRESETS
 from tests.closeness import quoted
 
 from .expected import core

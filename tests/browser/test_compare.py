@@ -11,10 +11,10 @@ import torch
 from PIL import Image
 from playwright.sync_api import expect
 
+from headlight.picture.settings import Settings
+from headlight.ui.numbers import cosine as written_cosine
 from mha_core.measure import measures, rounding
 from pages.compare.orders import shuffled
-from pages.kit.draw.numbers import cosine as written_cosine
-from pages.kit.picture.settings import Settings
 from tests.closeness import within_rounding
 
 from .compare_page import Compare, read

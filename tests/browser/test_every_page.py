@@ -9,8 +9,8 @@ import pytest
 import torch
 from playwright.sync_api import Page, ViewportSize, expect
 
-from pages.kit.draw.pages import PAGES
-from pages.kit.picture import mask_codec
+from headlight.link import mask_codec
+from headlight.ui.pages import PAGES
 
 from .axe import nothing_serious
 from .compare_page import Compare

@@ -10,9 +10,9 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from headlight.api import routes
+from headlight.picture.settings import Settings
 from mha_core import Run
-from pages.kit.picture.settings import Settings
-from pages.kit.wire import routes
 from tests.bench.visitors import unpacked
 from tests.closeness import quoted
 

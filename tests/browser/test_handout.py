@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import expect
 
-from pages.kit.lessons.course import course
+from headlight.lessons.course import course
 
 from .conftest import NewTab
 from .tab import Tab

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from pages.kit.draw.pages import PAGES
+from headlight.ui.pages import PAGES
 
 from .conftest import NewPage
 from .server import ROOT, OwnServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from pages.kit.draw.pages import PAGES
+from headlight.ui.pages import PAGES
 
 from .axe import nothing_serious
 from .conftest import NewTab

@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Response, expect
 
-from pages.kit.picture.presets import PRESETS
+from headlight.link.presets import PRESETS
 
 from .conftest import NewTab
 from .expected import TIRED, largest

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Locator, expect
 
-from pages.kit.draw.web import PREFIX, SCRIPT
-from pages.kit.lessons.course import course
-from pages.kit.lessons.verdict import verdict
-from pages.kit.picture.query import Query
+from headlight.lessons.course import course
+from headlight.lessons.verdict import verdict
+from headlight.picture.query import Query
+from headlight.ui.web import PREFIX, SCRIPT
 
 from .axe import nothing_serious
 from .conftest import NewTab

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from headlight.server import store
 from mha_core import load_model
 from mha_core.training import saved, tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
-from pages.kit.server import store
 
 from .expected import largest, written
 from .explore_page import Explore

@@ -8,9 +8,9 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from pages.kit.picture import mask_codec
-from pages.kit.picture.rules import per_head_windows
-from pages.kit.picture.settings import Settings
+from headlight.link import mask_codec
+from headlight.link.rules import per_head_windows
+from headlight.picture.settings import Settings
 from tests.closeness import quoted
 
 from .conftest import NewTab

@@ -13,15 +13,16 @@ import torch
 from filelock import FileLock
 from playwright.sync_api import expect
 
+from headlight.link.place import At
+from headlight.link.presets import CONTINUED
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.registry import abilities, models, recordings
+from headlight.registry.album import SOUNDS
+from headlight.server import store
 from mha_core import load_model
 from mha_core.pretrained.recordings import Group, Recording
 from pages.explore import first_row
-from pages.kit.picture import abilities, models, pictures, recordings
-from pages.kit.picture.album import SOUNDS
-from pages.kit.picture.place import At
-from pages.kit.picture.presets import CONTINUED
-from pages.kit.picture.settings import Settings
-from pages.kit.server import store
 from tests import hub_cache
 from tests.closeness import quoted
 from tests.core import pictures as picture_files

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from headlight.link import mask_codec
+from headlight.link import rules as rules_of_masks
+from headlight.ui.web import FILES, PREFIX, SCRIPT, script
 from mha_core import masks
-from pages.kit.draw.web import FILES, PREFIX, SCRIPT, script
-from pages.kit.picture import mask_codec
-from pages.kit.picture import rules as rules_of_masks
 
 from .modules import Modules
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Locator, expect
 
-from pages.kit.lessons.course import course
+from headlight.lessons.course import course
 
 from .compare_page import Compare
 from .conftest import NewTab

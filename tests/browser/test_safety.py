@@ -10,9 +10,9 @@ from email.message import Message
 
 from playwright.sync_api import FilePayload
 
-from pages.kit.draw import web
-from pages.kit.jobs.training import MOST_BYTES as MAX_BYTES
-from pages.kit.server.gates import UPLOADS
+from headlight.jobs.training import MOST_BYTES as MAX_BYTES
+from headlight.server.gates import UPLOADS
+from headlight.ui import web
 
 from .conftest import NewTab
 from .server import HEALTH, Server

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Route, expect
 
-from pages.kit.picture.settings import Settings
+from headlight.picture.settings import Settings
 from pages.shapes import exercise
 from pages.shapes.own_lines import GAPS, last_line
 from pages.shapes.reshape_lessons import LESSONS

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Route, expect
 
-from pages.kit.draw.web import PREFIX
+from headlight.ui.web import PREFIX
 
 from .conftest import NewTab
 from .plain_pages import Glossary

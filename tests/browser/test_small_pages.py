@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from headlight.lessons.course import claims as read_claims
+from headlight.link.fields import DEFAULTS
+from headlight.ui.pages import PAGES
+from headlight.ui.terms import MARKED
 from mha_core import IMPLEMENTATIONS
 from pages.claims.page import OURS, by_name
-from pages.kit.draw.pages import PAGES
-from pages.kit.draw.terms import MARKED
-from pages.kit.lessons.course import claims as read_claims
-from pages.kit.picture.fields import DEFAULTS
 from pages.positions.parts import TITLES
 from pages.texts.catalog import texts
 

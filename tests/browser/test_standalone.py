@@ -11,9 +11,9 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Page, expect
 
+from headlight.picture.settings import Settings
 from mha_core import Run
 from mha_core.show import standalone
-from pages.kit.picture.settings import Settings
 
 from .axe import AXE, RUN, SERIOUS
 from .conftest import OPTIONS

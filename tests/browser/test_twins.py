@@ -11,17 +11,17 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from headlight.link import mask_codec
+from headlight.link.place import At, Look, parse_at, parse_look
+from headlight.picture.settings import Settings
+from headlight.picture.traces import traced
+from headlight.ui import numbers, packing
+from headlight.ui.palette import PALETTES
+from headlight.ui.web import PREFIX
 from mha_core import IMPLEMENTATIONS
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus
 from pages.explore.kinds import words_of
-from pages.kit.draw import numbers, packing
-from pages.kit.draw.palette import PALETTES
-from pages.kit.draw.web import PREFIX
-from pages.kit.picture import mask_codec
-from pages.kit.picture.place import At, Look, parse_at, parse_look
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import traced
 from pages.shapes.message import pack_trace
 from pages.shapes.step_names import find
 from pages.train import film

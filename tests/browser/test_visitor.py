@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from pages.kit.picture.presets import PRESETS
+from headlight.link.presets import PRESETS
 
 from .agreement import PAGES, agree
 from .explore_page import Explore

@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from headlight.jobs import process
 from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import limits, saved
@@ -21,7 +22,6 @@ from mha_core.training.events import End, Evaluation, Event, History, Start, Ste
 from mha_core.training.limits import Data, Order, check_parameters, check_step, check_threads
 from mha_core.training.order_runs import OrderRuns
 from mha_core.training.recipe import Recipe
-from pages.kit.jobs import process
 
 PATIENCE = 60  # seconds: only for a test that has already failed
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)

@@ -23,7 +23,7 @@ CATALOG = Path(__file__).with_name("mutants.json")
 SEED = 45
 # Folder -> how many mutants of it.
 PYTHON = {"mha_core/attention": 10, "mha_core/masks": 8, "mha_core/positions": 8, "mha_core/models": 10,
-          "mha_core/measure": 8, "pages/kit/picture": 6, "pages/kit/wire": 5, "pages/kit/server": 5}  # fmt: skip
+          "mha_core/measure": 8, "headlight/picture": 6, "headlight/api": 5, "headlight/server": 5}  # fmt: skip
 JAVASCRIPT = {"assets/web": 12}
 COMPARISONS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
                ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is"}  # fmt: skip

@@ -20,18 +20,20 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 from torch import Tensor
 
+from headlight.api import routes
+from headlight.jobs import job
+from headlight.jobs import visit as visits
+from headlight.jobs.training import TrainingPlan
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.queue import sharing
+from headlight.registry import models
+from headlight.ui.figures import Figure
 from mha_core import Model
 from mha_core.training import tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
-from pages.kit.draw import canvas
-from pages.kit.draw.figures import Figure
-from pages.kit.jobs import job, visitor
-from pages.kit.jobs import visit as visits
-from pages.kit.jobs.training import TrainingPlan
-from pages.kit.picture import models, pictures, sharing
-from pages.kit.picture.settings import Settings
-from pages.kit.wire import routes
+from pages.frame import canvas, visitor
 
 from .looped import run
 

@@ -9,8 +9,10 @@ from functools import cache
 import pytest
 import torch
 
+from headlight.picture import pictures
+from headlight.queue import sharing
+from headlight.registry import models
 from mha_core import Model, load_model
-from pages.kit.picture import models, pictures, sharing
 from tests.closeness import quoted
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from starlette.types import ASGIApp, Message
 
-from pages.kit.rooms.messages import PATH
+from headlight.rooms.messages import PATH
 
 OWN_QUESTION = {"kind": "own", "text": "Which one?", "options": ["it", "animal", "street"], "link": ""}
 CELL_QUESTION = {"kind": "cell", "text": "Where?", "options": [], "link": "/explore?s=a", "size": [3, 4]}

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from headlight.picture import pictures
+from headlight.queue import sharing
+from headlight.ui.numbers import share
 from mha_core.errors import HeadlightError
 from mha_core.training import inference, tasks
 from mha_core.training.tasks import Labelled
-from pages.kit.draw.numbers import share
-from pages.kit.picture import pictures, sharing
 from pages.train import answers
 from pages.train.answers import Trained
 

@@ -10,14 +10,14 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from headlight.link.place import At
+from headlight.link.presets import PRESETS
+from headlight.picture.recorded import Recorded, recorded
+from headlight.picture.settings import Settings
+from headlight.ui.sheet import Block
 from mha_core import Model
 from mha_core.measure.by_hand import entropy
 from pages.by_hand import embeddings, real_cell
-from pages.kit.draw.sheet import Block
-from pages.kit.picture.place import At
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.recorded import Recorded, recorded
-from pages.kit.picture.settings import Settings
 from tests.closeness import quoted, same_function
 
 from .conftest import app_at, component, every, told_to

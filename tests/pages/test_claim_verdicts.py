@@ -14,6 +14,14 @@ from torch import Tensor, nn
 from torch.autograd import functional
 from torch.nn import functional as F
 
+from headlight.lessons.course import claims
+from headlight.lessons.quantities import layer, looks, random_rows, times, trained
+from headlight.lessons.quantities.picture import model_rounding
+from headlight.lessons.verdict import Verdict, verdict
+from headlight.picture import pictures
+from headlight.picture.query import Query
+from headlight.picture.settings import Settings
+from headlight.registry import models
 from mha_core import Model
 from mha_core.measure import rounding
 from mha_core.measure.reference import read_with_transformers
@@ -21,13 +29,6 @@ from mha_core.measure.timing import forward_pass, training_step
 from mha_core.training import saved, tasks
 from mha_core.training.loop import Training
 from pages.claims.page import by_name
-from pages.kit.lessons.course import claims
-from pages.kit.lessons.quantities import layer, looks, random_rows, times, trained
-from pages.kit.lessons.quantities.picture import model_rounding
-from pages.kit.lessons.verdict import Verdict, verdict
-from pages.kit.picture import models, pictures
-from pages.kit.picture.query import Query
-from pages.kit.picture.settings import Settings
 from tests.closeness import SAME_FUNCTION, same_function
 
 from .numbers_shown import assert_shows, model64, read_number

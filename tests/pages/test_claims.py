@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from headlight.lessons import course
+from headlight.lessons.quantities import times
+from headlight.lessons.schema import LessonStep
+from headlight.lessons.verdict import Verdict
+from headlight.link.fields import FIELDS
 from pages.claims import page
 from pages.claims.page import OURS, SHOW, by_name
-from pages.kit.lessons import course
-from pages.kit.lessons.quantities import times
-from pages.kit.lessons.schema import LessonStep
-from pages.kit.lessons.verdict import Verdict
-from pages.kit.picture.fields import FIELDS
 
 from .conftest import app_at, blocks
 

@@ -19,13 +19,13 @@ import pytest
 import torch
 
 from headlight import command
+from headlight.registry import models, recordings
+from headlight.rooms import memory
+from headlight.rooms import place as rooms
+from headlight.server import store
+from headlight.server.public import VARIABLE, is_public
 from mha_core import device
 from mha_core.pretrained.recordings import Group, Recording
-from pages.kit.picture import models, recordings
-from pages.kit.rooms import memory
-from pages.kit.rooms import place as rooms
-from pages.kit.server import store
-from pages.kit.server.public import VARIABLE, is_public
 
 ROOT = Path(__file__).parents[2]
 Run = tuple[str, dict[str, Any]]  # the command line that the app sees, and its configuration

@@ -10,6 +10,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.link.mask_codec import write_flips
+from headlight.link.place import At
+from headlight.link.presets import PRESETS
+from headlight.picture import pictures
+from headlight.picture.link_query import Refused
+from headlight.picture.settings import Settings
+from headlight.registry import models
+from headlight.ui.numbers import small
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures, rounding
@@ -17,13 +25,6 @@ from mha_core.measure.reading import merged
 from mha_core.models.words import in_common, words_of
 from pages.compare import contrasts, message, orders, pairs, tries
 from pages.compare.pairs import SAME
-from pages.kit.draw.numbers import small
-from pages.kit.picture import models, pictures
-from pages.kit.picture.link_query import Refused
-from pages.kit.picture.mask_codec import write_flips
-from pages.kit.picture.place import At
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
 from tests.closeness import identical, within_rounding
 
 from .conftest import picture_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
+from headlight.ui import figures
 from mha_core.training.events import End, Evaluation, Event, History, Start, Step
 from mha_core.training.recipe import Recipe
-from pages.kit.draw import figures
 from pages.train import summary
 from pages.train.curves import Candidate, charts
 from tests.closeness import same_function

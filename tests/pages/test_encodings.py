@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.link.limits import POSITIONS
+from headlight.link.presets import PRESETS
+from headlight.picture.settings import Settings
+from headlight.picture.words import NOT_TRAINED
+from headlight.ui.numbers import difference
 from mha_core.errors import HeadlightError, PositionError
 from mha_core.measure.measures import difference_in_new_order, repeated_words
 from mha_core.positions import NAMES, Shaw, T5Bias
-from pages.kit.draw.numbers import difference
-from pages.kit.picture.limits import POSITIONS
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import NOT_TRAINED
 from pages.positions import in_model, measures
 from pages.positions.encodings import TableSizes, build, build_or_default
 from pages.positions.in_model import SAME, backwards, problem

@@ -11,8 +11,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ElementTree
 
-from pages.kit.draw.view import Event, View
-from pages.kit.picture.fields import DEFAULTS
+from headlight.link.fields import DEFAULTS
+from pages.frame.view import Event, View
 
 from .conftest import app_at
 

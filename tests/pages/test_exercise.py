@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.picture.settings import Settings
+from headlight.picture.traces import Traced, traced
 from mha_core import IMPLEMENTATIONS
 from mha_core.measure.measures import relative_difference
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import Traced, traced
 from pages.shapes import exercise
 from pages.shapes.exercise import write_it
 from pages.shapes.own_lines import GAPS, last_line

@@ -10,6 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.api import routes
+from headlight.link import rules
+from headlight.link.presets import NAMES, PRESETS
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.ui.numbers import precise
 from mha_core import Model
 from mha_core.attention import as_implementation
 from mha_core.errors import HeadlightError
@@ -18,11 +24,6 @@ from mha_core.measure.reading import merged, renormalised
 from mha_core.models.words import words_of
 from mha_core.show.cells import write_cells
 from pages.explore.first_row import PRONOUNS
-from pages.kit.draw.numbers import precise
-from pages.kit.picture import pictures, rules
-from pages.kit.picture.presets import NAMES, PRESETS
-from pages.kit.picture.settings import Settings
-from pages.kit.wire import routes
 from tests.closeness import identical, quoted, same_function, within_rounding
 
 from .conftest import answers, picture_of

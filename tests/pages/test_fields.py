@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
+from headlight.api import facts
+from headlight.link.fields import DEFAULTS, FIELDS, MASKS, Field, table
+from headlight.ui.pages import PAGES
 from mha_core import masks
-from pages.kit.draw.pages import PAGES
-from pages.kit.picture import facts
-from pages.kit.picture.fields import DEFAULTS, FIELDS, MASKS, Field, table
 
 from .conftest import app_at
 
@@ -42,10 +42,10 @@ def test_each_control_of_each_page_is_the_one_of_the_table() -> None:
 
 def test_the_documented_table_and_the_browsers_are_this_one() -> None:
     document = (Path(__file__).parents[2] / "docs" / "links.md").read_text("utf-8")
-    assert table() in document, "write pages.kit.picture.fields.table() into docs/links.md"
+    assert table() in document, "write headlight.link.fields.table() into docs/links.md"
     assert table().count("\n") == len(FIELDS) + 1
     for file, text in facts.modules().items():
-        assert file.read_text("utf-8") == text, "run python -m pages.kit.picture.facts"
+        assert file.read_text("utf-8") == text, "run python -m headlight.api.facts"
     of_browser = facts.table()
     numbers = {mask["name"]: mask["numbers"] for mask in of_browser["MASKS"][2]}
     for name, described in numbers.items():

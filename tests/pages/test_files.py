@@ -17,18 +17,18 @@ import streamlit as st
 import torch
 from streamlit import net_util
 
+from headlight.api import routes
+from headlight.lessons.course import course
+from headlight.lessons.verdict import verdict
+from headlight.link.limits import LONGEST_TEXT
+from headlight.picture.query import Query
+from headlight.picture.settings import Settings
+from headlight.picture.traces import traced
+from headlight.server import addresses
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from mha_core.positions import ALiBi, Sinusoidal
-from pages.kit.lessons.course import course
-from pages.kit.lessons.verdict import verdict
-from pages.kit.picture.limits import LONGEST_TEXT
-from pages.kit.picture.query import Query
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import traced
-from pages.kit.server import addresses
-from pages.kit.wire import routes
 from tests.closeness import identical, within_rounding
 
 from .conftest import answers, unpacked
@@ -158,7 +158,7 @@ def handout(**values: str) -> tuple[dict[str, Any], np.ndarray]:
 
 
 def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.kit.lessons.files.for_class", lambda url: "http://192.168.1.7:8501")
+    monkeypatch.setattr("headlight.lessons.files.for_class", lambda url: "http://192.168.1.7:8501")
     header, floats = handout(lesson="it", **{"from": "http://localhost:8501"})
     lesson = course().lessons["it"]
     assert [step["ask"] for step in header["steps"]] == [step.ask for step in lesson.steps]
@@ -174,7 +174,7 @@ def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monke
     assert len(floats) == sum(len(each["tokens"]) ** 2 for step in header["steps"] for each in step["maps"])
     with pytest.raises(HeadlightError, match="there is no lesson “nothing” in this course"):
         handout(lesson="nothing")
-    monkeypatch.setattr("pages.kit.lessons.files.for_class", lambda url: "")
+    monkeypatch.setattr("headlight.lessons.files.for_class", lambda url: "")
     header, _ = handout(lesson="it", **{"from": "javascript:alert(1)"})
     assert {(step["address"], step["code"]) for step in header["steps"]} == {("", "")}
 

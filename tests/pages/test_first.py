@@ -19,16 +19,17 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from headlight.api import first
+from headlight.api.first import PAGES, FirstPicture
+from headlight.lessons.message import as_json
+from headlight.picture import pictures
+from headlight.picture.query import LONGEST
+from headlight.picture.settings import Settings
+from headlight.queue.policy import Queue
+from headlight.registry import models
+from headlight.ui import pages
+from headlight.ui.web import PREFIX, SCRIPT, script
 from mha_core.errors import HeadlightError
-from pages.kit.draw import pages
-from pages.kit.draw.web import PREFIX, SCRIPT, script
-from pages.kit.lessons.message import as_json
-from pages.kit.picture import models, pictures
-from pages.kit.picture.query import LONGEST
-from pages.kit.picture.settings import Settings
-from pages.kit.server.queue import Queue
-from pages.kit.wire import first
-from pages.kit.wire.first import PAGES, FirstPicture
 
 from .conftest import unpacked
 

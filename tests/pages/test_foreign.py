@@ -16,18 +16,19 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
+from headlight.api.machine import PATH, of_this_machine
+from headlight.api.routes import answer
+from headlight.picture import pictures
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
+from headlight.registry import abilities, foreign, models
+from headlight.server import public
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from mha_core.measure.channels import Channels
 from mha_core.pretrained import hub
 from pages.explore import message as explore
 from pages.explore import pair_channels
-from pages.kit.picture import abilities, foreign, models, pictures
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.settings import Settings
-from pages.kit.server import public
-from pages.kit.wire.machine import PATH, of_this_machine
-from pages.kit.wire.routes import answer
 from tests import hub_cache
 from tests.closeness import within_rounding
 from tests.hub_cache import REVISION, name_of

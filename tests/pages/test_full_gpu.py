@@ -12,18 +12,19 @@ from urllib.parse import urlencode
 import pytest
 import torch
 
+from headlight.api import routes
+from headlight.lessons import course
+from headlight.lessons.verdict import verdict
+from headlight.link.place import At
+from headlight.picture import pictures, without_heads
+from headlight.picture.query import Query
+from headlight.picture.recorded import recorded
+from headlight.picture.settings import Settings
+from headlight.queue import sharing
 from mha_core.models.fall_back import FallBack
 from pages.by_hand import embeddings, real_cell
 from pages.compare import orders, pairs
 from pages.implementations import parity
-from pages.kit.lessons import course
-from pages.kit.lessons.verdict import verdict
-from pages.kit.picture import pictures, sharing, without_heads
-from pages.kit.picture.place import At
-from pages.kit.picture.query import Query
-from pages.kit.picture.recorded import recorded
-from pages.kit.picture.settings import Settings
-from pages.kit.wire import routes
 from pages.masks import effects, padding
 from pages.positions import encodings, in_model
 from pages.scaled_dot.case import CASES, checked

@@ -19,13 +19,12 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from pages.kit.draw import web
-from pages.kit.server import gates, sockets
-from pages.kit.server.gates import MAX_BYTES, MOST_FILES, MOST_HELD, UPLOADS, HostGate, RouteGate, UploadGate
-from pages.kit.server.headers import HEADERS, SecurityHeaders
-from pages.kit.server.own_files import KEPT, TYPES, OwnFiles
-from pages.kit.server.public import VARIABLE
-from pages.kit.server.sockets import (
+from headlight.server import gates, sockets
+from headlight.server.gates import MAX_BYTES, MOST_FILES, MOST_HELD, UPLOADS, HostGate, RouteGate, UploadGate
+from headlight.server.headers import HEADERS, SecurityHeaders
+from headlight.server.own_files import KEPT, TYPES, OwnFiles
+from headlight.server.public import VARIABLE
+from headlight.server.sockets import (
     HASTY,
     MESSAGES,
     MOST_CONTROLS,
@@ -35,6 +34,7 @@ from pages.kit.server.sockets import (
     client_network,
     transport_of,
 )
+from headlight.ui import web
 
 from .looped import through, without_waiting
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.link.presets import PRESETS
+from headlight.picture.settings import Settings
+from headlight.queue.policy import Work
+from headlight.ui.numbers import scientific
 from mha_core import IMPLEMENTATIONS
 from pages.implementations import cases, parity, timing
 from pages.implementations.parity import InputSizes
 from pages.implementations.short_sources import short_source
-from pages.kit.draw.numbers import scientific
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
-from pages.kit.server.queue import Work
 
 from .conftest import app_at, blocks
 from .numbers_shown import assert_shows

@@ -6,12 +6,12 @@ import math
 
 import torch
 
+from headlight.ui.sheet import Block
 from mha_core import attention
 from pages.by_hand import in_print
 from pages.by_hand.examples import EXAMPLES, IDS
 from pages.by_hand.in_print import PRINTED, PrintedRows, of
 from pages.by_hand.workbook import defaults
-from pages.kit.draw.sheet import Block
 from tests.closeness import identical, same_function
 
 from .conftest import app_at, blocks

@@ -16,15 +16,15 @@ from typing import IO
 
 import pytest
 
+from headlight.jobs import job, process, record, training
+from headlight.jobs.job import SILENCE, Job
+from headlight.jobs.training import TrainingData, TrainingJob, TrainingPlan
+from headlight.queue.policy import Work
+from headlight.server import gates
+from headlight.server.visits import Visitor
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import priority, saved
 from mha_core.training.recipe import Recipe
-from pages.kit.jobs import job, process, record, training
-from pages.kit.jobs.job import SILENCE, Job
-from pages.kit.jobs.training import TrainingData, TrainingJob, TrainingPlan
-from pages.kit.server import gates
-from pages.kit.server.queue import Work
-from pages.kit.server.visits import Visitor
 
 from .waiting import PATIENCE, Clock, of_jobs, wait
 from .workers import LISTENS, OBEYS, STEP, TINY, parent, prints, stand_in

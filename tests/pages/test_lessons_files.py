@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pages.kit.lessons import course, reading
-from pages.kit.lessons.schema import Curtain
-from pages.kit.lessons.variants import picked, varied
-from pages.kit.lessons.verdict import verdict
-from pages.kit.picture.query import Query
+from headlight.lessons import course, reading
+from headlight.lessons.schema import Curtain
+from headlight.lessons.variants import picked, varied
+from headlight.lessons.verdict import verdict
+from headlight.picture.query import Query
 
 from .numbers_shown import assert_shows
 

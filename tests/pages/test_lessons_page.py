@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from headlight.lessons import message
+from headlight.lessons.course import VARIABLE, course
+from headlight.lessons.verdict import verdict
+from headlight.picture.query import Query
+from headlight.ui import pages
 from mha_core.errors import HeadlightError
-from pages.kit.draw import pages
-from pages.kit.lessons import message
-from pages.kit.lessons.course import VARIABLE, course
-from pages.kit.lessons.verdict import verdict
-from pages.kit.picture.query import Query
 
 from .conftest import app_at, payloads
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.lessons.evaluate import evaluate, number, truth
+from headlight.lessons.grammar import RuleError, parse
+from headlight.lessons.quantities.scene import PageScene, scene_of
 from mha_core import Model
-from pages.kit.lessons.evaluate import evaluate, number, truth
-from pages.kit.lessons.grammar import RuleError, parse
-from pages.kit.lessons.quantities.scene import PageScene, scene_of
 from tests.closeness import same_function
 
 from .numbers_shown import in_float64, model64

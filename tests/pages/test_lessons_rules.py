@@ -11,15 +11,15 @@ import pytest
 import torch
 from torch.autograd import functional
 
+from headlight.lessons import references
+from headlight.lessons.evaluate import evaluate, number, truth
+from headlight.lessons.grammar import DEEPEST, LONGEST, MOST_NODES, RuleError, parse
+from headlight.lessons.quantities import scene
+from headlight.lessons.quantities.scene import PageScene, scene_of
+from headlight.lessons.values import Value
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
 from mha_core.measure import rounding
-from pages.kit.lessons import references
-from pages.kit.lessons.evaluate import evaluate, number, truth
-from pages.kit.lessons.grammar import DEEPEST, LONGEST, MOST_NODES, RuleError, parse
-from pages.kit.lessons.quantities import scene
-from pages.kit.lessons.quantities.scene import PageScene, scene_of
-from pages.kit.lessons.values import Value
-from pages.kit.picture import pictures
-from pages.kit.picture.settings import Settings
 from tests.closeness import quoted, same_function
 
 DOCS = Path(__file__).parents[2] / "docs" / "lessons.md"

@@ -11,18 +11,19 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.lessons import course
+from headlight.lessons.schema import Lesson, LessonStep
+from headlight.lessons.variants import picked
+from headlight.lessons.verdict import verdict
+from headlight.picture import pictures
+from headlight.picture.query import Query
+from headlight.queue import sharing
 from mha_core import Model, load_model
 from mha_core.measure.by_hand import entropy_of_random
 from mha_core.models.block import AttentionBlock
 from mha_core.training import inference, tasks
 from mha_core.training.tasks import Labelled
 from pages.by_hand import real_cell
-from pages.kit.lessons import course
-from pages.kit.lessons.schema import Lesson, LessonStep
-from pages.kit.lessons.variants import picked
-from pages.kit.lessons.verdict import verdict
-from pages.kit.picture import pictures, sharing
-from pages.kit.picture.query import Query
 from tests.closeness import quoted, same_function
 
 from .numbers_shown import in_float64

@@ -10,8 +10,8 @@ import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.kit.frame import links
-from pages.kit.picture.fields import DEFAULTS, FIELDS, LEFT_OUT
+from headlight.link.fields import DEFAULTS, FIELDS, LEFT_OUT
+from pages.frame import links
 
 from .conftest import app_at, go_to, payloads
 

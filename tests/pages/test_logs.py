@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pages.kit.server.logs import LONGEST_LINE, MOST_LINES, PERIOD, OneLine
+from headlight.server.logs import LONGEST_LINE, MOST_LINES, PERIOD, OneLine
 
 Write = Callable[..., str]
 

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 import torch
 
+from headlight.api.routes import answer
+from headlight.picture import pictures, settings
+from headlight.picture.link_query import LinkQuery, Refused
+from headlight.picture.settings import Settings
+from headlight.queue.policy import Busy
+from headlight.ui.packing import thumbnails
 from mha_core import Run
 from mha_core.errors import DeviceError
 from mha_core.models.layer_pass import LayerPass
 from mha_core.pretrained import memory
 from pages.explore import long_message, long_pictures
-from pages.kit.draw.packing import thumbnails
-from pages.kit.picture import pictures, settings
-from pages.kit.picture.link_query import LinkQuery, Refused
-from pages.kit.picture.settings import Settings
-from pages.kit.server.queue import Busy
-from pages.kit.wire.routes import answer
 
 from .conftest import answers, unpacked
 

@@ -10,15 +10,17 @@ from urllib.parse import urlencode
 import pytest
 import torch
 
+from headlight.link import mask_codec, rules
+from headlight.link.presets import PRESETS
+from headlight.picture import pictures
+from headlight.picture.link_query import Refused
+from headlight.picture.query import Query
+from headlight.picture.settings import Settings
+from headlight.registry import models
 from mha_core import Model, masks
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from mha_core.show.cells import write_cells
-from pages.kit.picture import mask_codec, models, pictures, rules
-from pages.kit.picture.link_query import Refused
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.query import Query
-from pages.kit.picture.settings import Settings
 from pages.masks import effects, message
 from tests.closeness import identical
 

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from pages.kit.server.memory import SWEEP_SECONDS, Sweeper
+from headlight.server.memory import SWEEP_SECONDS, Sweeper
 
 
 class Circle:

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 import pytest
 
 from mha_core.show.packing import Maps
+from pages import declarations
 from pages.compare.message import ComparePicture
 from pages.explore.heads_overview import HeadsOverview
 from pages.explore.layer_flow import FlowAnswer
 from pages.explore.pair_channels import ChannelsAnswer
 from pages.explore.picture_fields import ExplorePicture
-from pages.kit.wire import declarations
 from pages.masks.message import Masks
 from pages.shapes.message import StepsPicture, TraceHeader
 
@@ -22,7 +22,7 @@ from .conftest import answers, unpacked
 
 def test_the_declarations_of_the_browser_are_those_of_the_messages() -> None:
     written = declarations.FILE.read_text("utf-8")
-    assert written == declarations.text(), "run python -m pages.kit.wire.declarations"
+    assert written == declarations.text(), "run python -m pages.declarations"
     assert declarations.written(list[tuple[int | None, str]]) == "[number | null, string][]"
     assert declarations.written(list[int | None]) == "(number | null)[]"
     with pytest.raises(TypeError, match="cannot have a field of set"):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.draw import canvas
-from pages.kit.server.missing import missing_package
+from headlight.server.missing import missing_package
+from pages.frame import canvas
 
 from .conftest import app_at, every, told_to
 from .train_app import Train
@@ -36,7 +36,7 @@ def test_the_package_that_an_import_lacks_is_named_and_no_fault_is_called_one() 
     ):
         assert missing_package(raised_by(code)) == "no_such_package", code
     for code in (
-        "from pages.kit.draw import nothing_of_this_name",
+        "from headlight.ui import nothing_of_this_name",
         "import pages.nothing_of_this_name",
         "import mha_core.nothing_of_this_name",
         "from torch import nothing_of_this_name",

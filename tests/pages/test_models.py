@@ -11,6 +11,15 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from headlight.link.limits import POSITIONS
+from headlight.link.presets import PRESETS
+from headlight.picture import fitting, pictures
+from headlight.picture import words as text
+from headlight.picture.settings import Settings
+from headlight.queue import sharing
+from headlight.registry import models
+from headlight.registry.models import Own
+from headlight.server import store
 from mha_core import Model, load_model
 from mha_core.attention.base import AttentionLayer
 from mha_core.attention.switches import EVERYTHING
@@ -20,14 +29,7 @@ from mha_core.pretrained import smollm2
 from mha_core.show.cells import write_cells
 from mha_core.training import saved, tasks
 from pages.compare import pairs
-from pages.kit.jobs import visitor
-from pages.kit.picture import fitting, models, pictures, sharing
-from pages.kit.picture import words as text
-from pages.kit.picture.limits import POSITIONS
-from pages.kit.picture.models import Own
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
-from pages.kit.server import store
+from pages.frame import visitor
 from tests.closeness import identical, within_rounding
 
 from .conftest import app_at, component, payloads, picture_of, told_to

@@ -11,6 +11,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.link.presets import CONTINUED
+from headlight.picture import next_token, pictures
+from headlight.picture.settings import Settings
+from headlight.registry import models
+from headlight.registry.models import SMOLLM2
+from headlight.ui import numbers
 from mha_core import Model
 from mha_core.heads import kinds
 from mha_core.measure import rounding
@@ -19,11 +25,6 @@ from mha_core.training import Training, tasks
 from mha_core.training.recipe import defaults
 from pages.explore import found_heads, repeated
 from pages.explore.goes_on import surprises
-from pages.kit.draw import numbers
-from pages.kit.picture import models, next_token, pictures
-from pages.kit.picture.models import SMOLLM2
-from pages.kit.picture.presets import CONTINUED
-from pages.kit.picture.settings import Settings
 from tests.closeness import quoted, same_function, within_rounding
 
 from .test_other_views import strongest

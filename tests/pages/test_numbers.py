@@ -9,8 +9,8 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.kit.draw import numbers
-from pages.kit.lessons.quantities.looks import of_the_best
+from headlight.lessons.quantities.looks import of_the_best
+from headlight.ui import numbers
 from tests.closeness import same_function
 
 INF = math.inf

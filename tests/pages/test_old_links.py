@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pages.kit.picture import link_version
-from pages.kit.picture.fields import DEFAULTS
-from pages.kit.picture.link_query import LinkQuery
+from headlight.link import link_version
+from headlight.link.fields import DEFAULTS
+from headlight.picture.link_query import LinkQuery
 
 from .conftest import answers, app_at, payloads, unpacked
 

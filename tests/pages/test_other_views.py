@@ -15,6 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headlight.api import routes
+from headlight.link.limits import LONGEST_TEXT, MOST_OF_IT, STRONG
+from headlight.link.presets import PRESETS
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.heads.measures import head_measures
@@ -25,11 +30,6 @@ from mha_core.measure.value_norms import handed_lengths, norm_shares, transforme
 from pages.explore import layer_flow
 from pages.explore.effect import effect
 from pages.explore.kinds import HALF, NEAR, kinds, of_layer
-from pages.kit.picture import pictures
-from pages.kit.picture.limits import LONGEST_TEXT, MOST_OF_IT, STRONG
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
-from pages.kit.wire import routes
 from tests.closeness import quoted, within_rounding
 
 from .conftest import picture_of

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.ui.packing import ALL_LAYERS_UP_TO, THUMBNAIL, pack_maps
 from mha_core.show.packing import pack_focus
-from pages.kit.draw.packing import ALL_LAYERS_UP_TO, THUMBNAIL, pack_maps
 
 from .conftest import unpacked
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import torch
 
+from headlight.link.place import At
+from headlight.link.presets import PRESETS
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
 from mha_core import Model
 from mha_core.measure import measures, rounding
 from pages.compare import contrasts, pairs
 from pages.compare.pairs import Pair
-from pages.kit.picture import pictures
-from pages.kit.picture.place import At
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
 from tests.closeness import within_rounding
 
 from .conftest import picture_of

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import nn
 
+from headlight.link.presets import PRESETS
+from headlight.picture.settings import Settings
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import SizeError
 from mha_core.measure import agreement, rounding
 from pages.implementations import parity
 from pages.implementations.parity import Equality, InputSizes
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
 from tests.closeness import same_function
 
 from .numbers_shown import in_float64

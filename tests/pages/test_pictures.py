@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 import torch
 
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.queue import sharing
+from headlight.ui.packing import pack_maps
 from mha_core import Model, Run
 from mha_core.measure import reference, rounding
-from pages.kit.draw.packing import pack_maps
-from pages.kit.picture import pictures, sharing
-from pages.kit.picture.settings import Settings
 from tests.closeness import within_rounding
 
 

@@ -12,12 +12,12 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from headlight.link.limits import POSITIONS
+from headlight.link.presets import PRESETS
+from headlight.picture.settings import Settings
+from headlight.picture.words import NOT_TRAINED
+from headlight.ui.numbers import number
 from mha_core.positions import NAMES
-from pages.kit.draw.numbers import number
-from pages.kit.picture.limits import POSITIONS
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.words import NOT_TRAINED
 from pages.positions import in_model, portraits
 from pages.positions.parts import MEANINGS, TITLES
 

@@ -11,13 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mha_core.errors import HeadlightError
-from pages.explore.pins import parse_pin, pin_tail
-from pages.kit.picture import rules
-from pages.kit.picture.fields import FIELDS
-from pages.kit.picture.limits import LONGEST_TEXT, POSITIONS
-from pages.kit.picture.link_query import Refused
-from pages.kit.picture.place import (
+from headlight.link import rules
+from headlight.link.fields import FIELDS
+from headlight.link.limits import LONGEST_TEXT, POSITIONS
+from headlight.link.place import (  # fmt: skip
     At,
     Look,
     head_name,
@@ -28,10 +25,13 @@ from pages.kit.picture.place import (
     parse_view,
     write_heads,
     write_places,
-)  # fmt: skip
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.query import LONGEST, Query
-from pages.kit.picture.settings import Settings
+)
+from headlight.link.presets import PRESETS
+from headlight.picture.link_query import Refused
+from headlight.picture.query import LONGEST, Query
+from headlight.picture.settings import Settings
+from mha_core.errors import HeadlightError
+from pages.explore.pins import parse_pin, pin_tail
 
 from .conftest import picture_of
 

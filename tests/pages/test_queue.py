@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mha_core.errors import HeadlightError
-from pages.kit.server.queue import (
+from headlight.queue.policy import (  # fmt: skip
     BOUNDS,
     Busy,
     Gone,
@@ -29,8 +28,9 @@ from pages.kit.server.queue import (
     check_wanted,
     still_wanted,
     table,
-)  # fmt: skip
-from pages.kit.server.visits import Visitor
+)
+from headlight.server.visits import Visitor
+from mha_core.errors import HeadlightError
 
 from .looped import run
 from .waiting import PATIENCE, Clock, bounded, wait
@@ -40,7 +40,7 @@ QUESTIONS = (Work.PICTURE, Work.LONG, Work.BELOW, Work.HEAVY)
 
 def test_the_table_of_the_bounds_is_in_the_docs() -> None:
     written = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
-    assert table() in written, "write pages.kit.server.queue.table() into docs/serving.md"
+    assert table() in written, "write headlight.queue.policy.table() into docs/serving.md"
     for threads in (1, 2, 64):
         passes = bounds(threads)[Work.PASS].at_once
         assert passes == bounds(threads)[Work.PICTURE].at_once == min(threads, 4)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+from headlight.picture import pictures, traces
+from headlight.picture.settings import Settings
+from headlight.picture.traces import RandomLayer
+from headlight.queue import sharing
 from mha_core import IMPLEMENTATIONS, masks
 from mha_core.measure import rounding
 from mha_core.measure.agreement import BIASES, random_weights
 from mha_core.positions import Shaw
-from pages.kit.picture import pictures, sharing, traces
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import RandomLayer
 from pages.shapes import random_layer, time_first_lessons
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import WORDS as WORDS_OF_TEXTS

@@ -17,11 +17,11 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from pages.kit.jobs import visit as visits
-from pages.kit.picture import models
-from pages.kit.server import readiness
-from pages.kit.server.readiness import LIVE, READY, STATE, TOLD, ReadinessGate
-from pages.kit.server.store import VARIABLE
+from headlight.jobs import visit as visits
+from headlight.registry import models
+from headlight.server import readiness
+from headlight.server.readiness import LIVE, READY, STATE, TOLD, ReadinessGate
+from headlight.server.store import VARIABLE
 
 from .waiting import PATIENCE, wait
 
@@ -33,9 +33,9 @@ import socket, sys, time, uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 import app
-from pages.kit.jobs import process, training as trainings, visitor
-from pages.kit.server import readiness
-from pages.kit.jobs.training import TrainingPlan
+from headlight.jobs import process, training as trainings; from pages.frame import visitor
+from headlight.server import readiness
+from headlight.jobs.training import TrainingPlan
 from tests.pages.workers import ENDLESS, parent
 process.PATIENCE = 1e9  # busy cores: who waits no longer starts it anew, and has no nursery
 training = visitor.start(TrainingPlan((ENDLESS,)))

@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 import torch
 
+from headlight.export import snippet
+from headlight.link.place import At
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.registry import models, recordings
+from headlight.server import store
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.pretrained.recordings import Group, Recording
 from pages.compare import message as compare
 from pages.explore import files
 from pages.explore import message as explore
-from pages.kit.picture import models, pictures, recordings, snippet
-from pages.kit.picture.place import At
-from pages.kit.picture.settings import Settings
-from pages.kit.server import store
 from pages.masks import message as masks
 from pages.shapes import message as shapes
 from tests.closeness import identical

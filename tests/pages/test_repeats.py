@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from pages.kit.picture import repeats
+from headlight.picture import repeats
 
 TOKENS = ["[CLS]", "can", "you", "can", "[SEP]"]
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.picture.settings import Settings
+from headlight.picture.traces import Traced, traced
 from mha_core.attention import functional, sequence_first
 from mha_core.measure import rounding
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import Traced, traced
 from pages.shapes import exercise, own_lines, reshape_lessons, time_first_lessons
 from pages.shapes.lesson import MOST_SHOWN, StepLesson
 from pages.shapes.reshape_lessons import LESSONS

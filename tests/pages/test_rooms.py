@@ -20,16 +20,16 @@ from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from starlette.requests import Request
 
-from pages.kit.rooms import page, routes
-from pages.kit.rooms import room as rules
-from pages.kit.rooms.memory import Memory
-from pages.kit.rooms.messages import RoomState
-from pages.kit.rooms.refusals import AWAY, GUESSED, MOST_PHONES, NO_ROOM, Refusal
-from pages.kit.rooms.room import Room, listen_name, unpacked
-from pages.kit.rooms.routes import RoomRoutes
-from pages.kit.rooms.shared import Shared
-from pages.kit.rooms.store import Full
-from pages.kit.server import readiness
+from headlight.rooms import page, routes
+from headlight.rooms import room as rules
+from headlight.rooms.memory import Memory
+from headlight.rooms.messages import RoomState
+from headlight.rooms.refusals import AWAY, GUESSED, MOST_PHONES, NO_ROOM, Refusal
+from headlight.rooms.room import Room, listen_name, unpacked
+from headlight.rooms.routes import RoomRoutes
+from headlight.rooms.shared import Shared
+from headlight.rooms.store import Full
+from headlight.server import readiness
 
 from .looped import without_waiting
 from .room_client import CELL_QUESTION, OWN_QUESTION, Client, Host, Phone

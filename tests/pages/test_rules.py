@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from headlight.link import mask_codec, rules
+from headlight.link.limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED
 from mha_core import masks
 from mha_core.show.cells import write_cells
-from pages.kit.picture import mask_codec, rules
-from pages.kit.picture.limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED
 
 HEADS = 12
 PARTS = ["none", "causal", "window:1", "window:3", "prefix:2", "prefix:0", "sinks:1", "dilated:2:2", "documents:2:5"]

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from headlight.ui.numbers import fixed
 from mha_core import IMPLEMENTATIONS, load_model, positions
 from mha_core.measure import rounding
 from mha_core.training import inference, saved
 from mha_core.training.events import End, History, Start
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Row
-from pages.kit.draw.numbers import fixed
 from pages.train import confusion, picture_settings, predictions, probabilities, runs, uploads
 from pages.train.answers import Trained
 from pages.train.confusion import UnseenRows

@@ -12,11 +12,11 @@ from streamlit.testing.v1 import AppTest
 from torch import Tensor
 from torch.nn import functional as F
 
+from headlight.link.fields import FIELDS
+from headlight.queue import sharing
 from mha_core import IMPLEMENTATIONS, Trace, attention
 from mha_core.errors import SizeError
 from mha_core.measure import rounding
-from pages.kit.picture import sharing
-from pages.kit.picture.fields import FIELDS
 from pages.scaled_dot import case as cases
 from pages.scaled_dot import page, parts, products
 from pages.scaled_dot.case import CASES, SOURCES, Case, checked, parse_shape

@@ -13,6 +13,13 @@ import pytest
 import torch
 from PIL import Image
 
+from headlight.api import routes
+from headlight.export.snippet import snippet
+from headlight.picture import pictures
+from headlight.picture.link_query import LinkQuery
+from headlight.registry import album, foreign, models
+from headlight.registry.album import PICTURES, SOUNDS, Album
+from headlight.server import public, store
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import sound_file
 from mha_core.pretrained.foreign_sound import ForeignSound
@@ -20,13 +27,7 @@ from mha_core.pretrained.foreign_vision import ForeignVision
 from pages.compare import message as compare
 from pages.explore import given, own_file
 from pages.explore import message as explore
-from pages.kit.jobs import visitor
-from pages.kit.picture import album, foreign, models, pictures
-from pages.kit.picture.album import PICTURES, SOUNDS, Album
-from pages.kit.picture.link_query import LinkQuery
-from pages.kit.picture.snippet import snippet
-from pages.kit.server import public, store
-from pages.kit.wire import routes
+from pages.frame import visitor
 from pages.shapes import message as shapes
 from tests import hub_cache
 from tests.core import pictures as files

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 
 import pytest
 
+from headlight.api import routes
+from headlight.link.presets import PRESETS
+from headlight.picture.link_query import Refused
+from headlight.picture.settings import Settings
+from headlight.picture.traces import traced
 from mha_core import IMPLEMENTATIONS
-from pages.kit.picture.link_query import Refused
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import traced
-from pages.kit.wire import routes
 from pages.shapes.reshape_lessons import LESSONS, QUESTIONS
 from pages.shapes.whole_source import whole_source
 

@@ -10,20 +10,10 @@ import pytest
 import torch
 from cachetools import LRUCache
 
-from pages.kit.lessons.quantities import times
-from pages.kit.picture.sharing import (
-    LARGE_TOKENS,
-    SHORT_TOKENS,
-    THREADS,
-    alone,
-    forget,
-    known,
-    shared,
-    threads_for,
-    turn,
-)
-from pages.kit.server.queue import QUEUE, Turn, Work
-from pages.kit.server.visits import Visitor
+from headlight.lessons.quantities import times
+from headlight.queue.policy import QUEUE, Turn, Work
+from headlight.queue.sharing import LARGE_TOKENS, SHORT_TOKENS, THREADS, alone, forget, known, shared, threads_for, turn
+from headlight.server.visits import Visitor
 
 from .waiting import PATIENCE, wait
 

@@ -14,11 +14,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headlight.ui import paper, sheet
+from headlight.ui.tables import Table, csv_of_tables, map_of, npz_of, npz_of_tables, of_blocks, quoted
+from headlight.ui.web import FOLDER
 from mha_core import Model
 from mha_core.positions.added import sinusoids
-from pages.kit.draw import paper, sheet
-from pages.kit.draw.tables import Table, csv_of_tables, map_of, npz_of, npz_of_tables, of_blocks, quoted
-from pages.kit.draw.web import FOLDER
 from pages.scaled_dot import parts
 from pages.scaled_dot.case import Case
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import torch
 
+from headlight.link.presets import PRESETS
+from headlight.picture import pictures
+from headlight.picture.settings import Settings
+from headlight.ui.numbers import in_a_cell
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError, TooLong
-from pages.kit.draw.numbers import in_a_cell
-from pages.kit.picture import pictures
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
 from pages.side_by_side import beside
 from tests.closeness import same_function
 

@@ -14,14 +14,16 @@ import nbformat
 import pytest
 import torch
 
+from headlight.api import routes
+from headlight.export.snippet import OWN_RUN, notebook, snippet
+from headlight.link import mask_codec
+from headlight.link.place import At
+from headlight.link.presets import PRESETS
+from headlight.picture import next_token, pictures
+from headlight.picture.settings import Settings
+from headlight.registry import models
+from headlight.registry.models import SMOLLM2
 from mha_core import Run
-from pages.kit.picture import mask_codec, models, next_token, pictures
-from pages.kit.picture.models import SMOLLM2
-from pages.kit.picture.place import At
-from pages.kit.picture.presets import PRESETS
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.snippet import OWN_RUN, notebook, snippet
-from pages.kit.wire import routes
 from tests.closeness import identical
 
 HOSTILE = 'quote \' and " and """ \\n \n\r\t{x} \u202e\u2066 \u2028 \u200d 😀 é #'

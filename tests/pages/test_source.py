@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from headlight.picture import traces
+from headlight.picture.settings import Settings
+from headlight.picture.source import ROOT, Excerpt
 from mha_core import IMPLEMENTATIONS, Step
-from pages.kit.picture import traces
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.source import ROOT, Excerpt
 
 TEXT = "how are you"
 

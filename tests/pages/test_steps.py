@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from headlight.picture.settings import Settings
+from headlight.picture.traces import settings_within, traced
+from headlight.ui import packing
 from mha_core import IMPLEMENTATIONS, Model, masks
 from mha_core.attention import as_implementation
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
-from pages.kit.draw import packing
-from pages.kit.picture.settings import Settings
-from pages.kit.picture.traces import settings_within, traced
 from pages.shapes import message
 from pages.shapes.message import pack_trace
 from pages.shapes.step_names import find, usable

@@ -15,17 +15,17 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from headlight.api.routes import Wire
+from headlight.jobs import kept
+from headlight.jobs import visit as visits
+from headlight.jobs.training import TrainingData
+from headlight.queue.policy import Queue
+from headlight.registry import models
+from headlight.server import store
+from headlight.ui.web import API
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved
-from pages.kit.draw.web import API
-from pages.kit.frame import own_models
-from pages.kit.jobs import kept, visitor
-from pages.kit.jobs import visit as visits
-from pages.kit.jobs.training import TrainingData
-from pages.kit.picture import models
-from pages.kit.server import store
-from pages.kit.server.queue import Queue
-from pages.kit.wire.routes import Wire
+from pages.frame import own_models, visitor
 from pages.train import page
 
 from .test_visitor import Visitor, add

@@ -8,15 +8,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from headlight.lessons.course import claims
+from headlight.link.fields import FIELDS, MASKS
+from headlight.picture.query import Query
+from headlight.ui import web
+from headlight.ui.pages import PAGES, path
+from headlight.ui.terms import MARKED, TERMS
 from mha_core.positions import NAMES
 from pages.claims.page import by_name
 from pages.implementations.dialects import dictionary
-from pages.kit.draw import web
-from pages.kit.draw.pages import PAGES, path
-from pages.kit.draw.terms import MARKED, TERMS
-from pages.kit.lessons.course import claims
-from pages.kit.picture.fields import FIELDS, MASKS
-from pages.kit.picture.query import Query
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import usable
 from pages.texts.catalog import texts

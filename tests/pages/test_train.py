@@ -12,17 +12,17 @@ import pytest
 import streamlit as st
 import torch
 
+from headlight.jobs.training import TrainingData, TrainingPlan
+from headlight.queue.policy import Turn, Work
+from headlight.registry import recordings
+from headlight.server.public import NO_FILES, VARIABLE
+from headlight.server.visits import Visitor
 from mha_core import load_model
 from mha_core.pretrained.recordings import Group, Recording
 from mha_core.training import saved, tasks
 from mha_core.training.recipe import defaults
 from mha_core.training.tasks import Labelled
-from pages.kit.jobs import visitor
-from pages.kit.jobs.training import TrainingData, TrainingPlan
-from pages.kit.picture import recordings
-from pages.kit.server.public import NO_FILES, VARIABLE
-from pages.kit.server.queue import Turn, Work
-from pages.kit.server.visits import Visitor
+from pages.frame import visitor
 from pages.train import uploads
 from pages.train.page import OWN_RUNS
 from pages.train.recipe_controls import TASKS

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.jobs import visit as visits
+from headlight.jobs.training import TrainingJob, TrainingPlan
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
-from pages.kit.jobs import visit as visits
-from pages.kit.jobs import visitor as visit
-from pages.kit.jobs.training import TrainingJob, TrainingPlan
+from pages.frame import visitor as visit
 
 from .waiting import PATIENCE, wait
 from .workers import OBEYS, TINY, stand_in

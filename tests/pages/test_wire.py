@@ -12,16 +12,18 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
+from headlight.api import routes
+from headlight.api.routes import ROUTES, Wire
+from headlight.export import files
+from headlight.lessons import course
+from headlight.picture import pictures
+from headlight.picture.query import LONGEST
+from headlight.picture.settings import Settings
+from headlight.queue import sharing
+from headlight.queue.policy import Queue, Work
+from headlight.ui.web import API
 from mha_core import Model
 from mha_core.errors import DeviceError, WeightsFileError
-from pages.kit.draw.web import API
-from pages.kit.lessons import course
-from pages.kit.picture import pictures, sharing
-from pages.kit.picture.query import LONGEST
-from pages.kit.picture.settings import Settings
-from pages.kit.server.queue import Queue, Work
-from pages.kit.wire import files, routes
-from pages.kit.wire.routes import ROUTES, Wire
 from tests.closeness import identical
 
 from .conftest import unpacked
@@ -145,7 +147,7 @@ def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCapt
         raise ModuleNotFoundError("no", name="tokenizers")
 
     def lacks_ours(route: str, raw: bytes) -> bytes:
-        from pages.kit.wire import nothing_of_this_name  # type: ignore[attr-defined]
+        from headlight.api import nothing_of_this_name  # type: ignore[attr-defined]
 
         return bytes(nothing_of_this_name)
 

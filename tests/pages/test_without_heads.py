@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 import torch
 
+from headlight.api import routes
+from headlight.lessons.evaluate import evaluate
+from headlight.lessons.grammar import parse
+from headlight.lessons.quantities.scene import scene_of
+from headlight.picture import without_heads
+from headlight.picture.settings import Settings
+from headlight.queue import sharing
 from mha_core import Model
 from mha_core.measure import measures, rounding
-from pages.kit.lessons.evaluate import evaluate
-from pages.kit.lessons.grammar import parse
-from pages.kit.lessons.quantities.scene import scene_of
-from pages.kit.picture import sharing, without_heads
-from pages.kit.picture.settings import Settings
-from pages.kit.wire import routes
 from tests.closeness import within_rounding
 
 from .conftest import picture_of

@@ -11,6 +11,8 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 from torch import nn
 
+from headlight.link.limits import LONGEST_MATRICES
+from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.measure.by_hand import softmax_steps, weights_of
 from pages.by_hand import barycentres, codec, examples
@@ -18,8 +20,6 @@ from pages.by_hand.codec import Matrix
 from pages.by_hand.workbook import SPREADS, SWITCHES, Workbook, changed, defaults
 from pages.by_hand.workbook import from_link as parse_link
 from pages.by_hand.workbook import to_link as link_of
-from pages.kit.draw.sheet import Block
-from pages.kit.picture.limits import LONGEST_MATRICES
 from tests.closeness import SAME_FUNCTION, identical, same_function
 
 from .conftest import every

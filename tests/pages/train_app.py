@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pages.kit.jobs.training import TrainingJob, TrainingPlan
+from headlight.jobs.training import TrainingJob, TrainingPlan
 
 from .conftest import app_at, blocks
 from .waiting import PATIENCE, wait

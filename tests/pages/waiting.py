@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import pytest
 
-from pages.kit.jobs import job
-from pages.kit.server.queue import BOUNDS, Queue, Work
+from headlight.jobs import job
+from headlight.queue.policy import BOUNDS, Queue, Work
 
 T = TypeVar("T")
 

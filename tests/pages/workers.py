@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from headlight.jobs import process
 from mha_core.training import tasks
 from mha_core.training.events import End, Evaluation, Event, Start, Step, to_line
 from mha_core.training.recipe import Recipe
-from pages.kit.jobs import process
 
 from .waiting import wait
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pages.kit.draw.pages import PAGES
+from headlight.ui.pages import PAGES
 from tests.closeness import same_function
 
 ROOT = Path(__file__).parents[2]

@@ -43,13 +43,13 @@ page = shown("scaled-dot", echo="true", qs="2, 3, 7")
 assert "(2, 3, 7)" in text_of(page, "echo_sheet")
 """,
     "A quantity, and a lesson that asks for it": """
-from pages.kit.lessons.evaluate import truth
-from pages.kit.lessons.grammar import parse
-from pages.kit.lessons.quantities.scene import scene_of
+from headlight.lessons.evaluate import truth
+from headlight.lessons.grammar import parse
+from headlight.lessons.quantities.scene import scene_of
 assert truth(parse("widest[0,2] < 2"), scene_of("explore", {"s": "how are you"}))
 """,
     "A data route": """
-from pages.kit.wire.routes import answer
+from headlight.api.routes import answer
 assert answer("counted", b"s=how+are+you") == b"5"
 """,
     "A page": """
@@ -69,7 +69,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 def shown(page, **link):
-    app = AppTest.from_file(str(Path("pages/kit/frame/shell.py").resolve()), default_timeout=120)
+    app = AppTest.from_file(str(Path("pages/frame/shell.py").resolve()), default_timeout=120)
     for key, value in link.items():
         app.query_params[key] = value
     app._page_hash = calc_hash(page) if page else ""

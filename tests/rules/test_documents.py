@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from pages.kit.draw.pages import DEFAULT, PAGES
+from headlight.ui.pages import DEFAULT, PAGES
 from tests.browser.screenshots import FOLDER, SIZE, THEMES, file_of
 
 ROOT = Path(__file__).parents[2]

@@ -95,7 +95,7 @@ def module_of(file: Path) -> str:
 
 
 def room_of(module: str) -> str:
-    """ "mha_core.attention.base" -> "attention", "pages.kit.draw.sheet" -> "kit.draw", "pages.masks" -> "masks"."""
+    """ "mha_core.attention.base" -> "attention", "headlight.ui.sheet" -> "kit.draw", "pages.masks" -> "masks"."""
     package, *rest = module.split(".")
     if package == "pages" and rest[:1] == ["kit"]:
         return ".".join(rest[:2])
@@ -178,15 +178,15 @@ def test_the_kit_holds_what_several_pages_share() -> None:
         set().union(*(reached(f"pages.{folder.name}.{part}", set()) for part in ("page", "message", "files")))
         for folder in PAGES
     ]
-    by_page.append(reached("pages.kit.lessons.message", set()))  # lessons ride beside every page
-    by_page.append(reached("pages.kit.picture.facts", set()))  # which every page's browser knows
+    by_page.append(reached("headlight.lessons.message", set()))  # lessons ride beside every page
+    by_page.append(reached("headlight.api.facts", set()))  # which every page's browser knows
     by_app = {resolved(name) for name in imports(ROOT / "app.py")}
     by_app = by_app.union(*(reached(module, set()) for module in by_app))
     for file in (ROOT / "pages" / "kit").rglob("*.py"):
         module = module_of(file)
         # lessons ride beside every page, and by hand tells one of them what its numbers are called
-        written = module in ("pages.kit.picture.facts", "pages.kit.wire.declarations")  # files of the browser, by hand
-        whole_app = room_of(module) in ("kit.server", "kit.lessons") or module == "pages.kit.wire.message" or written
+        written = module in ("headlight.api.facts", "pages.declarations")  # files of the browser, by hand
+        whole_app = room_of(module) in ("kit.server", "kit.lessons") or module == "headlight.api.message" or written
         if file.name != "__init__.py" and module not in by_app and not whole_app:
             assert file.stem == "shell" or sum(module in found for found in by_page) > 1, (
                 f"one page needs {name_of(file)}"
@@ -219,6 +219,6 @@ def test_the_reader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert resolved("mha_core.attention.base.AttentionLayer") == "mha_core.attention.base"
     resolved.cache_clear()
     rooms = [
-        room_of(name) for name in ("mha_core.attention.base", "pages.kit.draw.sheet", "pages.masks.page", "mha_core")
+        room_of(name) for name in ("mha_core.attention.base", "headlight.ui.sheet", "pages.masks.page", "mha_core")
     ]
     assert rooms == ["attention", "kit.draw", "masks", "mha_core"]

@@ -34,8 +34,8 @@ import app
 started = new()
 import pages.glossary.page
 assert not {{"torch", "mha_core"}} & set(sys.modules), "a page of words imports no model"
-import pages.kit.frame.shell  # what a first visitor waits for, outside of a visit
-explored = AppTest.from_file({str(ROOT / "pages/kit/frame/shell.py")!r}, default_timeout=60).run()
+import pages.frame.shell  # what a first visitor waits for, outside of a visit
+explored = AppTest.from_file({str(ROOT / "pages/frame/shell.py")!r}, default_timeout=60).run()
 errors = [error.value for error in [*explored.exception, *explored.error]]
 print(json.dumps([started, new(), errors]))
 """

@@ -1,4 +1,4 @@
-// Written by `python -m pages.kit.picture.facts` from the Python side; do not edit.
+// Written by `python -m headlight.api.facts` from the Python side; do not edit.
 
 /** The masks, each with what it does and the numbers that it takes: key, name, and what is usual. @type {{name: string, line: string, numbers: [string, string, number][]}[]} */
 export const MASKS = [{"name": "none", "line": "every word may look at every word", "numbers": []}, {"name": "causal", "line": "no word may look at what comes after it", "numbers": []}, {"name": "window", "line": "only at the words near it", "numbers": [["w", "words on either side, and itself", 3]]}, {"name": "prefix", "line": "at the first words and at what came before", "numbers": [["first", "first words", 1]]}, {"name": "sinks", "line": "only at the first words", "numbers": [["first", "first words", 1]]}, {"name": "dilated", "line": "at every s-th word to each side", "numbers": [["w", "words on either side, and itself", 3], ["gap", "steps between them", 2]]}];

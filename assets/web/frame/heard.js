@@ -3,13 +3,13 @@
 import { keep, kept } from "../base/kept.js";
 
 const VISIT = "headlight-visit"; // where its name is kept, which is never in the address
-const KEPT = 2 * 3600 * 1000; // ms after the last word of it, as long as the server keeps it (pages/kit/jobs/visit.py)
+const KEPT = 2 * 3600 * 1000; // ms after the last word of it, as long as the server keeps it (headlight/jobs/visit.py)
 const NAME = /^[\w-]{22}$/;
 
 /** The number of news that was asked for last. */
 let asked = "";
 
-/** Asks for what has changed, once for each number that the server says is new (pages/kit/draw/canvas.py, rerun_when).
+/** Asks for what has changed, once for each number that the server says is new (pages/frame/canvas.py, rerun_when).
  * @param {{data: {number: string}, setTriggerValue: (name: string, value: string) => void}} component
  */
 export function news({ data, setTriggerValue }) {

@@ -1,6 +1,6 @@
 // What a visitor may change in the model, and what of it is changed: the controls that a view holds itself, as the
 // link's keys, with what they are called; and the written rule of a mask with one key more or less that nobody but itself
-// may look at: its parts `unseen`. The other side of that is pages/kit/picture/rules.py.
+// may look at: its parts `unseen`. The other side of that is headlight/link/rules.py.
 
 import { MASKS, RULE, SIDE } from "../base/facts.js";
 import { headName } from "./look.js";

@@ -1,4 +1,4 @@
-// A model's name in a link: its own, and behind "~" the kind of attention that is shown of it. pages/kit/picture/foreign.py
+// A model's name in a link: its own, and behind "~" the kind of attention that is shown of it. headlight/registry/foreign.py
 // says what stands for one of this machine.
 
 const GROUP = /~(encoder|decoder|cross|\d{1,2})$/; // of a recording its number

@@ -1,4 +1,4 @@
-// Cells of masks as compact text; the other side is pages/kit/picture/mask_codec.py, which says how it is written.
+// Cells of masks as compact text; the other side is headlight/link/mask_codec.py, which says how it is written.
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const placeOf = new Map([...DIGITS].map((digit, value) => [digit, value]));

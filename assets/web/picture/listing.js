@@ -1,4 +1,4 @@
-// A table of texts and numbers, as pages/kit/draw/sheet.py makes them: its columns may be sorted, its rows be opened.
+// A table of texts and numbers, as headlight/ui/sheet.py makes them: its columns may be sorted, its rows be opened.
 
 import { button, fill, h, setAttribute, setText } from "../base/dom.js";
 

@@ -1,4 +1,4 @@
-// The line to a room (pages/kit/rooms/messages.py): what the server says of it, and what this tab tells it. The tab keeps the code
+// The line to a room (headlight/rooms/messages.py): what the server says of it, and what this tab tells it. The tab keeps the code
 // and the secret that the server gave it, nothing else; the host's key stands behind the # of his own link and in no address that is asked.
 
 import { urlOf } from "../base/dom.js";

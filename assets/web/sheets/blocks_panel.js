@@ -1,4 +1,4 @@
-// Blocks of text, matrices, tables and bars (pages/kit/draw/sheet.py), drawn in the order in which the server sends them,
+// Blocks of text, matrices, tables and bars (headlight/ui/sheet.py), drawn in the order in which the server sends them,
 // wherever a view has a place for them.
 
 import { PLAIN } from "./blocks.js";

@@ -1,4 +1,4 @@
-// Unpacks what pages/kit/draw/packing.py packed: uint32 header length, JSON header, values. And cuts of maps.
+// Unpacks what headlight/ui/packing.py packed: uint32 header length, JSON header, values. And cuts of maps.
 
 import { columnsOf } from "../base/colour.js";
 

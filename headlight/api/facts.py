@@ -1,0 +1,98 @@
+"""What both sides must agree on, said once: `python -m headlight.api.facts` writes it for the browser.
+
+What it writes is `modules`, which a test compares with this.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from headlight.link import limits
+from headlight.link.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASKS, SIDE
+from headlight.picture import pictures
+from headlight.picture.link_query import TYPED
+from headlight.picture.query import LONGEST
+from headlight.registry import models
+from headlight.ui.terms import MARKED
+
+FOLDER = Path(__file__).parents[3] / "assets" / "web" / "base"
+_HEAD = "// Written by `python -m headlight.api.facts` from the Python side; do not edit.\n"
+_LINES = {  # what a mask does, in a few words
+    "none": "every word may look at every word",
+    "causal": "no word may look at what comes after it",
+    "window": "only at the words near it",
+    "prefix": "at the first words and at what came before",
+    "sinks": "only at the first words",
+    "dilated": "at every s-th word to each side",
+}
+_NUMBERS = {"w": "words on either side, and itself", "first": "first words", "gap": "steps between them"}
+_POSITIONS = {  # what an encoding of the order is, in a few words
+    "as trained": "what the model learnt with",
+    "none": "a bag of words: nothing says who stands where",
+    "shuffled": "the learnt table, its rows in another order",
+    "halved": "the learnt table, half as strong",
+    "doubled": "the learnt table, twice as strong",
+    "sinusoidal": "waves of many lengths, added to each word",
+    "rotary": "queries and keys are turned by their place",
+    "alibi": "scores fall with the distance",
+    "t5": "a number for each distance, here random",
+    "shaw": "a vector for each distance, here random",
+}
+
+
+def table() -> dict[str, tuple[str, str, Any]]:
+    """Every fact: name -> its type in the browser, what it says, and the fact."""
+    masks = [
+        {"name": name, "line": line, "numbers": [[key, _NUMBERS[key], DEFAULTS[key]] for key in MASKS[name]]}
+        for name, line in _LINES.items()
+    ]
+    return {
+        "MASKS": (
+            "{name: string, line: string, numbers: [string, string, number][]}[]",
+            "The masks, each with what it does and the numbers that it takes: key, name, and what is usual.",
+            masks,
+        ),
+        "POSITIONS": ("Record<string, string>", "The encodings of the order, in a few words.", _POSITIONS),
+        "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE)),
+        "RULE": ("string", "What `rule` of a link says by default.", DEFAULTS["rule"]),
+        "MODEL": ("string", "The model that is shown where the link names none.", models.MINILM),
+        "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", models.SMOLLM2),
+        "NOBODY": ("string", "The column for what of a row goes to no word.", pictures.NOBODY),
+        "LONGEST_LINK": ("number", "Bytes of the query of a link.", LONGEST_LINK),
+        "LEFT_OUT": ("string[]", "What a longer link leaves out, in this order.", list(LEFT_OUT)),
+        "LONGEST_QUERY": ("number", "Bytes of a query that the server reads.", LONGEST),
+        "LONGEST_SENTENCE": ("number", "Characters of a sentence that is computed.", limits.LONGEST_TEXT),
+        "LONGEST_TEXT": ("number", "Characters of a sentence that a box keeps.", FIELDS["s"].longest),
+        "LONGEST_RULE": ("number", "Characters of a mask in written form.", limits.LONGEST_RULE),
+        "WIDEST": ("number", "The largest number of a mask.", limits.WIDEST_WINDOW),
+        "TEMPERATURES": ("number[]", "The ends of the softmax temperature.", list(limits.TEMPERATURES)),
+        "CALLED": (
+            "Record<string, string>",
+            "The texts of a link in a sentence.",
+            {key: FIELDS[key].called for key in (*TYPED, "pin") if FIELDS[key].called},
+        ),
+        "STRONG": ("number", "A single weight between two words that makes a head's kind.", limits.STRONG),
+        "MOST_OF_IT": ("number", "The share of a row that does.", limits.MOST_OF_IT),
+    }
+
+
+def modules() -> dict[Path, str]:
+    """Each file that is written, and its text; what a picture to take home does not need stands apart."""
+    of_pages = {
+        "TERMS": ("Record<string, string>", "The words that a text marks, each with its sentence.", MARKED),
+        "OWN_CODE": ("string", "How one looks at a model of one’s own in Python.", models.OWN_CODE),
+    }
+    return {FOLDER / "facts.js": _text(table()), FOLDER / "page_facts.js": _text(of_pages)}
+
+
+def _text(facts: dict[str, tuple[str, str, Any]]) -> str:
+    said = [
+        f"\n/** {says} @type {{{kind}}} */\nexport const {name} = {json.dumps(fact, ensure_ascii=False)};\n"
+        for name, (kind, says, fact) in facts.items()
+    ]
+    return _HEAD + "".join(said)
+
+
+if __name__ == "__main__":
+    for file, text in modules().items():
+        file.write_text(text, "utf-8")

@@ -1,0 +1,132 @@
+"""What only who sits at this machine may ask: which models it holds, a folder of it, and one more of the hub.
+
+GET only, for this server's own pages only. A download answers as it goes: a line of JSON for each step, the last one
+with the model's name, or why there is none. Who hangs up ends it.
+"""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headlight.registry import foreign
+from headlight.server import public
+from headlight.server.sockets import hung_up
+from headlight.ui.numbers import capital
+from headlight.ui.web import API
+from mha_core.errors import HeadlightError
+from mha_core.pretrained import hub
+
+from .routes import is_own_page, refused
+
+PATH = f"{API}/machine"
+LONGEST = 4096  # bytes of a question
+NO_HUB = "the Hugging Face hub is asked by nobody here: HF_HUB_OFFLINE is set, or this server serves others"
+_one = threading.Lock()  # at a time, out of the hub
+
+Asked = dict[str, str]
+
+
+def cached(_: Asked) -> list[dict[str, str]]:
+    """Every model of the cache."""
+    return [asdict(found) for found in foreign.cached()]
+
+
+def folder(asked: Asked) -> dict[str, str]:
+    """A folder by its path, which has a name from now on."""
+    return asdict(foreign.opened(asked.get("path", "")))
+
+
+def size(asked: Asked) -> dict[str, int]:
+    """How many bytes a model of the hub would bring."""
+    return {"size": hub.size_of(*_wanted(asked))}
+
+
+def _wanted(asked: Asked) -> tuple[str, str | None]:
+    """The id and the revision. Raises a HeadlightError where the hub is not to be asked."""
+    if not (public.is_local() and public.ASKS_HUB):
+        raise HeadlightError(NO_HUB)
+    name, _, revision = asked.get("id", "").strip().partition("@")
+    return name, revision or None
+
+
+ANSWERS: dict[str, Callable[[Asked], Any]] = {"cached": cached, "folder": folder, "size": size}
+
+
+async def of_this_machine(scope: Scope, receive: Receive, send: Send) -> None:
+    """The ASGI app of the questions under `PATH`."""
+    name, raw = scope["path"].removeprefix(f"{PATH}/"), scope["query_string"]
+    asked = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
+    if name not in (*ANSWERS, "download") or len(raw) > LONGEST:
+        answer: ASGIApp = refused(404, "There is no such route.")
+    elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
+        answer = refused(403, "Only Headlight’s own pages are answered here.")
+    elif name == "download":
+        await _stream(asked, receive, send)
+        return
+    else:
+        answer = await asyncio.to_thread(_answer, ANSWERS[name], asked)
+    await answer(scope, receive, send)
+
+
+async def _stream(asked: Asked, receive: Receive, send: Send) -> None:
+    """Sends each step of a download, until it is over or nobody listens."""
+    steps: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+    loop, gone = asyncio.get_running_loop(), threading.Event()
+
+    def say(step: dict[str, Any] | None) -> None:
+        loop.call_soon_threadsafe(steps.put_nowait, step)
+
+    def progress(done: float) -> None:
+        if gone.is_set():
+            raise HeadlightError("nobody waits for it any more")
+        say({"done": round(done, 4)})
+
+    def work() -> None:
+        try:
+            say(_got(asked, progress))
+        except HeadlightError as error:
+            say({"error": f"{capital(str(error))}."})
+        finally:
+            say(None)
+
+    headers = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-store")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    listening, working = asyncio.create_task(hung_up(receive)), asyncio.create_task(asyncio.to_thread(work))
+    listening.add_done_callback(lambda _: gone.set())
+    try:
+        while (step := await steps.get()) is not None and not gone.is_set():
+            body = json.dumps(step).encode() + b"\n"
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    except OSError:  # it was hung up on
+        pass
+    finally:
+        gone.set()
+        listening.cancel()
+        await working
+
+
+def _got(asked: Asked, progress: Callable[[float], None]) -> dict[str, str]:
+    wanted = _wanted(asked)
+    if not _one.acquire(blocking=False):
+        raise HeadlightError("another model is on its way; wait until it is here")
+    try:
+        _, revision = hub.download(*wanted, progress)
+    finally:
+        _one.release()
+    return asdict(foreign.cached_one(wanted[0], revision))
+
+
+def _answer(question: Callable[[Asked], Any], asked: Asked) -> Response:
+    try:
+        return JSONResponse(question(asked), headers={"Cache-Control": "no-store"})
+    except HeadlightError as error:
+        return refused(422, f"{capital(str(error))}.")

@@ -1,0 +1,219 @@
+"""The data routes: a link's query in, the bytes that a view draws out, without a run of the app's script.
+
+GET only, for this server's own pages only. A refusal is one sentence, with the status that fits.
+"""
+
+import asyncio
+import gzip
+import hashlib
+import logging
+import secrets
+import traceback
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headlight.export import take_along
+from headlight.export.files import FILES, OTHERS
+from headlight.export.snippet import notebook
+from headlight.picture import words
+from headlight.picture.link_query import Refused
+from headlight.picture.query import LONGEST, Query
+from headlight.queue.policy import QUEUE, Busy, Gone, Queue, Superseded, Work
+from headlight.server import visits
+from headlight.server.missing import missing_package
+from headlight.server.network import wants_gzip
+from headlight.server.sockets import hung_up, network_of
+from headlight.server.visits import Visitor
+from headlight.ui import tables
+from headlight.ui.web import API
+from mha_core.errors import HeadlightError
+
+from .outbox import Outbox
+
+Answer = Callable[[bytes], bytes]  # a query -> a message of `headlight.ui.packing`
+
+LESSONS = "kit.lessons"
+# A package -> its routes, for each of which its `message` has a function of that name.
+MESSAGES = {
+    "explore": (
+        "maps",
+        "focus",
+        "compared",
+        "masked_word",
+        "overview",
+        "sentences",
+        "flow",
+        "channels",
+        "part",
+        "tile",
+        "seen",
+        "heard",
+    ),
+    "masks": ("masked", "entered", "outcomes"),
+    "compare": ("pair", "begun", "asides", "shuffled", "each"),
+    "shapes": ("steps", "reshape", "classes"),
+    "train": ("film",),
+    "kit.wire": ("qr",),
+    LESSONS: ("course", "lesson"),
+}
+# The name of a route -> its package.
+ROUTES = {
+    **{name: package for package, names in MESSAGES.items() for name in names},
+    **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
+    **OTHERS,
+}
+OF_SETTINGS = {"about": take_along.about, "ipynb": notebook}
+BYTES = "application/octet-stream"
+TYPES = {"qr": "image/svg+xml", "seen": "image/png", "heard": "audio/wav"}  # of what a page shows as it is
+# below a picture: they must not keep another one waiting
+BELOW = (
+    "outcomes", "asides", "shuffled", "reshape", "classes", "compared", "each", "lesson",
+    "overview", "flow", "channels",
+)  # fmt: skip
+VISIT = "headlight-visit"  # the header that names the visitor
+# whose queries have keys of their own, which no control has: how far a long picture is, an address, a lesson
+OF_WHOLE_QUERY = ("part", "tile", "film", "qr", *OTHERS)
+LONG = 700  # bytes of a query; a sentence of a hundred words has so many
+GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
+_START = secrets.token_hex(4)  # numbers of another start of the server may differ in their last digits
+
+log = logging.getLogger(__name__)
+
+
+def answer(route: str, raw: bytes) -> bytes:
+    """The message of a route for a query. Raises a HeadlightError when there is none."""
+    _, _, kind = route.partition(".")
+    module = import_module(f"pages.{ROUTES[route]}.{'files' if kind else 'message'}")
+    if kind in OF_SETTINGS:
+        shown = getattr(module, "sides_of_link", take_along.of_link)
+        return OF_SETTINGS[kind](*shown(raw))
+    made: Answer | None = getattr(module, kind or route, None)
+    return made(raw) if made else tables.WRITERS[kind](module.tables(raw))
+
+
+class Wire:
+    """The ASGI app of the routes under `API`.
+
+    Args:
+        answers: the message of a route of this name for a query.
+    """
+
+    def __init__(self, answers: Callable[[str, bytes], bytes] = answer, queue: Queue = QUEUE) -> None:
+        self._answers, self._queue, self._outbox = answers, queue, Outbox()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name, headers = scope["path"].removeprefix(f"{API}/"), Headers(scope=scope)
+        refusal = self._refusal(scope, name, headers)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        squeezed, raw = wants_gzip(scope), scope["query_string"]
+        try:
+            query = Query(raw)
+            # lessons are files that may change
+            files = await asyncio.to_thread(_course_files) if ROUTES[name] == LESSONS else None
+            asked = raw if name in OF_WHOLE_QUERY else query.pairs
+            tag = _tag(name, asked, squeezed, files)
+            if headers.get("if-none-match") == tag:
+                await Response(None, 304, _headers(tag))(scope, receive, send)
+                return
+            body = await self._queue.answer(
+                self._visitor(scope, headers),
+                tag,
+                lambda: self._computed(name, raw, squeezed),
+                hung_up(receive),
+                work=work_of(name, raw),
+                view=name,
+            )
+            self._outbox.make_room(len(body))
+        except Superseded:  # who asked something newer does not miss it; who did not asks again
+            await Response(None, 204, {"Cache-Control": "no-store"})(scope, receive, send)
+        except Busy as busy:
+            await refused(429, str(busy), {"Retry-After": "1"})(scope, receive, send)
+        except Refused as error:
+            fits = {"Headlight-Fits": str(error.fits)} if error.fits else {}
+            await refused(422, str(error), {"Headlight-Key": error.key, **fits})(scope, receive, send)
+        except HeadlightError as error:
+            await refused(422, words.sentence(error))(scope, receive, send)
+        except Gone:
+            return
+        except Exception as error:  # an error's own words may hold a sentence, which belongs in no log
+            if package := missing_package(error):
+                told = f"The package {package} is missing. Set Headlight up again with make run, then reload this page."
+                await refused(422, told)(scope, receive, send)
+                return
+            where = "".join(traceback.format_tb(error.__traceback__))
+            log.error("The route %s failed with %s at\n%s", name, type(error).__name__, where)
+            await refused(500, "This picture could not be computed.")(scope, receive, send)
+        else:
+            # said in any case: what says nothing Streamlit packs, which on this machine takes longer than to send it
+            encoding = {"Content-Encoding": "gzip" if squeezed else "identity", "Content-Type": TYPES.get(name, BYTES)}
+            await self._outbox.send(body, _headers(tag) | encoding, receive, send)
+
+    def _refusal(self, scope: Scope, name: str, headers: Headers) -> ASGIApp | None:
+        """The answer to what is no question of ours; None where it is one."""
+        if name not in ROUTES:
+            return refused(404, "There is no such route.")
+        if scope["method"] != "GET":
+            return refused(405, "Only GET is answered here.", {"Allow": "GET"})
+        if not is_own_page(headers):
+            return refused(403, "Only Headlight’s own pages are answered here.")
+        if len(scope["query_string"]) > LONGEST:
+            return refused(414, f"A query may have {LONGEST:,} bytes.")
+        return None
+
+    def _visitor(self, scope: Scope, headers: Headers) -> Visitor:
+        """Who asks: the visit, and of everybody else all of one address."""
+        name = headers.get(VISIT, "")
+        return Visitor(network_of(scope), name if visits.is_open(name) else "")
+
+    def _computed(self, name: str, raw: bytes, squeezed: bool) -> bytes:
+        message = self._answers(name, raw)
+        return gzip.compress(message, GZIP_LEVEL, mtime=0) if squeezed else message
+
+
+def work_of(route: str, raw: bytes) -> Work:
+    """What a question seems to ask for, before anything of it is computed."""
+    is_long = len(raw) > LONG
+    if route in OTHERS or (is_long and route in BELOW):
+        return Work.HEAVY
+    if route in BELOW:
+        return Work.BELOW
+    return Work.LONG if is_long or "." in route else Work.PICTURE
+
+
+def _course_files() -> object:
+    from headlight.lessons.course import course
+
+    return course().stamps
+
+
+def refused(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    return PlainTextResponse(sentence, status, {"Cache-Control": "no-store", **(headers or {})})
+
+
+def _tag(name: str, asked: object, squeezed: bool, files: object) -> str:
+    """Names exactly this answer: equal questions have equal ones, as long as the files are the same."""
+    said = repr((_START, name, asked, squeezed, files)).encode("utf-8", "surrogatepass")
+    return f'"{hashlib.blake2b(said, digest_size=12).hexdigest()}"'
+
+
+def _headers(tag: str) -> dict[str, str]:
+    return {
+        "Cache-Control": "private, no-cache",  # kept by the browser, and asked for again by its tag
+        "ETag": tag,
+        "Vary": "Accept-Encoding",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+
+
+def is_own_page(headers: Headers) -> bool:
+    """Tells whether this server's page asks, as far as the browser says who does."""
+    origin = headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != headers.get("host"):
+        return False
+    return headers.get("sec-fetch-site", "none") in ("same-origin", "none")

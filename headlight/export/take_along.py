@@ -1,0 +1,28 @@
+"""What Share says of a picture: the model, versions, device and threads, and the code that computes it again."""
+
+import json
+from collections.abc import Mapping
+
+from headlight.link.place import At
+from headlight.picture import pictures, words
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.settings import Settings
+
+from .snippet import snippet
+
+Sides = Mapping[str, Settings]  # name of the side, of the only one "run" -> what its picture was asked with
+
+
+def of_link(raw: bytes) -> tuple[Sides, At]:
+    """What a page with one picture shows, and the place looked at. Raises a HeadlightError."""
+    query = LinkQuery(raw)
+    return {"run": query.within()[0]}, query.at
+
+
+def about(sides: Sides, at: At) -> bytes:
+    """Facts of each side as one text, and the code, as JSON. Raises a HeadlightError."""
+    facts = []
+    for side, settings in sides.items():
+        known = ({"side": side} if len(sides) > 1 else {}) | words.about(pictures.picture(settings))
+        facts.append("\n".join(f"{name}: {value}" for name, value in known.items()))
+    return json.dumps({"facts": facts, "code": snippet(sides, at)}).encode()

@@ -1,0 +1,218 @@
+"""Training in a process of its own, so that other visitors stay fast.
+
+While another visitor waits, a job has no more than `SHARED_SECONDS`. A job whose process dies ends too.
+"""
+
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from headlight.link.limits import MOST_BUDGET
+from headlight.queue.policy import BOUNDS, Work
+from headlight.server.visits import Visitor
+from mha_core.errors import HeadlightError, SizeError
+from mha_core.training import limits
+from mha_core.training.recipe import Recipe
+from mha_core.training.tasks.table import LIMITS
+
+from . import process as worker
+from .job import Job
+from .record import Record
+
+SHARED_SECONDS: Final = BOUNDS[Work.TRAINING].shared
+MOST_RUNS: Final = 40
+MOST_BYTES: Final = LIMITS["bytes"]  # of data from outside
+STOP_SECONDS: Final = 1.8  # a worker that has not ended itself so long after it was told to is killed
+WIND_UP_SECONDS: Final = 9.0  # the same when it is the server that ends, and nobody waits for the button
+POLL_SECONDS: Final = 0.1
+# A worker ends itself after the plan's seconds; these are for its start, the timing and for saving.
+SLACK_SECONDS: Final = 90.0
+USUAL_SLACK_SECONDS: Final = 15.0  # of them, what the queue reckons with
+RELOAD_SECONDS: Final = 30.0  # in which a tab that is loaded anew says who it is, on a slow line too
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Data from outside.
+
+    Attributes:
+        kind: "csv", "news" (a CSV too), "text", or "hub", which has no content.
+        text, label, keep_duplicates: of a CSV, as in `mha_core.training.tasks.from_csv`.
+    """
+
+    kind: str
+    content: bytes = b""
+    text: str = "text"
+    label: str = "label"
+    keep_duplicates: bool = False
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """The runs of a training.
+
+    Attributes:
+        recipes: one for each run; all are trained in turn.
+        data: None where the recipes' tasks make their own.
+        seconds: the time budget of all runs together.
+        timing: whether a step of each implementation is measured against nn.MultiheadAttention in the end.
+    """
+
+    recipes: tuple[Recipe, ...]
+    data: TrainingData | None = None
+    seconds: float = 120.0
+    timing: bool = False
+
+    def check(self) -> None:
+        """Raises a HeadlightError for what cannot be trained, a SizeError for what would be too much."""
+        if not 1 <= len(self.recipes) <= MOST_RUNS:
+            raise SizeError(f"{len(self.recipes)} runs; choose 1 to {MOST_RUNS}")
+        for recipe in self.recipes:
+            recipe.check()
+        limits.check_parameters(self.recipes)
+        limits.check_threads(self.recipes)
+        if not 0 < self.seconds <= MOST_BUDGET:
+            raise SizeError(f"a time budget of {self.seconds:g} s; choose up to {MOST_BUDGET:,} s")
+        if self.data is not None and len(self.data.content) > MOST_BYTES:
+            raise SizeError(f"a file of {len(self.data.content):,} bytes; at most {MOST_BYTES:,} are read")
+
+
+class TrainingJob(Job):
+    """One plan in training. Raises what `TrainingPlan.check` raises.
+
+    Args:
+        folder: of this job alone, and there already; run n is saved in its folder "n".
+        visitor, is_here: as in `Job`.
+
+    Attributes:
+        pid: of the process that trains, None before it is started.
+    """
+
+    button = "Train"
+    silence = RELOAD_SECONDS
+
+    def __init__(
+        self,
+        plan: TrainingPlan,
+        folder: Path,
+        visitor: Visitor | None = None,
+        is_here: Callable[[], bool] = lambda: True,
+    ) -> None:
+        plan.check()
+        super().__init__(Work.TRAINING, min(plan.seconds, SHARED_SECONDS) + USUAL_SLACK_SECONDS, visitor, is_here)
+        self.plan = plan
+        self.folder = folder
+        self.record = Record(plan.recipes, folder)
+        self.pid: int | None = None
+        self._process: worker.Process | None = None
+        self._shortened = 0.0
+        self._patience = STOP_SECONDS
+
+    def wind_up(self) -> None:
+        """As in `Job`."""
+        self._patience = WIND_UP_SECONDS
+        self.stop()
+
+    def kill(self) -> None:
+        """Ends the process now. What was saved stays, nothing more is."""
+        self.stop()
+        if self._process is not None:
+            self._process.kill()
+
+    @property
+    def shortened(self) -> float:
+        """The seconds after which it was ended because others waited; 0 when it was not."""
+        return self._shortened if self.over and self.record.done == "time" else 0.0
+
+    def _is_complete(self) -> bool:
+        return self.record.done in ("steps", "time")
+
+    def _progress(self) -> float:
+        return self.record.progress
+
+    def _explain(self, error: Exception) -> str:
+        return f"the training process cannot be reached ({type(error).__name__})"
+
+    def _work(self) -> None:
+        """Starts the process and sees it to its end, whichever way it comes."""
+        data = self.folder / "data"
+        try:
+            self._see_through(self._order(data))
+        finally:
+            with suppress(OSError):  # it is gone already, or goes with the visit
+                data.unlink()
+
+    def _order(self, path: Path) -> limits.Order:
+        plan, data = self.plan, None
+        if plan.data is not None:
+            with writing():
+                path.write_bytes(plan.data.content)
+            file = plan.data
+            data = limits.Data(file.kind, str(path), file.text, file.label, file.keep_duplicates)
+        return limits.Order(str(self.folder), plan.recipes, data, plan.seconds, plan.timing)
+
+    def _see_through(self, order: limits.Order) -> None:
+        process = self._process = worker.start()
+        self.pid, stdin, stdout = process.pid, process.stdin, process.stdout
+        if stdin is None or stdout is None:
+            raise OSError("no pipe")
+        reader = threading.Thread(target=self.record.read, args=(stdout,), name="training reader", daemon=True)
+        reader.start()
+        was_told = False
+        try:
+            worker.tell(stdin, order.to_line())
+            was_told = self._watch(process, stdin)
+        finally:
+            process.kill()
+            process.wait()
+            reader.join()  # it has read to the end of what the process had to say
+            with suppress(OSError):
+                stdin.close()
+            stdout.close()
+        self.error = self.error or self.record.error
+        if not self.record.done and not self.error and not was_told:
+            self.error = f"the training process ended unexpectedly ({worker.ending(process.wait())})"
+
+    def _watch(self, process: worker.Process, stdin: IO[bytes]) -> bool:
+        """Waits until the process has ended. Returns whether it was told to."""
+        told_at: float | None = None
+        latest = self.plan.seconds + SLACK_SECONDS
+        while True:
+            try:
+                process.wait(POLL_SECONDS)
+                return told_at is not None
+            except subprocess.TimeoutExpired:
+                pass
+            if not self._shortened and self._is_enough():
+                self._shortened = self.elapsed
+                latest = self._shortened + SLACK_SECONDS
+                worker.tell(stdin, "enough")
+            late = self.elapsed > latest
+            if told_at is None and (late or self.record.error or self.must_end()):
+                if late:
+                    self.error = f"the training did not end within its {self._shortened or self.plan.seconds:.0f} s"
+                worker.tell(stdin, "stop")
+                told_at = self._clock()
+            nothing_to_save = not self.record.step
+            if told_at is not None and (nothing_to_save or self._clock() - told_at > self._patience):
+                process.kill()
+
+    def _is_enough(self) -> bool:
+        """Tells whether it has had its share of the time, and somebody else waits."""
+        return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._queue.others_wait(self._turn)
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Makes a HeadlightError of a folder that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise HeadlightError(
+            f"nothing can be kept on this server, because its temporary folder cannot be written ({why})"
+        ) from error

@@ -1,0 +1,149 @@
+"""The course: the lessons that Headlight brings along and a teacher's own, and what is wrong with those left out."""
+
+import argparse
+import logging
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cachetools import LRUCache
+
+from headlight.queue.sharing import shared
+
+from .reading import LONGEST_FILE, LessonError, read
+from .schema import Lesson, LessonStep
+from .variants import second
+
+_ASSETS = Path(__file__).parents[3] / "assets"
+SHIPPED, CLAIMS = _ASSETS / "lessons", _ASSETS / "claims"
+VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of own lessons; `--lessons DIR` sets it
+MOST_FILES = 100  # of a folder
+_STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})(\.2)?", re.ASCII)
+
+log = logging.getLogger(__name__)
+
+_Stamp = tuple[Path, int, int]
+
+
+@dataclass(frozen=True)
+class Course:
+    """Lessons by their id, in order, and a sentence for each file that could not be used.
+
+    Attributes:
+        stamps: of their files; another course when one of them is changed, brought or taken away.
+    """
+
+    lessons: Mapping[str, Lesson]
+    errors: tuple[str, ...]
+    stamps: tuple[_Stamp, ...]
+
+    def find(self, learn: str) -> tuple[Lesson, LessonStep, int] | None:
+        """The lesson and step that the key `learn` of a link names, as "it.2", and the step's number from 1.
+
+        "it.2.2" is the second question of the same idea, where the step has one.
+        """
+        match = _STEP.fullmatch(learn)
+        lesson = self.lessons.get(match[1]) if match else None
+        if match is None or lesson is None or not 1 <= int(match[2]) <= len(lesson.steps):
+            return None
+        step = lesson.steps[int(match[2]) - 1]
+        asked = second(step) if match[3] else step
+        return (lesson, asked, int(match[2])) if asked else None
+
+    def path(self, minutes: int, audience: str) -> dict[str, tuple[int, ...]]:
+        """A way through the course: the ids of its lessons, each with its steps, in order."""
+        return {
+            lesson.id: path.steps
+            for lesson in self.lessons.values()
+            for path in lesson.paths
+            if (path.minutes, path.audience) == (minutes, audience)
+        }
+
+
+def begin(arguments: Sequence[str]) -> Course:
+    """Reads the course at start-up, with the folder of `--lessons DIR` if it is named, and logs what is left out.
+
+    Args:
+        arguments: of the command line; others are left alone.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--lessons", nargs="?", const="")
+    folder = parser.parse_known_args(list(arguments))[0].lessons
+    if folder is not None:
+        os.environ[VARIABLE] = str(Path(folder).resolve()) if folder else ""
+    if folder == "":
+        log.warning("Headlight starts without your lessons: name their folder, --lessons DIR")
+    found = course()
+    for error in found.errors:
+        log.warning("Lessons: %s", error)
+    return found
+
+
+def course() -> Course:
+    """The lessons of assets/lessons, then those of the folder in HEADLIGHT_LESSONS; kept until a file changes."""
+    own = os.environ.get(VARIABLE, "")
+    return of_folders((SHIPPED, *([Path(own)] if own else [])))
+
+
+def claims() -> Course:
+    """The lessons of assets/claims: groups of claims, each step of which puts one to the test."""
+    return of_folders((CLAIMS,))
+
+
+def of_folders(folders: tuple[Path, ...]) -> Course:
+    """The lessons of these folders, each in the order of its files' names."""
+    return _read(*_stamps(folders))
+
+
+def _stamps(folders: tuple[Path, ...]) -> tuple[tuple[_Stamp, ...], tuple[str, ...]]:
+    """The files of these folders, and a sentence for each thing that is none."""
+    stamps, errors = list[_Stamp](), list[str]()
+    for folder in folders:
+        files = sorted(folder.glob("*.toml")) if folder.is_dir() else []
+        if not folder.is_dir():
+            errors.append(f"There is no folder of lessons “{folder}”.")
+        if len(files) > MOST_FILES:
+            errors.append(f"{folder.name} has {len(files)} lessons; only the first {MOST_FILES} are read.")
+        for file in files[:MOST_FILES]:
+            try:
+                found = file.stat()
+                stamps.append((file, found.st_mtime_ns, found.st_size))
+            except OSError:  # a link to nowhere
+                errors.append(f"{file.name}, line 1: this file cannot be read.")
+    return tuple(stamps), tuple(errors)
+
+
+@shared(LRUCache(4), for_good=True)
+def _read(stamps: tuple[_Stamp, ...], errors: tuple[str, ...]) -> Course:
+    lessons, wrong = dict[str, Lesson](), list(errors)
+    for stamp in stamps:
+        found = _lesson(stamp)
+        if isinstance(found, Lesson) and found.id in lessons:
+            found = f"{stamp[0].name}, line 1: there is a lesson “{found.id}” already"
+        if isinstance(found, Lesson):
+            lessons[found.id] = found
+        else:
+            wrong.append(f"{found}.")
+    return Course(lessons, tuple(wrong), stamps)
+
+
+@shared(LRUCache(4 * MOST_FILES), for_good=True)
+def _lesson(stamp: _Stamp) -> Lesson | str:
+    """The lesson of a file, or what is wrong with it: either is kept until the file changes."""
+    file, _, size = stamp
+    try:
+        return read(file.name, _text(file, size))
+    except LessonError as error:
+        return str(error)
+
+
+def _text(file: Path, size: int) -> str:
+    """The text of a file. Raises a LessonError where it is none."""
+    if size > 4 * LONGEST_FILE:
+        raise LessonError(f"{file.name}, line 1: a lesson may have {LONGEST_FILE:,} characters")
+    try:
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise LessonError(f"{file.name}, line 1: this file cannot be read as UTF-8") from None

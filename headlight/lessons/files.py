@@ -1,0 +1,166 @@
+"""A lesson to print: its questions, the maps that they are of, and what the numbers answer."""
+
+import base64
+from collections.abc import Sequence
+from typing import TypedDict
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from torch import Tensor
+
+from headlight.picture import words
+from headlight.picture.pictures import Picture
+from headlight.picture.query import Query
+from headlight.registry import models
+from headlight.server.addresses import LONGEST_QR, for_class, qr_code
+from headlight.ui import numbers, pages
+from mha_core.errors import HeadlightError
+from mha_core.show.packing import pack_focus
+
+from .course import course
+from .message import Hidden
+from .quantities.scene import TWO_SIDES, scene_of
+from .schema import Lesson, LessonStep
+from .verdict import verdict
+
+OF_MAPS = ("explore", "masks", TWO_SIDES)  # pages that show maps of a sentence
+MOST_TOKENS = 20  # of a map on paper; of more no word can be read
+LONGEST_SENTENCE = 200  # characters of one on paper
+
+
+class HandoutMap(TypedDict):
+    tokens: list[str]
+    layer: int
+    head: int
+    row: int
+    label: str
+    forbidden: list[str]
+
+
+class HandoutAnswer(TypedDict):
+    letter: str | None
+    sentence: str
+    because: str
+    numbers: list[tuple[str, str]]
+
+
+class HandoutStep(TypedDict):
+    sentences: list[str]  # that it is about
+    say: str
+    ask: str
+    options: list[tuple[str, str]]  # letter and text
+    curtain: list[Hidden]
+    address: str  # for a class, "" where the server answers its own machine alone
+    code: str  # that address as a picture, "" without one, and of one too long
+    answer: HandoutAnswer
+    maps: list[HandoutMap]  # of the float32 that follow, in order
+
+
+class Handout(TypedDict):
+    title: str
+    aim: str
+    breaks: str
+    minutes: int
+    now_you: str
+    papers: Sequence[str]
+    steps: list[HandoutStep]
+
+
+def handout(raw: bytes) -> bytes:
+    """The message of the lesson that the query names.
+
+    Args:
+        raw: "lesson", the id of the lesson; "from", the address that it is asked for at.
+
+    Raises:
+        HeadlightError: there is no such lesson, or the query is no text.
+    """
+    try:
+        asked = dict(parse_qsl(raw.decode("ascii"), errors="strict", max_num_fields=10))
+    except ValueError:
+        raise HeadlightError("the query is not UTF-8 in percent signs") from None
+    lesson = course().lessons.get(asked.get("lesson", ""))
+    if lesson is None:
+        raise HeadlightError(f"there is no lesson “{asked.get('lesson', ''):.40}” in this course")
+    told = [_step(lesson, number, step, asked.get("from", "")) for number, step in enumerate(lesson.steps, 1)]
+    header = Handout(
+        title=lesson.title,
+        aim=lesson.aim,
+        breaks=lesson.breaks,
+        minutes=lesson.minutes,
+        now_you=lesson.now_you,
+        papers=lesson.papers,
+        steps=[step for step, _ in told],
+    )
+    return pack_focus(header, *(part for _, maps in told for part in maps))
+
+
+def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[HandoutStep, list[Tensor]]:
+    """What is told of a step, and the float32 maps (i, j) that it is of."""
+    link = f"/{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.{number}"
+    maps, address = _maps(step), _address(origin, link)
+    answer: HandoutAnswer = {"letter": step.right, "sentence": "", "because": "", "numbers": []}
+    try:
+        found = verdict(step, Query(step.query.encode("ascii")))
+        answer = {
+            "letter": found.picked,
+            "sentence": found.sentence,
+            "because": step.because if found.picked else "",
+            "numbers": [(label, text) for label, _, text in found.numbers],
+        }
+    except HeadlightError as error:
+        answer["sentence"] = words.sentence(error)
+    told: HandoutStep = {
+        "sentences": _sentences(step),
+        "say": step.say,
+        "ask": step.ask,
+        "options": [(option.letter, option.text) for option in step.options],
+        "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
+        "address": address,
+        "code": _code(address) if address and len(address.encode()) <= LONGEST_QR else "",
+        "answer": answer,
+        "maps": [told for told, _ in maps],
+    }
+    return told, [weights for _, weights in maps]
+
+
+def _sentences(step: LessonStep) -> list[str]:
+    """What is typed on the step's page, the right side's where it is another one; none on a page without a sentence."""
+    if step.page not in (*OF_MAPS, "shapes"):
+        return []
+    asked = Query(step.query.encode("ascii"))
+    typed = [asked["s"], *([asked["s2"]] if step.page == TWO_SIDES else [])]
+    return [numbers.cut(text, LONGEST_SENTENCE) for text in dict.fromkeys(typed) if text]
+
+
+def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
+    """The maps that the step shows; none where it shows something else, or of one too large for paper."""
+    if step.picture not in ("map", "two maps"):
+        return []
+    scene = scene_of(step.page, Query(step.query.encode("ascii")))
+    try:
+        primed = (False, True) if step.page == TWO_SIDES else (True, False) if step.picture == "two maps" else (False,)
+        pictures = [scene.picture(primed=one) for one in primed]
+        return [_map(scene.query, picture) for picture in pictures if len(picture.run.tokens) <= MOST_TOKENS]
+    except HeadlightError:  # the answer's sentence says why
+        return []
+
+
+def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
+    settings, model, tokens = picture.settings, picture.model, picture.run.tokens
+    at = query.at.on(tokens, goes_on=models.goes_on(settings.model))
+    forbidden = settings.forbidden_cells(model, len(tokens))
+    label, row = words.label(settings, model), at.row or 0
+    told = HandoutMap(tokens=tokens, layer=at.layer, head=at.head, row=row, label=label, forbidden=forbidden)
+    return told, picture.run.weights[at.layer, at.head]
+
+
+def _code(address: str) -> str:
+    """The address of an image that holds it, for the camera of a phone."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(qr_code(address)).decode()}"
+
+
+def _address(origin: str, link: str) -> str:
+    """The link as a class opens it; empty where the server answers its own machine alone."""
+    place = urlsplit(origin)
+    address = for_class(f"{place.scheme}://{place.netloc}") if place.scheme in ("http", "https") else ""
+    return f"{address}{link}" if address else ""

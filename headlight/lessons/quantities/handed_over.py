@@ -1,0 +1,59 @@
+"""What is handed over beside the weights that are shown: lengths of values, and a column that is closed."""
+
+from dataclasses import replace
+
+import torch
+
+from headlight.lessons.grammar import RuleError
+from headlight.lessons.values import Value
+from headlight.picture import pictures, recorded
+from headlight.picture.query import Query
+from headlight.picture.settings import Settings
+from headlight.queue.policy import check_wanted
+from mha_core.errors import HeadlightError
+from mha_core.measure import measures
+
+MOST_TOKENS = 40  # that are closed one after another: a pass each
+
+
+def value_lengths(query: Query, settings: Settings, layer: float) -> Value:
+    """`value_lengths(1)`, (h, j): how long each token's value is, in every head of a layer."""
+    layers = query.sizes[0]
+    if layer not in range(layers):
+        raise RuleError(f"this model has the layers 0 to {layers - 1}")
+    return Value.of(recorded.value_lengths(settings, int(layer)), "h j", pictures.tokens(settings))
+
+
+def handed_over(query: Query, settings: Settings, layer: float) -> Value:
+    """`handed_over(1)`, (h, i, j): the share of each key in what a row is handed, weight times length of the value."""
+    own = value_lengths(query, settings, layer).tensor
+    run = pictures.picture(settings).run
+    parts = run.weights[int(layer)] * own[:, None]
+    return Value.of(parts / parts.sum(dim=-1, keepdim=True), "h i j", run.tokens)
+
+
+def from_behind(query: Query, settings: Settings) -> Value:
+    """`from_behind`, (i, c): the last vectors of the words when they are read from behind, put back in their places."""
+    here = pictures.picture(settings).run
+    there = pictures.picture(replace(settings.unpainted, text=" ".join(reversed(settings.text.split())))).run
+    try:
+        places = measures.new_places(here.ids, there.ids)
+    except HeadlightError as error:
+        raise RuleError(str(error)) from None
+    return Value.of(there.hidden[-1].cpu()[places], "i c", here.tokens)
+
+
+def cosine_without(query: Query, settings: Settings) -> Value:
+    """`cosine_without`, (j): the cosine of the sentence vector to the untouched one, when nobody may look at a token.
+
+    The token itself still may. For each token alone.
+    """
+    whole = pictures.picture(settings.untouched).run
+    if len(whole.ids) > MOST_TOKENS:
+        raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MOST_TOKENS} are")
+    cosines = list[float]()
+    for at in range(len(whole.ids)):
+        check_wanted()
+        closed = pictures.picture(replace(settings.untouched, mask=f"unseen:{at}"))
+        cosines.append(measures.cosine(closed.run.sentence, whole.sentence))
+    return Value.of(torch.tensor(cosines), "j", whole.tokens)

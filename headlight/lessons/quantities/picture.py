@@ -1,0 +1,94 @@
+"""Quantities of one computed picture: its maps, its vectors, and what it says comes next."""
+
+from collections.abc import Callable
+
+from cachetools import LRUCache
+
+from headlight.lessons.grammar import RuleError
+from headlight.lessons.values import Value
+from headlight.link.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
+from headlight.picture import next_token, without_heads
+from headlight.picture.pictures import Picture
+from headlight.queue.sharing import shared, turn
+from headlight.registry import models
+from mha_core.errors import HeadlightError
+from mha_core.measure import surprise
+from mha_core.measure.rounding import of_sums
+
+
+def weights(picture: Picture) -> Value:
+    """`W`, (l, h, i, j): the weight that each query gives each key, in every layer and head."""
+    return Value.of(picture.run.weights, "l h i j", picture.run.tokens)
+
+
+def hidden(picture: Picture) -> Value:
+    """`H`, (l + 1, i, c): the vector of each token, [0] before the first layer."""
+    return Value.of(picture.run.hidden, "l i c", picture.run.tokens)
+
+
+def sentence(picture: Picture) -> Value:
+    """`S`, (c): the sentence vector, of length 1."""
+    return Value.of(picture.run.sentence, "c")
+
+
+def length(picture: Picture) -> Value:
+    """`n`: how many tokens there are."""
+    return Value.number(float(len(picture.run.tokens)))
+
+
+def loss(picture: Picture) -> Value:
+    """`L`: the mean loss of the tokens in nats, the first left out. Raises a RuleError of other models."""
+    try:
+        return Value.number(_loss(picture))
+    except HeadlightError as error:
+        raise RuleError(str(error)) from None
+
+
+@shared(LRUCache(256), lambda picture: picture.settings)
+def _loss(picture: Picture) -> float:
+    """Kept: the rules of a step ask for the same few losses again and again."""
+    model, run = picture.model, picture.run
+    with turn(len(run.ids), models.heads(model)):
+        return float(surprise.surprise(model, run)[1:].mean())
+
+
+def next_word(picture: Picture, word: str) -> Value:
+    """`p("word")`: how likely this word is to come next. Raises a RuleError where that cannot be told."""
+    try:
+        return Value.number(next_token.chance_of(picture, word)[0])
+    except HeadlightError as error:
+        raise RuleError(f"“{word}”: {error}") from None
+
+
+def need(picture: Picture) -> Value:
+    """`need`, (l, h): how far the sentence vector turns without each head alone, 1 − cosine.
+
+    Raises a RuleError where that would take long: of many tokens, or of a large model.
+    """
+    tokens, heads = len(picture.run.tokens), models.heads(picture.model)
+    if tokens > WITHOUT_ASKING or heads > HEADS_WITHOUT_ASKING:
+        most = f"{WITHOUT_ASKING} tokens and {HEADS_WITHOUT_ASKING} heads"
+        raise RuleError(f"without each head: only up to {most}, here are {tokens} and {heads}")
+    return Value.of(1 - without_heads.cosines(picture.settings).double(), "l h")
+
+
+def model_rounding(picture: Picture) -> Value:
+    """`model_rounding`: the relative difference up to which two such pictures differ by rounding alone.
+
+    A layer's attention projects, weighs, mixes and projects again; around it are two norms and a feed-forward network.
+    """
+    sizes, n = picture.model.sizes, len(picture.run.tokens)
+    c, d_head, wide = sizes.d_model, sizes.d_model // sizes.n_heads, sizes.d_feed_forward
+    return Value.number(sizes.n_layers * of_sums(c, d_head, n, n, c, c, c, wide, c))
+
+
+PLAIN: dict[str, Callable[[Picture], Value]] = {
+    "W": weights,
+    "H": hidden,
+    "S": sentence,
+    "n": length,
+    "L": loss,
+    "model_rounding": model_rounding,
+    "need": need,
+}
+OF_A_WORD: dict[str, Callable[[Picture, str], Value]] = {"p": next_word}

@@ -1,0 +1,63 @@
+"""Quantities of random queries and keys: how evenly their rows look, as By hand draws it, and their products."""
+
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from headlight.lessons.grammar import RuleError
+from headlight.lessons.values import Value
+from mha_core.measure.by_hand import entropy_of_random
+
+KEYS, DRAWS, SEED = 16, 64, 0  # as on By hand
+MOST_CHANNELS = 1024
+WIDTHS, ROWS = (16, 64, 512), 512  # numbers in a query, and rows, of `random_products`
+CLOUDS, POINTS, WIDTH, HEADS = 8, 80, 12, 2  # the einsum notebook's case, of `first_products`
+
+
+def bits(channels: float, divided: float = 0) -> Value:
+    """`bits(512)`: the mean entropy in bits of rows over 16 random keys, at most 4; `bits(512, 1)` divided by √d."""
+    if not 1 <= channels <= MOST_CHANNELS or channels != int(channels):
+        raise RuleError(f"random vectors have 1 to {MOST_CHANNELS} channels here, not {channels:g}")
+    return Value.number(_bits(int(channels), scaled=bool(divided)))
+
+
+def random_products(channels: float) -> Value:
+    """`random_products(512)`, (i j): q k of 512 random queries with 16 random keys each, of 16, 64 or 512 numbers."""
+    if channels not in _products():
+        raise RuleError(f"random products are of {', '.join(map(str, WIDTHS))} numbers, not {channels:g}")
+    return Value.of(_products()[int(channels)], "i j")
+
+
+def first_products(drawn: str) -> Value:
+    """`first_products("matrices")`, (c h i j): q k of 8 clouds of 80 random points, in 2 heads of 6 numbers.
+
+    All of unit variance: random "matrices" Q and K; or random queries and keys, "vectors".
+    """
+    if drawn not in _start():
+        raise RuleError(f"what is drawn are {' or '.join(_start())}, not “{drawn:.20}”")
+    return Value.of(_start()[drawn], "c h i j")
+
+
+@lru_cache(maxsize=1)
+def _products() -> dict[int, Tensor]:
+    generator, found = torch.Generator().manual_seed(SEED), {}
+    for d in WIDTHS:
+        q = torch.randn(ROWS, 1, d, generator=generator)
+        found[d] = (q @ torch.randn(ROWS, KEYS, d, generator=generator).mT).squeeze(1)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _start() -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(SEED)
+    x = torch.randn(CLOUDS, POINTS, WIDTH, generator=generator)
+    drawn = {"matrices": x @ torch.randn(2, 1, WIDTH, WIDTH, generator=generator).mT}
+    drawn["vectors"] = torch.randn(2, CLOUDS, POINTS, WIDTH, generator=generator)
+    in_heads = {name: both.view(2, CLOUDS, POINTS, HEADS, -1).transpose(2, 3) for name, both in drawn.items()}
+    return {name: q @ k.mT for name, (q, k) in in_heads.items()}
+
+
+@lru_cache(maxsize=64)
+def _bits(channels: int, *, scaled: bool) -> float:
+    return entropy_of_random(channels, KEYS, draws=DRAWS, seed=SEED, scaled=scaled)

@@ -1,0 +1,54 @@
+"""A measured time: calls of two implementations with the same weights, in turn, on one thread of the CPU."""
+
+import time
+from functools import partial
+
+import torch
+from cachetools import LRUCache
+
+from headlight.lessons.grammar import RuleError
+from headlight.lessons.values import Value
+from headlight.queue.sharing import heavy, shared
+from mha_core import IMPLEMENTATIONS
+from mha_core.clock import calls
+from mha_core.measure.timing import forward_pass, same_weights, training_step
+
+TASKS = {  # what is timed -> the call, and b, n, d_model, h
+    "64 tokens": (forward_pass, (1, 64, 384, 12)),
+    "training": (training_step, (2, 512, 64, 8)),
+}
+SECONDS = 0.6  # for each of them
+FEWEST, MOST = 4, 200  # calls of each implementation
+_measured = LRUCache[object, Value](64)
+
+
+def time_ratios(first: str, second: str, task: str) -> Value:
+    """`time_ratios("naive", "torch", "training")`, (c): time of the first / time of the second in each turn, maps kept.
+
+    On "64 tokens" of MiniLM's layer, or a step of "training" on 512 tokens. Measured once, and again after `forget`.
+    """
+    if not {first, second} <= set(IMPLEMENTATIONS) or first == second or task not in TASKS:
+        raise RuleError(f"time_ratios takes two of {', '.join(IMPLEMENTATIONS)}, and one of {', '.join(TASKS)}")
+    return heavy(_turns, first, second, task)
+
+
+def forget() -> None:
+    """The next question is answered by new times."""
+    _measured.clear()
+
+
+@shared(_measured)
+def _turns(first: str, second: str, task: str) -> Value:
+    call, (b, n, d_model, n_heads) = TASKS[task]
+    x = torch.randn(b, n, d_model, generator=torch.Generator().manual_seed(0))
+    seconds: dict[str, list[float]] = {first: [], second: []}
+    _, layers = same_weights(d_model, n_heads, names=(first, second))
+    candidates = {name: partial(call, layer, x, maps=True) for name, layer in layers.items()}
+    began = time.monotonic()
+    for name, number, took in calls(candidates, MOST):
+        if number >= 0:
+            seconds[name].append(took)
+        is_whole = len(seconds[first]) == len(seconds[second]) >= FEWEST
+        if is_whole and time.monotonic() - began > SECONDS:
+            break
+    return Value.of(torch.tensor(seconds[first]) / torch.tensor(seconds[second]), "c")

@@ -1,0 +1,145 @@
+"""What a lesson's file refers to, checked before anything runs: pages and keys of its links, names in its rules."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+from headlight.link.fields import FIELDS
+from headlight.picture import pictures
+from headlight.picture.query import Query
+from headlight.registry.models import MINILM
+from headlight.ui.pages import PAGES, path
+from mha_core.errors import HeadlightError
+
+from . import functions, variants
+from .evaluate import CHANGING
+from .grammar import LONGEST_WHOLE, Node, RuleError, parse, word
+from .quantities import scene
+from .schema import Rule
+from .values import LETTERS
+
+MOST_CHANGES = 12  # other pictures that one rule may ask for
+_WORD = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(r"\$([a-z0-9_]+)")
+_EXAMPLES = "how are you"  # the words of By hand's own example
+
+
+def opened(link: str) -> tuple[str, str]:
+    """The page of a link of ours, by its package's name, and the query.
+
+    Raises:
+        HeadlightError: no such page, or a key or value that no control has.
+    """
+    where, _, query = link.partition("?")
+    by_path = {f"/{path(name)}": name for name in PAGES}
+    if where not in by_path:
+        raise HeadlightError(f"there is no page “{where:.40}”; there are {', '.join(by_path)}")
+    _check(by_path[where], query)
+    return by_path[where], query
+
+
+def check_variant(page: str, query: str, variant: str, rules: str) -> None:
+    """Raises a HeadlightError for a variant that cannot be opened over a page's link; `rules`: of the step."""
+    if not variants.swapped(variant):
+        _check(page, variant)
+    variants.varied(page, query, variant, rules)
+
+
+def words(page: str, query: str) -> frozenset[str]:
+    """The words that a rule may name without quotes: those of the sentences of a link."""
+    asked = Query(_ascii(query))
+    told = [_EXAMPLES] if page in scene.OWN else []
+    return _words([*told, asked["s"], asked["s2"]])
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a rule may name: words of the sentence, and its step's numbers, `$found`, with rules that name no others."""
+
+    words: frozenset[str]
+    numbers: Mapping[str, str] = field(default_factory=dict)
+
+
+def rule(text: str, known: Known) -> Rule:
+    """A rule, with the rules of the numbers that it names in their places.
+
+    Raises:
+        RuleError: it cannot be read, or a name in it means nothing.
+    """
+    for name in _NUMBER.findall(text):
+        if name not in known.numbers:
+            raise RuleError(f"there is no number “${name:.40}” before this rule")
+    parse(_NUMBER.sub(lambda found: "1".ljust(len(found[0])), text))  # its mistakes, at their own characters
+    whole = _NUMBER.sub(lambda found: f"({known.numbers[found[1]]})", text)
+    return Rule(whole, _checked(parse(whole, LONGEST_WHOLE), known.words))
+
+
+def _checked(tree: Node, known: frozenset[str]) -> Node:
+    """The tree, all of whose names mean something. Raises a RuleError otherwise."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {id(node.func) for node in calls}
+    changes = [node for node in calls if _names(node.func, CHANGING)]
+    if len(changes) > MOST_CHANGES:
+        raise RuleError(f"a rule may ask for {MOST_CHANGES} other pictures, this one asks for {len(changes)}")
+    known |= _words(_sentences(changes))
+    places = {id(one) for node in ast.walk(tree) if isinstance(node, ast.Subscript) for one in ast.walk(node.slice)}
+    for node in ast.walk(tree):
+        said = word(node)
+        if said is None or said.quoted:
+            continue
+        if id(node) in called and said.name not in scene.NAMES | functions.NAMES | CHANGING:
+            raise RuleError(f"there is no function “{said.name:.40}”")
+        if id(node) in places - called and said.name in scene.NAMES and said.name.casefold() in known:
+            raise RuleError(f"“{said.name}” is a quantity and a word of the sentence; write the word in quotes")
+        if id(node) not in called and said.name not in scene.NAMES:
+            if said.primed:
+                raise RuleError(f"there is no quantity “{said.name:.40}”")
+            if said.name not in LETTERS and said.name.casefold() not in known:
+                raise RuleError(f"“{said.name:.40}” is no quantity, and no word of the sentence")
+    return tree
+
+
+def is_timed(tree: Node) -> bool:
+    """Tells whether a rule asks for times."""
+    return any(_names(node, scene.TIMED) for node in ast.walk(tree))
+
+
+def _names(node: ast.AST, names: frozenset[str]) -> bool:
+    said = word(node)
+    return said is not None and not said.quoted and said.name in names
+
+
+def _check(page: str, query: str) -> None:
+    """Raises a HeadlightError for a key or value that no control has."""
+    asked = Query(_ascii(query))
+    for key, _ in parse_qsl(query, keep_blank_values=True):
+        if key not in FIELDS:
+            raise HeadlightError(f"a link has no key “{key:.40}”")
+        asked[key]
+    if pictures.is_loaded(asked.name):  # SmolLM2 is not unpacked for a check
+        asked.settings()
+        if any(key == "at" for key, _ in asked.pairs) or asked.name != MINILM:
+            asked.at  # noqa: B018
+
+
+def _ascii(query: str) -> bytes:
+    try:
+        return query.encode("ascii")
+    except UnicodeEncodeError:
+        raise HeadlightError("a link is written in percent signs, without other letters") from None
+
+
+def _sentences(changes: list[ast.Call]) -> Iterator[str]:
+    """The sentences in the links that a rule lays over."""
+    for change in changes:
+        for part in change.args[:-1]:
+            if (link := word(part)) and link.quoted:
+                yield from (value for key, value in parse_qsl(link.name) if key in ("s", "s2"))
+
+
+def _words(texts: list[str] | Iterator[str]) -> frozenset[str]:
+    return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))

@@ -1,0 +1,131 @@
+"""Which answer the numbers give to the question of a step: computed from what the page shows now."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from headlight.picture.query import Query
+from headlight.ui import numbers
+from mha_core.errors import HeadlightError
+
+from .evaluate import evaluate, number, truth
+from .grammar import Node, RuleError
+from .quantities.scene import PageScene, scene_of
+from .schema import Claim, LessonStep, Reveal
+
+MOST_IN_A_ROW = 40  # numbers of one axis that are shown
+Result = Literal["", "holds", "does not hold", "depends"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the numbers say.
+
+    Attributes:
+        picked: the letter of the one option whose rule holds, if it is the one that the author means; None: no verdict.
+        numbers: label, value and text of each number that the step shows.
+        result, why: of a claim; "" where there is no verdict.
+    """
+
+    picked: str | None
+    numbers: tuple[tuple[str, float, str], ...]
+    sentence: str
+    result: Result = ""
+    why: str = ""
+
+
+def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
+    """The verdict on a step while its page shows this.
+
+    Args:
+        query: of the page's link as it is now, or its values by key.
+
+    A picture that cannot be computed, or a word that is not in it, has no verdict, and the sentence says why.
+
+    Raises:
+        HeadlightError: this is no query.
+    """
+    scene = scene_of(step.page, query)
+    found, missing = list[tuple[str, float, str]](), ""
+    for one in step.shows:
+        try:
+            found += _numbers(one, scene)
+        except HeadlightError as error:
+            missing = missing or str(error)
+    holding, unclear = holds({one.letter: one.holds.tree for one in step.options if one.holds}, scene)
+    result: Result = ""
+    why = ""
+    if step.claim and not (missing or unclear):
+        try:
+            result, why = _judged(step.claim, step.numbers, scene, told=len(holding) == 1)
+        except HeadlightError as error:
+            missing = str(error)
+    picked = holding[0] if len(holding) == 1 and step.right in ("", *holding) else None
+    if missing or unclear:
+        picked, said = None, f"There is no verdict here: {missing or unclear}."
+    elif not holding:
+        said = "Here no answer’s rule holds, so there is no verdict."
+    elif len(holding) > 1:
+        said = f"Here the rules of {' and '.join(holding)} hold together, so there is no verdict."
+    elif picked is None:
+        said = f"Here the numbers say {holding[0]}, and the lesson means {step.right}: judge by the numbers themselves."
+    else:
+        text = next(option.text for option in step.options if option.letter == picked)
+        said = f"{picked}: {text.rstrip('.')}."
+    return Verdict(picked, tuple(found), said, result, why)
+
+
+def _judged(claim: Claim, named: Mapping[str, Reveal], scene: PageScene, *, told: bool) -> tuple[Result, str]:
+    """What the cases of a claim say of it, and why; `told`: one of the answers holds, or it depends on which.
+
+    Raises:
+        HeadlightError: a rule has no value here.
+    """
+    cases = [truth(case.tree, scene) for case in claim.cases]
+    result: Result = "depends" if not told else "holds" if all(cases) else "depends" if any(cases) else "does not hold"
+    numbers = {name: written(one, number(one.value.tree, scene), scene) for name, one in named.items()}
+    return result, re.sub(r"{(.*?)}", lambda found: numbers[found[1]], claim.why)
+
+
+def _numbers(one: Reveal, scene: PageScene) -> list[tuple[str, float, str]]:
+    """Label, value and text of a number, or of each number on one axis."""
+    value = evaluate(one.value.tree, scene)
+    if len(value.axes) != 1:
+        each = {one.label: number(one.value.tree, scene)}
+    elif len(value.tensor) > MOST_IN_A_ROW:
+        raise RuleError(f"{len(value.tensor)} numbers in a row are too many to be shown; at most {MOST_IN_A_ROW} are")
+    else:
+        words = value.axes[0].tokens
+        each = {f"{at} {words[at]}" if words else f"{one.label} {at}": float(of) for at, of in enumerate(value.tensor)}
+    return [(label, of, written(one, of, scene)) for label, of in each.items()]
+
+
+def holds(rules: Mapping[str, Node], scene: PageScene) -> tuple[list[str], str]:
+    """The letters of the rules that hold, and why one cannot be told, "" where all can."""
+    holding, unclear = list[str](), ""
+    for letter, tree in rules.items():
+        try:
+            if truth(tree, scene):
+                holding.append(letter)
+        except HeadlightError as error:
+            unclear = unclear or str(error)
+    return holding, unclear
+
+
+def written(one: Reveal, value: float, scene: PageScene) -> str:
+    """A number in the format of its step."""
+    match one.format:
+        case "word":
+            tokens = scene.tokens()
+            return tokens[int(value)] if value == value and -1 < value < len(tokens) else numbers.number(value, 0)
+        case "percent":
+            return f"{numbers.number(100 * value, 1)} %"
+        case "share":
+            return numbers.share(value, 3)
+        case "scientific":
+            return numbers.scientific(value, 2)
+        case "difference":
+            return numbers.small(value) if value >= 0 else numbers.number(value)
+        case _:
+            return numbers.number(value, int(one.format))

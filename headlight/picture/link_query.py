@@ -1,0 +1,316 @@
+"""The query of a visitor's link, as far as it can be used: the nearest picture, and a sentence for each other value."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from math import floor
+from typing import Any, TypedDict, TypeVar
+
+from headlight.link import link_version
+from headlight.link.fields import FIELDS, SIDE
+from headlight.link.limits import LONGEST_RULE, MOST_TOKENS
+from headlight.link.place import At, Look, named_heads, parse_look
+from headlight.link.presets import NAMES
+from headlight.registry import abilities, album, foreign, models
+from headlight.registry.models import MINILM
+from headlight.ui.numbers import count, cut
+from mha_core import Model
+from mha_core import device as devices
+from mha_core.errors import HeadlightError, TooLong, Unsupported
+from mha_core.masks.written import FORMS
+from mha_core.pretrained.foreign_sound import ForeignSound
+
+from . import pictures, words
+from .fitting import longest_fit, within
+from .query import Query
+from .settings import Settings
+
+T = TypeVar("T")
+SHARPER = 0.5  # the temperature of a right side of which nothing else can be changed
+# What a person types: while such a text cannot be used, the view keeps the last one that could.
+TYPED = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
+WRITTEN_FORMS = f"Write {FORMS}: documents:5 begins a document at token 5, unseen:4 hides token 4 from all others."
+NOT_A_RULE = f"Not a valid rule (at most {LONGEST_RULE} characters, numbers below 1,000). {WRITTEN_FORMS}"
+# of a model named like those that visitors train (jobs.visit)
+_LIKE_AN_OWN_ONE = re.compile(r"[\w-]{22}", re.ASCII)
+FOREIGN = " If it was trained in another visit, it belongs to that one; its owner can send the zip."
+
+
+class PictureAnswer(TypedDict):
+    """What every picture says, to the query that it answers."""
+
+    digest: str
+    model: str  # its name in the link
+    used: dict[str, str]  # key of a typed text -> what the picture is of
+    unusable: dict[str, list[str]]  # keys of the link that cannot be used, with what of them can
+    told: list[str]  # what must be said of them, which stands in notices too
+    defaults: dict[str, str | list[str]]  # key -> what a link means where it says nothing
+    notices: list[str]
+    presets: Sequence[str]
+    presetNames: Sequence[str]  # what each of them shows, in a few words; "" where its task alone says it
+    positions: list[tuple[str, str]]  # that the model can take, each with what it does to it
+    fixed: Mapping[str, str]  # keys of controls without effect in this model -> why
+    groups: Sequence[str]  # its kinds of attention; the picture is of one of them
+    group: str
+    groupNames: Sequence[str]  # what they are called
+    layers: int
+    heads: int
+    layer: int
+    head: int
+    row: int
+    key: int | None
+
+
+class Refused(HeadlightError):
+    """A typed text cannot be used: `key` is that of its field, `fits` how many of its characters could be, if any."""
+
+    def __init__(self, key: str, sentence: str, fits: int = 0) -> None:
+        super().__init__(sentence)
+        self.key = key
+        self.fits = fits
+
+
+class LinkQuery(Query):
+    """A query of which nothing but a typed text is refused.
+
+    Args:
+        takes_model: the page shows the model that the link names, otherwise MiniLM.
+
+    Attributes:
+        told: a sentence for each value that cannot be used, of the values that were asked for until now.
+        unusable: their keys, each with what of it can be used, which the address must say instead.
+    """
+
+    def __init__(self, raw: bytes, *, minilm_at: str = "", takes_model: bool = True) -> None:
+        super().__init__(raw, minilm_at=minilm_at)
+        self.pairs = self.pairs if takes_model else tuple(pair for pair in self.pairs if pair[0] != "model")
+        version = link_version.in_words(self.version)
+        self.told = [version] if version else []
+        self.unusable: dict[str, list[str]] = {link_version.KEY: []} if self.version else {}
+
+    def __getitem__(self, key: str) -> Any:
+        """As of a `Query`; the default in place of what no control could say.
+
+        A typed text is cut to its bound, beyond which its own check refuses it.
+        """
+        if key in self.unusable:
+            return self.default(key)
+        if key in ("pos2", "t2") and not self.is_said(key):
+            return self.default(key)
+        if why := self.is_said(key) and self.fixed.get(key.removesuffix("2")):
+            return self.leave_out(key, FIELDS[key.removesuffix("2")].default, f" {why}")
+        if key in ("s", "s2") and (why := self._no_text(key)):
+            return self.leave_out(key, self.default(key), f" {why}")
+        try:
+            return super().__getitem__(key)
+        except HeadlightError:
+            texts = [text for own, text in self.pairs if own == key]
+            if key in TYPED and len(texts) == 1:
+                return texts[0][: FIELDS[key].longest]
+            return self.leave_out(key, self.default(key))
+
+    def _no_text(self, key: str) -> str:
+        """Why the sentence of the link is none that the model reads, where it reads a few alone."""
+        said = [text for own, text in self.pairs if own == key]
+        known = (
+            not said
+            or (key == "s2" and (not said[0] or self["model2"]))
+            or said[0] in models.presets(self.name)
+            or album.is_there(said[0])
+        )
+        return "" if known else self.fixed.get("s", "")
+
+    def is_said(self, key: str) -> bool:
+        """Tells whether the link says anything of a control of a side of a picture."""
+        return key.removesuffix("2") in SIDE and any(own == key for own, _ in self.pairs)
+
+    @cached_property
+    def fixed(self) -> Mapping[str, str]:
+        """As `abilities.fixed` of its model."""
+        return abilities.fixed(self.model)
+
+    def default(self, key: str) -> Any:
+        """What a control says while the link says nothing of it."""
+        if key == "t2" and {"pos", "mask"} <= set(self.fixed) and "t" not in self.fixed:
+            return SHARPER  # what is left to compare
+        if key == "pos2" and ("pos" in self.fixed or self["model2"]):
+            return "as trained"  # another model is the one thing that differs
+        return devices.available()[0] if key == "dev" else self.defaults.get(key, FIELDS[key].default)
+
+    @cached_property
+    def name(self) -> str:
+        """The name of its model, or of MiniLM where there is none of that name."""
+        said = [text for key, text in self.pairs if key == "model"]
+        if not said or models.is_there(said[0]):
+            return said[0] if said else MINILM
+        self.__dict__["name"] = MINILM  # whose defaults hold from now on
+        if why := foreign.why_not(said[0]):
+            return self.leave_out("model", MINILM, f" {why}")
+        return self.leave_out("model", MINILM, FOREIGN if _LIKE_AN_OWN_ONE.fullmatch(said[0]) else "")
+
+    @cached_property
+    def model(self) -> Model:
+        """Its model; as a whole where it has no attention of the kind that is named."""
+        whole, group = foreign.split(self.name)
+        try:
+            return pictures.model_on(self.device, self.name)
+        except Unsupported as error:
+            if not group:
+                raise
+            self.__dict__["name"] = whole
+            self.leave_out("model", more=f" {words.sentence(error)}", usable=[whole])
+            return pictures.model_on(self.device, whole)
+
+    @cached_property
+    def device(self) -> str:
+        """As in `Settings`; the best one where the one that is named is not here."""
+        return self._usable("dev", lambda: super(LinkQuery, self).device, "auto")
+
+    def within(self, side: str = "", text: str = "", *, most: int | None = MOST_TOKENS) -> tuple[Settings, list[str]]:
+        """The settings of a side as far as its sentence can take them, and what must be said of the rest.
+
+        Args:
+            text: the sentence where the link has none.
+            most: as in `fitting.within`.
+
+        Raises:
+            Refused: a sentence or a rule that cannot be used.
+        """
+        _ = self.model  # first: it may not be the one that the link names
+        settings = self.settings(side, text)
+        try:
+            fitting, left_out = within(settings, most)
+            pictures.tokens(fitting)
+        except HeadlightError as error:
+            fits = longest_fit(settings, most)
+            said = words.sentence(error)
+            if isinstance(error, TooLong):
+                said = _too_long(self.model, error, settings.text[fits:])
+            raise Refused(f"s{side}" if self[f"s{side}"] else "s", said, fits) from error
+        return fitting, left_out
+
+    @property
+    def at(self) -> At:
+        """The place looked at; the first one where the model has no such head."""
+        return self._usable("at", lambda: super(LinkQuery, self).at, At.of(self.default("at")))
+
+    def place(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> At:
+        """The same on a sentence, which must have row and key; `columns`: what has the key, where that is another."""
+        at = self.at
+        if not at.fits(tokens, columns):
+            self.leave_out("at", usable=[f"{at.layer}.{at.head}"])
+        return at.on(tokens, columns, goes_on=models.goes_on(self.name))
+
+    @property
+    def look(self) -> Look:
+        """How the maps are drawn."""
+        look = parse_look(self["look"], *self.sizes)
+        return look or self.leave_out("look", Look())
+
+    def rule(self, key: str) -> str:
+        """As of a `Query`. Raises Refused for what is no rule."""
+        try:
+            return super().rule(key)
+        except Refused:
+            raise
+        except HeadlightError as error:
+            raise Refused(key, NOT_A_RULE) from error
+
+    def painted(self, side: str) -> str:
+        """As of a `Query`; nothing where it cannot be read."""
+        return self._usable(f"p{side}", lambda: super(LinkQuery, self).painted(side), "")
+
+    def position(self, side: str) -> str:
+        """As of a `Query`; as the model was trained where it cannot take the one that is asked for."""
+        return self._usable(f"pos{side}", lambda: super(LinkQuery, self).position(side), "trained")
+
+    def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
+        """As of a `Query`, without those that the model lacks."""
+        pairs, key = named_heads(*self.sizes), f"off{side}"
+        there = [name for name in self[key] if name in pairs]
+        if len(there) < len(self[key]):
+            self.leave_out(key, usable=there)
+        return tuple(sorted({pairs[name] for name in there}))
+
+    def values_off(self, side: str) -> tuple[int, ...]:
+        """As of a `Query`; none where they cannot be read."""
+        return self._usable(f"unheard{side}", lambda: super(LinkQuery, self).values_off(side), ())
+
+    def leave_out(self, key: str, instead: T = None, more: str = "", usable: Sequence[str] = ()) -> T:  # type: ignore[assignment]
+        """Says, once, that what the link says of a key cannot be used, or what of it; returns what is used instead."""
+        if key not in self.unusable:
+            self.unusable[key] = list(usable)
+            default = in_link(self.default(key))
+            shown = default if isinstance(default, str) else ", ".join(default)
+            meant = "the default" if FIELDS[key].kind == "text" else cut(shown, 40) or "nothing"
+            used = cut(", ".join(usable), 40) or meant
+            self.told.append(unused(key, [text for own, text in self.pairs if own == key], used) + more)
+        return instead
+
+    def _usable(self, key: str, read: Callable[[], T], instead: T) -> T:
+        try:
+            return read()
+        except HeadlightError:
+            return self.leave_out(key, instead)
+
+
+def _too_long(model: Model, error: TooLong, rest: str) -> str:
+    """What is said of a text or a sound that is; `rest`: of the text, what does not fit."""
+    limit = f"{'here it may have' if error.limit < model.sizes.max_len else 'the model can read'} {error.limit}"
+    if isinstance(model, ForeignSound):
+        seconds = error.limit * model.hearing.step / model.hearing.rate
+        return f"This sound has {error.got} moments; {limit}. Cut it to {floor(10 * seconds) / 10} s."
+    return f"This text has {error.got} tokens; {limit}. Remove about {count(len(rest.split()), 'word')}."
+
+
+def answer_of(
+    query: LinkQuery, keys: Iterable[str], at: At, digest: str, notices: Iterable[str], **used: str
+) -> PictureAnswer:
+    """What every picture says of its query, once all of that was asked for.
+
+    Args:
+        keys: of the link, that the view owns.
+        at: the place looked at, in the sentence.
+        notices: what must be said beside what cannot be used.
+        used: the typed texts that the picture is of, by their keys.
+    """
+    query["big"]  # the frame's, whom nobody else tells
+    (layers, heads), presets = query.sizes, models.presets(query.name)
+    return {
+        "digest": digest,
+        "model": query.name,
+        "used": used,
+        "unusable": query.unusable,
+        "told": query.told,
+        "defaults": {key: in_link(query.default(key)) for key in keys},
+        "notices": list(dict.fromkeys([*query.told, *words.of_rows(query.model), *notices])),
+        "presets": presets,
+        "presetNames": [NAMES.get(text, "") for text in presets],
+        "positions": words.encodings(query.model),
+        "fixed": query.fixed,
+        "groups": query.model.groups,
+        "group": query.model.group,
+        "groupNames": models.group_names(query.model),
+        "layers": layers,
+        "heads": heads,
+        "layer": at.layer,
+        "head": at.head,
+        "row": at.row or 0,
+        "key": at.key,
+    }
+
+
+def in_link(value: Any) -> str | list[str]:
+    """A control's value as a link writes it; several in a list."""
+    if isinstance(value, (list, tuple)):
+        return list(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def unused(key: str, said: Sequence[str], instead: str = "the default") -> str:
+    """That what a link says of a key cannot be used."""
+    longest = max(map(len, said), default=0)
+    why = f"{longest:,} characters, too long to be" if longest > FIELDS[key].longest else "which cannot be"
+    return f"The link says {key}={cut(', '.join(said), 40)}, {why} used here; {instead} is used instead."

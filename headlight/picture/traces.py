@@ -1,0 +1,118 @@
+"""The steps of one layer as a pass recorded them, in any implementation, kept for all visitors."""
+
+from dataclasses import dataclass, replace
+
+from cachetools import LRUCache
+
+from headlight.link import mask_codec
+from headlight.picture.settings import Settings
+from headlight.queue.sharing import shared, turn
+from headlight.registry import abilities, models
+from mha_core import IMPLEMENTATIONS, Step
+
+from . import pictures, words
+from .source import Excerpt, excerpt
+
+_SHOWN_AS = {"torch": "nn.MultiheadAttention"}
+TRACED_BYTES = 48 * 2**20  # naive on 511 tokens takes 93 MiB and is not kept
+
+
+@dataclass(frozen=True)
+class RandomLayer:
+    """What a visitor chose instead of the model's weights.
+
+    Attributes:
+        biases: a key of `mha_core.measure.agreement.BIASES`.
+        dropout: rate of the weights' dropout.
+        seed: of the weights, and of what is dropped.
+    """
+
+    biases: str = "all"
+    dropout: float = 0.0
+    seed: int = 0
+
+    @property
+    def label(self) -> str:
+        """In a few words."""
+        dropped = f", dropout {self.dropout:g}" if self.dropout else ""
+        return f"random weights (seed {self.seed}), {biases_in_words(self.biases)}{dropped}"
+
+
+def biases_in_words(biases: str) -> str:
+    """A key of `mha_core.measure.agreement.BIASES` as a sentence has it."""
+    alone = f"biases of {biases.removesuffix(' alone')} alone"
+    return {"all": "all biases", "none": "no biases"}.get(biases, alone)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """The steps of one layer.
+
+    Attributes:
+        steps: in the order in which they were made.
+        notices: what must be said of the pass, in whole sentences.
+        instead: the random weights, where they are not the model's own.
+    """
+
+    settings: Settings
+    layer: int
+    implementation: str
+    tokens: list[str]
+    steps: tuple[Step, ...]
+    notices: tuple[str, ...] = ()
+    instead: RandomLayer | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that keeping it costs; tensors that share memory count once."""
+        pieces = {step.value.untyped_storage().data_ptr(): step.value.untyped_storage().nbytes() for step in self.steps}
+        return sum(pieces.values())
+
+    def parents(self, at: int) -> list[int]:
+        """The numbers of the steps that step `at` was made from."""
+        numbers = {step.name: number for number, step in enumerate(self.steps[:at])}
+        return [numbers[name] for name in self.steps[at].of]
+
+    def source(self, step: Step) -> Excerpt:
+        """The function that recorded a step, with the lines that made it."""
+        return excerpt(step.code, step.line)
+
+
+def settings_within(settings: Settings, layer: int, implementation: str) -> tuple[Settings, list[str]]:
+    """The settings as far as this implementation can take them, and what it cannot, as whole sentences."""
+    can, left_out = IMPLEMENTATIONS[implementation].can, []
+    if settings.temperature != 1 and "temperature" not in can:
+        settings = replace(settings, temperature=1.0)
+        left_out.append(f"{_SHOWN_AS.get(implementation, implementation)} has no temperature; shown at temperature 1.")
+    if mask_codec.per_head(settings.painted) and "head_mask" not in can:
+        settings = settings.unpainted
+        left_out.append(
+            f"{implementation} takes one mask for all heads: its steps are those without the painted cells."
+        )
+    model = pictures.model_of(settings)
+    if not words.places(settings.position, model) - {"add"} <= can:
+        name = model.sizes.position if settings.position == "trained" else settings.position
+        trained = words.places("trained", model) - {"add"} <= can
+        instead = "the trained ones" if trained else "none"
+        left_out.append(f"{implementation} cannot apply {name} positions; shown with {instead}.")
+        settings = replace(settings, position="trained" if trained else "none")
+    of_layer = tuple(pair for pair in settings.heads_off if pair[0] == layer)
+    if of_layer and "heads" not in can:
+        settings = replace(settings, heads_off=tuple(pair for pair in settings.heads_off if pair[0] != layer))
+        left_out.append(
+            f"{implementation} cannot switch heads off: its steps are those with all heads of this layer on."
+        )
+    if settings.values_off and "values_off" not in can:
+        settings = replace(settings, values_off=())
+        left_out.append(f"{implementation} cannot switch a value off: its steps are those with all values on.")
+    return settings, left_out
+
+
+@shared(LRUCache(TRACED_BYTES, getsizeof=lambda trace: trace.nbytes))
+def traced(settings: Settings, layer: int, implementation: str) -> Traced:
+    """The steps, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
+    model = pictures.model_of(settings)
+    abilities.require(model, "steps")
+    with turn(len(model.tokenize(settings.text)[1]), models.heads(model)):
+        run = settings.run(model, trace_layer=layer, implementation=implementation)
+    return Traced(settings, layer, implementation, run.tokens, run.steps, run.notices)

@@ -1,0 +1,260 @@
+"""Words on the screen, each computed from what is shown."""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import NotRequired, TypedDict
+
+from headlight.link import mask_codec, rules
+from headlight.link.limits import POSITIONS
+from headlight.registry import abilities, models
+from headlight.registry.models import MINILM
+from headlight.registry.recordings import RecordedModel
+from headlight.ui import numbers
+from mha_core import Model, positions
+from mha_core.models import changes
+from mha_core.models.model import EVERYTHING
+from mha_core.positions import Learned
+
+from .pictures import Picture
+from .settings import Settings
+
+NOT_TRAINED = "The model was not trained this way, so its output may not be meaningful"
+
+_TRAINED = {
+    "sinusoidal": "the model's sinusoidal table",
+    "learned": "the model's learned table",
+    "rotary": "the model's rotation",
+    "alibi": "the model's ALiBi bias",
+    "t5": "the model's learned T5 bias",
+    "shaw": "the model's learned Shaw bias",
+}
+_WITH_TABLES = {"learned", "t5", "shaw"}
+_PLACES = {"add": "Added to the embeddings", "rotate": "Turns queries and keys", "bias": "Added to the scores"}
+
+
+class Figure(TypedDict):
+    """A number and what it is."""
+
+    value: str
+    label: str
+    ask: NotRequired[str]  # what a button says that has the value computed
+
+
+def sentence(error: Exception) -> str:
+    return f"{numbers.capital(str(error)).rstrip('.')}."
+
+
+def figures(picture: Picture) -> list[Figure]:
+    """The strip under the maps."""
+    model, off = picture.model, len(picture.settings.heads_off)
+    if isinstance(model, RecordedModel):
+        return [_row_sum(picture)]
+    n_heads = model.sizes.n_layers * model.sizes.n_heads
+    strip: list[Figure] = [
+        {"value": numbers.precise(picture.cosine), "label": "cosine to the unmodified model's sentence vector"},
+        {"value": f"{off} of {n_heads}", "label": "heads switched off in the model"},
+        _row_sum(picture),
+    ]
+    if picture.settings.model != MINILM:
+        first, *others = models.answer(model, picture.run) or [""]
+        then = f"; then {', '.join(others)}" if others else ""
+        label = f"what the model says of this {thing(model)}, under these settings{then}"
+        answer: Figure = {"value": first, "label": label}
+        return [answer, *strip] if first else strip
+    label = "largest difference from Hugging Face transformers (unmodified model, all maps and hidden states)"
+    return [*strip, {"value": "", "label": label, "ask": "compare now"}]
+
+
+def _row_sum(picture: Picture) -> Figure:
+    label = "the row sum farthest from 1, over all rows of all maps"
+    return {"value": f"{picture.worst_row_sum:.6f}", "label": label}
+
+
+def compared(difference: float | None) -> str:
+    """The value of the figure that is computed when it is asked for."""
+    return "" if difference is None else numbers.scientific(difference)
+
+
+def status(picture: Picture, sent: int) -> str:
+    """Device, compute time, bytes, and how much of the limit is used."""
+    size = f"{sent / 1000:.0f} kB" if sent < 10**6 else f"{sent / 10**6:.1f} MB"
+    if isinstance(picture.model, RecordedModel):
+        return f"{picture.run.changes.said} · {size} of maps · {len(picture.run.tokens)} tokens"
+    tokens = f"{len(picture.run.tokens)} of at most {picture.model.sizes.max_len} tokens"
+    return f"{picture.run.device} · computed in {picture.seconds * 1000:.1f} ms · {size} of maps · {tokens}"
+
+
+def of_rows(model: Model) -> list[str]:
+    """Whose tokens the rows are where they are not those of the sentence."""
+    if model.group not in ("decoder", "cross") or len(model.groups) == 1:
+        return []
+    looked_at = f"; the columns are the {thing(model)}" if model.group == "cross" else ""
+    return [f"The rows are the model’s own answer, its likeliest token each time{looked_at}."]
+
+
+def thing(model: Model) -> str:
+    """What a model reads, as one of it is called."""
+    return "sentence" if model.reads == "text" else model.reads
+
+
+def of_no_words(model: Model) -> list[str]:
+    """What the words of a page on sentences mean for a model that reads none."""
+    meant = {"picture": "a patch, named by its row and column", "sound": "a moment, named by when it begins"}
+    if model.reads not in meant:
+        return []
+    return [f"This model reads {model.reads}s: where this page says word, it is {meant[model.reads]}."]
+
+
+def label(settings: Settings, model: Model) -> str:
+    """The difference from the untouched model, in a few words; of a recording its step."""
+    if isinstance(model, RecordedModel):
+        return model.recording.said(model.step_of(settings.text))
+    mask = _mask_label(settings, model) if settings.mask != "none" else []
+    if settings.painted:
+        mask.append("painted cells for single heads" if mask_codec.per_head(settings.painted) else "painted cells")
+    return changes.in_words(
+        model,
+        mask,
+        position=settings.position,
+        temperature=settings.temperature,
+        heads_off=len(settings.heads_off),
+        values_off=_tokens_at(settings, model, settings.values_off),
+    )
+
+
+def _mask_label(settings: Settings, model: Model) -> list[str]:
+    """The mask, and apart from it the tokens that nobody else may look at."""
+    unseen, rest = rules.unseen(settings.mask), rules.without_unseen(settings.mask)
+    named = changes.named(_tokens_at(settings, model, unseen))
+    whole = rest if named else settings.mask
+    return [
+        *([f"mask {whole.replace(':', ' ')}"] if whole != "none" else []),
+        *([f"{named} hidden from all others"] if named else []),
+    ]
+
+
+def _tokens_at(settings: Settings, model: Model, places: Sequence[int]) -> list[str]:
+    """The tokens of the sentence at these places, those that it has."""
+    tokens = model.coded(settings.text)[0] if places else []
+    return [tokens[place] for place in places if place < len(tokens)]
+
+
+def zeroed_values(settings: Settings, model: Model) -> str:
+    """The tokens that are looked at and hand nothing on, "without the value of “[CLS]”"; "" where there is none."""
+    return changes.without_values(_tokens_at(settings, model, settings.values_off))
+
+
+def computed_by(model: Model) -> str:
+    """What computes a trained model where it is not what it was trained in; "" where it is."""
+    if model.history is None:
+        return ""
+    now, before = model.sizes.implementation, model.history.recipe.implementation
+    return "" if before == now else f"Trained in {before}, computed by {now} with the same weights."
+
+
+def encodings(model: Model) -> list[tuple[str, str]]:
+    """The encodings that a model can take, in the control, and what each does."""
+    can = models.encodings(model)
+    return [(name, position_note(core, model)) for name, core in POSITIONS.items() if core in can]
+
+
+def position_note(position: str, model: Model) -> str:
+    """The effect of a position of the core's in this model, beside the encoding that it was trained with."""
+    stack = models.stack_of(model)
+    if stack is None:
+        return "As it was trained." if position == "trained" else f"No position information at all. {NOT_TRAINED}."
+    trained = _TRAINED.get(model.sizes.position, "")
+    if position == "trained":
+        if not trained:
+            return "The model was trained without positions."
+        how = _acting(stack.position.acts)
+        return f"The{trained[3:]}, {how[:1].lower()}{how[1:]}, as it was trained."
+    if positions.is_altered(position):
+        factor = position.partition(":")[2]
+        how = "its rows shuffled (always the same way)" if position == "shuffled" else f"times {factor}"
+        note = f"The{trained[3:]}, {how}"
+    elif position == "none":
+        note = f"The{trained[3:]} is left out" if trained else "No position information at all"
+    else:
+        acts = positions.acts(position)
+        where = "" if acts == {"add"} else " in every layer"
+        scaled = position == "sinusoidal" and isinstance(stack.position, Learned)
+        size = ", as large as the trained rows on average" if scaled else ""
+        tables = ", random numbers that nobody trained" if position in _WITH_TABLES else ""
+        rest = f"; {trained} is left out" if trained and not changes.as_trained(position, model) else ""
+        note = f"{_acting(acts)}{where}{size}{tables}{rest}"
+    fits = "The model was trained like this" if changes.as_trained(position, model) else NOT_TRAINED
+    return f"{note}. {fits}."
+
+
+def position_title(name: str) -> str:
+    """An encoding of the control as a heading: the same word."""
+    return {"none": "No positions", "alibi": "ALiBi"}.get(name, numbers.capital(name))
+
+
+def _acting(acts: frozenset[str]) -> str:
+    return " and ".join(_PLACES[place] for place in sorted(acts))
+
+
+def places(position: str, model: Model) -> frozenset[str]:
+    """The places where a position of the core's acts, as in `Position.acts`."""
+    if position != "trained":
+        return positions.acts(position)
+    stack = models.stack_of(model)
+    return stack.position.acts if stack else frozenset(("add",))
+
+
+def has_positions(settings: Settings, model: Model) -> bool:
+    """True when something says where a token stands."""
+    return bool(places(settings.position, model))
+
+
+def is_masked(settings: Settings, model: Model) -> bool:
+    """True when a mask is set, or built into the model."""
+    return settings.mask != "none" or bool(settings.painted) or model.own_mask != "none"
+
+
+def _trained(model: Model) -> dict[str, str]:
+    """The training of a model, when that is known."""
+    history = model.history
+    if history is None or history.start is None or history.end is None:
+        return {}
+    recipe, now = history.recipe, model.sizes.implementation
+    shown = "" if now == recipe.implementation else f" (shown as {now}, with the same weights)"
+    attention = f"{recipe.implementation} attention{shown}, {model.sizes.position} positions"
+    seeds = f"seed {recipe.seed}, data {history.start.fingerprint}"
+    return {"trained": f"{history.end.step} steps, {attention}, {seeds}, {history.start.machine}"}
+
+
+def about(picture: Picture) -> dict[str, str]:
+    """Everything that is needed to get these numbers again."""
+    model, name = picture.model, picture.settings.model
+    facts = model.facts
+    if models.stack_of(model) is None:
+        return {"model": f"{models.title(name)} ({model.origin})", **facts, **_able(model), **_here(picture)}
+    return {
+        "model": f"{facts['model']} ({model.origin} weights)"
+        if name == MINILM
+        else f"{models.title(name)} ({model.origin})",
+        "sha256 of the weights": facts["sha256"],
+        **_trained(model),
+        "versions": f"torch {facts['torch']}, streamlit {version('streamlit')}, python {facts['python']}",
+        **_here(picture),
+    }
+
+
+def _here(picture: Picture) -> dict[str, str]:
+    """How this picture was computed."""
+    model = picture.model
+    return {
+        "memory of these maps": f"{picture.run.weights.nbytes / 1e6:.1f} MB",
+        "settings": f"{label(picture.settings, model)}; {len(picture.run.tokens)} tokens",
+        "device": f"{picture.run.device}, {model.dtype}".replace("torch.", ""),
+        "threads": str(picture.threads),
+    }
+
+
+def _able(model: Model) -> dict[str, str]:
+    """What can be changed in a model, and of the rest why not."""
+    lacks = {f"no {name}": abilities.reason(model, name) for name in sorted(EVERYTHING - model.can)}
+    return {"can be changed": ", ".join(sorted(model.can)) or "nothing", **lacks}

@@ -1,0 +1,267 @@
+"""Models of other makers on this machine: those in the cache of the Hugging Face hub, and folders.
+
+In a link they are `hf:ORG/NAME@REVISION` and `folder:HASH`, never a path. They are for whoever sits at this machine: a
+server that others reach has only the one that its command named.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from headlight.server import public
+from headlight.ui.numbers import capital
+from mha_core.errors import HeadlightError
+from mha_core.pretrained import families, folders, hearing, hub, sight
+from mha_core.training import saved
+
+from . import recordings
+
+HUB, FOLDER = "hf:", "folder:"
+GROUPS = {"encoder": "its encoder", "decoder": "its decoder", "cross": "from decoder to encoder"}
+SHORT = 12  # digits of a revision in a name
+_HUB_NAME = re.compile(r"hf:([^@]{1,193})@([0-9a-f]{7,40})", re.ASCII)
+_HASH = re.compile(r"folder:([0-9a-f]{24})", re.ASCII)
+_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "decoder_layers")
+_HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
+NOT_HERE = "models of this machine’s own are opened only by whoever sits at it; choose another one"
+NO_FOLDER = "this folder is not known to this server any more: choose it again under “Another model”"
+NOT_CACHED = "is not in this machine’s cache of the Hugging Face hub: get it under “Another model”"
+
+_folders: dict[str, Path] = {}  # hash -> the folder, of those that somebody at this machine has opened
+for_everybody: set[str] = set()  # the names of those that the command named, which are for everybody
+
+
+@dataclass(frozen=True)
+class Found:
+    """A model on this machine.
+
+    Attributes:
+        name: in a link.
+        title: its id, or the name of its folder.
+        says: kind, layers and heads as its configuration has them, and its size.
+        why_not: why it cannot be opened, in a sentence; "" where nothing speaks against it.
+    """
+
+    name: str
+    title: str
+    says: str
+    why_not: str = ""
+
+
+def split(name: str) -> tuple[str, str]:
+    """A model's name without the kind of attention behind it, and that kind, "" for its first.
+
+    "hf:org/t5@0123abc~cross" -> ("hf:org/t5@0123abc", "cross"). What is no kind of attention stays in the name.
+    """
+    base, _, group = name.rpartition("~")
+    numbered = recordings.is_recording(base) and group.isdecimal()
+    return (base, group) if base and (group in GROUPS or numbered) else (name, "")
+
+
+def is_foreign(name: str) -> bool:
+    """Tells whether a name is of this form, whatever it names."""
+    return name.startswith((HUB, FOLDER))
+
+
+def is_there(name: str) -> bool:
+    """Tells whether there is such a model that may be opened here."""
+    return _allowed(name) and place(name) is not None
+
+
+def check(name: str) -> None:
+    """Raises a HeadlightError where there is none."""
+    if not _allowed(name):
+        raise HeadlightError(NOT_HERE)
+    if place(name) is None:
+        raise HeadlightError(f"the model {title(name)} {NOT_CACHED}" if name.startswith(HUB) else NO_FOLDER)
+
+
+def why_not(name: str) -> str:
+    """Why a name of this form cannot be used, in a sentence; "" of any other name."""
+    if is_foreign(split(name)[0]):
+        try:
+            check(split(name)[0])
+        except HeadlightError as error:
+            return f"{capital(str(error))}."
+    return ""
+
+
+def _allowed(name: str) -> bool:
+    return not public.is_public() and (public.is_local() or name in for_everybody)
+
+
+def place(name: str) -> Path | None:
+    """The folder of a model by its name, None where there is none."""
+    if hashed := _HASH.fullmatch(name):
+        folder = _folders.get(hashed[1])
+        return folder if folder is not None and folder.is_dir() else None
+    if parts := _parts(name):
+        found = [one for one in _snapshots(parts[1]) if one.name.startswith(parts[2])]
+        return found[0] if len(found) == 1 else None
+    return None
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a model by its name. Raises as `check`."""
+    check(name)
+    folder = place(name)
+    if folder is None:  # it went this moment
+        raise HeadlightError(NO_FOLDER)
+    return folder
+
+
+def reads(name: str) -> str:
+    """What a model reads, "text", "picture" or "sound", from its description alone."""
+    folder = place(name)
+    kind = "" if folder is None else _type(str(folder))
+    return "picture" if kind in sight.KINDS else "sound" if kind in hearing.KINDS else "text"
+
+
+@lru_cache(maxsize=64)
+def _type(folder: str) -> str:
+    with suppress(HeadlightError):
+        return str(folders.read_json(Path(folder), folders.CONFIG).get("model_type", ""))
+    return ""
+
+
+def revision_of(name: str) -> dict[str, str]:
+    """The whole revision of a model of the hub, as a fact."""
+    return {"revision": folder_of(name).name} if name.startswith(HUB) else {}
+
+
+def title(name: str) -> str:
+    """Its id, or the name of its folder."""
+    if parts := _parts(name):
+        return parts[1]
+    folder = place(name)
+    return folder.name if folder else "of this link"
+
+
+def opened(path: str) -> Found:
+    """A folder of this machine, which has a name from now on. Raises a HeadlightError where it holds no model."""
+    if not public.is_local():
+        raise HeadlightError(NOT_HERE)
+    return _register(path)
+
+
+def _register(path: str) -> Found:
+    try:
+        folder = Path(path).expanduser().resolve()
+        is_folder = folder.is_dir()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, no home, a zero byte
+        is_folder = False
+    if not is_folder:
+        raise HeadlightError(f"“{path:.100}” is no folder of this machine; give the one that holds config.json")
+    hashed = hashlib.blake2b(str(folder).encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
+    found = _found(f"{FOLDER}{hashed}", folder.name, folder)
+    if found.why_not:
+        raise HeadlightError(f"the folder “{folder.name:.60}” cannot be opened: {found.why_not}")
+    _folders[hashed] = folder
+    return found
+
+
+def named(text: str) -> Found:
+    """The model that the command names: a folder, or an id whose files are in the cache, "org/name" or "org/name@rev".
+
+    It is offered to everybody. Raises a HeadlightError where it is not there, or cannot be opened.
+    """
+    if public.is_public():
+        raise HeadlightError("a public server opens no models of its machine’s own")
+    repo, _, revision = text.partition("@")
+    if Path(text).expanduser().is_dir():
+        found = _register(text)
+    elif not hub.is_id(repo):
+        raise HeadlightError(f"“{text:.100}” is no folder, and no id of the Hugging Face hub, as org/name")
+    else:
+        found = cached_one(repo, revision)
+    for_everybody.add(found.name)
+    return found
+
+
+def cached_one(repo: str, revision: str = "") -> Found:
+    """A model of the cache by its id. Raises a HeadlightError where it is not there, or cannot be opened."""
+    chosen = next((one for one in _snapshots(repo) if one.name.startswith(revision)), None) if hub.is_id(repo) else None
+    if chosen is None:
+        raise HeadlightError(f"the model {repo:.100} {NOT_CACHED}")
+    found = _of_snapshot(repo, chosen)
+    if found.why_not:
+        raise HeadlightError(f"{repo} cannot be opened: {found.why_not}")
+    return found
+
+
+def offered() -> list[Found]:
+    """Those that may be opened by name without being looked for: what the command named."""
+    places = ((name, place(name)) for name in sorted(for_everybody) if _allowed(name))
+    return [_found(name, title(name), folder) for name, folder in places if folder is not None]
+
+
+def cached() -> list[Found]:
+    """What the cache of this machine holds, by its ids: of each the revision that its branch main names, or the newest.
+
+    Raises a HeadlightError where nobody sits at this machine.
+    """
+    if not public.is_local():
+        raise HeadlightError(NOT_HERE)
+    with suppress(OSError):
+        names = sorted(folder.name.removeprefix("models--") for folder in cache().glob("models--*"))
+        repos = [repo for name in names if hub.is_id(repo := name.replace("--", "/"))]
+        return [_of_snapshot(repo, first) for repo in repos if (first := next(_snapshots(repo), None))]
+    return []
+
+
+def cache() -> Path:
+    """Where the hub's own package keeps what it fetches, by the variables that it reads."""
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
+    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser()
+
+
+def _parts(name: str) -> re.Match[str] | None:
+    """The id and the revision of a model of the hub."""
+    parts = _HUB_NAME.fullmatch(name)
+    return parts if parts and hub.is_id(parts[1]) else None
+
+
+def _snapshots(repo: str) -> Iterator[Path]:
+    """The folders of an id's revisions that hold a configuration: that of main first, then the newest."""
+    folder = cache() / f"models--{repo.replace('/', '--')}"
+    with suppress(OSError):
+        main = ""
+        with suppress(OSError, UnicodeDecodeError):
+            main = (folder / "refs" / "main").read_text("ascii").strip()
+        found = [one for one in (folder / "snapshots").iterdir() if (one / "config.json").is_file()]
+        yield from sorted(found, key=lambda one: (one.name != main, -one.stat().st_mtime))
+
+
+def _of_snapshot(repo: str, snapshot: Path) -> Found:
+    return _found(f"{HUB}{repo}@{snapshot.name[:SHORT]}", repo, snapshot)
+
+
+def _found(name: str, title: str, folder: Path) -> Found:
+    """What its description says of it, before any weight is read."""
+    if (folder / saved.RUN).is_file():
+        return Found(name, title, "a run of Headlight")
+    try:
+        config = folders.read_json(folder, folders.CONFIG)
+        folders.refuse_code(config, folders.CONFIG)
+        families.family(config)
+        size = folders.weights_of(folder).bytes
+    except HeadlightError as error:
+        return Found(name, title, "", str(error))
+    return Found(name, title, ", ".join(part for part in (*_sizes(config), in_bytes(size)) if part))
+
+
+def _sizes(config: Mapping[str, Any]) -> Iterator[str]:
+    kind = config.get("model_type")
+    yield kind[:40] if isinstance(kind, str) else ""
+    numbers = [[n for key in keys if type(n := config.get(key)) is int] for keys in (_LAYERS, _HEADS)]
+    yield f"{numbers[0][0]} × {numbers[1][0]} heads" if all(numbers) else ""
+
+
+def in_bytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(0.1, size / 1e6):.1f} MB"
