@@ -116,7 +116,7 @@ def first_picture(app: ASGIApp) -> ASGIApp:
 
 
 app = st.App(
-    str(HERE / "pages" / "kit" / "frame" / "shell.py"),
+    str(HERE / "pages" / "frame" / "shell.py"),
     lifespan=lifespan,
     routes=[
         Route(handout.ADDRESS, handout.handout),

@@ -26,6 +26,8 @@ from threading import Thread
 from typing import NoReturn
 from urllib.parse import urlencode, urlsplit
 
+from headlight import ROOT
+
 PROJECT = "headlight-attention"
 STORE = "HEADLIGHT_STORE"
 ROOMS = "HEADLIGHT_ROOMS"
@@ -101,18 +103,12 @@ def port(text: str) -> int:
     return int(text)
 
 
-def site() -> Path:
-    """The folder of app.py, pages and assets: in the wheel beside this file, in a checkout above it."""
-    beside = Path(__file__).parent / "site"
-    return beside if beside.is_dir() else Path(__file__).parents[1]
-
-
 def version() -> str:
     """The version of what is installed; in a checkout the one that it says."""
     try:
         return metadata.version(PROJECT)
     except metadata.PackageNotFoundError:
-        with (Path(__file__).parents[1] / "pyproject.toml").open("rb") as file:
+        with (ROOT / "pyproject.toml").open("rb") as file:
             return str(tomllib.load(file)["project"]["version"])
 
 
@@ -240,12 +236,11 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
         print("Python compiles the libraries: a first start takes 5 to 10 seconds longer.", flush=True)
     if told := missing_models():
         print(told, flush=True)
-    home = site()
     os.environ["HEADLIGHT_PUBLIC"] = "1" if chosen.public else os.environ.get("HEADLIGHT_PUBLIC", "")
     asked_from = Path.cwd()
-    os.chdir(home)  # where the app's own configuration lies, and nobody else's
-    sys.path.insert(0, str(home))
-    sys.argv = [str(home / "app.py"), *lessons]
+    os.chdir(ROOT)  # where the app's own configuration lies, and nobody else's
+    sys.path.insert(0, str(ROOT))
+    sys.argv = [str(ROOT / "app.py"), *lessons]
 
     from app import app  # first: it says how the rest is imported
     from headlight.registry import foreign, models, recordings

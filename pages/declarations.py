@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
-FILE = Path(__file__).parents[3] / "assets" / "web" / "base" / "messages.d.ts"
+from headlight import ROOT
+
+FILE = ROOT / "assets" / "web" / "base" / "messages.d.ts"
 MODULES = (
     "mha_core.show.packing", "mha_core.show.html", "pages.frame.view", "pages.frame.canvas",
     "headlight.ui.packing", "headlight.lessons.message", "headlight.lessons.files", "pages.explore.message",

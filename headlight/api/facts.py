@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from headlight import ROOT
 from headlight.link import limits
 from headlight.link.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASKS, SIDE
 from headlight.picture import pictures
@@ -15,7 +16,7 @@ from headlight.picture.query import LONGEST
 from headlight.registry import models
 from headlight.ui.terms import MARKED
 
-FOLDER = Path(__file__).parents[3] / "assets" / "web" / "base"
+FOLDER = ROOT / "assets" / "web" / "base"
 _HEAD = "// Written by `python -m headlight.api.facts` from the Python side; do not edit.\n"
 _LINES = {  # what a mask does, in a few words
     "none": "every word may look at every word",

@@ -12,12 +12,11 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from pathlib import Path
 from typing import IO
 
+from headlight import ROOT
 from mha_core.training.nursery import NUMBER
 
-ROOT = Path(__file__).parents[3]
 PATIENCE = 60.0  # seconds for the first one, while torch is read in on busy cores
 
 _lock = threading.Lock()

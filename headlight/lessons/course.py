@@ -10,13 +10,14 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
+from headlight import ROOT
 from headlight.queue.sharing import shared
 
 from .reading import LONGEST_FILE, LessonError, read
 from .schema import Lesson, LessonStep
 from .variants import second
 
-_ASSETS = Path(__file__).parents[3] / "assets"
+_ASSETS = ROOT / "assets"
 SHIPPED, CLAIMS = _ASSETS / "lessons", _ASSETS / "claims"
 VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of own lessons; `--lessons DIR` sets it
 MOST_FILES = 100  # of a folder

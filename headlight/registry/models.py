@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, cast
 
 import torch
 
+from headlight import ROOT
 from headlight.link.limits import POSITIONS
 from headlight.link.place import DEFAULT_AT
 from headlight.link.presets import CONTINUED, PRESETS
@@ -41,7 +42,7 @@ from . import foreign, recordings
 from .album import ALBUMS
 
 MINILM, SMOLLM2 = "minilm", "smollm2"
-SHIPPED = Path(__file__).parents[3] / "assets" / "trained"
+SHIPPED = ROOT / "assets" / "trained"
 TITLE = "MiniLM · pretrained"
 SMOLLM2_TITLE = "SmolLM2 · pretrained, says the next word"
 SWITCH = "HEADLIGHT_SMOLLM2"  # "off" in the environment: this server offers SmolLM2 to nobody

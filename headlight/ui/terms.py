@@ -4,8 +4,9 @@ The glossary lists them. On every page the first use of one is marked, and a bub
 """
 
 import tomllib
-from pathlib import Path
 from typing import NamedTuple
+
+from headlight import ROOT
 
 
 class Term(NamedTuple):
@@ -17,7 +18,7 @@ class Term(NamedTuple):
     everyday: bool = False
 
 
-_FILE = Path(__file__).parents[3] / "assets" / "glossary.toml"
+_FILE = ROOT / "assets" / "glossary.toml"
 TERMS = {
     group: tuple(Term(name, **term) for name, term in terms.items())
     for group, terms in tomllib.loads(_FILE.read_text("utf-8")).items()

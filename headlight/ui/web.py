@@ -8,10 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
+from headlight import ROOT
 from headlight.server.base_path import BASE
 
-FOLDER = Path(__file__).parents[3] / "assets" / "web"
-TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorial.ipynb"  # runs wherever `mha_core` can be imported
+FOLDER = ROOT / "assets" / "web"
+TUTORIAL = ROOT / "docs" / "tutorial.ipynb"  # runs wherever `mha_core` can be imported
 _SERVED = {file.relative_to(FOLDER).as_posix(): file for file in sorted(FOLDER.glob("*/*")) if file.suffix != ".ts"}
 FILES = {name: file.read_bytes() for name, file in (_SERVED | {TUTORIAL.name: TUTORIAL}).items()}  # path -> content
 

@@ -14,7 +14,7 @@ with missing.package_error():
 
     pages = {
         name: st.Page(
-            f"../../{name}/page.py",
+            f"../{name}/page.py",
             title=f"{named.title} · Headlight",
             url_path=path(name) or name,
             default=not path(name),

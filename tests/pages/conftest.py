@@ -37,7 +37,7 @@ from pages.frame import canvas, visitor
 
 from .looped import run
 
-SHELL = Path(__file__).parents[2] / "pages" / "kit" / "frame" / "shell.py"
+SHELL = Path(__file__).parents[2] / "pages" / "frame" / "shell.py"
 
 # The views whose picture comes over the wire -> the route.
 ROUTE_OF = {"maps": "maps", "pair": "pair", "steps": "steps", "masks": "masked", "film": "film"}

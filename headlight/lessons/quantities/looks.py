@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from headlight import ROOT
 from headlight.lessons.functions import at_least
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
@@ -21,7 +21,7 @@ from mha_core.measure import measures
 
 from .picture import model_rounding
 
-SENTENCES = Path(__file__).parents[4] / "assets" / "sentences.toml"
+SENTENCES = ROOT / "assets" / "sentences.toml"
 
 
 def shared_weight(query: Query, settings: Settings, keys: str) -> Value:
