@@ -9,11 +9,16 @@ gc.disable()
 
 import logging
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 
 import streamlit as st
+
+from headlight.server import options
+
+options.read = st.get_option
+
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -24,13 +29,15 @@ from headlight.api import handout
 from headlight.rooms import page as room
 from headlight.rooms import place
 from headlight.server import logs, memory, readiness
-from headlight.server.gates import HostGate, RouteGate, UploadGate
+from headlight.server.gates import HostGate, RouteGate
 from headlight.server.headers import SecurityHeaders
 from headlight.server.own_files import OwnFiles
 from headlight.server.own_routes import LazyApp, OwnRoutes
 from headlight.server.readiness import ReadinessGate
-from headlight.server.sockets import NoDelay, SocketGate, allow_open_files
+from headlight.server.sockets import NoDelay, allow_open_files
 from headlight.ui import web
+from pages.frame.socket_gate import SocketGate
+from pages.frame.upload_gate import UploadGate
 
 HERE = Path(__file__).parent
 SWITCH_SECONDS = 0.0005
@@ -82,7 +89,14 @@ def wire() -> ASGIApp:
     """The data routes."""
     from headlight.api.routes import Wire
 
-    return Wire()
+    return Wire(handlers)
+
+
+def handlers() -> Mapping[str, Callable[[bytes], bytes]]:
+    """The handlers of all pages, imported when the first of them is asked for."""
+    from pages.handlers import HANDLERS
+
+    return HANDLERS
 
 
 def machine() -> ASGIApp:
@@ -104,13 +118,20 @@ def own_files() -> ASGIApp:
     return OwnFiles(web.FILES | {web.SCRIPT: web.script()})
 
 
+def first_message(page: str, raw: bytes) -> bytes:
+    """The message that a page begins with. Raises a HeadlightError when it has to come later."""
+    from pages.handlers import FIRST
+
+    return FIRST[page](raw)
+
+
 def first_picture(app: ASGIApp) -> ASGIApp:
     """Pages with their picture in them."""
 
     def make() -> ASGIApp:
         from headlight.api.first import FirstPicture
 
-        return FirstPicture(app)
+        return FirstPicture(app, first_message)
 
     return LazyApp(make)
 

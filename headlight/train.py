@@ -15,7 +15,7 @@ from mha_core.training import saved, sweep, tasks
 from mha_core.training.events import History
 from mha_core.training.recipe import defaults
 
-from .command import Parser, Refused, check_folder
+from .arguments import Parser, Refused, check_folder
 
 NO_LIMIT = 24 * 3600.0  # seconds: a run that its time budget cuts is another one on every machine
 

@@ -10,7 +10,6 @@ import html
 import json
 import re
 from collections.abc import Callable
-from importlib import import_module
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
@@ -19,12 +18,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import LONGEST, Query
-from headlight.queue.policy import QUEUE, Gone, Queue
+from headlight.queue.executor import QUEUE, Gone, Queue
+from headlight.queue.visitor import Visitor
 from headlight.registry import models
 from headlight.server.base_path import BASE
 from headlight.server.network import wants_gzip
 from headlight.server.sockets import network_of
-from headlight.server.visits import Visitor
 from headlight.ui import pages
 from headlight.ui.web import PREFIX, SCRIPT
 from mha_core.errors import HeadlightError
@@ -55,16 +54,14 @@ _FONT = re.compile(r'href="(\./static/media/SourceSansVF-Upright[^"]*\.woff2)"')
 _SCRIPT = re.compile(r'<script type="module"[^>]*></script>|<link rel="modulepreload"[^>]*>')
 
 
-def first(page: str, raw: bytes) -> bytes:
-    """The message that a page begins with. Raises a HeadlightError when it has to come later."""
-    made: Callable[[bytes], bytes] = import_module(f"pages.{page}.message").first
-    return made(raw)
-
-
 class FirstPicture:
-    """ASGI middleware that puts the picture of a link into the page that the link opens."""
+    """ASGI middleware that puts the picture of a link into the page that the link opens.
 
-    def __init__(self, app: ASGIApp, queue: Queue = QUEUE, answers: Callable[[str, bytes], bytes] = first) -> None:
+    Args:
+        answers: the message that a page of this name begins with, for a query.
+    """
+
+    def __init__(self, app: ASGIApp, answers: Callable[[str, bytes], bytes], queue: Queue = QUEUE) -> None:
         self.app, self._queue, self._answers = app, queue, answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,63 +10,30 @@ import logging
 import secrets
 import traceback
 from collections.abc import Callable, Mapping
-from importlib import import_module
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headlight.export import take_along
-from headlight.export.files import FILES, OTHERS
-from headlight.export.snippet import notebook
 from headlight.picture import words
 from headlight.picture.link_query import Refused
 from headlight.picture.query import LONGEST, Query
-from headlight.queue.policy import QUEUE, Busy, Gone, Queue, Superseded, Work
-from headlight.server import visits
+from headlight.queue.executor import QUEUE, Gone, Queue
+from headlight.queue.policy import Busy, Superseded, Work
+from headlight.queue.visitor import Visitor, is_open
 from headlight.server.missing import missing_package
 from headlight.server.network import wants_gzip
 from headlight.server.sockets import hung_up, network_of
-from headlight.server.visits import Visitor
-from headlight.ui import tables
 from headlight.ui.web import API
 from mha_core.errors import HeadlightError
 
 from .outbox import Outbox
 
-Answer = Callable[[bytes], bytes]  # a query -> a message of `headlight.ui.packing`
+Handler = Callable[[bytes], bytes]  # a query -> a message of `headlight.ui.packing`
 
-LESSONS = "kit.lessons"
-# A package -> its routes, for each of which its `message` has a function of that name.
-MESSAGES = {
-    "explore": (
-        "maps",
-        "focus",
-        "compared",
-        "masked_word",
-        "overview",
-        "sentences",
-        "flow",
-        "channels",
-        "part",
-        "tile",
-        "seen",
-        "heard",
-    ),
-    "masks": ("masked", "entered", "outcomes"),
-    "compare": ("pair", "begun", "asides", "shuffled", "each"),
-    "shapes": ("steps", "reshape", "classes"),
-    "train": ("film",),
-    "kit.wire": ("qr",),
-    LESSONS: ("course", "lesson"),
-}
-# The name of a route -> its package.
-ROUTES = {
-    **{name: package for package, names in MESSAGES.items() for name in names},
-    **{f"{page}.{kind}": page for page, kinds in FILES.items() for kind in kinds},
-    **OTHERS,
-}
-OF_SETTINGS = {"about": take_along.about, "ipynb": notebook}
+Handlers = Mapping[str, Handler]
+
+LESSONS = ("course", "lesson", "lesson.handout")  # whose files may change while the server runs
 BYTES = "application/octet-stream"
 TYPES = {"qr": "image/svg+xml", "seen": "image/png", "heard": "audio/wav"}  # of what a page shows as it is
 # below a picture: they must not keep another one waiting
@@ -76,7 +43,7 @@ BELOW = (
 )  # fmt: skip
 VISIT = "headlight-visit"  # the header that names the visitor
 # whose queries have keys of their own, which no control has: how far a long picture is, an address, a lesson
-OF_WHOLE_QUERY = ("part", "tile", "film", "qr", *OTHERS)
+OF_WHOLE_QUERY = ("part", "tile", "film", "qr", "lesson.handout")
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
 _START = secrets.token_hex(4)  # numbers of another start of the server may differ in their last digits
@@ -84,38 +51,28 @@ _START = secrets.token_hex(4)  # numbers of another start of the server may diff
 log = logging.getLogger(__name__)
 
 
-def answer(route: str, raw: bytes) -> bytes:
-    """The message of a route for a query. Raises a HeadlightError when there is none."""
-    _, _, kind = route.partition(".")
-    module = import_module(f"pages.{ROUTES[route]}.{'files' if kind else 'message'}")
-    if kind in OF_SETTINGS:
-        shown = getattr(module, "sides_of_link", take_along.of_link)
-        return OF_SETTINGS[kind](*shown(raw))
-    made: Answer | None = getattr(module, kind or route, None)
-    return made(raw) if made else tables.WRITERS[kind](module.tables(raw))
-
-
 class Wire:
     """The ASGI app of the routes under `API`.
 
     Args:
-        answers: the message of a route of this name for a query.
+        handlers: gives the table of handlers by the names of their routes; called for each request, so that a missing
+            package is named to whoever asks.
     """
 
-    def __init__(self, answers: Callable[[str, bytes], bytes] = answer, queue: Queue = QUEUE) -> None:
-        self._answers, self._queue, self._outbox = answers, queue, Outbox()
+    def __init__(self, handlers: Callable[[], Handlers], queue: Queue = QUEUE) -> None:
+        self._handlers, self._queue, self._outbox = handlers, queue, Outbox()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name, headers = scope["path"].removeprefix(f"{API}/"), Headers(scope=scope)
-        refusal = self._refusal(scope, name, headers)
-        if refusal is not None:
-            await refusal(scope, receive, send)
-            return
         squeezed, raw = wants_gzip(scope), scope["query_string"]
         try:
+            handlers = self._handlers()
+            refusal = _refusal(scope, handlers, headers)
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
             query = Query(raw)
-            # lessons are files that may change
-            files = await asyncio.to_thread(_course_files) if ROUTES[name] == LESSONS else None
+            files = await asyncio.to_thread(_course_files) if name in LESSONS else None
             asked = raw if name in OF_WHOLE_QUERY else query.pairs
             tag = _tag(name, asked, squeezed, files)
             if headers.get("if-none-match") == tag:
@@ -124,7 +81,7 @@ class Wire:
             body = await self._queue.answer(
                 self._visitor(scope, headers),
                 tag,
-                lambda: self._computed(name, raw, squeezed),
+                lambda: _computed(handlers[name], raw, squeezed),
                 hung_up(receive),
                 work=work_of(name, raw),
                 view=name,
@@ -154,32 +111,34 @@ class Wire:
             encoding = {"Content-Encoding": "gzip" if squeezed else "identity", "Content-Type": TYPES.get(name, BYTES)}
             await self._outbox.send(body, _headers(tag) | encoding, receive, send)
 
-    def _refusal(self, scope: Scope, name: str, headers: Headers) -> ASGIApp | None:
-        """The answer to what is no question of ours; None where it is one."""
-        if name not in ROUTES:
-            return refused(404, "There is no such route.")
-        if scope["method"] != "GET":
-            return refused(405, "Only GET is answered here.", {"Allow": "GET"})
-        if not is_own_page(headers):
-            return refused(403, "Only Headlight’s own pages are answered here.")
-        if len(scope["query_string"]) > LONGEST:
-            return refused(414, f"A query may have {LONGEST:,} bytes.")
-        return None
-
     def _visitor(self, scope: Scope, headers: Headers) -> Visitor:
         """Who asks: the visit, and of everybody else all of one address."""
         name = headers.get(VISIT, "")
-        return Visitor(network_of(scope), name if visits.is_open(name) else "")
+        return Visitor(network_of(scope), name if is_open(name) else "")
 
-    def _computed(self, name: str, raw: bytes, squeezed: bool) -> bytes:
-        message = self._answers(name, raw)
-        return gzip.compress(message, GZIP_LEVEL, mtime=0) if squeezed else message
+
+def _refusal(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | None:
+    """The response to a request that is none of this API; None where it is one."""
+    if scope["path"].removeprefix(f"{API}/") not in handlers:
+        return refused(404, "There is no such route.")
+    if scope["method"] != "GET":
+        return refused(405, "Only GET is answered here.", {"Allow": "GET"})
+    if not is_own_page(headers):
+        return refused(403, "Only Headlight’s own pages are answered here.")
+    if len(scope["query_string"]) > LONGEST:
+        return refused(414, f"A query may have {LONGEST:,} bytes.")
+    return None
+
+
+def _computed(handler: Handler, raw: bytes, squeezed: bool) -> bytes:
+    message = handler(raw)
+    return gzip.compress(message, GZIP_LEVEL, mtime=0) if squeezed else message
 
 
 def work_of(route: str, raw: bytes) -> Work:
     """What a question seems to ask for, before anything of it is computed."""
     is_long = len(raw) > LONG
-    if route in OTHERS or (is_long and route in BELOW):
+    if route == "lesson.handout" or (is_long and route in BELOW):
         return Work.HEAVY
     if route in BELOW:
         return Work.BELOW

@@ -17,6 +17,3 @@ FILES: dict[str, tuple[str, ...]] = {
     "scaled_dot": ("csv", "npz"),
     "implementations": OF_SETTINGS,
 }
-
-# Routes for files that belong to no page: the package whose `files` has a function of the kind's name.
-OTHERS = {"lesson.handout": "kit.lessons"}

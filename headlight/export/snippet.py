@@ -19,7 +19,7 @@ from headlight.link.place import At
 from headlight.picture import pictures
 from headlight.picture.next_token import LIKELIEST
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import threads_for
+from headlight.queue.places import threads_for
 from headlight.registry import foreign, models
 from headlight.registry.recordings import RecordedModel
 from mha_core import IMPLEMENTATIONS, Model

@@ -12,9 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Final, Self
 
-from headlight.queue.policy import QUEUE, Turn, Work
+from headlight.queue.executor import QUEUE
+from headlight.queue.policy import Turn, Work
+from headlight.queue.visitor import Visitor
 from headlight.server.readiness import STATE
-from headlight.server.visits import Visitor
 from mha_core.errors import HeadlightError
 
 SILENCE: Final = 10.0  # seconds

@@ -13,7 +13,7 @@ from typing import IO, Final
 
 from headlight.link.limits import MOST_BUDGET
 from headlight.queue.policy import BOUNDS, Work
-from headlight.server.visits import Visitor
+from headlight.queue.visitor import Visitor
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import limits
 from mha_core.training.recipe import Recipe

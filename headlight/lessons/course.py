@@ -11,7 +11,7 @@ from pathlib import Path
 from cachetools import LRUCache
 
 from headlight import ROOT
-from headlight.queue.sharing import shared
+from headlight.queue.single_flight import shared
 
 from .reading import LONGEST_FILE, LessonError, read
 from .schema import Lesson, LessonStep

@@ -2,7 +2,8 @@
 
 from cachetools import LRUCache
 
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import models
 from mha_core.measure import measures
 

@@ -7,7 +7,7 @@ from typing import TypedDict
 import torch
 from torch import Tensor
 
-from headlight.queue.sharing import turn
+from headlight.queue.places import turn
 from headlight.registry import models
 from headlight.ui import numbers
 from mha_core import Model

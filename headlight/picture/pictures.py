@@ -15,8 +15,10 @@ from torch import Tensor
 
 from headlight.link.limits import MOST_TOKENS
 from headlight.link.presets import PRESETS
-from headlight.queue.policy import BOUNDS, QUEUE, Work
-from headlight.queue.sharing import heavy, known, shared, threads_for, turn
+from headlight.queue.executor import QUEUE
+from headlight.queue.places import threads_for, turn
+from headlight.queue.policy import BOUNDS, Work
+from headlight.queue.single_flight import heavy, known, shared
 from headlight.registry import foreign, models, recordings
 from headlight.registry.album import PICTURES, SOUNDS
 from headlight.registry.models import MINILM, SMOLLM2

@@ -6,7 +6,8 @@ from cachetools import LRUCache
 
 from headlight.link import mask_codec
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import abilities, models
 from mha_core import IMPLEMENTATIONS, Step
 

@@ -3,8 +3,8 @@
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.queue.policy import check_wanted
-from headlight.queue.sharing import heavy, known, shared
+from headlight.queue.executor import check_wanted
+from headlight.queue.single_flight import heavy, known, shared
 from mha_core.measure import measures
 
 from . import pictures

@@ -15,7 +15,7 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor, nn
 
-from headlight.queue.sharing import shared
+from headlight.queue.single_flight import shared
 from headlight.server import store
 from mha_core import Model, Run
 from mha_core.errors import HeadlightError, SizeError, Unsupported

@@ -6,7 +6,7 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from headlight.server.sockets import Buckets, Rate
+from headlight.server.token_bucket import Buckets, Rate
 
 OPENS: Final[Rate] = 0.1, 10  # rooms, of a network
 ASKS: Final[Rate] = 200.0, 1000  # acts and joins, of a network: a class may sit behind a single one

@@ -15,7 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.api.routes import is_own_page, refused
 from headlight.server.readiness import STATE
-from headlight.server.sockets import Buckets, hang_up, hung_up, network_of
+from headlight.server.sockets import hang_up, hung_up, network_of
+from headlight.server.token_bucket import Buckets
 
 from . import room as rules
 from .bounds import ASKS, MOST_LISTENERS, MOST_LISTENERS_OF_ONE, OPENS, OWN, Guesses

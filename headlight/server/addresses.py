@@ -1,11 +1,11 @@
 """The address at which a class opens a page, and the same as a code for the camera of a phone."""
 
 import io
+import socket
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-import streamlit as st
-from streamlit import net_util
+from . import options
 
 LONGEST_QR = 1200  # bytes of a link; of a longer one the squares are too small for the camera of a phone
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -21,8 +21,18 @@ def for_class(url: str) -> str:
     place = urlsplit(url)
     if place.hostname not in (*LOOPBACK, None):
         return url
-    own = "" if st.get_option("server.address") in LOOPBACK else net_util.get_internal_ip()
+    own = "" if options.read("server.address") in LOOPBACK else own_address()
     return place._replace(netloc=f"{own}:{place.port}" if place.port else own).geturl() if own else ""
+
+
+def own_address() -> str:
+    """The address of this machine in its network; empty without one. Nothing is sent: UDP has no connections."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # RFC 5737: an address for examples, which leads out of any network
+            return str(probe.getsockname()[0])
+        except OSError:
+            return ""
 
 
 @lru_cache(maxsize=64)

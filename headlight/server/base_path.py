@@ -2,7 +2,7 @@
 
 from typing import Final
 
-import streamlit as st
+from . import options
 
-_NAME: Final = str(st.get_option("server.baseUrlPath") or "").strip("/")
+_NAME: Final = str(options.read("server.baseUrlPath") or "").strip("/")
 BASE: Final = f"/{_NAME}" if _NAME else ""

@@ -3,16 +3,15 @@
 import base64
 import hashlib
 import re
-from pathlib import Path
+from importlib.resources import files
 
-import streamlit
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 def _inline_script_hashes() -> str:
     """The hashes of the scripts that stand in Streamlit's own index.html, and of no others."""
-    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text("utf-8")
+    page = (files("streamlit") / "static" / "index.html").read_text("utf-8")
     digests = (
         hashlib.sha256(script.encode()).digest() for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     )

@@ -16,7 +16,7 @@ _ID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")  # who know
 _ARGUMENT = re.compile(r"%(\(\w+\))?[-#0 +]*\d*(\.\d+)?[a-z]", re.IGNORECASE)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|exception=.*", re.DOTALL)  # a library's word for what it was given
 _UNHEARD = -1  # a level below that of every handler
-_OURS = ("app", "mha_core", "pages")  # loggers whose messages hold nothing that was typed
+_OURS = ("app", "headlight", "mha_core", "pages")  # loggers whose messages hold nothing that was typed
 
 
 class OneLine:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 
-OURS = {"app", "mha_core", "pages"}
+OURS = {"app", "headlight", "mha_core", "pages"}
 
 
 def missing_package(error: BaseException) -> str | None:

@@ -3,8 +3,7 @@
 import os
 from typing import Final
 
-import streamlit as st
-
+from . import options
 from .addresses import LOOPBACK
 
 VARIABLE: Final = "HEADLIGHT_PUBLIC"  # "1" in the environment; `headlight --public` sets it
@@ -20,4 +19,4 @@ def is_public() -> bool:
 
 def is_local() -> bool:
     """Tells whether only this machine reaches the server: who asks may read its files, and ask others for more."""
-    return not is_public() and st.get_option("server.address") in LOOPBACK
+    return not is_public() and options.read("server.address") in LOOPBACK

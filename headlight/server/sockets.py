@@ -1,33 +1,15 @@
-"""The connections: how many there may be, how fast they may ask, how much may lie there unread; no answer waits."""
+"""The connections: whom an address stands for, which are open, and how one is ended."""
 
-import asyncio
 import ipaddress
-import os
 import socket
-import time
-from collections import Counter
-from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any
 
-from cachetools import TTLCache
-from google.protobuf.message import DecodeError
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.BackMsg_pb2 import BackMsg
-
-Rate = tuple[float, int]  # a second, and at once
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 KEY = "Sec-WebSocket-Key"  # the header by which a browser tells its connections apart
 connected: set[str] = set()  # the keys of those that are open
 
-MOST_SOCKETS = 400  # connections in all, and
-MOST_OF_ONE = int(os.environ.get("HEADLIGHT_SOCKETS") or 100)  # of one address: a class may sit behind a single one
-MESSAGES: Rate = 20.0, 30  # of one connection, a second of silence; a key held down sends 30, for a few seconds
-HASTY: Rate = 5.0, 1  # of all connections that have said more than that, together
-BYTES_OF_ONE = 2**16  # of a message; a longer one counts as several
-MOST_CONTROLS = 500  # that a message names: the largest page has some seventy
-SMALL = 2**13  # bytes of a message that cannot name so many
 MOST_OPEN = 8192  # files and connections of this process
 
 
@@ -57,45 +39,6 @@ def allow_open_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-class Bucket:
-    """Counts what may happen `rate` times a second, and `most` times at once."""
-
-    def __init__(self, rate: float, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate, self._most, self._clock = rate, most, clock
-        self._left, self._seen = float(most), clock()
-
-    def take(self, count: int = 1) -> float:
-        """Takes some, on credit if need be; the seconds until they are there."""
-        self._fill()
-        self._left -= count
-        return max(0.0, -self._left / self._rate)
-
-    def allows(self, count: int = 1) -> bool:
-        """Takes some if they are there; who is refused takes none, so that he does not keep others out."""
-        self._fill()
-        there = self._left >= count
-        self._left -= count * there
-        return there
-
-    def _fill(self) -> None:
-        now = self._clock()
-        self._left = min(self._most, self._left + self._rate * (now - self._seen))
-        self._seen = now
-
-
-class Buckets:
-    """A bucket for each name, forgotten when it is full again."""
-
-    def __init__(self, rate: Rate) -> None:
-        self._rate = rate
-        self._buckets: TTLCache[Hashable, Bucket] = TTLCache(10_000, rate[1] / rate[0])
-
-    def allows(self, name: Hashable) -> bool:
-        """Takes one of a name, if it is there."""
-        bucket = self._buckets[name] = self._buckets.get(name) or Bucket(*self._rate)
-        return bucket.allows()
-
-
 class NoDelay:
     """ASGI middleware that switches Nagle's algorithm off on every connection, so that answers leave at once.
 
@@ -118,76 +61,6 @@ class NoDelay:
         await self.app(scope, receive, send)
 
 
-class SocketGate:
-    """ASGI middleware that bounds what visitors' connections may take: their number, their messages, their memory."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-        self._hasty = Bucket(*HASTY)
-        self._open: Counter[str] = Counter()  # connections, by address
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "websocket":
-            await self.app(scope, receive, send)
-            return
-        address = network_of(scope)
-        if not self._lets_in(address):
-            await send({"type": "websocket.close", "code": 1013})
-            return
-        self._open[address] += 1
-        key = Headers(scope=scope).get(KEY, "")
-        connected.add(key)
-        connection = _Connection(receive, send, self._hasty)
-        try:
-            await self.app(scope, connection.receive, connection.send)
-        finally:
-            connected.discard(key)
-            self._open[address] -= 1
-            self._open += Counter()  # drops who has none open
-
-    def _lets_in(self, address: str) -> bool:
-        return self._open[address] < MOST_OF_ONE and self._open.total() < MOST_SOCKETS
-
-
-class _Connection:
-    """One connection. Who does not read his answers is not heard until he does, and who is hasty waits for the others.
-
-    A right to speak is earned by silence: who waits for his answers always has it, and whose next message is there
-    before the last one was heard uses it up. All of those share one pace. The server stops reading from the network
-    while a message waits here, so what waits is bounded too.
-    """
-
-    def __init__(self, receive: Receive, send: Send, hasty: Bucket) -> None:
-        self._receive, self._send, self._hasty = receive, send, hasty
-        self._silence = 0.0  # seconds in which nothing was said
-        self._messages = Bucket(*MESSAGES, lambda: self._silence)
-        self._read = asyncio.Event()  # no answer waits to be read
-        self._read.set()
-
-    async def receive(self) -> Message:
-        """The next message, when it is its time."""
-        asked = time.monotonic()
-        message = await self._receive()
-        self._silence += time.monotonic() - asked
-        if message["type"] == "websocket.receive":
-            content: bytes = message.get("bytes") or b""
-            count = 1 + len(content) // BYTES_OF_ONE
-            if _names_too_many(content):
-                hang_up(self._receive)
-                return {"type": "websocket.disconnect", "code": 1008}
-            await asyncio.sleep(0 if self._messages.allows(count) else self._hasty.take(count))
-            await self._read.wait()
-        return message
-
-    async def send(self, message: Message) -> None:
-        """Sends an answer, as soon as enough of the earlier ones has been read."""
-        self._read.clear()
-        try:
-            await self._send(message)
-        finally:
-            self._read.set()
-
-
 def hang_up(receive: Receive) -> None:
     """Ends a connection at once. ASGI can only close it politely: after all has been read, which may be never."""
     transport = transport_of(receive)
@@ -204,13 +77,3 @@ async def hung_up(receive: Receive) -> None:
 def transport_of(receive: Receive) -> Any:
     """The connection itself, None where the server hides it."""
     return getattr(getattr(receive, "__self__", None), "transport", None)
-
-
-def _names_too_many(content: bytes) -> bool:
-    """Tells whether a message names more controls than any page has. What cannot be read, Streamlit refuses."""
-    if len(content) <= SMALL:
-        return False
-    try:
-        return len(BackMsg.FromString(content).rerun_script.widget_states.widgets) > MOST_CONTROLS
-    except DecodeError:
-        return False

@@ -9,7 +9,8 @@ from headlight.link.place import At
 from headlight.picture import pictures
 from headlight.picture.recorded import Recorded
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import models
 from headlight.ui import sheet
 from headlight.ui.numbers import count, difference, number

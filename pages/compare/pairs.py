@@ -13,7 +13,8 @@ from headlight.picture.means import Heads
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.picture.words import Figure
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import abilities, models
 from headlight.ui import numbers
 from headlight.ui.numbers import small, weight

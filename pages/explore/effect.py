@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
-from headlight.queue.sharing import shared
+from headlight.queue.single_flight import shared
 
 from .kinds import words_of
 

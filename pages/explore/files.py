@@ -7,7 +7,7 @@ from headlight.link.place import At, parse_view
 from headlight.picture import means, pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import shared
+from headlight.queue.single_flight import shared
 from headlight.registry import models
 from headlight.ui import numbers
 from headlight.ui.tables import Table, npz_of

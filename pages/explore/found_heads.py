@@ -5,7 +5,7 @@ from cachetools import LRUCache
 
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
-from headlight.queue.sharing import shared
+from headlight.queue.single_flight import shared
 from mha_core import Run
 from mha_core.heads import kinds
 

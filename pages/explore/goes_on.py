@@ -9,7 +9,8 @@ from headlight.picture import next_token, pictures
 from headlight.picture.next_token import NextToken
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import models
 from mha_core.measure import surprise
 

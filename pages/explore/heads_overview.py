@@ -11,7 +11,8 @@ from headlight.link.place import named_heads
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import abilities, models
 from headlight.ui.tables import Table
 from mha_core import Model, Run

@@ -9,7 +9,7 @@ from torch import Tensor
 from headlight.link.limits import MOST_OF_IT, STRONG
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
-from headlight.queue.sharing import shared
+from headlight.queue.single_flight import shared
 from mha_core.heads.kinds import cells, score
 
 HALF = 0.5  # of a row's weight, on average over the rows: what makes a head one of a kind

@@ -11,8 +11,10 @@ from torch import Tensor
 from headlight.link.limits import MOST_TOKENS
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.queue.policy import QUEUE, Busy
-from headlight.queue.sharing import keep, known, shared, threads_for, turn
+from headlight.queue.executor import QUEUE
+from headlight.queue.places import threads_for, turn
+from headlight.queue.policy import Busy
+from headlight.queue.single_flight import keep, known, shared
 from headlight.registry import models
 from headlight.ui.packing import THUMBNAIL, thumbnails
 from mha_core import Model, Run

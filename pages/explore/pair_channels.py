@@ -9,7 +9,8 @@ from torch import Tensor
 from headlight.picture import pictures, traces, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import abilities, models
 from headlight.ui import numbers
 from mha_core import Model, Step

@@ -6,7 +6,8 @@ from cachetools import LRUCache
 
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import models
 from headlight.ui.numbers import fixed
 from mha_core import Model, Run

@@ -13,11 +13,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.export import files
 from headlight.link import link_version
-from headlight.server import public, visits
+from headlight.server import public
 from headlight.server.addresses import for_class
 from headlight.ui import pages
 from headlight.ui.web import PREFIX
-from pages.frame import canvas
+from pages.frame import canvas, visits
 
 
 @dataclass

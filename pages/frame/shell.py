@@ -8,9 +8,10 @@ from pages.frame import missing
 
 st.set_page_config(layout="wide", initial_sidebar_state="collapsed")
 with missing.package_error():
-    from headlight.queue.policy import QUEUE, Work
-    from headlight.server import visits
+    from headlight.queue.executor import QUEUE
+    from headlight.queue.policy import Work
     from headlight.ui.pages import PAGES, path
+    from pages.frame import visits
 
     pages = {
         name: st.Page(

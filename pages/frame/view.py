@@ -5,9 +5,10 @@ from typing import Any, TypedDict
 
 import streamlit as st
 
-from headlight.server import visits
 from headlight.ui import events
 from headlight.ui.web import one_line
+
+from . import visits
 
 Event = dict[str, Any]  # what a visitor did; its values are unchecked, so `events` reads them
 

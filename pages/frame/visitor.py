@@ -13,8 +13,9 @@ from headlight.jobs.visit import OwnRun, Tab, Visit, find
 from headlight.registry import recordings
 from headlight.registry.album import ALBUMS
 from headlight.server import sockets, store
-from headlight.server.visits import address, visitor
 from mha_core.training import saved
+
+from .visits import address, visitor
 
 
 def own_runs() -> dict[str, OwnRun]:

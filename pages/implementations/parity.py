@@ -16,7 +16,8 @@ from headlight.link.limits import check_sizes
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.traces import biases_in_words
-from headlight.queue.sharing import alone, known, shared, turn
+from headlight.queue.places import alone, turn
+from headlight.queue.single_flight import known, shared
 from headlight.ui import sheet
 from headlight.ui.numbers import count, scientific
 from headlight.ui.sheet import Block

@@ -9,9 +9,9 @@ import torch
 
 from headlight.jobs.job import Job
 from headlight.link.limits import MOST_SCORES, check_sizes
+from headlight.queue.places import THREADS
 from headlight.queue.policy import Work
-from headlight.queue.sharing import THREADS
-from headlight.server.visits import Visitor
+from headlight.queue.visitor import Visitor
 from mha_core import device as devices
 from mha_core.attention.functional import check_heads
 from mha_core.clock import Candidates, Spread, calls, machine, spread

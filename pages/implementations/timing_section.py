@@ -7,13 +7,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.link.limits import MOST_PRODUCTS, MOST_SCORES
-from headlight.server import visits
 from headlight.ui import figures, sheet
 from headlight.ui.figures import Figure, Point
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError
-from pages.frame import canvas, missing, polling, widgets
+from pages.frame import canvas, missing, polling, visits, widgets
 
 from . import cases
 from .parity import InputSizes

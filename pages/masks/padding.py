@@ -6,7 +6,8 @@ from cachetools import LRUCache
 
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import models
 from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.link.limits import LONGEST_AXIS
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from mha_core import attention
 from mha_core import device as devices
 from mha_core.errors import SizeError

@@ -8,7 +8,8 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.ui import sheet
 from headlight.ui.numbers import count, difference, number, whole
 from headlight.ui.sheet import Block

@@ -10,7 +10,8 @@ from headlight.picture import pictures, traces
 from headlight.picture.draws import drawn
 from headlight.picture.settings import Settings
 from headlight.picture.traces import RandomLayer, Traced
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import models
 from mha_core import IMPLEMENTATIONS, Step
 from mha_core.attention import AttentionLayer, as_implementation

@@ -14,7 +14,8 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from headlight.picture import repeats, words
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.ui import sheet
 from headlight.ui.numbers import cut, number, share
 from headlight.ui.sheet import Block, Mark

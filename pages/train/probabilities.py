@@ -10,7 +10,8 @@ from cachetools import LRUCache
 from cachetools.keys import hashkey
 from torch import Tensor
 
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.ui.numbers import count
 from mha_core.training import inference
 from mha_core.training.tasks import Labelled

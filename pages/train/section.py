@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.jobs.training import TrainingJob, TrainingPlan
 from headlight.link.fields import DEFAULTS
-from headlight.queue.sharing import heavy, shared
+from headlight.queue.single_flight import heavy, shared
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError
 from mha_core.training import bag_of_words

@@ -10,11 +10,11 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from headlight.api import routes
 from headlight.picture.settings import Settings
 from mha_core import Run
 from tests.bench.visitors import unpacked
 from tests.closeness import quoted
+from tests.pages.conftest import answer
 
 from .axe import nothing_serious
 from .expected import TIRED, WIDE, largest, run_of, written
@@ -283,7 +283,7 @@ def test_all_heads_and_sorted_ones_are_only_looked_at(explore: Explore) -> None:
 
 def message_of(route: str, at: str, view: str) -> str:
     """What the server says of another view of the run."""
-    _, message = unpacked(routes.answer(route, urlencode({"s": TIRED, "at": at, "view": view}).encode()))
+    _, message = unpacked(answer(route, urlencode({"s": TIRED, "at": at, "view": view}).encode()))
     return "".join(unpacked(message)[0]["said"])
 
 

@@ -11,8 +11,8 @@ from email.message import Message
 from playwright.sync_api import FilePayload
 
 from headlight.jobs.training import MOST_BYTES as MAX_BYTES
-from headlight.server.gates import UPLOADS
 from headlight.ui import web
+from pages.frame.upload_gate import UPLOADS
 
 from .conftest import NewTab
 from .server import HEALTH, Server

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import struct
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -14,28 +14,33 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+import streamlit as st
 import torch
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 from torch import Tensor
 
-from headlight.api import routes
+from headlight.api.routes import Handler
 from headlight.jobs import job
 from headlight.jobs import visit as visits
 from headlight.jobs.training import TrainingPlan
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.queue import sharing
+from headlight.queue import single_flight
 from headlight.registry import models
+from headlight.server import options
 from headlight.ui.figures import Figure
 from mha_core import Model
 from mha_core.training import tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from pages.frame import canvas, visitor
+from pages.handlers import HANDLERS
 
 from .looped import run
+
+options.read = st.get_option  # as app.py does
 
 SHELL = Path(__file__).parents[2] / "pages" / "frame" / "shell.py"
 
@@ -59,6 +64,16 @@ def model() -> Model:
     """MiniLM, whose passes in tests take one thread, as those of short pictures do."""
     torch.set_num_threads(1)
     return pictures.model_on("auto")
+
+
+def answer(route: str, raw: bytes) -> bytes:
+    """The answer of the data API to a query."""
+    return HANDLERS[route](raw)
+
+
+def every_route(made: Callable[[str, bytes], bytes]) -> Callable[[], Mapping[str, Handler]]:
+    """Handlers of all routes that are one function of the route and the query."""
+    return lambda: {route: partial(made, route) for route in HANDLERS}
 
 
 def train(folder: Path, **recipe: Any) -> None:
@@ -86,10 +101,10 @@ def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     """Headlight with these models."""
     monkeypatch.setattr(models, "SHIPPED", trained_folder)
     models.shipped.cache_clear()
-    sharing.forget()
+    single_flight.forget()
     yield trained_folder
     models.shipped.cache_clear()
-    sharing.forget()
+    single_flight.forget()
 
 
 @pytest.fixture
@@ -206,7 +221,7 @@ def blocks(app: AppTest, key: str = "") -> list[dict[str, Any]]:
 
 def answers(route: str, query: str) -> list[bytes]:
     """The messages with which the wire answers a query."""
-    header, body = unpacked(routes.answer(route, query.encode()))
+    header, body = unpacked(answer(route, query.encode()))
     ends = list(accumulate(header["parts"]))
     return [body[end - length : end] for length, end in zip(header["parts"], ends, strict=True)]
 
@@ -228,7 +243,7 @@ def payloads(app: AppTest) -> str:
         if route is not None:
             # a view that owns what is shown asks with the link
             query = told_to(part).get("query", urlencode(app.query_params, doseq=True))
-            messages = [*answers(route, query), *(routes.answer(name, query.encode()) for name in BELOW.get(route, ()))]
+            messages = [*answers(route, query), *(answer(name, query.encode()) for name in BELOW.get(route, ()))]
             texts.append(query)
             texts += [message.decode("utf-8", "replace") for message in messages]
     return " ".join(texts)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from headlight.picture import pictures
-from headlight.queue import sharing
+from headlight.queue import single_flight
 from headlight.registry import models
 from mha_core import Model, load_model
 from tests.closeness import quoted
@@ -42,8 +42,8 @@ def model64(name: str = "minilm") -> Model:
 @contextmanager
 def in_float64() -> Iterator[Model]:
     """Let the pages compute with models in float64."""
-    sharing.forget()
+    single_flight.forget()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pictures, "model_on", lambda _, name="minilm": model64(name))
         yield model64()
-    sharing.forget()
+    single_flight.forget()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headlight.picture import pictures
-from headlight.queue import sharing
+from headlight.queue import single_flight
 from headlight.ui.numbers import share
 from mha_core.errors import HeadlightError
 from mha_core.training import inference, tasks
@@ -22,7 +22,7 @@ def trained(name: str) -> Trained:
 
 @pytest.fixture(autouse=True)
 def _empty_caches() -> None:
-    sharing.forget()
+    single_flight.forget()
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from headlight.api import routes
 from headlight.link import rules
 from headlight.link.presets import NAMES, PRESETS
 from headlight.picture import pictures
@@ -26,7 +25,7 @@ from mha_core.show.cells import write_cells
 from pages.explore.first_row import PRONOUNS
 from tests.closeness import identical, quoted, same_function, within_rounding
 
-from .conftest import answers, picture_of
+from .conftest import answer, answers, picture_of
 
 N = 15  # tokens of the first sentence
 ALL = [(layer, head) for layer in range(6) for head in range(12)]
@@ -209,7 +208,7 @@ def test_rows_without_the_models_own_tokens_sum_to_1_and_what_sank_is_said(model
 
 def test_a_word_is_replaced_by_the_mask_token_and_what_cannot_be_is_refused(model: Model) -> None:
     def masked_word(**link: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(routes.answer("masked_word", urlencode(link).encode()))
+        found: dict[str, Any] = json.loads(answer("masked_word", urlencode(link).encode()))
         return found
 
     for text, row, masked in ((TEXT, 3, "[MASK], it didn't"), ("  Unbelievably odd ", 2, "  [MASK] odd ")):

@@ -13,31 +13,28 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-import streamlit as st
 import torch
-from streamlit import net_util
 
-from headlight.api import routes
 from headlight.lessons.course import course
 from headlight.lessons.verdict import verdict
 from headlight.link.limits import LONGEST_TEXT
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.picture.traces import traced
-from headlight.server import addresses
+from headlight.server import addresses, options
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from mha_core.positions import ALiBi, Sinusoidal
 from tests.closeness import identical, within_rounding
 
-from .conftest import answers, unpacked
+from .conftest import answer, answers, unpacked
 
 ODD = 'say "=cmd", it @ 😀'
 
 
 def made(route: str, **values: Any) -> bytes:
-    return routes.answer(route, urlencode(values, doseq=True).encode("ascii"))
+    return answer(route, urlencode(values, doseq=True).encode("ascii"))
 
 
 def arrays_of(route: str, **values: Any) -> dict[str, np.ndarray]:
@@ -183,12 +180,12 @@ def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monke
 
 
 def test_a_class_is_given_the_address_in_its_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(st, "get_option", lambda name: "127.0.0.1")
+    monkeypatch.setattr(options, "read", lambda name: "127.0.0.1")
     for url in ("http://localhost:8501/masks", "http://127.0.0.1:8501", ""):
         assert addresses.for_class(url) == "", "a server for this machine alone"
-    monkeypatch.setattr(st, "get_option", lambda name: "0.0.0.0")
-    monkeypatch.setattr(net_util, "get_internal_ip", lambda: "192.168.1.7")
+    monkeypatch.setattr(options, "read", lambda name: "0.0.0.0")
+    monkeypatch.setattr(addresses, "own_address", lambda: "192.168.1.7")
     assert addresses.for_class("http://localhost:8501/masks") == "http://192.168.1.7:8501/masks"
     assert addresses.for_class("https://headlight.school/masks") == "https://headlight.school/masks"
-    monkeypatch.setattr(net_util, "get_internal_ip", lambda: None)
+    monkeypatch.setattr(addresses, "own_address", lambda: "")
     assert addresses.for_class("http://localhost:8501/masks") == ""

@@ -25,11 +25,12 @@ from headlight.lessons.message import as_json
 from headlight.picture import pictures
 from headlight.picture.query import LONGEST
 from headlight.picture.settings import Settings
-from headlight.queue.policy import Queue
+from headlight.queue.executor import Queue
 from headlight.registry import models
 from headlight.ui import pages
 from headlight.ui.web import PREFIX, SCRIPT, script
 from mha_core.errors import HeadlightError
+from pages.handlers import FIRST
 
 from .conftest import unpacked
 
@@ -45,7 +46,11 @@ def page(request: Request) -> Response:
     return HTMLResponse(INDEX, headers={"ETag": '"page"', "Cache-Control": "no-cache"})
 
 
-def served(answers: Callable[[str, bytes], bytes] = first.first, address: str = "127.0.0.1") -> TestClient:
+def first_message(page: str, raw: bytes) -> bytes:
+    return FIRST[page](raw)
+
+
+def served(answers: Callable[[str, bytes], bytes] = first_message, address: str = "127.0.0.1") -> TestClient:
     routes = [Route("/file", lambda _: PlainTextResponse("a file")), Route("/{path:path}", page)]
     app = Starlette(routes=routes, middleware=[Middleware(FirstPicture, queue=Queue(), answers=answers)])
     return TestClient(app, client=(address, 1), base_url="http://127.0.0.1")

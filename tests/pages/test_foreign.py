@@ -17,7 +17,6 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from headlight.api.machine import PATH, of_this_machine
-from headlight.api.routes import answer
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -33,7 +32,7 @@ from tests import hub_cache
 from tests.closeness import within_rounding
 from tests.hub_cache import REVISION, name_of
 
-from .conftest import answers, picture_of, unpacked
+from .conftest import answer, answers, picture_of, unpacked
 
 TEXT = "the quick brown fox sat on the mat"
 KINDS = ("distilbert", "gpt2", "t5", "gpt_oss")

@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 import pytest
 import torch
 
-from headlight.api import routes
 from headlight.lessons import course
 from headlight.lessons.verdict import verdict
 from headlight.link.place import At
@@ -20,7 +19,7 @@ from headlight.picture import pictures, without_heads
 from headlight.picture.query import Query
 from headlight.picture.recorded import recorded
 from headlight.picture.settings import Settings
-from headlight.queue import sharing
+from headlight.queue import single_flight
 from mha_core.models.fall_back import FallBack
 from pages.by_hand import embeddings, real_cell
 from pages.compare import orders, pairs
@@ -32,7 +31,7 @@ from pages.shapes import random_layer
 from pages.shapes.reshape_lessons import LESSONS
 from pages.side_by_side import beside
 
-from .conftest import unpacked
+from .conftest import answer, unpacked
 from .played_gpu import Gpu, played
 
 TWICE = "the dog bit the man"
@@ -66,7 +65,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
     with played() as device:
 
         def filled(passes: int) -> Gpu:
-            sharing.forget()
+            single_flight.forget()
             encodings.trained_table.cache_clear()
             device.passes, device.full = None, False
             for name in ("minilm", "words-2layers-1", "who-rotary-1"):
@@ -79,14 +78,14 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
     kept.cache.clear()
     kept.cache.update(models)
     encodings.trained_table.cache_clear()
-    sharing.forget()
+    single_flight.forget()
 
 
 def said(route: str, **values: str) -> Callable[[], list[str]]:
     """The notices of a route's answer."""
 
     def notices() -> list[str]:
-        parts, rest = unpacked(routes.answer(route, urlencode(values).encode()))
+        parts, rest = unpacked(answer(route, urlencode(values).encode()))
         found: list[str] = (parts if "notices" in parts else unpacked(rest)[0])["notices"]
         return found
 
@@ -162,11 +161,11 @@ ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is cop
 @pytest.mark.gpu
 def test_messages_and_verdicts_on_a_real_gpu() -> None:
     for name, message in MESSAGES.items():
-        sharing.forget()
+        single_flight.forget()
         assert pictures.picture(TEXT).run.device.type == "cuda"
         assert list(message()) == [], name
     for lesson, found in COURSE.items():
-        sharing.forget()
+        single_flight.forget()
         for step in found.steps:
             assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right, lesson
 

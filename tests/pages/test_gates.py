@@ -19,22 +19,16 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from headlight.server import gates, sockets
-from headlight.server.gates import MAX_BYTES, MOST_FILES, MOST_HELD, UPLOADS, HostGate, RouteGate, UploadGate
+from headlight.server.gates import HostGate, RouteGate
 from headlight.server.headers import HEADERS, SecurityHeaders
 from headlight.server.own_files import KEPT, TYPES, OwnFiles
 from headlight.server.public import VARIABLE
-from headlight.server.sockets import (
-    HASTY,
-    MESSAGES,
-    MOST_CONTROLS,
-    Bucket,
-    NoDelay,
-    SocketGate,
-    client_network,
-    transport_of,
-)
+from headlight.server.sockets import NoDelay, client_network, transport_of
+from headlight.server.token_bucket import Bucket
 from headlight.ui import web
+from pages.frame import socket_gate, upload_gate
+from pages.frame.socket_gate import HASTY, MESSAGES, MOST_CONTROLS, SocketGate
+from pages.frame.upload_gate import MAX_BYTES, MOST_FILES, MOST_HELD, UPLOADS, UploadGate
 
 from .looped import through, without_waiting
 
@@ -43,8 +37,8 @@ from .looped import through, without_waiting
 def stored(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
     """Uploaded files; the visitors of the sessions "mine" and "yours" have a page open."""
     manager = MemoryUploadedFileManager(UPLOADS)
-    monkeypatch.setattr(gates, "left_here", lambda: manager)
-    monkeypatch.setattr(gates, "is_connected", {"mine", "yours"}.__contains__)
+    monkeypatch.setattr(upload_gate, "left_here", lambda: manager)
+    monkeypatch.setattr(upload_gate, "is_connected", {"mine", "yours"}.__contains__)
     return manager
 
 
@@ -60,7 +54,7 @@ async def answers(*requests: tuple[str, str]) -> list[int]:
         await all_came.wait()
         *_, session, file = scope["path"].split("/")
         if scope["method"] == "PUT" and file != "refused":
-            store(gates.left_here(), session, file)
+            store(upload_gate.left_here(), session, file)
         await send({"type": "http.response.start", "status": 413 if file == "refused" else 204, "headers": []})
 
     gate = UploadGate(app)
@@ -120,13 +114,13 @@ async def test_no_file_is_taken_while_the_memory_is_full(
         store(stored, "theirs", "large", held)
         assert await answers(*put("mine/1")) == [status]
     stored.file_storage.clear()
-    monkeypatch.setattr(gates, "MOST_HELD", 2 * MAX_BYTES)
+    monkeypatch.setattr(upload_gate, "MOST_HELD", 2 * MAX_BYTES)
     assert await answers(*put("mine/1", "yours/1", "mine/2")) == [204, 204, 429]
 
 
 async def test_a_request_names_one_host_that_is_this_server(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"browser.serverAddress": "Class.example.org", "server.allowedHosts": ["*.School.example"]}
-    monkeypatch.setattr("streamlit.get_option", options.get)
+    monkeypatch.setattr("headlight.server.options.read", options.get)
     own = (
         "localhost:8501", "LOCALHOST", "localhost.:8501", "127.0.0.1:8501", "192.168.1.20", "[::1]:8501",
         "class.example.org", "a.school.example",
@@ -221,7 +215,7 @@ def loop_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def now() -> float:
         return asyncio.get_running_loop().time()
 
-    monkeypatch.setattr(sockets, "time", SimpleNamespace(monotonic=now))
+    monkeypatch.setattr(socket_gate, "time", SimpleNamespace(monotonic=now))
     monkeypatch.setattr(Bucket.__init__, "__defaults__", (now,))
 
 
@@ -300,7 +294,7 @@ async def test_connections_are_bounded_by_address_and_in_all_until_they_are_clos
         ("MOST_SOCKETS", "aabc", [True, True, False, False]),
     ):
         with monkeypatch.context() as patched:
-            patched.setattr(sockets, name, 2)
+            patched.setattr(socket_gate, name, 2)
             gate = SocketGate(stays)
             lines = [await opened(gate, address) for address in addresses]
             assert [line is not None for line in lines] == admitted, name

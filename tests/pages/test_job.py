@@ -20,11 +20,11 @@ from headlight.jobs import job, process, record, training
 from headlight.jobs.job import SILENCE, Job
 from headlight.jobs.training import TrainingData, TrainingJob, TrainingPlan
 from headlight.queue.policy import Work
-from headlight.server import gates
-from headlight.server.visits import Visitor
+from headlight.queue.visitor import Visitor
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import priority, saved
 from mha_core.training.recipe import Recipe
+from pages.frame import upload_gate
 
 from .waiting import PATIENCE, Clock, of_jobs, wait
 from .workers import LISTENS, OBEYS, STEP, TINY, parent, prints, stand_in
@@ -262,7 +262,7 @@ def test_a_plan_that_cannot_be_trained_is_refused() -> None:
     assert not job.under_way()
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     limit = config["server"]["maxUploadSize"] * 2**20
-    assert limit == training.MOST_BYTES == gates.MAX_BYTES, "what an uploader takes"
+    assert limit == training.MOST_BYTES == upload_gate.MAX_BYTES, "what an uploader takes"
 
 
 # ---- the process that trains

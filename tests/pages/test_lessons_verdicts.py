@@ -17,7 +17,7 @@ from headlight.lessons.variants import picked
 from headlight.lessons.verdict import verdict
 from headlight.picture import pictures
 from headlight.picture.query import Query
-from headlight.queue import sharing
+from headlight.queue import single_flight
 from mha_core import Model, load_model
 from mha_core.measure.by_hand import entropy_of_random
 from mha_core.models.block import AttentionBlock
@@ -169,10 +169,10 @@ def altered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     assert weights.q_bias is not None
     q, q_bias = (one.index_fill(0, head, 0.0) for one in (weights.q, weights.q_bias))
     attention.load(replace(weights, q=q, q_bias=q_bias))
-    sharing.forget()
+    single_flight.forget()
     monkeypatch.setattr(pictures, "model_on", lambda device, name="minilm": model)
     yield model
-    sharing.forget()
+    single_flight.forget()
 
 
 def test_other_weights_bring_another_answer(altered: Model) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.api.routes import answer
 from headlight.picture import pictures, settings
 from headlight.picture.link_query import LinkQuery, Refused
 from headlight.picture.settings import Settings
@@ -21,7 +20,7 @@ from mha_core.models.layer_pass import LayerPass
 from mha_core.pretrained import memory
 from pages.explore import long_message, long_pictures
 
-from .conftest import answers, unpacked
+from .conftest import answer, answers, unpacked
 
 NAME, LIMIT = "words-rotary-1", 12  # two layers; its text is long from here on
 TEXT = " ".join(["the cat sat on the mat and the dog ate it"] * 2)

@@ -16,7 +16,7 @@ from headlight.link.presets import PRESETS
 from headlight.picture import fitting, pictures
 from headlight.picture import words as text
 from headlight.picture.settings import Settings
-from headlight.queue import sharing
+from headlight.queue import places
 from headlight.registry import models
 from headlight.registry.models import Own
 from headlight.server import store
@@ -105,7 +105,7 @@ def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.Monke
 def test_the_picture_is_the_models_own(shipped: Path) -> None:
     for name in ("who-none-1", "who-rotary-1", "words-rotary-1"):
         question = models.presets(name)[0]
-        with sharing.turn(len(question.split())):  # on as many threads
+        with places.turn(len(question.split())):  # on as many threads
             run = load_model(str(shipped / name)).run(question, temperature=0.5)
         identical(pictures.picture(Settings(question, temperature=0.5, model=name)).run.weights, run.weights)
     # one of a limited implementation can do everything

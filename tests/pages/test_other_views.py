@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headlight.api import routes
 from headlight.link.limits import LONGEST_TEXT, MOST_OF_IT, STRONG
 from headlight.link.presets import PRESETS
 from headlight.picture import pictures
@@ -32,7 +31,7 @@ from pages.explore.effect import effect
 from pages.explore.kinds import HALF, NEAR, kinds, of_layer
 from tests.closeness import quoted, within_rounding
 
-from .conftest import picture_of
+from .conftest import answer, picture_of
 
 TEXT, DATE = "the cat sat on the mat", "1 May 2020"
 TRANSLATOR = pytest.mark.thorough("A translator of dates, or SmolLM2, is loaded and run.")
@@ -168,9 +167,9 @@ def test_all_heads_are_measured_as_the_run_is() -> None:
 
 
 def test_our_sentences_and_the_file_with_a_row_for_each_head() -> None:
-    lines = routes.answer("sentences", b"").decode().splitlines()
+    lines = answer("sentences", b"").decode().splitlines()
     assert all(0 < len(line) < LONGEST_TEXT / 4 for line in lines)
-    text = routes.answer("explore.csv", urlencode({"s": "how are you", "view": "heads.first.ours"}).encode())
+    text = answer("explore.csv", urlencode({"s": "how are you", "view": "heads.first.ours"}).encode())
     rows = list(csv.reader(io.StringIO(text.decode("utf-8-sig"))))
     head, *own = rows[rows.index([]) + 1 :]
     _, values = overview(s="how are you")

@@ -9,7 +9,7 @@ import torch
 
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.queue import sharing
+from headlight.queue import single_flight
 from headlight.ui.packing import pack_maps
 from mha_core import Model, Run
 from mha_core.measure import reference, rounding
@@ -18,7 +18,7 @@ from tests.closeness import within_rounding
 
 @pytest.fixture(autouse=True)
 def _empty_caches() -> None:
-    sharing.forget()
+    single_flight.forget()
 
 
 @pytest.fixture

@@ -16,20 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.queue.policy import (  # fmt: skip
-    BOUNDS,
-    Busy,
-    Gone,
-    Queue,
-    Turn,
-    Unwanted,
-    Work,
-    bounds,
-    check_wanted,
-    still_wanted,
-    table,
-)
-from headlight.server.visits import Visitor
+from headlight.queue.executor import Gone, Queue, Unwanted, check_wanted, still_wanted
+from headlight.queue.policy import BOUNDS, Busy, Turn, Work, bounds, table
+from headlight.queue.visitor import Visitor
 from mha_core.errors import HeadlightError
 
 from .looped import run

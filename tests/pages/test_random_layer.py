@@ -8,7 +8,7 @@ import torch
 from headlight.picture import pictures, traces
 from headlight.picture.settings import Settings
 from headlight.picture.traces import RandomLayer
-from headlight.queue import sharing
+from headlight.queue import single_flight
 from mha_core import IMPLEMENTATIONS, masks
 from mha_core.measure import rounding
 from mha_core.measure.agreement import BIASES, random_weights
@@ -53,7 +53,7 @@ def test_dropout_is_drawn_by_the_seed_and_leaves_torchs_generator_alone() -> Non
     torch.manual_seed(5)
     found = []
     for seed in (1, 1, 2):
-        sharing.forget()  # so that each is drawn anew
+        single_flight.forget()  # so that each is drawn anew
         found.append(random_layer.traced(WORDS, 1, "efficient", RandomLayer("all", 0.5, seed)))
     assert torch.equal(torch.rand(3), wanted)
     first, again, other = (value(one, "weights.dropout") for one in found)

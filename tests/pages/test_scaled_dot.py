@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.link.fields import FIELDS
-from headlight.queue import sharing
+from headlight.queue import single_flight
 from mha_core import IMPLEMENTATIONS, Trace, attention
 from mha_core.errors import SizeError
 from mha_core.measure import rounding
@@ -57,7 +57,7 @@ def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every output and weight once more, query by query, in float64."""
     drawn = cases.tensors
     monkeypatch.setattr(cases, "tensors", lambda case: tuple(one.double() for one in drawn(case)))
-    sharing.forget()
+    single_flight.forget()
     for name, case in CASES.items():
         given = cases.tensors(case)
         q, k, v = (given[min(at, len(given) - 1)] for at in range(3))
@@ -77,7 +77,7 @@ def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
             same_function(torch.tensor(found, dtype=torch.float64), shown)
         same_function(1 + max(made.to_torch, made.to_truth, made.torch_to_truth), 1.0)
         same_function(made.row_sum, 1.0)
-    sharing.forget()
+    single_flight.forget()
 
 
 def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ import pytest
 import torch
 from PIL import Image
 
-from headlight.api import routes
 from headlight.export.snippet import snippet
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
@@ -34,7 +33,7 @@ from tests.core import pictures as files
 from tests.core import sounds
 from tests.hub_cache import name_of
 
-from .conftest import app_at, picture_of
+from .conftest import answer, app_at, picture_of
 
 VIT, DINO, WAVE, WHISPER = map(name_of, ("vit", "dinov2_with_registers", "wav2vec2", "whisper"))
 BALL, DOT = PICTURES
@@ -195,7 +194,7 @@ def test_its_maps_are_those_of_the_core() -> None:
     for name, content in PICTURES.items():
         settings = LinkQuery(query(DINO, s=name, t="2")).within()[0]
         assert torch.equal(pictures.picture(settings).run.weights, model.run(content, temperature=2).weights)
-    png = routes.answer("seen", query(DINO, s=DOT))
+    png = answer("seen", query(DINO, s=DOT))
     assert struct.unpack(">II", png[16:24]) == (32, 32)
     with Image.open(io.BytesIO(png)) as seen:
         assert seen.tobytes() == model.sight.pixels(PICTURES[DOT])[1].pixels.numpy().tobytes()
@@ -261,7 +260,7 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
         for place, (low, high) in enumerate(given.wave(samples, 320, len(run.tokens))):
             part = samples[320 * place : 320 * (place + 1)]
             assert (low, high) == (round(float(part.min()), 4), round(float(part.max()), 4))
-    with wave.open(io.BytesIO(routes.answer("heard", query(WAVE, s=TONE)))) as file:
+    with wave.open(io.BytesIO(answer("heard", query(WAVE, s=TONE)))) as file:
         assert (file.getframerate(), file.getnchannels(), file.getnframes()) == (16_000, 1, len(samples))
     with pytest.raises(HeadlightError, match="reads no sounds"):
         explore.heard(query(models.MINILM, s="a dog"))

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 import pytest
 
-from headlight.api import routes
 from headlight.link.presets import PRESETS
 from headlight.picture.link_query import Refused
 from headlight.picture.settings import Settings
@@ -17,7 +16,7 @@ from mha_core import IMPLEMENTATIONS
 from pages.shapes.reshape_lessons import LESSONS, QUESTIONS
 from pages.shapes.whole_source import whole_source
 
-from .conftest import answers, unpacked
+from .conftest import answer, answers, unpacked
 
 Link = str | list[str]
 
@@ -36,7 +35,7 @@ def both(**values: Link) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def told(route: str, **values: Link) -> Any:
     """What a route answers, read as JSON."""
-    return json.loads(routes.answer(route, urlencode(values, doseq=True).encode()))
+    return json.loads(answer(route, urlencode(values, doseq=True).encode()))
 
 
 def lesson(**values: Link) -> dict[str, Any]:

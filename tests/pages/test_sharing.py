@@ -11,9 +11,11 @@ import torch
 from cachetools import LRUCache
 
 from headlight.lessons.quantities import times
-from headlight.queue.policy import QUEUE, Turn, Work
-from headlight.queue.sharing import LARGE_TOKENS, SHORT_TOKENS, THREADS, alone, forget, known, shared, threads_for, turn
-from headlight.server.visits import Visitor
+from headlight.queue.executor import QUEUE
+from headlight.queue.places import LARGE_TOKENS, SHORT_TOKENS, THREADS, alone, threads_for, turn
+from headlight.queue.policy import Turn, Work
+from headlight.queue.single_flight import forget, known, shared
+from headlight.queue.visitor import Visitor
 
 from .waiting import PATIENCE, wait
 

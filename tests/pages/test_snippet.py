@@ -14,7 +14,6 @@ import nbformat
 import pytest
 import torch
 
-from headlight.api import routes
 from headlight.export.snippet import OWN_RUN, notebook, snippet
 from headlight.link import mask_codec
 from headlight.link.place import At
@@ -25,6 +24,8 @@ from headlight.registry import models
 from headlight.registry.models import SMOLLM2
 from mha_core import Run
 from tests.closeness import identical
+
+from .conftest import answer
 
 HOSTILE = 'quote \' and " and """ \\n \n\r\t{x} \u202e\u2066 \u2028 \u200d 😀 é #'
 SHORT = "can you can that"  # six tokens
@@ -142,7 +143,7 @@ def test_share_has_the_code() -> None:
     link = {"s": SHORT, "mask": "causal", "mask2": "window", "w2": "2", "pos2": "none", "at": "2.3.1"}
     own = {"left": Settings(SHORT, "causal"), "right": Settings(SHORT, "window:2", "none")}
     for page, sides in (("explore", ["run"]), ("compare", ["left", "right"])):
-        told = json.loads(routes.answer(f"{page}.about", urlencode(link).encode()))
+        told = json.loads(answer(f"{page}.about", urlencode(link).encode()))
         assert len(told["facts"]) == len(sides)
         assert "layer, head, query = 2, 3, 1" in told["code"]
         for name in sides:

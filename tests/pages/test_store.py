@@ -19,13 +19,14 @@ from headlight.api.routes import Wire
 from headlight.jobs import kept
 from headlight.jobs import visit as visits
 from headlight.jobs.training import TrainingData
-from headlight.queue.policy import Queue
+from headlight.queue.executor import Queue
 from headlight.registry import models
 from headlight.server import store
 from headlight.ui.web import API
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved
 from pages.frame import own_models, visitor
+from pages.handlers import HANDLERS
 from pages.train import page
 
 from .test_visitor import Visitor, add
@@ -96,7 +97,7 @@ def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.Mo
         pass
     assert offered(here)[-1] == run.id
     visits.end_all()  # the server
-    with served(Wire(queue=Queue())) as client:
+    with served(Wire(lambda: HANDLERS, queue=Queue())) as client:
         assert client.get(f"{API}/focus?model={run.id}").status_code == 200
     assert there.asks(lambda: comes_back(name)) == [visits.TAKEN_UP]
     assert there.asks(visitor.notices) == []
@@ -174,7 +175,7 @@ def test_a_model_that_cannot_be_read_is_refused_and_costs_a_visit_no_other(shipp
         }.items()
     ):
         name, visit = store.keep("model", content), f"{number}{NAME[1:]}"
-        with served(Wire(queue=Queue())) as client:
+        with served(Wire(lambda: HANDLERS, queue=Queue())) as client:
             answer = client.get(f"{API}/focus?model={name}")
         assert answer.status_code == 422
         assert says in answer.text

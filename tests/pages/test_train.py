@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 import torch
 
 from headlight.jobs.training import TrainingData, TrainingPlan
 from headlight.queue.policy import Turn, Work
+from headlight.queue.visitor import Visitor
 from headlight.registry import recordings
+from headlight.server import options
 from headlight.server.public import NO_FILES, VARIABLE
-from headlight.server.visits import Visitor
 from mha_core import load_model
 from mha_core.pretrained.recordings import Group, Recording
 from mha_core.training import saved, tasks
@@ -328,10 +328,10 @@ def test_the_hub_is_asked_only_when_a_button_says_so(
 def test_a_server_for_others_does_not_ask_the_hub_and_a_public_one_takes_no_files(
     shipped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    option = st.get_option
+    option = options.read
     monkeypatch.setattr(tasks, "can_ask_hub", lambda: True)
     with monkeypatch.context() as patched:
-        patched.setattr(st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else option(name))
+        patched.setattr(options, "read", lambda name: "0.0.0.0" if name == "server.address" else option(name))
         assert Train(task="BBC news", seeds="1", pe=["none"]).app.button(key="hub").disabled
     monkeypatch.setenv(VARIABLE, "1")
     page = Train(task="BBC news", seeds="1", pe=["none"])

@@ -13,20 +13,22 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from headlight.api import routes
-from headlight.api.routes import ROUTES, Wire
+from headlight.api.routes import Wire
 from headlight.export import files
 from headlight.lessons import course
 from headlight.picture import pictures
 from headlight.picture.query import LONGEST
 from headlight.picture.settings import Settings
-from headlight.queue import sharing
-from headlight.queue.policy import Queue, Work
+from headlight.queue import places
+from headlight.queue.executor import Queue
+from headlight.queue.policy import Work
 from headlight.ui.web import API
 from mha_core import Model
 from mha_core.errors import DeviceError, WeightsFileError
+from pages.handlers import HANDLERS
 from tests.closeness import identical
 
-from .conftest import unpacked
+from .conftest import every_route, unpacked
 from .test_lessons_files import EXAMPLE
 from .waiting import bounded
 
@@ -45,7 +47,7 @@ def served(wire: Wire, address: str = "127.0.0.1") -> TestClient:
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    with served(Wire(queue=Queue())) as found:
+    with served(Wire(lambda: HANDLERS, queue=Queue())) as found:
         yield found
 
 
@@ -54,7 +56,7 @@ def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
     answer = client.get(f"{API}/maps?s={text}&mask=causal&t=0.5&off=L1+H2&at=2.3")
     assert answer.status_code == 200
     run = pictures.picture(Settings(text, "causal", temperature=0.5, heads_off=((1, 2),))).run
-    with sharing.turn(len(run.tokens)):  # on as many threads
+    with places.turn(len(run.tokens)):  # on as many threads
         identical(run.weights, model.run(text, mask="causal", temperature=0.5, heads_off=((1, 2),)).weights)
     header, body = unpacked(answer.content)
     focus, maps = body[: header["parts"][0]], body[header["parts"][0] :]
@@ -93,7 +95,7 @@ def test_over_a_network_it_is_packed() -> None:
         ("10.0.0.7", {}, True),
         ("10.0.0.7", {"Accept-Encoding": "identity"}, False),
     ):
-        with served(Wire(), address) as client:
+        with served(Wire(lambda: HANDLERS), address) as client:
             answer = client.get(f"{API}/maps?s={text}", headers={"Accept-Encoding": "gzip", **headers})
             assert (answer.headers.get("content-encoding") == "gzip") == packed
             assert answer.headers["vary"] == "Accept-Encoding"
@@ -122,11 +124,11 @@ QUICK = ("maps", "pair", "steps", "masked", "lesson", "explore.csv", "qr")  # on
 
 @pytest.mark.parametrize(
     "names",
-    [QUICK, pytest.param(set(ROUTES) - set(QUICK), marks=pytest.mark.thorough("All routes read a query in one way."))],
+    [QUICK, pytest.param(set(HANDLERS) - {*QUICK}, marks=pytest.mark.thorough("All routes read a query in one way."))],
     ids=["a few", "the others"],
 )
 def test_hostile_queries_have_a_clear_status(names: Iterable[str], caplog: pytest.LogCaptureFixture) -> None:
-    with served(Wire(queue=Queue())) as client:
+    with served(Wire(lambda: HANDLERS, queue=Queue())) as client:
         for route in names:
             # one route takes each value for each key, the others one for each
             every = product(KEYS, HOSTILE) if route == "maps" else zip(KEYS, cycle(HOSTILE), strict=False)
@@ -165,7 +167,7 @@ def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCapt
         (lacks_ours, 500, "This picture could not be computed."),
     ):
         caplog.clear()
-        with served(Wire(answer)) as client:
+        with served(Wire(every_route(answer))) as client:
             found = client.get(f"{API}/maps?s=my+secret+sentence")
             assert found.status_code == status
             assert found.text.startswith(said)
@@ -204,15 +206,15 @@ def test_no_verdict_and_nothing_long_takes_the_place_of_a_typed_key() -> None:
         ("explore.html", b"s=hi", Work.LONG),
     ):
         assert routes.work_of(route, query) is work, (route, query[:40])
-    of_files = {f"{page}.{kind}" for page, kinds in files.FILES.items() for kind in kinds} | set(files.OTHERS)
+    of_files = {f"{page}.{kind}" for page, kinds in files.FILES.items() for kind in kinds} | {"lesson.handout"}
     assert all(routes.work_of(name, b"") is not Work.PICTURE for name in of_files)
-    of_pictures = set(ROUTES) - of_files - set(routes.BELOW)
+    of_pictures = set(HANDLERS) - of_files - set(routes.BELOW)
     assert all(routes.work_of(name, b"s=how+are+you") is Work.PICTURE for name in of_pictures)
 
 
 def test_who_finds_the_queue_full_may_come_again() -> None:
     full = bounded(Work.PICTURE, at_once=0, waiting=0)
-    with served(Wire(lambda route, raw: b"1234", queue=full)) as client:
+    with served(Wire(every_route(lambda route, raw: b"1234"), queue=full)) as client:
         answer = client.get(f"{API}/maps")
     assert answer.status_code == 429
     assert int(answer.headers["retry-after"]) >= 1

@@ -8,18 +8,17 @@ from typing import Any
 import pytest
 import torch
 
-from headlight.api import routes
 from headlight.lessons.evaluate import evaluate
 from headlight.lessons.grammar import parse
 from headlight.lessons.quantities.scene import scene_of
 from headlight.picture import without_heads
 from headlight.picture.settings import Settings
-from headlight.queue import sharing
+from headlight.queue import places, single_flight
 from mha_core import Model
 from mha_core.measure import measures, rounding
 from tests.closeness import within_rounding
 
-from .conftest import picture_of
+from .conftest import answer, picture_of
 
 
 def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +29,7 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
         return whole(model, text, **more)
 
     monkeypatch.setattr(measures, "ablate_each_head", counted)
-    sharing.forget()
+    single_flight.forget()
     assert without_heads.kept(settings) is None
     found = without_heads.cosines(settings)
     assert found.shape == (6, 12)
@@ -38,14 +37,14 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
     off, unchanged = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
     bound = rounding.of_sums(*[384, 384, 32, 5, 384, 384, 1536] * 6, 384)  # of MiniLM's six layers
     within_rounding(found[5, 3], torch.tensor(measures.cosine(off.sentence, unchanged.sentence)), bound)
-    with sharing.alone():  # what is known waits for nobody
+    with places.alone():  # what is known waits for nobody
         need = evaluate(parse("need"), scene_of("explore", {"s": "how are they"}))
     assert torch.equal(need.tensor, 1 - found.double())
     assert computed == ["how are they"]
 
 
 def test_one_head_at_a_time_on_compare(model: Model) -> None:
-    found = json.loads(routes.answer("each", b"s=can+you+can+that&mask=causal&mask2=window&s2=how+are+you"))
+    found = json.loads(answer("each", b"s=can+you+can+that&mask=causal&mask2=window&s2=how+are+you"))
     cosines = measures.ablate_each_head(model, "can you can that", mask="causal")
     within_rounding(torch.tensor(found["cosines"]), cosines, rounding.of_sums(*[384] * 6))
     layer, head = divmod(int(cosines.argmin()), 12)

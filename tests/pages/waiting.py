@@ -12,7 +12,8 @@ from typing import TypeVar
 import pytest
 
 from headlight.jobs import job
-from headlight.queue.policy import BOUNDS, Queue, Work
+from headlight.queue.executor import Queue
+from headlight.queue.policy import BOUNDS, Work
 
 T = TypeVar("T")
 

@@ -136,7 +136,7 @@ def test_make_tells_of_every_command() -> None:
 
 def test_the_folders_of_the_trees_are_there() -> None:
     """The first word of each line that is not the end of the line before."""
-    places = (ROOT, ROOT / "pages" / "explore", ROOT / "headlight")
+    places = (ROOT, ROOT / "pages" / "explore", ROOT / "pages", ROOT / "headlight")
     for tree in blocks("text"):
         names = re.findall(r"^[ └│]*([\w/<>.]+?)/?(?= {2}|$)", tree, re.MULTILINE)
         assert len(names) >= 5

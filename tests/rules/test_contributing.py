@@ -49,8 +49,8 @@ from headlight.lessons.quantities.scene import scene_of
 assert truth(parse("widest[0,2] < 2"), scene_of("explore", {"s": "how are you"}))
 """,
     "A data route": """
-from headlight.api.routes import answer
-assert answer("counted", b"s=how+are+you") == b"5"
+from pages.handlers import HANDLERS
+assert HANDLERS["counted"](b"s=how+are+you") == b"5"
 """,
     "A page": """
 assert "Hello." in text_of(shown("hello"), "hello")
@@ -103,7 +103,7 @@ def applied(change: str, folder: Path) -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A copy of the project with every change in it."""
-    for part in ("mha_core", "pages", "assets", ".streamlit"):
+    for part in ("mha_core", "headlight", "pages", "assets", ".streamlit"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "tutorial.ipynb", tmp_path / "docs")

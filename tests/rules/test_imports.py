@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -13,29 +14,31 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted(file for folder in ("mha_core", "pages") for file in (ROOT / folder).rglob("*.py"))
+PACKAGES = ("mha_core", "headlight", "pages")
+FILES = sorted(file for folder in PACKAGES for file in (ROOT / folder).rglob("*.py"))
 CORE = [file for file in FILES if file.is_relative_to(ROOT / "mha_core")]
 PAGES = sorted(file.parent for file in (ROOT / "pages").glob("*/page.py"))
 
-# The rooms of each package from the ground up: a room may import those before it in the list.
-CORE_ROOMS = [
-    "errors", "device", "clock", "trace", "masks", "positions", "attention", "show", "heads", "models",
-    "training", "pretrained", "measure",
-]  # fmt: skip
-KIT_ROOMS = ["server", "draw", "picture", "lessons", "wire", "rooms", "jobs", "frame"]
+# The folders from the ground up: each may import those before it in the list; "" is the package's own file.
+FLOORS = {
+    "mha_core": [
+        "errors", "device", "clock", "trace", "masks", "positions", "attention", "show", "heads", "models",
+        "training", "pretrained", "measure", "",
+    ],
+    "headlight": [
+        "", "server", "queue", "ui", "link", "registry", "jobs", "picture", "export", "lessons", "api", "rooms",
+        "arguments", "train", "command", "__main__",
+    ],
+    "pages": ["", "frame", *(folder.name for folder in PAGES), "handlers", "declarations"],
+}  # fmt: skip
 INSIDE_FUNCTIONS = {
     "anywidget", "traitlets",  # which a notebook may have
-    "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "pandas", "tqdm", "PIL",
-}  # fmt: skip
-# What computes knows no page: in these rooms, these files alone know Streamlit.
-KNOW_STREAMLIT = {
-    "draw": {"canvas", "view"}, "picture": set[str](), "lessons": set[str](), "wire": set[str](), "rooms": set[str](),
-    "jobs": {"visitor"},
+    "tokenizers", "safetensors", "transformers", "huggingface_hub", "datasets", "numpy", "pandas", "tqdm", "ray", "PIL",
 }  # fmt: skip
 
 WEB = ROOT / "assets" / "web"
-# The rooms of the browser's code likewise; above these stand the pages, of which none knows another, and the frame.
-WEB_ROOMS = ["base", "link", "wire", "picture", "lessons", "rooms", "sheets", "files"]
+# The folders of the browser's code likewise; above these stand the pages, of which none knows another, and the frame.
+WEB_FOLDERS = ["base", "link", "wire", "picture", "lessons", "rooms", "sheets", "files"]
 JS_IMPORT = re.compile(r"""^(?:import|export)\b(?:[^;"]*\bfrom)? "(\.[\w./]+)";""", re.MULTILINE)
 
 
@@ -87,19 +90,17 @@ def resolved(name: str) -> str:
 @cache
 def ours(file: Path) -> frozenset[str]:
     """The project's modules that a file imports, inside functions too."""
-    return frozenset(resolved(name) for name in imports(file) if name.split(".")[0] in ("mha_core", "pages"))
+    return frozenset(resolved(name) for name in imports(file) if name.split(".")[0] in PACKAGES)
 
 
 def module_of(file: Path) -> str:
     return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def room_of(module: str) -> str:
-    """ "mha_core.attention.base" -> "attention", "headlight.ui.sheet" -> "kit.draw", "pages.masks" -> "masks"."""
-    package, *rest = module.split(".")
-    if package == "pages" and rest[:1] == ["kit"]:
-        return ".".join(rest[:2])
-    return rest[0] if rest else package
+def place(module: str) -> tuple[str, str]:
+    """Package and folder: "mha_core.attention.base" -> ("mha_core", "attention"), "pages" -> ("pages", "")."""
+    package, _, rest = module.partition(".")
+    return package, rest.partition(".")[0]
 
 
 def test_the_core_needs_torch_alone() -> None:
@@ -109,26 +110,41 @@ def test_the_core_needs_torch_alone() -> None:
         assert roots(file, inside=True) <= always | INSIDE_FUNCTIONS, name_of(file)
 
 
-def test_no_arrow_goes_up_or_round() -> None:
-    """Every file belongs to a room; a room imports what stands before it, a page the kit, the kit no page."""
-    height = {room: number for number, room in enumerate(CORE_ROOMS)} | {"mha_core": len(CORE_ROOMS)}
-    height |= {f"kit.{room}": number for number, room in enumerate(KIT_ROOMS)} | {"pages": -1, "kit": -1}
-    height |= {folder.name: len(KIT_ROOMS) for folder in PAGES if folder.name not in height}
+def test_arrows_go_down_only_and_never_round() -> None:
+    """Check the packages, the folders of each, that no page imports another, and that no files form a circle."""
+    page_names = {folder.name for folder in PAGES}
     wrong = []
     for file in FILES:
-        own = room_of(module_of(file))
-        page = file.relative_to(ROOT).parts[0] == "pages"
+        package, folder = place(module_of(file))
         for module in ours(file):
-            other = room_of(module)
-            if page and module.startswith("mha_core"):
-                continue
-            # masks and positions are rooms of the core and pages too
-            below = other.startswith("kit.") if page and not own.startswith("kit") else height[other] < height[own]
-            if other != own and not (below and module.startswith("pages") == page):
+            other_package, other = place(module)
+            if package == other_package:
+                floors = FLOORS[package]
+                down = other == folder or (
+                    floors.index(other) < floors.index(folder) and not {other, folder} <= page_names
+                )
+            else:
+                down = PACKAGES.index(other_package) < PACKAGES.index(package)
+            if not down:
                 wrong.append(f"{name_of(file)} imports {module}")
     assert wrong == []
     graph = {module_of(file): ours(file) - {module_of(file)} for file in FILES}
     TopologicalSorter(graph).prepare()  # raises a CycleError that names the circle
+
+
+def test_streamlit_is_imported_under_pages_and_in_the_app_alone() -> None:
+    for file in FILES:
+        if not file.is_relative_to(ROOT / "pages"):
+            assert "streamlit" not in roots(file), name_of(file)
+    for folder in PAGES:
+        assert not roots(folder / "page.py") & {"torch", "plotly", "pandas", "transformers"}, folder.name
+
+
+def test_the_queue_and_the_core_load_no_page_library() -> None:
+    heavy = ("streamlit", "starlette", "plotly", "pandas")
+    code = f"import sys, headlight.queue.policy, mha_core; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
 
 
 def browser_graph() -> dict[str, set[str]]:
@@ -143,7 +159,7 @@ def browser_graph() -> dict[str, set[str]]:
 
 
 def test_no_arrow_goes_up_or_round_in_the_browser() -> None:
-    """Between rooms as in Python; the file that stands alone shows Explore's view, so it may know that page.
+    """As in Python; the file that stands alone shows Explore's view, so it may know that page.
 
     A module that imports one that needs it could not be part of that file.
     """
@@ -151,8 +167,8 @@ def test_no_arrow_goes_up_or_round_in_the_browser() -> None:
     assert "frame/bar.js" in graph["frame/frame.js"]
     assert set().union(*graph.values()) <= set(graph)
     TopologicalSorter(graph).prepare()
-    height = {room: number for number, room in enumerate(WEB_ROOMS)}
-    top = {Path(name).parent.name for name in graph} - set(WEB_ROOMS)
+    height = {folder: number for number, folder in enumerate(WEB_FOLDERS)}
+    top = {Path(name).parent.name for name in graph} - set(WEB_FOLDERS)
     assert {"explore", "compare", "masks", "shapes", "frame"} <= top
     wrong = [
         f"{name} imports {other}" for name, others in graph.items() for other in others
@@ -161,44 +177,6 @@ def test_no_arrow_goes_up_or_round_in_the_browser() -> None:
         if (own, below) != ("standalone", "explore")
     ]  # fmt: skip
     assert wrong == []
-
-
-def test_the_kit_holds_what_several_pages_share() -> None:
-    """A file that one page alone needs, directly or through others, lies beside that page."""
-    graph = {module_of(file): ours(file) for file in FILES}
-
-    def reached(module: str, seen: set[str]) -> set[str]:
-        for other in graph.get(module, frozenset()) - seen:
-            seen.add(other)
-            reached(other, seen)
-        return seen
-
-    # a page's script, and what answers its view over the wire, with a picture or with a file
-    by_page = [
-        set().union(*(reached(f"pages.{folder.name}.{part}", set()) for part in ("page", "message", "files")))
-        for folder in PAGES
-    ]
-    by_page.append(reached("headlight.lessons.message", set()))  # lessons ride beside every page
-    by_page.append(reached("headlight.api.facts", set()))  # which every page's browser knows
-    by_app = {resolved(name) for name in imports(ROOT / "app.py")}
-    by_app = by_app.union(*(reached(module, set()) for module in by_app))
-    for file in (ROOT / "pages" / "kit").rglob("*.py"):
-        module = module_of(file)
-        # lessons ride beside every page, and by hand tells one of them what its numbers are called
-        written = module in ("headlight.api.facts", "pages.declarations")  # files of the browser, by hand
-        whole_app = room_of(module) in ("kit.server", "kit.lessons") or module == "headlight.api.message" or written
-        if file.name != "__init__.py" and module not in by_app and not whole_app:
-            assert file.stem == "shell" or sum(module in found for found in by_page) > 1, (
-                f"one page needs {name_of(file)}"
-            )
-
-
-def test_what_computes_knows_no_streamlit_and_a_page_computes_nothing_itself() -> None:
-    for room, expected in KNOW_STREAMLIT.items():
-        files = (ROOT / "pages" / "kit" / room).glob("*.py")
-        assert {file.stem for file in files if "streamlit" in roots(file)} == expected, room
-    for folder in PAGES:
-        assert not roots(folder / "page.py") & {"torch", "plotly", "pandas", "transformers"}, folder.name
 
 
 def test_the_reader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +196,5 @@ def test_the_reader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert list(imports(file, inside=True)) == ["transformers.BertModel"]
     assert resolved("mha_core.attention.base.AttentionLayer") == "mha_core.attention.base"
     resolved.cache_clear()
-    rooms = [
-        room_of(name) for name in ("mha_core.attention.base", "headlight.ui.sheet", "pages.masks.page", "mha_core")
-    ]
-    assert rooms == ["attention", "kit.draw", "masks", "mha_core"]
+    assert place("mha_core.attention.base") == ("mha_core", "attention")
+    assert place("pages") == ("pages", "")

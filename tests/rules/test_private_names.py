@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("mha_core", "pages", "app", "make")
+PACKAGES = ("mha_core", "headlight", "pages", "app", "make")
 
 
 def is_private(name: str) -> bool:
@@ -33,7 +33,7 @@ def defined(tree: ast.AST) -> Iterator[str]:
 @cache
 def private_names() -> frozenset[str]:
     """Every private name that the project defines, or reads of itself."""
-    files = [*(ROOT / "mha_core").rglob("*.py"), *(ROOT / "pages").rglob("*.py"), ROOT / "app.py", ROOT / "make.py"]
+    files = [*(file for part in PACKAGES[:3] for file in (ROOT / part).rglob("*.py")), *ROOT.glob("*.py")]
     name = re.compile(r"(?:^|\bdef |\bclass |\bself\.)(_[A-Za-z]\w*)\b", re.MULTILINE)
     return frozenset(found for file in files for found in name.findall(file.read_text("utf-8")))
 

@@ -18,25 +18,26 @@ from streamlit.web import bootstrap
 from streamlit.web.server import server_util
 from streamlit.web.server.starlette import starlette_app
 
-from headlight.server.gates import UPLOADS
+from pages.frame.upload_gate import UPLOADS
 
 ROOT = Path(__file__).parents[2]
 STATIC = Path(streamlit.__file__).parent / "static"
 WEB = [file for kind in ("*.css", "*.js") for file in (ROOT / "assets" / "web").rglob(kind)]
-PYTHON = [ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "mha_core").rglob("*.py")]
+FOLDERS = ("headlight", "mha_core", "pages")
+PYTHON = [ROOT / "app.py", *(file for part in FOLDERS for file in (ROOT / part).rglob("*.py"))]
 # How something of Streamlit's inside is written, and the names of the files that use it, and of no others.
 TAKEN = {
     # on an unknown Origin Streamlit asks a host outside for its address; the internal one is what a class opens
-    r"\bnet_util\b": "app.py addresses.py",
+    r"\bnet_util\b": "app.py",
     # files are counted and forgotten by visit, which Streamlit does not bound; a session without a page leaves none
     r"\bstreamlit(?:\.| import )runtime\b|\b(?:uploaded_file_mgr|file_storage|is_active_session)\b":
-        "gates.py visits.py visitor.py",
+        "upload_gate.py visits.py visitor.py",
     # a message with a hundred thousand controls holds a core for seconds: they are counted before Streamlit reads it
-    r"\bBackMsg\b": "sockets.py",
+    r"\bBackMsg\b": "socket_gate.py",
     # the picture comes in the page, before Streamlit's scripts; the policy names the scripts that stand in it
     r"index\.html|headlight-later": "headers.py first.py boot.js",
     # the routes that nobody needs are closed, and what arrives at that of files is counted
-    r"_stcore|oauth2callback": "gates.py",
+    r"_stcore|oauth2callback": "gates.py upload_gate.py",
     # on a page's own address Streamlit looks for its server below that address first, and in vain
     r"__streamlit\b": "boot.js",
     # the page is drawn in the visitor's theme before Streamlit is there, and one button chooses it for all pages

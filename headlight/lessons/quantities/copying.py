@@ -10,7 +10,7 @@ from headlight.lessons.values import Value
 from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import turn
+from headlight.queue.places import turn
 from headlight.registry import models
 from mha_core import Run
 

@@ -13,7 +13,8 @@ from headlight.lessons.values import Value
 from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from mha_core import Weights, attention, join_heads
 from mha_core.attention import as_implementation
 from mha_core.measure import agreement, measures

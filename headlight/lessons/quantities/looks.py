@@ -16,7 +16,7 @@ from headlight.lessons.values import Value
 from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.queue.policy import check_wanted
+from headlight.queue.executor import check_wanted
 from mha_core.measure import measures
 
 from .picture import model_rounding

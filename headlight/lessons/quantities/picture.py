@@ -9,7 +9,8 @@ from headlight.lessons.values import Value
 from headlight.link.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
 from headlight.picture import next_token, without_heads
 from headlight.picture.pictures import Picture
-from headlight.queue.sharing import shared, turn
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.registry import models
 from mha_core.errors import HeadlightError
 from mha_core.measure import surprise

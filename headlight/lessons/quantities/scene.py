@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from inspect import signature
 from typing import Any, get_type_hints
 from urllib.parse import parse_qsl, urlencode
@@ -16,7 +15,7 @@ from headlight.picture import fitting, pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.queue.policy import check_wanted
+from headlight.queue.executor import check_wanted
 from mha_core.measure import measures
 
 from . import copying, handed_over, layer, looks, next_word, random_rows, reshapes, silent, times, trained
@@ -41,12 +40,13 @@ _OF_A_LINK = (
 CALLED: dict[str, Callable[..., Value]] = {one.__name__: one for one in _CALLED}
 # of the link and of the settings of its picture, or of the other one
 OF_A_LINK: dict[str, Callable[..., Value]] = {one.__name__: one for one in _OF_A_LINK}
-# The page whose link has two sides, and the pages whose package tells quantities of its own in `quantities.py`.
+# The page whose link has two sides, and the pages that have quantities of their own.
 TWO_SIDES = "compare"
 OWN = {"by_hand"}
 NAMES = frozenset({*PLAIN, *OF_A_WORD, *CALLED, *OF_A_LINK, "sim", "scores", "mixed"})
 TIMED = frozenset({"time_ratios"})
 Own = Callable[[Query], Mapping[str, Value] | None]
+own_quantities: dict[str, Own] = {}  # of the pages in `OWN`, which enter theirs
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,7 @@ class PageScene:
         """The quantities of a page that has its own; None where it shows a sentence in a model."""
         if self.page not in OWN:
             return None
-        told: Own = import_module(f"pages.{self.page}.quantities").quantities
-        return told(query)
+        return own_quantities[self.page](query)
 
 
 def scene_of(page: str, query: Query | Mapping[str, Any]) -> PageScene:

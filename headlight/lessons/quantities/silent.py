@@ -15,7 +15,7 @@ from headlight.picture.draws import drawn
 from headlight.picture.query import Query
 from headlight.picture.recorded import recorded
 from headlight.picture.settings import Settings
-from headlight.queue.sharing import turn
+from headlight.queue.places import turn
 from headlight.registry import models
 from mha_core import Run
 from mha_core.attention import as_implementation

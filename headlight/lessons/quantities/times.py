@@ -8,7 +8,7 @@ from cachetools import LRUCache
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
-from headlight.queue.sharing import heavy, shared
+from headlight.queue.single_flight import heavy, shared
 from mha_core import IMPLEMENTATIONS
 from mha_core.clock import calls
 from mha_core.measure.timing import forward_pass, same_weights, training_step

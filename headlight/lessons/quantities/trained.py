@@ -11,7 +11,7 @@ from torch import Tensor
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
 from headlight.picture import pictures
-from headlight.queue.sharing import alone, turn
+from headlight.queue.places import alone, turn
 from headlight.registry import models
 from mha_core.errors import HeadlightError
 from mha_core.training import inference, saved, tasks

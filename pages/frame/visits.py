@@ -1,0 +1,27 @@
+"""The visitor whose script runs now, as the queue and the data API know them."""
+
+import streamlit as st
+from streamlit import runtime
+
+from headlight.queue.visitor import OpenPage, Visitor
+from headlight.server.sockets import client_network
+
+_KEY = "visit"
+
+
+def name() -> str:
+    """The name of the visitor's page."""
+    if _KEY not in st.session_state:
+        st.session_state[_KEY] = OpenPage()
+    page: OpenPage = st.session_state[_KEY]
+    return page.name
+
+
+def visitor() -> Visitor:
+    """Address and page."""
+    return Visitor(address(), name())
+
+
+def address() -> str:
+    """The address of the visitor; "" of this machine."""
+    return client_network(st.context.ip_address or "") if runtime.exists() else ""
