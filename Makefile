@@ -3,8 +3,8 @@ PYTHON ?= python3
 SEEDS ?= 3
 EPOCHS ?= 10
 
-.PHONY: run test test-all test-quick test-browser test-web test-numeric test-gpu faults lint check bench attack load soak models checkpoints screenshots reproduce
-run test test-all test-quick test-browser test-web test-numeric test-gpu faults lint check bench attack load soak models checkpoints screenshots:
+.PHONY: run test test-all test-quick test-browser test-web test-numeric test-gpu faults lint check bench attack load soak models checkpoints scripts screenshots reproduce
+run test test-all test-quick test-browser test-web test-numeric test-gpu faults lint check bench attack load soak models checkpoints scripts screenshots:
 	@$(PYTHON) make.py $@ $(ARGS)
 
 reproduce:

@@ -115,7 +115,7 @@ def rooms() -> ASGIApp:
 
 def own_files() -> ASGIApp:
     """The browser's files."""
-    return OwnFiles(web.FILES | {web.SCRIPT: web.script()})
+    return OwnFiles(web.FILES)
 
 
 def first_message(page: str, raw: bytes) -> bytes:

@@ -14,6 +14,7 @@
     soak          an hour of mixed visits, and the server's memory: soak --minutes 10
     models        every model type of transformers, tiny, and what of its attention can be seen: docs/models.md
     checkpoints   train the models in assets/trained again: checkpoints [--workers 4]
+    scripts       build assets/app.js and what mha_core draws with, after a change of assets/web
     screenshots   the pictures of the README: every page in both themes; or some: screenshots explore masks
     reproduce     the long post's experiment: reproduce --csv FILE [--seeds 3] [--epochs 10]
 
@@ -67,7 +68,7 @@ BENCHES = {"bench": ("mha_core.measure.benchmark", *(f"tests.bench.{name}" for n
 MODULES = {"load": ("tests.bench.load", "--visitors=25"), "soak": ("tests.bench.load", "--minutes=60"),
            "checkpoints": ("mha_core.training.checkpoints", "assets/trained"),
            "screenshots": ("tests.browser.screenshots",), "reproduce": ("mha_core.training.reproduce",)}  # fmt: skip
-COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "models", "lock")
+COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "models", "lock", "scripts")
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 MAX_WORKERS = 6  # of the tests; with its browser each takes about 1.2 GiB
@@ -243,19 +244,29 @@ def test_web(*args: str) -> int:
     return with_node("node", "--test", "--test-reporter=dot", *args, *files)
 
 
-def lint_web() -> int:
-    """Check the browser's files; installs Biome and TypeScript first when their lock has changed."""
+def install_node_tools() -> None:
+    """Install Biome, TypeScript and esbuild when their lock has changed."""
     lock = (WEB / "package-lock.json").read_text(encoding="utf-8")
     stamp = WEB / "node_modules" / ".lock.done"  # npm empties the folder first: a stamp means that it came to its end
     if not (stamp.exists() and stamp.read_text(encoding="utf-8") == lock):
-        say("installing Biome and TypeScript …")
+        say("installing Biome, TypeScript and esbuild …")
         if with_node("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"):
-            say("npm could not install them; check the network (and the npm registry you have set).")
-            return 1
+            sys.exit("headlight: npm could not install them; check the network (and the npm registry you have set).")
         stamp.write_text(lock, encoding="utf-8")
+
+
+def scripts(*args: str) -> int:
+    """Build the scripts of assets/web; `--check` tells whether they are what it gives now."""
+    install_node_tools()
+    return with_node("node", "bundle.js", *args)
+
+
+def lint_web() -> int:
+    """Check the browser's files."""
+    install_node_tools()
     biome, tsc = "node_modules/@biomejs/biome/bin/biome", "node_modules/typescript/bin/tsc"
     rules = with_node("node", biome, "ci", "../../assets/web", "--config-path=.", "--error-on-warnings")
-    return max(rules, with_node("node", tsc, "-p", "."))
+    return max(rules, with_node("node", tsc, "-p", "."), scripts("--check"))
 
 
 def lint() -> int:
@@ -311,8 +322,8 @@ def main(command: str, *args: str) -> int:
         return python_m("tests.bench.models", *(args or ("--out", "docs/models.md")))
     if command in MODULES:
         return python_m(*MODULES[command], *args)
-    if command == "test-web":
-        return test_web(*args)
+    if command in ("test-web", "scripts"):
+        return {"test-web": test_web, "scripts": scripts}[command](*args)
     return test(command, *args) if command in TESTS else lint()
 
 

@@ -15,9 +15,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from ..errors import SizeError
+from ..errors import HeadlightError, SizeError
 from .cells import write_cells
-from .modules import script
 from .packing import Maps, as_bytes, headed, pack, pack_focus, pack_parts
 
 if TYPE_CHECKING:
@@ -194,10 +193,18 @@ def _page(said: StandaloneRun, run: str) -> str:
     return _PAGE.format(title=html.escape(f"{said['title']} · {said['changed']}"), code=_code(), run=run)
 
 
+def script(name: str) -> bytes:
+    """Read a script that `make scripts` built of assets/web. Raises a HeadlightError where it is missing."""
+    try:
+        return (Path(__file__).parent / name).read_bytes()
+    except OSError:
+        raise HeadlightError(f"the file {name} of the view is missing; install Headlight again") from None
+
+
 @cache
 def _code() -> str:
     """The view with its style sheets, which it puts into the page itself."""
-    return _packed(script("standalone/standalone.js").encode(), level=9)
+    return _packed(script("standalone.js"), level=9)
 
 
 def _packed(content: bytes, level: int = LEVEL) -> str:

@@ -9,8 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HeadlightError, SizeError
-from .html import described, message
-from .modules import script
+from .html import described, message, script
 
 if TYPE_CHECKING:
     from ..models.run import Run
@@ -77,4 +76,4 @@ def widget_class() -> Any:
 @cache
 def _code() -> str:
     """The module that anywidget loads: the view, its styles, and what keeps both sides the same."""
-    return f"{script('standalone/widget.js')}export default {{ render }};\n"
+    return script("widget.js").decode("utf-8")

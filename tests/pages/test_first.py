@@ -28,7 +28,7 @@ from headlight.picture.settings import Settings
 from headlight.queue.executor import Queue
 from headlight.registry import models
 from headlight.ui import pages
-from headlight.ui.web import PREFIX, SCRIPT, script
+from headlight.ui.web import FILES, PREFIX, SCRIPT
 from mha_core.errors import HeadlightError
 from pages.handlers import FIRST
 
@@ -94,7 +94,7 @@ def test_what_draws_it_is_loaded_first() -> None:
         assert BLOCK.search(text), path
         named = re.findall(rf'(?:href|src)="{PREFIX}/([^"]+)"', text)
         assert sorted(named) == sorted((SCRIPT, "frame/boot.js", "frame/house.css", "lessons/lesson.css"))
-        assert f"// ---- {PAGES[path][1]}\n".encode() in script()
+        assert f'"{PAGES[path][1]}":'.encode() in FILES[SCRIPT]
         held = re.search(r'<template id="headlight-later">(.*?)</template>', text)
         assert held is not None, "Streamlit’s own files wait for it"
         assert "static/js/index" in held[1]

@@ -330,9 +330,6 @@ def test_an_answer_leaves_at_once() -> None:
 # ---- answers
 
 
-FILES = web.FILES | {web.SCRIPT: web.script()}
-
-
 async def test_every_security_header_is_set_once_and_a_websocket_is_left_alone() -> None:
     start, body = await through(SecurityHeaders)
     for name, value in HEADERS.items():
@@ -344,11 +341,11 @@ async def test_every_security_header_is_set_once_and_a_websocket_is_left_alone()
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
-    return TestClient(Starlette(routes=[Mount(web.PREFIX, OwnFiles(FILES))]))
+    return TestClient(Starlette(routes=[Mount(web.PREFIX, OwnFiles(web.FILES))]))
 
 
 def test_every_own_file_is_served_packed_or_not_and_may_be_kept(client: TestClient) -> None:
-    for at, (name, content) in enumerate(FILES.items()):
+    for at, (name, content) in enumerate(web.FILES.items()):
         accepted, encoding = (("gzip", "gzip"), ("identity", None), ("gzip;q=0", None))[at % 3]
         answer = client.get(f"{web.PREFIX}/{name}", headers={"Accept-Encoding": accepted})
         assert answer.content == content, name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import re
 import shutil
 import socket
@@ -207,3 +208,15 @@ def test_the_citation_is_whole_and_agrees_with_the_project() -> None:
     assert str(cited["version"]) == project["version"]
     assert all(cited[key] == project[key] for key in ("authors", "license", "keywords"))
     assert cited["date-released"] == datetime.date.fromisoformat(released[1])
+
+
+def test_built_scripts_are_of_these_sources() -> None:
+    """`make scripts` writes what they were built of into their first line; `make lint` compares every byte."""
+    web = ROOT / "assets" / "web"
+    sources = {file.relative_to(web).as_posix(): file for file in web.glob("*/*") if file.suffix in (".js", ".css")}
+    digest = hashlib.sha256()
+    for name in sorted(sources):
+        digest.update(name.encode() + b"\0" + sources[name].read_bytes())
+    for built in ("assets/app.js", "mha_core/show/standalone.js", "mha_core/show/widget.js"):
+        first = (ROOT / built).read_text("utf-8").splitlines()[0]
+        assert first.endswith(digest.hexdigest()), f"{built} is of other sources: make scripts"

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 # What the app and its first page may import beyond `import streamlit`. Streamlit brings what it needs itself, among it
 # plotly's graph objects wherever plotly is installed.
 MAY = {
-    "app": {"app", "cachetools", "pages", "starlette"},
+    "app": {"app", "cachetools", "headlight", "pages", "starlette"},
     "explore": {
         "mha_core", "numpy", "packaging", "safetensors", "tokenizers",
         "torch", "torchgen", "tqdm",  # torch brings the last two

@@ -1,0 +1,70 @@
+// The scripts that are built of assets/web: the app's own, and those that mha_core puts into an HTML file and a widget.
+// `make scripts` writes them; `--check` tells whether they are what the sources give now.
+
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, transform } from "esbuild";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const WEB = join(ROOT, "assets/web");
+const APART = /^standalone\/|^frame\/boot\.js$/; // what no page of the app imports
+
+const sources = readdirSync(WEB, { recursive: true, withFileTypes: false })
+  .map((name) => String(name).replaceAll("\\", "/"))
+  .filter((name) => /\/.*\.(js|css)$/.test(name))
+  .sort();
+const modules = sources.filter((name) => name.endsWith(".js") && !APART.test(name));
+const digest = createHash("sha256");
+for (const name of sources) digest.update(`${name}\0`).update(readFileSync(join(WEB, name)));
+
+/** `import css from "./x.css" with { type: "css" }` as a sheet that is made when the module runs. */
+const sheets = {
+  name: "sheets",
+  setup(/** @type {import("esbuild").PluginBuild} */ building) {
+    building.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path, "utf8"), { loader: "css", minify: true });
+      const text = JSON.stringify(code.trim());
+      return { contents: `const sheet = new CSSStyleSheet();\nsheet.replaceSync(${text});\nexport default sheet;` };
+    });
+  },
+};
+
+// Each module runs when it is first asked for, so what a page does not show is not run.
+const listed = modules.map((name) => `"${name}": () => require("./${name}")`).join(",\n");
+const APP = `const modules = {${listed}};
+const opened = {};
+export const open = (name) => (opened[name] ??= modules[name]());
+open("frame/first.js").begin(open);`;
+const SCRIPTS = {
+  "assets/app.js": APP,
+  "mha_core/show/standalone.js": 'export { open } from "./standalone/standalone.js";',
+  "mha_core/show/widget.js": 'import { render } from "./standalone/widget.js";\nexport default { render };',
+};
+
+let stale = 0;
+for (const [file, contents] of Object.entries(SCRIPTS)) {
+  const ofApp = contents === APP;
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: WEB },
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    minify: true,
+    legalComments: "none",
+    charset: "utf8",
+    write: false,
+    plugins: [sheets],
+    // base/dom.js finds the app's files beside its own address; a file without a server has none
+    define: ofApp ? { "import.meta.url": "ADDRESS" } : {},
+    banner: { js: ofApp ? 'const ADDRESS=new URL("base/dom.js",import.meta.url).href;' : "" },
+  });
+  const text = `// Built by \`make scripts\` from assets/web, sha256 ${digest.copy().digest("hex")}\n${outputFiles[0].text}`;
+  if (!process.argv.includes("--check")) writeFileSync(join(ROOT, file), text);
+  else if (readFileSync(join(ROOT, file), "utf8") !== text) {
+    console.error(`${file} is not what assets/web gives: make scripts`);
+    stale = 1;
+  }
+}
+process.exitCode = stale;
