@@ -35,8 +35,7 @@ export class AllHeads {
   /** @param {number} layer @param {number} head */
   open(layer, head) {
     const { view } = this;
-    view.look.open = view.look.all;
-    view.go({ layer, head });
+    view.go({ layer, head }, { open: view.look.all });
     if (!this.isOpen) return;
     view.drawNow();
     view.focus.element.focus();

@@ -4,17 +4,20 @@
 import { changed } from "../link/changes.js";
 import { isDrawn } from "../base/curtain.js";
 import { button, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { headName, meanOf, writeAt } from "../link/look.js";
 import { nextMoved } from "../picture/next_bars.js";
 import { rowOf } from "../wire/packets.js";
 import { gave, ranked, short } from "../base/words.js";
+
+const UNCHANGED = { mask: null, pos: null, t: null, unheard: null };
 
 export class ChangeChips {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
     this.list = span("list");
-    this.reset = button("reset all", () => view.model.reset());
-    this.undo = button("undo", () => view.model.undo(), {
+    this.reset = button("reset all", () => view.edit({ controls: UNCHANGED, off: [] }));
+    this.undo = button("undo", () => view.undo(), {
       class: "undo",
       title: "undo the last change; a new sentence too, if a button made it",
     });
@@ -28,25 +31,39 @@ export class ChangeChips {
     this.element.append(this.list, this.reset, this.said, this.most, this.difference, this.compare);
   }
 
+  /** The link that compares the model as it was trained with what is seen. */
+  get comparison() {
+    const { address, at, controls, off, look } = this.view;
+    const now = new URL(address).searchParams;
+    const link = new URLSearchParams();
+    link.set("at", writeAt(at, true)); // also where the page chose it: there it would choose another one
+    for (const key of ["s", "model", "dev"]) for (const value of now.getAll(key)) link.append(key, value);
+    for (const [key, value] of Object.entries({ ...controls, pos: controls.pos ?? "as trained" }))
+      if (value !== null) link.append(`${key}2`, value);
+    for (const id of off) link.append("off2", headName(id));
+    const mean = meanOf(look);
+    if (mean && mean !== "meanseen") link.set("look", mean); // which Compare has too
+    return `./compare?${link}`;
+  }
+
   /** To the cell that changed most. */
   go() {
     const at = this.view.picture.effect?.at;
     if (!at) return;
     const [layer, head, row, key] = at;
-    this.view.look.open = this.view.look.all;
-    this.view.go({ layer, head, row, key });
+    this.view.go({ layer, head, row, key }, { open: this.view.look.all });
   }
 
   /** The map in focus now − unchanged; where it is as it was, the head that changed most, in the row in focus. */
   toggleDifference() {
     const { view } = this;
     const { effect } = view.picture;
+    const { all, open, difference } = view.look;
+    const look = { difference: !difference, open: difference ? open : all }; // there the map is seen
     const most = view.sight.weights && effect && !short(effect.here) ? effect.at : null;
-    view.look.difference = !view.look.difference;
-    if (view.look.difference) view.look.open = view.look.all; // there the map is seen
-    if (!view.look.difference || !most) return view.chose();
+    if (difference || !most) return view.see(look);
     const [layer, head] = most;
-    return view.go({ layer, head });
+    return view.go({ layer, head }, look);
   }
 
   /** What the changes did to the pair in focus, and to the next word. */
@@ -64,12 +81,12 @@ export class ChangeChips {
 
   draw() {
     const { view } = this;
-    const list = changed(view.model.controls, view.off, view.maps.tokens);
+    const list = changed(view.controls, view.off, view.maps.tokens);
     const make = () => button("", () => {}, { class: "chip-of-change" });
     fill(this.list, list, make, (chip, { text, back, heads }) => {
       setText(chip, `${text} ×`);
       setAttribute(chip, "aria-label", `take back: ${text}`);
-      chip.onclick = () => (heads ? view.model.switchHeads([]) : view.model.change(back));
+      chip.onclick = () => view.edit(heads ? { off: [] } : { controls: back });
     });
     const { effect } = view.picture;
     const known = list.length > 0 && effect !== null && view.matching;
@@ -80,8 +97,8 @@ export class ChangeChips {
     setAttribute(this.difference, "aria-pressed", String(view.look.difference));
     this.compare.hidden = !list.length;
     this.reset.hidden = list.length < 2; // one chip takes itself back
-    this.undo.hidden = !view.model.past.length;
-    this.compare.href = view.model.comparison();
+    this.undo.hidden = !view.state.past.length;
+    this.compare.href = this.comparison;
   }
 
   /** The way to the weight that changed most, with its numbers. @param {import("../base/messages.js").EffectHere | null} effect */

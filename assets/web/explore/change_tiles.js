@@ -15,7 +15,7 @@ const NAMES = { mask: "Hide words", pos: "Take the order away", off: "Switch hea
 export class ChangeTiles extends ControlChips {
   /** @param {Explore} view */
   constructor(view) {
-    super(view, "Change something", { names: NAMES, holder: view.model, kinds: MASKS });
+    super(view, "Change something", { names: NAMES, kinds: MASKS });
     this.chips.classList.add("tiles");
     this.finder = new FindHeads(view);
     this.inside.mask.append(this.makeLink());
@@ -25,7 +25,7 @@ export class ChangeTiles extends ControlChips {
 
   /** @param {Iterable<string>} heads that are off from now on */
   switchOff(heads) {
-    this.view.model.switchHeads(heads);
+    this.view.edit({ off: heads });
   }
 
   /** Opens the panel of one control behind its tile, where Tab goes next, or closes it. @param {string} key */
@@ -171,7 +171,7 @@ class FindHeads {
     const made = (/** @type {number} */ at) =>
       button("", () => {
         const kind = view.picture.found[this.kind].map(([layer, head]) => `${layer}.${head}`);
-        view.model.switchHeads(kind.slice(0, SEVERAL[at]));
+        view.edit({ off: kind.slice(0, SEVERAL[at]) });
       });
     fill(this.off, SEVERAL, made, (press, count) => {
       const all = ids.slice(0, count);

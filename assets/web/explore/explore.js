@@ -3,22 +3,20 @@
 import { AllHeads } from "./all_heads.js";
 import { ChangeChips } from "./change_chips.js";
 import { ChangeTiles } from "./change_tiles.js";
-import { controlsOf } from "../link/changes.js";
 import { inks } from "../base/colour.js";
 import { button, div, h, setText } from "../base/dom.js";
 import { ExploreBar } from "./explore_bar.js";
 import { makeFigures } from "../picture/figures.js";
 import { FirstSteps } from "./first_steps.js";
-import { isOf, unpackPicture } from "./explore_picture.js";
+import { unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
 import { columns, isAcross, order } from "../picture/heads_order.js";
 import { put, without } from "../link/link.js";
-import { askedOf, headName, headsOf, inOrder, ofOneMap, parseAt, parseLook, writeAt, writeLook } from "../link/look.js";
+import { parseAt, writeAt } from "../link/look.js";
 import { MeanMap } from "./mean_map.js";
-import { ModelChanges } from "./model_changes.js";
 import { mount } from "../base/mount.js";
-import { NextTokens, SAMPLING } from "./next_tokens.js";
+import { NextTokens } from "./next_tokens.js";
 import { OtherViews } from "./other_views.js";
 import { parts as partsOf, specials } from "../wire/packets.js";
 import { PinnedPanel } from "./pinned_panel.js";
@@ -26,12 +24,13 @@ import { ProjectorBar } from "../picture/projector_bar.js";
 import { ReadingAids } from "./reading_aids.js";
 import { Given, recordedSteps } from "./given.js";
 import { SentenceBox } from "../picture/sentence.js";
+import { FIRST, isOf, isRowHere, linkOf, reduce, requestFor, runOf, samplingOf, textOf, valuesOf } from "./state.js";
 import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
 import { UnderWay } from "./under_way.js";
 import { toggled } from "../base/words.js";
 import { Wire } from "../wire/wire.js";
-import { PlaceView } from "../wire/place_view.js";
+import { WireView } from "../wire/wire_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import exploreCss from "./explore.css" with { type: "css" };
@@ -46,23 +45,19 @@ const HELP = [
   "Layers, heads and tokens are counted from 0. Attention shows where a head looks, not why the model answers.",
   "Keyboard: arrows move between heads, cells, points and bars, with Shift ten at a time, Enter enlarges or picks, + and − zoom a long map, s shows one head alone, h hides it, o switches it off in the model; at the words, the first letters of one or its number go to it.",
 ].join(" ");
-const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 
 const STYLES = [viewCss, choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
 
-/** @extends {PlaceView<import("./explore_picture.js").ExplorePicture>} */
-export class Explore extends PlaceView {
+/** @extends {WireView<import("./explore_picture.js").ExplorePicture>} */
+export class Explore extends WireView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
     super(root, STYLES, "explore");
-    this.mapsOf = ""; // the query that the maps answer, but for the place in them
+    this.state = FIRST;
+    this.mapsOf = ""; // the run that the maps are all of
     this.maps = /** @type {import("../wire/packets.js").Maps} */ (/** @type {unknown} */ (null));
-    this.chosenText = /** @type {string | null} */ (null); // the sentence as in the link
-    this.look = parseLook("");
-    this.off = /** @type {Set<string>} */ (new Set()); // heads switched off in the model
-    this.model = new ModelChanges(this);
-    this.pin = ""; // the pinned picture, as in the link
-    this.pinOf = ""; // the one whose numbers are here
+    this.pinOf = ""; // the pinned picture whose numbers are here
+    this.samplingOf = ""; // what the picture was asked about what comes next
     this.compared = { of: "", value: "" }; // the picture whose comparison was asked for, and what it says
     const proved = {
       take: (bytes) => this.compare(new TextDecoder().decode(bytes)),
@@ -70,7 +65,7 @@ export class Explore extends PlaceView {
     };
     this.proof = new Wire(proved, this.here.signal);
     this.matching = false; // maps and picture are of one sentence and setting
-    this.underWay = new UnderWay(this, PLACE);
+    this.underWay = new UnderWay(this);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
     this.sight = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
     this.box = new SentenceBox(this, (text) => this.type(text));
@@ -96,7 +91,7 @@ export class Explore extends PlaceView {
       hover: (text) => this.focus.read(text),
     });
     this.figures = makeFigures(() => this.askComparison());
-    this.cutText = button("cut it to what fits", () => this.model.retype([...this.text].slice(0, this.fits).join("")), {
+    this.cutText = button("cut it to what fits", () => this.retype([...this.text].slice(0, this.fits).join("")), {
       hidden: "",
       class: "cut",
     });
@@ -108,7 +103,7 @@ export class Explore extends PlaceView {
     unfold();
     this.inBox = div("in-box", this.changes.undo, this.bar.tries.element);
     this.box.element.append(this.inBox);
-    const undo = { act: () => this.model.undo(), isIdle: () => !this.model.past.length };
+    const undo = { act: () => this.undo(), isIdle: () => !this.state.past.length };
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
     this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
@@ -168,25 +163,33 @@ export class Explore extends PlaceView {
 
   /** @param {URLSearchParams} link */
   adopt(link) {
-    this.adoptPlace(link);
-    this.chosenText = this.kept(link.get("s"), "s");
+    const text = this.kept(link.get("s"), "s");
+    const panel = this.others.adopt(link.get("view"));
+    this.state = reduce(this.state, { type: "open", link, text, panel, picture: this.picture });
     this.box.text = this.text;
-    this.look = parseLook(link.get("look") ?? "");
-    this.off = headsOf(link.getAll("off"));
-    this.pin = link.get("pin") ?? "";
-    this.others.adopt(link.get("view"));
-    this.model.controls = controlsOf(link);
-    this.next.adopt(link);
-    this.model.keepDifference();
+  }
+
+  // ---- what the parts of the page read of the state
+
+  get at() {
+    return this.state.at;
+  }
+
+  get look() {
+    return this.state.look;
+  }
+
+  get off() {
+    return this.state.off;
+  }
+
+  get controls() {
+    return this.state.controls;
   }
 
   /** What stands in the box. */
   get text() {
-    return this.chosenText ?? this.picture?.typed ?? "";
-  }
-
-  set text(text) {
-    this.chosenText = this.box.text = text;
+    return textOf(this.state);
   }
 
   /** The state and the float32 maps in focus, then all maps where they were asked for.
@@ -195,37 +198,31 @@ export class Explore extends PlaceView {
   receive([focus, maps], query) {
     this.picture = unpackPicture(focus);
     const { tile, done, layers } = this.picture;
-    if (tile) this.look = ofOneMap(this.look);
     if (maps) {
       this.maps = this.underWay.take(maps, query);
       this.same(query);
     } else if (tile) this.underWay.comes(Math.min(done, this.underWay.done), layers, query);
-    this.choosePlace(this.maps.n, this.maps.keys.length);
-    if (this.chosenText === null) this.box.text = this.picture.typed;
+    const { picture, maps: here, isNewest } = this;
+    this.state = reduce(this.state, { type: "arrive", picture, maps: here, isNewest });
+    this.box.text = this.text;
     this.pinOf = query.get("pin") ?? "";
-    this.next.answered(query);
+    this.samplingOf = samplingOf(query);
   }
 
   /** @param {URLSearchParams} query */
   same(query) {
     const { whole, thumbnail, layers } = this.maps;
-    this.mapsOf = thumbnail || whole.length === layers ? without(query, ...PLACE) : ""; // a page begins with one layer
+    this.mapsOf = thumbnail || whole.length === layers ? runOf(query) : ""; // a page begins with one layer
   }
 
   // ---- what goes out
 
   link() {
-    const { chosenText, at, look, off, pin, model, next, placed, rowChosen } = this;
-    const changed = { ...model.controls, off: inOrder(off).map(headName) };
-    const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
-    return { s: chosenText, ...changed, ...place, pin: pin || null, view: this.others.text, ...next.sampling };
+    return linkOf(this.state);
   }
 
-  /** Another row, and how it is drawn, make no other picture. */
   own() {
-    const { at, look, placed } = this;
-    const ofRow = this.rowChosen && Boolean(this.picture?.tile); // of a long text the numbers of one row are here
-    return { ...this.link(), view: null, at: placed ? writeAt(at, ofRow) : null, look: askedOf(look) || null };
+    return valuesOf(this.state, Boolean(this.picture?.tile));
   }
 
   /** Nothing is typed: what was before stays in sight. */
@@ -235,69 +232,71 @@ export class Explore extends PlaceView {
 
   query() {
     const query = super.query();
-    if (this.chosenText !== null && this.isBlank) put(query, "s", this.picture?.typed ?? null);
+    if (this.state.text !== null && this.isBlank) put(query, "s", this.picture?.typed ?? null);
     return query;
   }
 
   /** The query of the run alone, wherever in it is looked. */
   queryOfRun() {
-    return new URLSearchParams(without(this.query(), ...PLACE));
+    return new URLSearchParams(runOf(this.query()));
   }
 
-  /** All maps, or where they are here only those in focus; nothing where only the place in a map is another one.
-   * @param {URLSearchParams} query
-   */
-  route(query) {
-    const { maps, at, picture, look } = this;
-    const continues = this.underWay.continues(query);
-    const isOfLong = maps && picture.tile > 0 && this.mapsOf === without(query, ...PLACE);
-    if (continues || isOfLong) this.underWay.mark(query);
-    if (isOfLong && maps.isHere(at.layer) && !(this.isSeen && this.next.isTold(query))) return "focus";
-    if (continues || isOfLong) return continues ? "part" : "";
-    if (!maps || this.mapsOf !== without(query, ...PLACE) || !maps.isWhole(at.layer)) return "maps";
-    const isHere = isOf(picture, at, look) && picture.digest === maps.digest && (!look.values || picture.values);
-    const kinds = !look.all || picture.kinds.every(({ length }) => length);
-    return isHere && kinds && this.next.isTold(query) && this.pinOf === this.pin ? "" : "focus";
-  }
-
-  /** The numbers of the row in focus of a long text are here. */
-  get isSeen() {
-    const { picture, maps, at, look } = this;
-    return isOf(picture, at, look) && picture.row === at.row && picture.digest === maps.digest;
+  request() {
+    return requestFor(this.state, this.query(), this);
   }
 
   /** Of a long text its other layers may come later. */
   get isLate() {
-    return super.isLate && !(this.underWay.of && this.waiting === "slow" && this.picture?.tile && this.isSeen);
+    return (
+      super.isLate &&
+      !(this.underWay.of && this.waiting === "slow" && this.picture?.tile && isRowHere(this.state, this))
+    );
   }
 
   // ---- what the visitor does
 
-  /** @param {string} text @param {boolean} [whole] it did not come key by key */
-  type(text, whole = false) {
+  /** @param {import("./state.js").Action} action @param {boolean} [typing] it goes on */
+  dispatch(action, typing = false) {
+    this.state = reduce(this.state, action);
+    this.box.text = this.text;
+    this.chose(typing);
+  }
+
+  /** Another sentence, key by key; its rows stay. @param {string} text @param {boolean} [undoable] */
+  type(text, undoable = false) {
+    this.edit({ sentence: { text: /** @type {string} */ (this.kept(text, "s")) }, undoable }, true);
+  }
+
+  /** Another sentence at one press, which has other rows. @param {string} text @param {boolean} [undoable] */
+  retype(text, undoable = true) {
+    const known = this.picture.places[text];
+    const { layer, head } = parseAt(known ?? "");
     const kept = /** @type {string} */ (this.kept(text, "s"));
-    this.text = kept;
-    if (whole) {
-      this.rowChosen = false; // another sentence has other rows
-      this.look.keys = [];
-      const known = this.picture.places[text];
-      const { layer, head } = parseAt(known ?? "");
-      if (known) this.place({ layer, head });
-    }
-    this.chose(!whole);
+    this.edit({ sentence: { text: kept, rowChosen: false, ...(known && { layer, head }) }, undoable });
   }
 
-  /** @param {Partial<Explore["at"]>} change */
-  go(change) {
-    this.place(change);
-    if (this.look.solo) this.look.solo = `${this.at.layer}.${this.at.head}`; // alone is always the head in focus
-    this.chose();
+  /** @param {import("./state.js").Edit} change @param {boolean} [typing] */
+  edit(change, typing) {
+    this.dispatch({ type: "edit", ...change }, typing);
   }
 
-  /** @param {Partial<import("../link/look.js").Look>} change */
-  see(change) {
-    Object.assign(this.look, change);
-    this.chose();
+  /** @param {import("./state.js").Controls} controls @param {boolean} [sliding] it goes on, and is undone as one */
+  change(controls, sliding = false) {
+    this.edit({ controls, slides: sliding && this.pause > 0 }, sliding);
+  }
+
+  undo() {
+    if (this.state.past.length) this.dispatch({ type: "undo" });
+  }
+
+  /** @param {Partial<import("../link/look.js").At>} at @param {Partial<import("../link/look.js").Look>} [look] */
+  go(at, look) {
+    this.dispatch({ type: "go", at, look });
+  }
+
+  /** @param {Partial<import("../link/look.js").Look>} look */
+  see(look) {
+    this.dispatch({ type: "look", look });
   }
 
   toggleHidden(layer, head) {
@@ -306,27 +305,18 @@ export class Explore extends PlaceView {
 
   toggleSolo(layer, head) {
     const id = `${layer}.${head}`;
-    const solo = this.look.solo === id ? null : id;
-    if (solo) this.place({ layer, head });
-    this.see({ solo });
+    if (this.look.solo === id) this.see({ solo: null });
+    else this.go({ layer, head }, { solo: id });
   }
 
   toggleOff(layer, head) {
-    if (this.picture.fixed.off) return;
-    this.model.remember();
-    this.off = toggled(this.off, `${layer}.${head}`);
-    this.chose();
+    if (!this.picture.fixed.off) this.edit({ off: toggled(this.off, `${layer}.${head}`) });
   }
 
   /** Keeps what is seen, or lets it go. */
   togglePin() {
-    this.pin = this.pin ? "" : writeAt(this.at, true) + this.picture.pinTail;
-    this.chose();
-  }
-
-  chose(typing = false) {
-    this.model.keepDifference();
-    super.chose(typing);
+    const pin = this.state.pin ? "" : writeAt(this.at, true) + this.picture.pinTail;
+    this.dispatch({ type: "set", values: { pin } });
   }
 
   // ---- drawing
@@ -348,14 +338,15 @@ export class Explore extends PlaceView {
   }
 
   draw() {
-    const { maps, picture, look, at } = this;
+    const { maps, picture } = this;
     fillNotices(this.parts.notices, this.notices);
     this.underWay.draw();
     this.cutText.hidden = !this.refusals.s || !this.fits;
-    if (this.waiting && at.row >= maps.n) return; // the longer sentence that has this row is on its way
-    this.keepWithin(maps.n, maps.keys.length);
+    if (this.waiting && this.at.row >= maps.n) return; // the longer sentence that has this row is on its way
+    this.state = reduce(this.state, { type: "fit", picture, maps });
+    const { look, at } = this.state;
     this.matching = picture.digest === maps.digest;
-    const isNow = this.matching && isOf(picture, at, look);
+    const isNow = this.matching && isOf(picture, this.state);
     this.sight = this.reading.sight(isNow);
     this.weights = this.sight.isWords ? null : this.sight.weights;
     const all = look.all && (!this.alone || this.alone === "panel heads");

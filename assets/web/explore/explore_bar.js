@@ -124,11 +124,11 @@ export class ExploreBar {
     const { look, picture, at } = view;
     fillExamples(this.presets, view, picture.presets.length, (preset) => {
       this.tries.open(false);
-      view.model.retype(view.picture.presets[preset]);
+      view.retype(view.picture.presets[preset]);
     });
     this.empty.hidden = view.text.trim() !== ""; // with no sentence the last maps stay, and some to try stand over them
     const few = this.empty.hidden ? 0 : FEW;
-    fillExamples(this.few, view, few, (preset) => view.model.retype(view.picture.presets[preset]));
+    fillExamples(this.few, view, few, (preset) => view.retype(view.picture.presets[preset]));
     this.drawChips();
     this.groups.draw();
     this.drawLayers(shownAll);
@@ -140,8 +140,8 @@ export class ExploreBar {
     setAttribute(this.solo, "aria-pressed", String(look.solo === id));
     setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
     this.everyHead.hidden = !look.solo && !look.hidden.size;
-    setText(this.pin, view.pin ? "unpin" : "pin");
-    this.pin.disabled = (view.mean.isOn || picture.tile > 0) && !view.pin; // a pin keeps the map of a head
+    setText(this.pin, view.state.pin ? "unpin" : "pin");
+    this.pin.disabled = (view.mean.isOn || picture.tile > 0) && !view.state.pin; // a pin keeps the map of a head
   }
 
   drawChips() {
@@ -168,10 +168,7 @@ export class ExploreBar {
 
   drawLayers(shownAll) {
     const { maps, at, changes } = this.view;
-    const go = (/** @type {number} */ layer) => {
-      Object.assign(this.view.look, { all: false, open: false });
-      this.view.go({ layer });
-    };
+    const go = (/** @type {number} */ layer) => this.view.go({ layer }, { all: false, open: false });
     fill(
       this.layers,
       [...Array(maps.layers).keys()],

@@ -41,9 +41,3 @@ function beside(said, now, weights) {
   const difference = () => (made ??= make(now.map((weight, at) => weight - weights[at])));
   return { ...said, weights, difference };
 }
-
-/** Whether a picture's numbers are those of the map that is looked at.
- * @param {ExplorePicture} picture @param {{layer: number, head: number}} at @param {import("../link/look.js").Look} look
- */
-export const isOf = (picture, at, look) =>
-  picture.layer === at.layer && picture.head === at.head && picture.reads === reads(look);

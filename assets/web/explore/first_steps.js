@@ -5,11 +5,12 @@ import { button, div, h, setText, span } from "../base/dom.js";
 import { addressOf, find, load } from "../lessons/course.js";
 import { reads } from "../link/look.js";
 import { go } from "../link/way.js";
+import { sentenceOf } from "./state.js";
 import { swapped } from "./swaps.js";
 import { isWord, rowOf } from "../wire/packets.js";
 import { gave, percent, quoted, ranked, short, toggled } from "../base/words.js";
 
-/** @typedef {import("./model_changes.js").Sentence} Sentence */
+/** @typedef {import("./state.js").Sentence} Sentence */
 /** @typedef {{text?: string, pos?: string | null, head?: string}} Change head: "layer.head", switched over */
 /** @typedef {{said: string, change: Change}} Try */
 /** What a question is about; of: all that it depends on, key: what the row looks at most among words, weight: how much.
@@ -44,14 +45,14 @@ export class FirstSteps {
 
   /** Layer, head and row in focus, one head or all, and what else is changed in the model. */
   get place() {
-    const { at, look, model } = this.view;
-    const { mask, t } = model.controls;
+    const { at, look, controls } = this.view;
+    const { mask, t } = controls;
     return [at.layer, at.head, at.row, mask ?? "none", Number(t ?? 1), reads(look)].join(" ");
   }
 
   /** The encoding of the order. */
   get pos() {
-    return this.view.model.controls.pos ?? TRAINED;
+    return this.view.controls.pos ?? TRAINED;
   }
 
   /** The weights of the row in focus. @returns {Float32Array} */
@@ -120,41 +121,36 @@ export class FirstSteps {
 
   /** Makes the change. */
   take() {
-    const { view, asked } = this;
-    if (!asked) return;
-    const { change, sentence } = asked;
-    view.model.remember(change.text !== undefined);
+    if (!this.asked) return;
+    const { change, sentence } = this.asked;
     // the row that is asked about stays in focus
-    if (change.text !== undefined) view.model.sentence = { ...sentence, text: change.text, key: null, rowChosen: true };
-    if (change.pos !== undefined) view.model.controls.pos = change.pos;
-    if (change.head) view.off = toggled(view.off, change.head);
-    view.chose();
+    this.change(change, { ...sentence, text: change.text, key: null, rowChosen: true }, change.pos);
+  }
+
+  /** Changes what a question is about. @param {Change} change @param {Partial<Sentence>} sentence @param {string | null} [to] encoding */
+  change({ text, pos, head }, sentence, to = null) {
+    const { view } = this;
+    view.edit({
+      ...(text !== undefined && { sentence }),
+      ...(pos !== undefined && { controls: { pos: to } }),
+      ...(head && { off: toggled(view.off, head) }),
+    });
   }
 
   /** To the next question, or after the last one to the first lesson; what the change was is taken back. */
   goOn() {
     const { view, asked } = this;
     if (!asked || this.at + 1 >= asked.count) return this.toLesson();
-    view.model.remember(asked.change.text !== undefined);
-    this.takeBack(asked);
+    const moved = asked.ground.place === this.place ? {} : { ...view.at, rowChosen: true };
     this.at += 1;
     this.asked = null;
-    return view.chose();
+    return this.change(asked.change, { ...asked.sentence, ...moved }, asked.pos);
   }
 
   toLesson() {
     load()
       .then(({ lessons }) => go(addressOf(find(`${lessons[0].id}.1`))))
       .catch(() => go("./lessons"));
-  }
-
-  /** Undoes what a question changed, and nothing else. @param {Asked} asked */
-  takeBack({ change, sentence, pos, ground }) {
-    const { view } = this;
-    const moved = ground.place === this.place ? {} : { ...view.at, rowChosen: true };
-    if (change.text !== undefined) view.model.sentence = { ...sentence, ...moved };
-    if (change.pos !== undefined) view.model.controls.pos = pos;
-    if (change.head) view.off = toggled(view.off, change.head);
   }
 
   /** What the change did, from the numbers that are shown. @param {Asked} asked */
@@ -195,8 +191,8 @@ export class FirstSteps {
     const { ground, view } = this;
     const steps = this.steps(ground);
     this.at = Math.min(this.at, Math.max(0, steps.length - 1));
-    const { model, picture } = view;
-    const now = { ground, sentence: model.sentence, pos: model.controls.pos ?? null, model: picture.model };
+    const { state, controls, picture } = view;
+    const now = { ground, sentence: sentenceOf(state), pos: controls.pos ?? null, model: picture.model };
     this.asked = steps.length ? { ...steps[this.at], ...now, count: steps.length, answer: "" } : null;
   }
 }

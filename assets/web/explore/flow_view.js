@@ -76,12 +76,8 @@ export class FlowView {
     const { answer, view } = this;
     if (!answer) return;
     const level = answer.layers - row;
-    if (level) {
-      view.place({ layer: level - 1 });
-      return view.focus.pickRow(token);
-    }
-    view.look.keys = [];
-    return view.go({ row: answer.row, key: token });
+    if (level) return view.focus.pickRow(token, level - 1);
+    return view.go({ row: answer.row, key: token }, { keys: [] });
   }
 
   /** @param {Inks} inks */

@@ -12,7 +12,8 @@ import { BigMap } from "../picture/map.js";
 import { fadeMap } from "../picture/fade.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { ColumnSwitches, MaskedWord } from "./word_switches.js";
-import { reads } from "../link/look.js";
+import { reads, writeAt } from "../link/look.js";
+import { sortKey } from "../picture/heads_order.js";
 import { rowOf, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { choice, contentWidth, panel, rem } from "../base/view_base.js";
@@ -123,14 +124,13 @@ export class FocusPanel {
     if (key === null) return this.pickRow(token);
     const column = reading.tokenAt("columnOf", key);
     if (adds || reading.adds) return reading.add(column);
-    view.look.keys = [];
-    return view.go({ row: token, key: column });
+    return view.go({ row: token, key: column }, { keys: [] });
   }
 
-  /** Looks at a row: at what it looks at most, or at the keys where several are chosen. @param {number} row a token */
-  pickRow(row) {
+  /** Looks at a row: at what it looks at most, or at the keys where several are chosen. @param {number} row a token @param {number} [layer] */
+  pickRow(row, layer = this.view.at.layer) {
     const { at, look } = this.view;
-    this.view.go({ row, key: look.keys.length ? at.key : null });
+    this.view.go({ layer, row, key: look.keys.length ? at.key : null });
   }
 
   /** Says what is pointed at, in any of the maps. @param {string | null} text */
@@ -142,6 +142,16 @@ export class FocusPanel {
   get isOff() {
     const { at, off, mean } = this.view;
     return !mean.isOn && off.has(`${at.layer}.${at.head}`);
+  }
+
+  /** The link to the arithmetic of the cell in focus. */
+  get byHand() {
+    const { at, address } = this.view;
+    const url = new URL("./by-hand", location.href);
+    url.search = new URL(address).search;
+    url.searchParams.set("ex", "a real cell");
+    url.searchParams.set("at", writeAt({ ...at, key: at.key ?? sortKey(this.view) }, true));
+    return url.href;
   }
 
   /** The row in focus, once its numbers are here. */
@@ -167,9 +177,7 @@ export class FocusPanel {
     setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     setText(this.why, this.difference.why);
-    fill(this.changed, changed(view.model.controls, view.off, maps.tokens), "span", (chip, { text }) =>
-      setText(chip, text),
-    );
+    fill(this.changed, changed(view.controls, view.off, maps.tokens), "span", (chip, { text }) => setText(chip, text));
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
     this.element.classList.toggle("of-mean", view.mean.isOn); // whose value is handed on is then not told by one map
@@ -261,7 +269,7 @@ export class FocusPanel {
     const isOther = isSeveral || view.mean.isOn || view.reading.isOn || view.picture.tile > 0;
     this.from.hidden = !best || isOther || "steps" in view.picture.fixed;
     setText(this.from, `Where does ${number(share)} come from? →`);
-    this.from.href = view.model.byHand();
+    this.from.href = this.byHand;
   }
 
   /** @param {Float32Array} row */

@@ -67,8 +67,7 @@ export class Given {
 
   /** Another picture has the same patches: the row stays. @param {string} name */
   choose(name) {
-    this.view.model.remember(true);
-    this.view.type(name);
+    this.view.type(name, true);
   }
 
   draw() {

@@ -11,11 +11,6 @@ const MOST = 40; // tokens written by one press on “play”
 const ABOUT =
   "0 writes the likeliest token. Above it one is drawn, from probabilities that this temperature sharpens (below 1) or evens out.";
 
-export const SAMPLING = ["temp", "dice", "word"]; // keys of the link: how a token is drawn, and a word that is asked about
-
-/** @param {URLSearchParams} query */
-const askedOf = (query) => SAMPLING.map((key) => query.get(key) ?? "").join("\n");
-
 export class NextTokens {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
@@ -23,11 +18,9 @@ export class NextTokens {
     this.written = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before
     this.left = 0; // tokens to be written yet
     this.timer = 0;
-    this.sampling = /** @type {Record<string, string | null>} */ ({}); // what the link says of it
-    this.asked = ""; // what the picture was asked of these
     this.list = h("ol", { class: "next-list" });
-    this.word = makeWord((word) => this.choose({ word: word || null }, true));
-    this.draws = makeSampling((change) => this.choose(change, true));
+    this.word = makeWord((word) => this.choose({ word: word || null }));
+    this.draws = makeSampling((change) => this.choose(change));
     this.drawn = /** @type {unknown[]} */ ([]); // what was to be seen of the words
     this.isSaid = false; // that something is drawn or asked: then the fields are open
     this.one = button("add a word", () => this.writeNext(), {
@@ -50,29 +43,10 @@ export class NextTokens {
     addEventListener("keydown", (event) => this.key(event), { signal: view.here.signal });
   }
 
-  /** @param {URLSearchParams} link */
-  adopt(link) {
-    this.sampling = Object.fromEntries(SAMPLING.map((key) => [key, link.get(key)]));
-  }
-
   /** @param {boolean} is what stands under the line is in sight */
   open(is) {
     this.room.hidden = !is;
     setAttribute(this.more, "aria-expanded", String(is));
-  }
-
-  /** A picture has come. @param {URLSearchParams} query that it answers */
-  answered(query) {
-    this.asked = askedOf(query);
-  }
-
-  /** True where the picture tells all that is asked about what comes next. @param {URLSearchParams} query */
-  isTold(query) {
-    const { picture, look } = this.view;
-    if (!picture.next.length) return true;
-    if (picture.tile) return this.asked === askedOf(query);
-    const asks = look.surprise && !picture.surprise;
-    return !asks && look.random === Boolean(picture.randomSaid) && this.asked === askedOf(query);
   }
 
   /** @param {KeyboardEvent} event */
@@ -82,10 +56,10 @@ export class NextTokens {
     if (event.key === "b") this.takeBack();
   }
 
-  /** @param {Record<string, string | null>} change keys of the link @param {boolean} [typing] */
-  choose(change, typing = false) {
-    Object.assign(this.sampling, change);
-    this.view.chose(typing);
+  /** @param {Record<string, string | null>} change keys of the link */
+  choose(change) {
+    const sampling = { ...this.view.state.sampling, ...change };
+    this.view.dispatch({ type: "set", values: { sampling } }, true);
   }
 
   /** What comes next: the token that is drawn, otherwise the likeliest. @returns {import("../base/messages.js").NextToken | undefined} */
@@ -104,13 +78,13 @@ export class NextTokens {
     const { view } = this;
     const before = view.text;
     this.written.push({ text: before + text, before, n: view.maps.n });
-    view.type(before + text, true);
+    view.retype(before + text, false);
   }
 
   takeBack() {
     this.stop();
     const last = this.written.pop();
-    if (last) this.view.type(last.before, true);
+    if (last) this.view.retype(last.before, false);
   }
 
   toggle() {

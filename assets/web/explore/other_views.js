@@ -48,24 +48,30 @@ export class OtherViews {
     return this.open && [this.open.name, this.open.state].filter(Boolean).join(".");
   }
 
-  /** @param {string | null} text */
+  /** Opens what a link says; tells what of it there is. @param {string | null} text */
   adopt(text) {
     const [name, ...state] = (text ?? "").split(".");
     this.show(this.all.find((one) => one.name === name) ?? null);
     if (this.open) this.open.state = state.join(".");
+    return this.text;
+  }
+
+  /** What is open is in the link from now on. */
+  chose() {
+    this.view.dispatch({ type: "set", values: { panel: this.text } });
   }
 
   /** @param {OtherView} one */
   toggle(one) {
     this.show(this.open === one ? null : one);
-    this.view.chose();
+    this.chose();
   }
 
   /** Another state of a view. @param {OtherView} one @param {string} state */
   change(one, state) {
     one.state = state;
     setText(this.refusal, ""); // it was of the state before
-    this.view.chose();
+    this.chose();
   }
 
   /** @param {OtherView | null} one */

@@ -40,8 +40,7 @@ export class ReadingAids {
     const { at, look } = this.view;
     const now = at.key === null ? look.keys : [at.key, ...look.keys];
     const [first = null, ...others] = now.includes(key) ? now.filter((own) => own !== key) : [key, ...now];
-    look.keys = others;
-    this.view.go({ row: at.row, key: first });
+    this.view.go({ row: at.row, key: first }, { keys: others });
   }
 
   /** What the numbers are of is not every token as it is. */

@@ -1,15 +1,14 @@
 // A long text on its way through the model: the layers that are here, how far it is, and the button that stops it.
 
 import { button, div, h, setText, span } from "../base/dom.js";
-import { put, without } from "../link/link.js";
+import { runOf } from "./state.js";
 import { mapsOf, unpack } from "../wire/packets.js";
 
 export class UnderWay {
-  /** @param {import("./explore.js").Explore} view @param {string[]} others keys that make no other pass */
-  constructor(view, others) {
+  /** @param {import("./explore.js").Explore} view */
+  constructor(view) {
     this.view = view;
-    this.others = others;
-    this.of = ""; // the query that is computed
+    this.of = ""; // the run that is computed
     this.done = this.layers = 0;
     this.isStopped = false;
     this.digest = ""; // of the picture whose layers are here
@@ -18,16 +17,6 @@ export class UnderWay {
     this.text = span("label");
     this.stopper = button("", () => this.toggle());
     this.element = div("under-way", this.bar, this.text, this.stopper);
-  }
-
-  /** True while layers of this query are to come, and wanted. @param {URLSearchParams} query */
-  continues(query) {
-    return this.of !== "" && !this.isStopped && without(query, ...this.others) === this.of;
-  }
-
-  /** Says how far it is. @param {URLSearchParams} query */
-  mark(query) {
-    put(query, "part", String(this.done));
   }
 
   /** The maps that have come; of a long text those of its next layers, and the ones before.
@@ -49,7 +38,7 @@ export class UnderWay {
 
   /** @param {number} done layers that are here @param {number} layers all of them @param {URLSearchParams} query */
   comes(done, layers, query) {
-    Object.assign(this, { done, layers, of: done < layers ? without(query, ...this.others) : "" });
+    Object.assign(this, { done, layers, of: done < layers ? runOf(query) : "" });
   }
 
   /** How far it is; empty where nothing is under way. */

@@ -28,7 +28,7 @@ export class ValueLengths {
   /** @param {Float32Array} row weights of the row in focus */
   draw(row) {
     const { view } = this;
-    const { look, picture, maps, at, model } = view;
+    const { look, picture, maps, at, controls } = view;
     const { values } = picture;
     setAttribute(this.opener, "aria-pressed", String(look.values));
     const { lengths } = picture.fixed;
@@ -39,7 +39,7 @@ export class ValueLengths {
     // what the row looks at stands in the table too, and how much is handed on is no longer told by weights alone
     this.element.parentElement?.toggleAttribute("data-values", !this.element.hidden);
     if (this.element.hidden || !values) return;
-    const zeroed = new Set(valuesOff(model.controls));
+    const zeroed = new Set(valuesOff(controls));
     const isZeroed = (/** @type {number} */ key) => zeroed.has(key) && key !== at.row;
     const handed = Float32Array.from(row, (weight, key) => (isZeroed(key) ? 0 : weight * values[key]));
     const all = handed.reduce((sum, own) => sum + own, 0);

@@ -35,18 +35,16 @@ export class ColumnSwitches {
   }
 
   /** Changes something of a column, which stays the one in focus whatever the row then looks at.
-   * @param {number} key @param {import("../link/changes.js").Controls} change
+   * @param {number} key @param {import("../link/changes.js").Controls} controls
    */
-  set(key, change) {
-    Object.assign(this.view, { rowChosen: true });
-    this.view.at.key = key;
-    this.view.model.change(change);
+  set(key, controls) {
+    this.view.edit({ controls, sentence: { key, rowChosen: true } });
   }
 
   toggleUnseen() {
     const { key, view } = this;
     if (key === null) return;
-    const { controls } = view.model;
+    const { controls } = view;
     const rule = toggledUnseen(ruleOf(controls), key);
     const painted = controls.mask === "painted" ? { mask: "painted", on: rule, p: this.unpainted(key) } : null;
     this.set(key, painted ?? maskOf(rule));
@@ -54,8 +52,8 @@ export class ColumnSwitches {
 
   /** What is painted but in that column, which the rule beneath decides from now on. @param {number} key */
   unpainted(key) {
-    const { maps, model } = this.view;
-    const flips = readFlips(model.controls.p ?? "", maps.n, maps.heads);
+    const { maps, controls } = this.view;
+    const flips = readFlips(controls.p ?? "", maps.n, maps.heads);
     for (const own of flips) for (let row = 0; row < maps.n; row++) if (row !== key) own[row * maps.n + key] = 0;
     return writeFlips(flips, maps.n) || null;
   }
@@ -63,17 +61,17 @@ export class ColumnSwitches {
   toggleValue() {
     const { key, view } = this;
     if (key === null) return;
-    const places = toggled(new Set(valuesOff(view.model.controls)), key);
+    const places = toggled(new Set(valuesOff(view.controls)), key);
     this.set(key, { unheard: [...places].sort((a, b) => a - b).join("-") || null });
   }
 
   draw() {
     const { key, view } = this;
-    const { model, maps, picture } = view;
+    const { controls, maps, picture } = view;
     this.element.hidden = key === null || maps.n < 2 || maps.columns !== null;
     if (key === null) return;
     const name = `the column of ${quoted(maps.tokens[key])}`;
-    const rule = ruleOf(model.controls);
+    const rule = ruleOf(controls);
     const long = toggledUnseen(rule, key).length > LONGEST_RULE;
     setText(this.name, name);
     setAttribute(this.element, "aria-label", name);
@@ -83,7 +81,7 @@ export class ColumnSwitches {
     setAttribute(this.unseen, "title", mask ?? (long ? `a rule may have ${LONGEST_RULE} characters` : SEEN));
     this.value.disabled = Boolean(unheard);
     setAttribute(this.value, "title", unheard ?? HEARD);
-    setAttribute(this.value, "aria-pressed", String(valuesOff(model.controls).includes(key)));
+    setAttribute(this.value, "aria-pressed", String(valuesOff(controls).includes(key)));
     setText(this.said, view.matching ? picture.columns : "");
   }
 }
@@ -115,19 +113,16 @@ export class MaskedWord {
 
   take() {
     const { masked, view } = this;
-    const { model } = view;
     if (!masked.answer) return view.redraw();
     if (masked.of !== String(this.query)) return; // nothing that was typed since is replaced
-    model.remember(true);
-    model.sentence = { ...model.sentence, ...masked.answer, key: null, rowChosen: true };
-    view.chose();
+    view.edit({ sentence: { ...view.at, ...masked.answer, key: null, rowChosen: true } });
   }
 
   draw() {
-    const { maps, sight, rowChosen, given } = this.view;
+    const { maps, sight, state, given } = this.view;
     setText(this.press, `put a mask in place of ${quoted(sight.tokens[sight.row])}`);
     const isOfText = maps.columns === null && given.rows === "words";
-    this.element.hidden = !isOfText || !rowChosen; // of a word that was chosen, not of the page’s first
+    this.element.hidden = !isOfText || !state.rowChosen; // of a word that was chosen, not of the page’s first
     setText(this.said, this.masked.of === String(this.query) ? this.masked.refusal : "");
   }
 }

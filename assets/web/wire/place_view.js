@@ -1,10 +1,10 @@
 // A view that looks at one place of the model: a head of a layer, and in its map a query and perhaps a key.
 
-import { parseAt } from "../link/look.js";
+import { arrived, moved, placeOf, within } from "../link/place.js";
 import { WireView } from "./wire_view.js";
 
 /** @typedef {import("../link/look.js").At} At */
-/** @typedef {import("../base/messages.js").PictureAnswer & At} Placed what every picture says, and where the page looks by itself */
+/** @typedef {import("../base/messages.js").PictureAnswer} Placed what every picture says, where the page looks by itself too */
 
 /** @template {Placed} [Picture=any] @extends {WireView<Picture>} */
 export class PlaceView extends WireView {
@@ -12,44 +12,30 @@ export class PlaceView extends WireView {
   placed = false; // the visitor, not the page, has chosen layer and head,
   rowChosen = false; // and the row
 
+  /** @param {import("../link/place.js").Place} place */
+  setPlace({ at, placed, rowChosen }) {
+    Object.assign(this.at, at);
+    Object.assign(this, { placed, rowChosen });
+  }
+
   /** Takes over what a link says of the place. @param {URLSearchParams} link */
   adoptPlace(link) {
-    const { picture } = this;
-    const said = link.get("at");
-    const { layer, head, row, key } = parseAt(said ?? String(picture?.defaults.at ?? "0.0"));
-    this.at = { layer, head, row: row ?? picture?.row ?? 0, key: row === null ? (picture?.key ?? null) : key };
-    this.placed = said !== null;
-    this.rowChosen = row !== null;
+    this.setPlace(placeOf(link.get("at"), this.picture));
   }
 
-  /** What was not chosen of the place is the page's choice; a shorter sentence lacks the row that was.
-   * @param {number} tokens @param {number} [keys]
-   */
+  /** Moves to where the newest picture stands what was not chosen of the place. @param {number} tokens @param {number} [keys] */
   choosePlace(tokens, keys = tokens) {
-    const { at, picture } = this;
-    const { layer, head, row, key } = picture;
-    if (!this.isNewest) return;
-    this.rowChosen &&= at.row < tokens;
-    if (!this.placed) Object.assign(at, { layer, head });
-    if (!this.rowChosen) Object.assign(at, { row, key });
-    if (at.key !== null && at.key >= keys) at.key = null;
+    if (this.isNewest) this.setPlace(arrived(this, this.picture, tokens, keys));
   }
 
-  /** A row or key that the sentence lacks is no choice. @param {number} tokens of the picture that is drawn @param {number} [keys] */
+  /** Keeps the place within the picture that is drawn. @param {number} tokens of it @param {number} [keys] */
   keepWithin(tokens, keys = tokens) {
-    const { at, picture } = this;
-    if (at.row >= tokens) {
-      this.rowChosen = false;
-      Object.assign(at, { row: Math.min(picture.row, tokens - 1), key: picture.key });
-    }
-    if (at.key !== null && at.key >= keys) at.key = null;
+    this.setPlace(within(this, this.picture, tokens, keys));
   }
 
   /** Looks at a place; at its row as the page chooses it where that is null. @param {Partial<At>} change */
-  place({ row, ...change }) {
-    if (row !== undefined) this.rowChosen = row !== null;
-    Object.assign(this.at, change, this.rowChosen && row !== undefined ? { row } : {});
-    this.placed = true;
+  place(change) {
+    this.setPlace(moved(this, change));
   }
 
   /** @param {Partial<At>} change */

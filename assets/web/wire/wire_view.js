@@ -284,11 +284,17 @@ export class WireView extends View {
     return Object.fromEntries(keys.map((key) => [key, key in this.shortened ? own[key] : link.getAll(key)]));
   }
 
-  /** Asks for what is missing, if anything is. */
-  ask() {
+  /** What is to be asked next, or null. @returns {{route: string, query: URLSearchParams} | null} */
+  request() {
     const query = this.query();
     const route = this.route(query);
-    if (route) return this.wire.ask(route, query, this.visit);
+    return route ? { route, query } : null;
+  }
+
+  /** Asks for what is missing, if anything is. */
+  ask() {
+    const request = this.request();
+    if (request) return this.wire.ask(request.route, request.query, this.visit);
     this.wire.settle();
     this.forgive();
   }

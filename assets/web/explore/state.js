@@ -1,0 +1,214 @@
+// What the visitor of Explore has chosen as one state, what changes it, and what is to be asked next to show it.
+
+import { changed, controlsOf } from "../link/changes.js";
+import { put, without } from "../link/link.js";
+import { askedOf, headName, headsOf, inOrder, ofOneMap, parseLook, reads, writeAt, writeLook } from "../link/look.js";
+import { arrived, moved, placeOf, within } from "../link/place.js";
+
+/** @typedef {import("../link/changes.js").Controls} Controls */
+/** @typedef {import("../link/look.js").Look} Look */
+/** @typedef {import("../link/look.js").At} At */
+/** @typedef {import("../link/place.js").Place} Place */
+/** @typedef {import("../link/place.js").Spot} Spot */
+/** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
+/** @typedef {import("../wire/packets.js").Maps} Maps */
+/** @typedef {Spot & {text: string, rowChosen: boolean}} Sentence and what is looked at in it */
+/** @typedef {{controls: Controls, off: Set<string>, sentence: Sentence | null}} Before sentence: where a press changed it */
+
+/** `text`: null where the page chooses the sentence, which is `typed` then; `off`: heads switched off in the model; `pin`
+ * and `panel`: the pinned picture and the other view that is open, as in the link; `sampling`: how the next token is drawn,
+ * and a word that is asked about; `past`: what was before each change of the model; `slid`: the controls that a slide goes
+ * on with.
+ * @typedef {Place & {text: string | null, typed: string, look: Look, off: Set<string>, controls: Controls, pin: string,
+ *   panel: string | null, sampling: Record<string, string | null>, past: Before[], slid: string}} State
+ */
+
+/** A change of the model or of the sentence. `slides`: it goes on with the one before, and is undone as one with it.
+ * @typedef {{controls?: Controls, off?: Iterable<string>, sentence?: Partial<Sentence>, slides?: boolean, undoable?: boolean}} Edit
+ */
+
+/** @typedef {{type: "open", link: URLSearchParams, text: string | null, panel: string | null, picture: Picture | null}
+ *   | {type: "arrive", picture: Picture, maps: {n: number, keys: string[]}, isNewest: boolean}
+ *   | {type: "fit", picture: Spot, maps: {n: number, keys: string[]}}
+ *   | {type: "look", look: Partial<Look>}
+ *   | {type: "go", at: Partial<At>, look?: Partial<Look>}
+ *   | {type: "set", values: Partial<Pick<State, "pin" | "panel" | "sampling">>}
+ *   | {type: "edit"} & Edit
+ *   | {type: "undo"}} Action
+ */
+
+/** What has come from the server: the picture in focus, with the pin and the sampling that it was asked with, the maps with
+ * the run that they are all of, and how far a long text is.
+ * @typedef {{picture: Picture, maps: Maps | null, mapsOf: string, pinOf: string, samplingOf: string,
+ *   underWay: {of: string, done: number, isStopped: boolean}}} Cache
+ */
+
+export const SAMPLING = ["temp", "dice", "word"];
+const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
+const LONGEST_PAST = 20; // changes that can be undone
+
+/** @type {State} */
+export const FIRST = {
+  ...placeOf(null, null),
+  ...{ text: null, typed: "", look: parseLook(""), off: new Set(), controls: {}, pin: "" },
+  ...{ panel: null, sampling: {}, past: [], slid: "" },
+};
+
+// ---- the state
+
+/** What stands in the box. @param {State} state */
+export const textOf = ({ text, typed }) => text ?? typed;
+
+/** The sentence, and what is looked at in it. @param {State} state @returns {Sentence} */
+export const sentenceOf = (state) => ({ ...state.at, text: textOf(state), rowChosen: state.rowChosen });
+
+/** The state after an action. There is no difference to see while nothing is changed. @param {State} state @param {Action} action */
+export function reduce(state, action) {
+  const next = step(state, action);
+  const isIdle = next.look.difference && !changed(next.controls, next.off).length;
+  return isIdle ? { ...next, look: { ...next.look, difference: false } } : next;
+}
+
+/** @param {State} state @param {Action} action @returns {State} */
+function step(state, action) {
+  switch (action.type) {
+    case "open":
+      return { ...state, text: action.text, panel: action.panel, ...readLink(action.link, action.picture) };
+    case "arrive":
+      return arrive(state, action.picture, action.maps, action.isNewest);
+    case "fit":
+      return { ...state, ...within(state, action.picture, action.maps.n, action.maps.keys.length) };
+    case "look":
+      return { ...state, look: { ...state.look, ...action.look } };
+    case "go":
+      return go(state, action.at, action.look);
+    case "set":
+      return { ...state, ...action.values };
+    case "edit":
+      return edit(state, action);
+    case "undo":
+      return undo(state);
+  }
+}
+
+/** What a link says beside the sentence and the other view. @param {URLSearchParams} link @param {Picture | null} picture */
+const readLink = (link, picture) => ({
+  ...placeOf(link.get("at"), picture),
+  look: parseLook(link.get("look") ?? ""),
+  off: headsOf(link.getAll("off")),
+  controls: controlsOf(link),
+  pin: link.get("pin") ?? "",
+  sampling: Object.fromEntries(SAMPLING.map((key) => [key, link.get(key)])),
+});
+
+/** @param {State} state @param {Picture} picture @param {{n: number, keys: string[]}} maps @param {boolean} isNewest
+ * @returns {State}
+ */
+function arrive(state, picture, { n, keys }, isNewest) {
+  const look = picture.tile ? ofOneMap(state.look) : state.look;
+  return { ...state, typed: picture.typed, look, ...(isNewest ? arrived(state, picture, n, keys.length) : {}) };
+}
+
+/** A head that is shown alone is always the one in focus. @param {State} state @param {Partial<At>} at
+ * @param {Partial<Look>} [change] @returns {State}
+ */
+function go(state, at, change) {
+  const place = moved(state, at);
+  const look = { ...state.look, ...change };
+  if (look.solo) look.solo = `${place.at.layer}.${place.at.head}`;
+  return { ...state, ...place, look };
+}
+
+/** @param {State} state @param {Edit} change @returns {State} */
+function edit(state, { controls = {}, off = state.off, sentence = {}, slides = false, undoable = true }) {
+  const { text = state.text, rowChosen = state.rowChosen, ...at } = sentence;
+  const slid = Object.keys(controls).join();
+  const isStep = undoable && !(slides && slid === state.slid);
+  const before = { controls: state.controls, off: state.off, sentence: "text" in sentence ? sentenceOf(state) : null };
+  return {
+    ...{ ...state, text, rowChosen, at: { ...state.at, ...at }, placed: state.placed || "layer" in at },
+    controls: { ...state.controls, ...controls },
+    off: new Set(off),
+    look: "text" in sentence && "rowChosen" in sentence ? { ...state.look, keys: [] } : state.look, // of the tokens before
+    past: isStep ? [...state.past.slice(1 - LONGEST_PAST), before] : state.past,
+    slid,
+  };
+}
+
+/** @param {State} state @returns {State} */
+function undo(state) {
+  const before = state.past.at(-1);
+  if (!before) return state;
+  const { controls, off, sentence } = before;
+  const restored = edit(state, { off, ...(sentence && { sentence }), undoable: false });
+  return { ...restored, controls, past: state.past.slice(0, -1) };
+}
+
+// ---- the link, and what the server is asked
+
+/** What the link says of the state. @param {State} state @returns {import("../link/link.js").Values} */
+export function linkOf({ text, at, placed, rowChosen, look, off, controls, pin, panel, sampling }) {
+  const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
+  const model = { ...controls, off: inOrder(off).map(headName) };
+  return { s: text, ...model, ...place, pin: pin || null, view: panel, ...sampling };
+}
+
+/** What the server is asked with: another row, and how it is drawn, make no other picture.
+ * @param {State} state @param {boolean} isLong of a long text the numbers of one row are here
+ */
+export function valuesOf(state, isLong) {
+  const { at, look, placed, rowChosen } = state;
+  const place = placed ? writeAt(at, rowChosen && isLong) : null;
+  return { ...linkOf(state), view: null, at: place, look: askedOf(look) || null };
+}
+
+/** The query of the run alone, wherever in it is looked. @param {URLSearchParams} query */
+export const runOf = (query) => without(query, ...PLACE);
+
+/** How the next token is drawn, and the word that is asked about. @param {URLSearchParams} query */
+export const samplingOf = (query) => SAMPLING.map((key) => query.get(key) ?? "").join("\n");
+
+/** Whether a picture's numbers are those of the map that is looked at. @param {Picture} picture @param {State} state */
+export const isOf = (picture, { at, look }) =>
+  picture.layer === at.layer && picture.head === at.head && picture.reads === reads(look);
+
+/** Whether the numbers of the row in focus of a long text are here. @param {State} state @param {Cache} cache */
+export const isRowHere = (state, { picture, maps }) =>
+  isOf(picture, state) && picture.row === state.at.row && picture.digest === maps?.digest;
+
+/** Whether the picture tells all that is asked about what comes next. @param {State} state @param {string} sampling that is wanted @param {Cache} cache */
+function tellsNext({ look }, sampling, { picture, samplingOf: of }) {
+  if (!picture.next.length) return true;
+  const tells =
+    picture.tile > 0 || ((picture.surprise || !look.surprise) && look.random === Boolean(picture.randomSaid));
+  return tells && of === sampling;
+}
+
+/** What is to be asked next, or null: all maps, or where they are here the picture in focus alone; of a long text its next
+ * layers. Another place in a map asks nothing.
+ * @param {State} state @param {URLSearchParams} query of what is to be shown @param {Cache} cache
+ * @returns {{route: "maps" | "focus" | "part", query: URLSearchParams} | null}
+ */
+export function requestFor(state, query, cache) {
+  const { picture, maps, mapsOf, pinOf, underWay } = cache;
+  const { at, look, pin } = state;
+  const run = runOf(query);
+  const continues = !underWay.isStopped && underWay.of !== "" && underWay.of === run;
+  const isHere = maps !== null && mapsOf === run;
+  const isTold = () => tellsNext(state, samplingOf(query), cache);
+  if (continues || (isHere && picture.tile)) {
+    const part = new URLSearchParams(query);
+    put(part, "part", String(underWay.done));
+    const isMissing = !isRowHere(state, cache) || !isTold();
+    if (isHere && picture.tile && maps.isHere(at.layer) && isMissing) return { route: "focus", query: part };
+    return continues ? { route: "part", query: part } : null;
+  }
+  if (!isHere || !maps.isWhole(at.layer)) return { route: "maps", query };
+  const isComplete =
+    isOf(picture, state) &&
+    picture.digest === maps.digest &&
+    (!look.values || picture.values) &&
+    (!look.all || picture.kinds.every(({ length }) => length)) &&
+    pinOf === pin;
+  return isComplete && isTold() ? null : { route: "focus", query };
+}
