@@ -17,7 +17,7 @@ export class ChangeChips {
     this.view = view;
     this.list = span("list");
     this.reset = button("reset all", () => view.edit({ controls: UNCHANGED, off: [] }));
-    this.undo = button("undo", () => view.undo(), {
+    this.undo = button("undo", () => view.dispatch({ type: "undo" }), {
       class: "undo",
       title: "undo the last change; a new sentence too, if a button made it",
     });
@@ -111,17 +111,12 @@ export class ChangeChips {
     setAttribute(this.most, "title", gave(tokens[row], keys[key], ...effect.moved));
   }
 
-  /** What the changes moved most in a layer, ".12"; nothing where that is little. @param {number} layer */
-  badge(layer) {
-    const { effect } = this.view.picture;
-    const most = this.view.matching ? (effect?.layers[layer] ?? 0) : 0;
-    return short(most);
-  }
-
-  /** The same as a share of the layer that they moved most, 0 to 1. @param {number} layer */
-  share(layer) {
-    const { effect } = this.view.picture;
-    const most = this.view.matching && effect ? Math.max(...effect.layers) : 0;
-    return most ? (effect?.layers[layer] ?? 0) / most : 0;
+  /** What the changes moved most in a layer: as ".12", "" where that is little, and as a share of the layer that they moved
+   * most; nothing under a lesson's curtain. @param {number} layer
+   */
+  movedIn(layer) {
+    const layers = (!isDrawn() && this.view.matching && this.view.picture.effect?.layers) || [];
+    const most = layers[layer] ?? 0;
+    return { badge: short(most), share: most / (Math.max(...layers, 0) || 1) };
   }
 }

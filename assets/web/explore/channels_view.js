@@ -33,7 +33,7 @@ export class ChannelsView {
         ["", "in order"],
         [SORTED, "sorted", "the largest product first, what is below 0 last"],
       ],
-      (state) => view.others.change(this, state),
+      (state) => view.others.show(this, state),
     );
     this.said = div("said-of-view");
     this.notes = div("label");

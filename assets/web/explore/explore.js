@@ -91,10 +91,8 @@ export class Explore extends WireView {
       hover: (text) => this.focus.read(text),
     });
     this.figures = makeFigures(() => this.askComparison());
-    this.cutText = button("cut it to what fits", () => this.retype([...this.text].slice(0, this.fits).join("")), {
-      hidden: "",
-      class: "cut",
-    });
+    const cut = () => this.retype([...this.text].slice(0, this.fits).join(""));
+    this.cutText = button("cut it to what fits", cut, { hidden: "", class: "cut" });
     this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
     const { notices: said, status, pieces } = this.parts;
     const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
@@ -103,21 +101,14 @@ export class Explore extends WireView {
     unfold();
     this.inBox = div("in-box", this.changes.undo, this.bar.tries.element);
     this.box.element.append(this.inBox);
-    const undo = { act: () => this.undo(), isIdle: () => !this.state.past.length };
+    const undo = { act: () => this.dispatch({ type: "undo" }), isIdle: () => !this.state.past.length };
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
     this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
     this.allHeads.append(this.bar.element, this.heads.element, this.mean.tile, this.shared);
+    const [given, recorded, underWay] = [this.given, this.recorded, this.underWay].map(({ element }) => element);
     this.show(
-      div(
-        "top",
-        this.box.element,
-        this.given.element,
-        this.recorded.element,
-        said,
-        this.cutText,
-        this.underWay.element,
-      ),
+      div("top", this.box.element, given, recorded, said, this.cutText, underWay),
       div("words", this.bar.chips, pieces, this.next.element),
       this.changes.element,
       div("try-and-change", this.tiles.chips, this.tiles.panel, this.steps.element),
@@ -164,8 +155,7 @@ export class Explore extends WireView {
   /** @param {URLSearchParams} link */
   adopt(link) {
     const text = this.kept(link.get("s"), "s");
-    const panel = this.others.adopt(link.get("view"));
-    this.state = reduce(this.state, { type: "open", link, text, panel, picture: this.picture });
+    this.state = reduce(this.state, { type: "open", link, text, picture: this.picture });
     this.box.text = this.text;
   }
 
@@ -197,13 +187,13 @@ export class Explore extends WireView {
    */
   receive([focus, maps], query) {
     this.picture = unpackPicture(focus);
-    const { tile, done, layers } = this.picture;
+    const { picture, isNewest } = this;
+    const { tile, done, layers } = picture;
     if (maps) {
       this.maps = this.underWay.take(maps, query);
       this.same(query);
     } else if (tile) this.underWay.comes(Math.min(done, this.underWay.done), layers, query);
-    const { picture, maps: here, isNewest } = this;
-    this.state = reduce(this.state, { type: "arrive", picture, maps: here, isNewest });
+    this.state = reduce(this.state, { type: "arrive", picture, maps: this.maps, isNewest });
     this.box.text = this.text;
     this.pinOf = query.get("pin") ?? "";
     this.samplingOf = samplingOf(query);
@@ -247,10 +237,8 @@ export class Explore extends WireView {
 
   /** Of a long text its other layers may come later. */
   get isLate() {
-    return (
-      super.isLate &&
-      !(this.underWay.of && this.waiting === "slow" && this.picture?.tile && isRowHere(this.state, this))
-    );
+    const isLong = this.underWay.of && this.waiting === "slow" && this.picture?.tile;
+    return super.isLate && !(isLong && isRowHere(this.state, this));
   }
 
   // ---- what the visitor does
@@ -285,10 +273,6 @@ export class Explore extends WireView {
     this.edit({ controls, slides: sliding && this.pause > 0 }, sliding);
   }
 
-  undo() {
-    if (this.state.past.length) this.dispatch({ type: "undo" });
-  }
-
   /** @param {Partial<import("../link/look.js").At>} at @param {Partial<import("../link/look.js").Look>} [look] */
   go(at, look) {
     this.dispatch({ type: "go", at, look });
@@ -296,7 +280,7 @@ export class Explore extends WireView {
 
   /** @param {Partial<import("../link/look.js").Look>} look */
   see(look) {
-    this.dispatch({ type: "look", look });
+    this.dispatch({ type: "set", values: { look: { ...this.look, ...look } } });
   }
 
   toggleHidden(layer, head) {
@@ -369,14 +353,8 @@ export class Explore extends WireView {
     this.wait(!isNow); // until the numbers of this head have come, those of another one must not stand here
     this.given.draw(); // first: it decides what room is left
     this.foot.draw();
-    this.focus.draw(colours);
-    this.pinned.draw(colours);
-    this.others.draw(colours);
-    this.changes.draw();
-    this.tiles.draw(colours);
-    this.steps.draw();
-    this.recorded.draw();
-    this.next.draw();
+    for (const part of [this.focus, this.pinned, this.others, this.tiles]) part.draw(colours);
+    for (const part of [this.changes, this.steps, this.recorded, this.next]) part.draw();
     this.drawFigures();
     setText(this.parts.pieces, picture.pieces.join(" "));
     setText(this.parts.status, picture.status);

@@ -174,10 +174,10 @@ export class ExploreBar {
       [...Array(maps.layers).keys()],
       (layer) => button("", () => go(layer), {}, h("span"), h("small")),
       (element, layer) => {
-        const badge = isDrawn() ? "" : changes.badge(layer);
+        const { badge, share } = changes.movedIn(layer);
         setText(element.children[0], String(layer));
         setText(element.children[1], badge);
-        element.style.setProperty("--change", String(isDrawn() ? 0 : changes.share(layer)));
+        element.style.setProperty("--change", String(share));
         setAttribute(element, "aria-label", `layer ${layer}`);
         setAttribute(element, "title", badge ? `the weight that changed most in layer ${layer}: by ${badge}` : null);
         setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));

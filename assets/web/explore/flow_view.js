@@ -37,7 +37,7 @@ export class FlowView {
         ["", ROLLOUT, "the mean of the heads’ weights"],
         [NORM, BY_NORM, "how much the heads hand over"],
       ],
-      (state) => view.others.change(this, state),
+      (state) => view.others.show(this, state),
     );
     this.said = div("said-of-view");
     this.left = div("label");
@@ -61,8 +61,8 @@ export class FlowView {
 
   /** It is of all heads. */
   asked() {
-    const { at, others } = this.view;
-    return { at: writeAt({ ...at, layer: 0, head: 0 }, true), view: others.text };
+    const { at, state } = this.view;
+    return { at: writeAt({ ...at, layer: 0, head: 0 }, true), view: state.panel };
   }
 
   /** @param {Uint8Array[]} parts */

@@ -24,7 +24,7 @@ export class HeadPlot {
     this.readout = div("readout");
     this.grid = new DrawnGrid({
       pick: ([layer, head]) => of.view.all.open(layer, head),
-      hover: (text) => setText(this.readout, text || this.sayFocus()),
+      hover: (text) => setText(this.readout, text || this.say(of.head)),
     });
     const [across, up] = this.axes;
     this.chosen = div("actions", named("across", across), named("up", up));
@@ -51,10 +51,6 @@ export class HeadPlot {
     const named = others.slice(0, MOST_NAMED).map((one) => this.of.nameOf(one));
     const rest = others.length > named.length ? ` and ${others.length - named.length} more` : "";
     return `; over it ${named.join(", ")}${rest}`;
-  }
-
-  sayFocus() {
-    return this.say(this.of.head);
   }
 
   /** @param {Measure[]} columns @param {import("../base/colour.js").Inks} inks */
@@ -101,7 +97,7 @@ export class HeadPlot {
       [x.name, y.name, x.values, y.values, head, String(off), inks.text],
       (pen) => drawScatter(pen, layout, inks, marked),
     );
-    if (!this.grid.element.matches(":hover, :focus-within")) setText(this.readout, this.sayFocus());
+    if (!this.grid.element.matches(":hover, :focus-within")) setText(this.readout, this.say(head));
   }
 }
 

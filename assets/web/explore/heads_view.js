@@ -106,7 +106,7 @@ export class HeadsView {
 
   /** @param {Partial<import("./head_measures.js").Shown>} change */
   change(change) {
-    this.view.others.change(this, writeShown({ ...this.shown, ...change }));
+    this.view.others.show(this, writeShown({ ...this.shown, ...change }));
   }
 
   /** @param {string} on */

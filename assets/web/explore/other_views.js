@@ -16,7 +16,7 @@ import { Wire } from "../wire/wire.js";
  * @property {string} route that answers it; "" = it asks by itself
  * @property {() => import("../link/link.js").Values} asked what is asked beside the query of the run
  * @property {HTMLElement} element
- * @property {string} state its own text in the link, as chosen measures
+ * @property {string} state its own text in the link, as chosen measures; set by whoever opens it
  * @property {(parts: Uint8Array[]) => void} take
  * @property {(colours: import("../base/colour.js").Inks) => void} draw before its first answer too
  * @property {() => void} [close] gives up what it asks for by itself
@@ -26,7 +26,7 @@ export class OtherViews {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.open = /** @type {OtherView | null} */ (null);
+    this.shown = /** @type {OtherView | null} */ (null); // the one that was drawn last
     /** @type {OtherView[]} */
     this.all = [new HeadsView(view), new FlowView(view), new ChannelsView(view)];
     const hears = {
@@ -35,7 +35,7 @@ export class OtherViews {
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
     };
     this.wire = new Wire(hears, view.here.signal);
-    this.toggles = this.all.map((one) => button(one.title, () => this.toggle(one)));
+    this.toggles = this.all.map((one) => button(one.title, () => this.show(this.open === one ? null : one)));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
     this.refusal = h("p", { class: "label refusal", role: "status" });
     this.room = div("room-of-view");
@@ -43,51 +43,25 @@ export class OtherViews {
     this.element.append(this.row, this.refusal, this.room);
   }
 
-  /** What the link says of it. */
-  get text() {
-    return this.open && [this.open.name, this.open.state].filter(Boolean).join(".");
+  /** The view that is open, in the state that the link says. @returns {OtherView | null} */
+  get open() {
+    const [name, ...state] = (this.view.state.panel ?? "").split(".");
+    const open = this.all.find((one) => one.name === name) ?? null;
+    return open && Object.assign(open, { state: state.join(".") });
   }
 
-  /** Opens what a link says; tells what of it there is. @param {string | null} text */
-  adopt(text) {
-    const [name, ...state] = (text ?? "").split(".");
-    this.show(this.all.find((one) => one.name === name) ?? null);
-    if (this.open) this.open.state = state.join(".");
-    return this.text;
-  }
-
-  /** What is open is in the link from now on. */
-  chose() {
-    this.view.dispatch({ type: "set", values: { panel: this.text } });
-  }
-
-  /** @param {OtherView} one */
-  toggle(one) {
-    this.show(this.open === one ? null : one);
-    this.chose();
-  }
-
-  /** Another state of a view. @param {OtherView} one @param {string} state */
-  change(one, state) {
-    one.state = state;
+  /** Opens a view in a state; none where it is null. @param {OtherView | null} one @param {string} [state] */
+  show(one, state = one?.state) {
     setText(this.refusal, ""); // it was of the state before
-    this.chose();
-  }
-
-  /** @param {OtherView | null} one */
-  show(one) {
-    if (one === this.open) return;
-    this.open?.close?.();
-    this.open = one;
-    this.wire.stop();
-    setText(this.refusal, "");
+    this.view.dispatch({ type: "set", values: { panel: one && [one.name, state].filter(Boolean).join(".") } });
   }
 
   /** @param {Uint8Array} bytes @param {string} question */
   take(bytes, question) {
-    if (question.split("?")[0] !== this.open?.route) return;
+    const { open } = this;
+    if (question.split("?")[0] !== open?.route) return;
     setText(this.refusal, "");
-    this.open.take(parts(bytes));
+    open.take(parts(bytes));
     this.view.redraw();
   }
 
@@ -102,7 +76,13 @@ export class OtherViews {
 
   /** @param {import("../base/colour.js").Inks} colours */
   draw(colours) {
-    const { view, open, room } = this;
+    const { view, open, room, shown } = this;
+    if (open !== shown) {
+      shown?.close?.();
+      this.wire.stop();
+      setText(this.refusal, "");
+      this.shown = open;
+    }
     this.toggles.forEach((press, at) => setAttribute(press, "aria-pressed", String(this.all[at] === open)));
     rove(this.row);
     room.hidden = !open;

@@ -8,43 +8,41 @@ import { arrived, moved, placeOf, within } from "../link/place.js";
 /** @typedef {import("../link/changes.js").Controls} Controls */
 /** @typedef {import("../link/look.js").Look} Look */
 /** @typedef {import("../link/look.js").At} At */
-/** @typedef {import("../link/place.js").Place} Place */
 /** @typedef {import("../link/place.js").Spot} Spot */
 /** @typedef {import("./explore_picture.js").ExplorePicture} Picture */
-/** @typedef {import("../wire/packets.js").Maps} Maps */
 /** @typedef {Spot & {text: string, rowChosen: boolean}} Sentence and what is looked at in it */
-/** @typedef {{controls: Controls, off: Set<string>, sentence: Sentence | null}} Before sentence: where a press changed it */
+/** @typedef {{controls: Controls, off: Set<string>, sentence?: Sentence}} Before sentence: where a press changed it */
 
 /** `text`: null where the page chooses the sentence, which is `typed` then; `off`: heads switched off in the model; `pin`
  * and `panel`: the pinned picture and the other view that is open, as in the link; `sampling`: how the next token is drawn,
  * and a word that is asked about; `past`: what was before each change of the model; `slid`: the controls that a slide goes
  * on with.
- * @typedef {Place & {text: string | null, typed: string, look: Look, off: Set<string>, controls: Controls, pin: string,
- *   panel: string | null, sampling: Record<string, string | null>, past: Before[], slid: string}} State
+ * @typedef {import("../link/place.js").Place & {text: string | null, typed: string, look: Look, off: Set<string>,
+ *   controls: Controls, pin: string, panel: string | null, sampling: Record<string, string | null>, past: Before[], slid: string}} State
  */
 
 /** A change of the model or of the sentence. `slides`: it goes on with the one before, and is undone as one with it.
  * @typedef {{controls?: Controls, off?: Iterable<string>, sentence?: Partial<Sentence>, slides?: boolean, undoable?: boolean}} Edit
  */
 
-/** @typedef {{type: "open", link: URLSearchParams, text: string | null, panel: string | null, picture: Picture | null}
+/** @typedef {{type: "open", link: URLSearchParams, text: string | null, picture: Picture | null}
  *   | {type: "arrive", picture: Picture, maps: {n: number, keys: string[]}, isNewest: boolean}
  *   | {type: "fit", picture: Spot, maps: {n: number, keys: string[]}}
- *   | {type: "look", look: Partial<Look>}
  *   | {type: "go", at: Partial<At>, look?: Partial<Look>}
- *   | {type: "set", values: Partial<Pick<State, "pin" | "panel" | "sampling">>}
+ *   | {type: "set", values: Partial<Pick<State, "look" | "pin" | "panel" | "sampling">>}
  *   | {type: "edit"} & Edit
  *   | {type: "undo"}} Action
  */
 
 /** What has come from the server: the picture in focus, with the pin and the sampling that it was asked with, the maps with
  * the run that they are all of, and how far a long text is.
- * @typedef {{picture: Picture, maps: Maps | null, mapsOf: string, pinOf: string, samplingOf: string,
+ * @typedef {{picture: Picture, maps: import("../wire/packets.js").Maps | null, mapsOf: string, pinOf: string, samplingOf: string,
  *   underWay: {of: string, done: number, isStopped: boolean}}} Cache
  */
 
 export const SAMPLING = ["temp", "dice", "word"];
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
+const PANELS = ["heads", "flow", "channels"]; // the other views that there are
 const LONGEST_PAST = 20; // changes that can be undone
 
 /** @type {State} */
@@ -64,84 +62,66 @@ export const sentenceOf = (state) => ({ ...state.at, text: textOf(state), rowCho
 
 /** The state after an action. There is no difference to see while nothing is changed. @param {State} state @param {Action} action */
 export function reduce(state, action) {
-  const next = step(state, action);
-  const isIdle = next.look.difference && !changed(next.controls, next.off).length;
-  return isIdle ? { ...next, look: { ...next.look, difference: false } } : next;
+  const next = { ...state, ...step(state, action) };
+  if (next.look.difference && !changed(next.controls, next.off).length) next.look = { ...next.look, difference: false };
+  return next;
 }
 
-/** @param {State} state @param {Action} action @returns {State} */
+/** What an action changes of the state. @param {State} state @param {Action} action @returns {Partial<State>} */
 function step(state, action) {
   switch (action.type) {
     case "open":
-      return { ...state, text: action.text, panel: action.panel, ...readLink(action.link, action.picture) };
-    case "arrive":
-      return arrive(state, action.picture, action.maps, action.isNewest);
+      return { text: action.text, ...readLink(action.link, action.picture) };
+    case "arrive": {
+      const { picture, maps, isNewest } = action;
+      const look = picture.tile ? ofOneMap(state.look) : state.look;
+      return { typed: picture.typed, look, ...(isNewest && arrived(state, picture, maps.n, maps.keys.length)) };
+    }
     case "fit":
-      return { ...state, ...within(state, action.picture, action.maps.n, action.maps.keys.length) };
-    case "look":
-      return { ...state, look: { ...state.look, ...action.look } };
-    case "go":
-      return go(state, action.at, action.look);
+      return within(state, action.picture, action.maps.n, action.maps.keys.length);
+    case "go": {
+      const place = moved(state, action.at);
+      const look = { ...state.look, ...action.look };
+      if (look.solo) look.solo = `${place.at.layer}.${place.at.head}`; // alone is always the head in focus
+      return { ...place, look };
+    }
     case "set":
-      return { ...state, ...action.values };
+      return action.values;
     case "edit":
       return edit(state, action);
-    case "undo":
-      return undo(state);
+    case "undo": {
+      const { sentence = {}, ...before } = state.past.at(-1) ?? {};
+      return { ...edit(state, { sentence, undoable: false }), ...before, past: state.past.slice(0, -1) };
+    }
   }
 }
 
-/** What a link says beside the sentence and the other view. @param {URLSearchParams} link @param {Picture | null} picture */
+/** What a link says beside the sentence. @param {URLSearchParams} link @param {Picture | null} picture */
 const readLink = (link, picture) => ({
   ...placeOf(link.get("at"), picture),
   look: parseLook(link.get("look") ?? ""),
   off: headsOf(link.getAll("off")),
   controls: controlsOf(link),
   pin: link.get("pin") ?? "",
+  panel: PANELS.includes(link.get("view")?.split(".")[0] ?? "") ? link.get("view") : null,
   sampling: Object.fromEntries(SAMPLING.map((key) => [key, link.get(key)])),
 });
 
-/** @param {State} state @param {Picture} picture @param {{n: number, keys: string[]}} maps @param {boolean} isNewest
- * @returns {State}
- */
-function arrive(state, picture, { n, keys }, isNewest) {
-  const look = picture.tile ? ofOneMap(state.look) : state.look;
-  return { ...state, typed: picture.typed, look, ...(isNewest ? arrived(state, picture, n, keys.length) : {}) };
-}
-
-/** A head that is shown alone is always the one in focus. @param {State} state @param {Partial<At>} at
- * @param {Partial<Look>} [change] @returns {State}
- */
-function go(state, at, change) {
-  const place = moved(state, at);
-  const look = { ...state.look, ...change };
-  if (look.solo) look.solo = `${place.at.layer}.${place.at.head}`;
-  return { ...state, ...place, look };
-}
-
-/** @param {State} state @param {Edit} change @returns {State} */
+/** @param {State} state @param {Edit} change @returns {Partial<State>} */
 function edit(state, { controls = {}, off = state.off, sentence = {}, slides = false, undoable = true }) {
   const { text = state.text, rowChosen = state.rowChosen, ...at } = sentence;
+  const isOther = "text" in sentence;
   const slid = Object.keys(controls).join();
   const isStep = undoable && !(slides && slid === state.slid);
-  const before = { controls: state.controls, off: state.off, sentence: "text" in sentence ? sentenceOf(state) : null };
+  const before = { controls: state.controls, off: state.off, ...(isOther && { sentence: sentenceOf(state) }) };
   return {
-    ...{ ...state, text, rowChosen, at: { ...state.at, ...at }, placed: state.placed || "layer" in at },
+    ...{ text, rowChosen, at: { ...state.at, ...at }, placed: state.placed || "layer" in at },
     controls: { ...state.controls, ...controls },
     off: new Set(off),
-    look: "text" in sentence && "rowChosen" in sentence ? { ...state.look, keys: [] } : state.look, // of the tokens before
+    look: isOther && "rowChosen" in sentence ? { ...state.look, keys: [] } : state.look, // keys of the tokens before
     past: isStep ? [...state.past.slice(1 - LONGEST_PAST), before] : state.past,
     slid,
   };
-}
-
-/** @param {State} state @returns {State} */
-function undo(state) {
-  const before = state.past.at(-1);
-  if (!before) return state;
-  const { controls, off, sentence } = before;
-  const restored = edit(state, { off, ...(sentence && { sentence }), undoable: false });
-  return { ...restored, controls, past: state.past.slice(0, -1) };
 }
 
 // ---- the link, and what the server is asked

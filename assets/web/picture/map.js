@@ -229,7 +229,8 @@ export class BigMap {
     Object.assign(context, { font: `${size}px ${this.inks.sans}`, textAlign: "center", textBaseline: "middle" });
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < columns; j++) {
-        const text = this.inCell(weights[(i + first) * keys.length + j + first]);
+        const weight = weights[(i + first) * keys.length + j + first];
+        const text = Math.abs(weight) < this.least ? "" : this.written(weight);
         if (!text) continue;
         context.fillStyle = this.inkOn(cut.bytes[i * columns + j], most);
         context.fillText(text, left + (j + 0.5) * wide, top + (i + 0.5) * step);
@@ -245,11 +246,6 @@ export class BigMap {
   /** What a legend says of the numbers that are left out. */
   get omits() {
     return this.least && this.element.dataset.number ? "; numbers from .05" : "";
-  }
-
-  /** What stands inside a cell. @param {number} weight */
-  inCell(weight) {
-    return Math.abs(weight) < this.least ? "" : this.written(weight);
   }
 
   /** A number in the few letters of a cell. @param {number} weight */

@@ -40,7 +40,7 @@ function asked(state, came = {}) {
 
 test("a link is read and written again, and the page keeps what it chose", () => {
   const link = new URLSearchParams("s=hi&at=1.2.3&look=linear_sort&off=L0+H1&mask=causal&pin=0.1&temp=2");
-  const state = run(FIRST, { type: "open", link, text: "hi", panel: null, picture: null });
+  const state = run(FIRST, { type: "open", link, text: "hi", picture: null });
   const { s, at, look, off, mask, pin, temp, view } = linkOf(state);
   assert.deepEqual(
     [s, at, look, off, mask, pin, temp, view],
@@ -69,8 +69,8 @@ test("each change is taken back by undo, a slide as one, and what was typed stay
   const slide = (t) => edit({ controls: { t }, slides: true });
   const typed = edit({ sentence: { text: "typed" }, undoable: false });
   const all = run(FIRST, edit({ off: ["0.1"] }), slide("2"), slide("3"), typed, {
-    type: "look",
-    look: { difference: true },
+    type: "set",
+    values: { look: { ...FIRST.look, difference: true } },
   });
   assert.deepEqual([all.past.length, all.look.difference], [2, true]);
   const back = run(all, { type: "undo" });
