@@ -17,10 +17,8 @@ export class ChangeChips {
     this.view = view;
     this.list = span("list");
     this.reset = button("reset all", () => view.edit({ controls: UNCHANGED, off: [] }));
-    this.undo = button("undo", () => view.dispatch({ type: "undo" }), {
-      class: "undo",
-      title: "undo the last change; a new sentence too, if a button made it",
-    });
+    const title = "undo the last change; a new sentence too, if a button made it";
+    this.undo = button("undo", () => view.dispatch({ type: "undo" }), { class: "undo", title });
     this.said = h("span", { class: "said", "aria-live": "polite" });
     this.most = button("", () => this.go());
     this.difference = button("show the difference", () => this.toggleDifference(), {

@@ -14,6 +14,11 @@ import { unpackFloats } from "../wire/packets.js";
 /** @typedef {import("../base/messages.js").ChannelsAnswer & Channels} Answer */
 
 const SORTED = "sorted"; // as the link says it
+/** @type {[string, string, string?][]} */
+const ORDERS = [
+  ["", "in order"],
+  [SORTED, "sorted", "the largest product first, what is below 0 last"],
+];
 const COLUMNS = ["channel", "q", "k", "q · k", "sum so far"];
 const HIGH = 300; // pixels
 
@@ -27,29 +32,15 @@ export class ChannelsView {
   constructor(view) {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
-    this.order = choice(
-      "Order of the channels",
-      [
-        ["", "in order"],
-        [SORTED, "sorted", "the largest product first, what is below 0 last"],
-      ],
-      (state) => view.others.show(this, state),
-    );
+    this.order = choice("Order of the channels", ORDERS, (state) => view.others.show(this, state));
     this.said = div("said-of-view");
     this.notes = div("label");
     this.readout = div("readout");
     this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text) });
     this.table = new FoldedTable("Channels as a table", () => view.redraw());
     const legend = div("label", "up and orange: above 0, down and blue: below 0; full colour: the strongest");
-    this.element = div(
-      "channels-view",
-      div("actions", this.order.element),
-      this.said,
-      this.grid.element,
-      div("under", legend, this.readout),
-      this.table.element,
-      this.notes,
-    );
+    const [grid, table, under] = [this.grid.element, this.table.element, div("under", legend, this.readout)];
+    this.element = div("channels-view", div("actions", this.order.element), this.said, grid, under, table, this.notes);
   }
 
   asked() {
@@ -77,6 +68,7 @@ export class ChannelsView {
     const order = orderOf(products, state === SORTED);
     const sums = runningSums(products, order);
     const layout = layOutBars(answer, order, { width: contentWidth(this.element), height: HIGH });
+    const box = { left: 0, top: 0, width: layout.wide, height: layout.height };
     const say = (/** @type {number} */ place) => {
       const channel = order[place];
       const product = `${signed(q[channel])} × ${signed(k[channel])} = ${signed(products[channel])}`;
@@ -88,12 +80,7 @@ export class ChannelsView {
         how: "q × k, and the sum so far",
         size: [1, order.length],
         say: ([, place]) => say(place),
-        boxOf: ([, place]) => ({
-          left: layout.left + place * layout.wide,
-          top: 0,
-          width: layout.wide,
-          height: layout.height,
-        }),
+        boxOf: ([, place]) => ({ ...box, left: layout.left + place * layout.wide }),
         at: (x) => {
           const place = placeAt(layout, x);
           return place === null ? null : [0, place];

@@ -59,11 +59,11 @@ export class Explore extends WireView {
     this.pinOf = ""; // the pinned picture whose numbers are here
     this.samplingOf = ""; // what the picture was asked about what comes next
     this.compared = { of: "", value: "" }; // the picture whose comparison was asked for, and what it says
-    const proved = {
-      take: (bytes) => this.compare(new TextDecoder().decode(bytes)),
-      refuse: (sentence) => this.compare(sentence),
+    const say = (/** @type {string} */ value) => {
+      this.compared = { ...this.compared, value };
+      this.redraw();
     };
-    this.proof = new Wire(proved, this.here.signal);
+    this.proof = new Wire({ take: (bytes) => say(new TextDecoder().decode(bytes)), refuse: say }, this.here.signal);
     this.matching = false; // maps and picture are of one sentence and setting
     this.underWay = new UnderWay(this);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
@@ -373,10 +373,8 @@ export class Explore extends WireView {
   drawFigures() {
     const { picture, figures, compared } = this;
     const value = compared.of === picture.digest ? compared.value : picture.compared;
-    figures.draw(
-      picture.figures.map((figure) => (figure.ask ? { ...figure, value } : figure)),
-      compared.of === picture.digest,
-    );
+    const all = picture.figures.map((figure) => (figure.ask ? { ...figure, value } : figure));
+    figures.draw(all, compared.of === picture.digest);
   }
 
   /** The comparison takes seconds, so it is asked for by hand. */
@@ -384,12 +382,6 @@ export class Explore extends WireView {
     this.compared = { of: this.picture.digest, value: "" };
     this.proof.ask("compared", this.query(), this.visit);
     this.drawFigures();
-  }
-
-  /** @param {string} value what the comparison says, or why there is none */
-  compare(value) {
-    this.compared = { ...this.compared, value };
-    this.redraw();
   }
 }
 

@@ -79,11 +79,8 @@ export class ExploreBar {
     this.few = h("span", { class: "few", role: "group", "aria-label": "One of these" });
     this.empty = div("empty", "Type a sentence, or try one of these: ", this.few);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
-    hearWords(
-      this.chips,
-      () => view.maps.tokens,
-      (row) => view.focus.pickRow(row),
-    );
+    const pick = (/** @type {number} */ row) => view.focus.pickRow(row);
+    hearWords(this.chips, () => view.maps.tokens, pick);
     this.scrolledTo = ""; // the word in focus, and of how many
     this.groups = groupChoice(view);
     this.layers = group("Layer");
@@ -169,20 +166,16 @@ export class ExploreBar {
   drawLayers(shownAll) {
     const { maps, at, changes } = this.view;
     const go = (/** @type {number} */ layer) => this.view.go({ layer }, { all: false, open: false });
-    fill(
-      this.layers,
-      [...Array(maps.layers).keys()],
-      (layer) => button("", () => go(layer), {}, h("span"), h("small")),
-      (element, layer) => {
-        const { badge, share } = changes.movedIn(layer);
-        setText(element.children[0], String(layer));
-        setText(element.children[1], badge);
-        element.style.setProperty("--change", String(share));
-        setAttribute(element, "aria-label", `layer ${layer}`);
-        setAttribute(element, "title", badge ? `the weight that changed most in layer ${layer}: by ${badge}` : null);
-        setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));
-      },
-    );
+    const make = (/** @type {number} */ layer) => button("", () => go(layer), {}, h("span"), h("small"));
+    fill(this.layers, [...Array(maps.layers).keys()], make, (element, layer) => {
+      const { badge, share } = changes.movedIn(layer);
+      setText(element.children[0], String(layer));
+      setText(element.children[1], badge);
+      element.style.setProperty("--change", String(share));
+      setAttribute(element, "aria-label", `layer ${layer}`);
+      setAttribute(element, "title", badge ? `the weight that changed most in layer ${layer}: by ${badge}` : null);
+      setAttribute(element, "aria-pressed", String(!shownAll && layer === at.layer));
+    });
     rove(this.layers);
     setAttribute(this.layers, "class", isAcross(maps) ? "segments strip" : "segments");
     this.every.hidden = maps.layers < 2 && !shownAll;
@@ -194,10 +187,8 @@ export class ExploreBar {
   drawSort() {
     const { maps, at, look } = this.view;
     const key = isDrawn() ? null : sortKey(this.view);
-    setText(
-      this.sort,
-      key === null ? "sort heads" : `sort heads by ${quoted(maps.tokens[at.row])} → ${quoted(maps.keys[key])}`,
-    );
+    const by = key === null ? "" : ` by ${quoted(maps.tokens[at.row])} → ${quoted(maps.keys[key])}`;
+    setText(this.sort, `sort heads${by}`);
     setAttribute(this.sort, "aria-pressed", String(look.sort));
     setAttribute(this.sort, "disabled", key === null);
   }

@@ -18,6 +18,10 @@ import { gave, percent, quoted, ranked, short, toggled } from "../base/words.js"
  */
 /** @typedef {Try & {ground: Ground, sentence: Sentence, pos: string | null, model: string, count: number, answer: string}} Asked with what was before it */
 
+const toLesson = () => {
+  const first = load().then(({ lessons }) => addressOf(find(`${lessons[0].id}.1`)));
+  first.catch(() => "./lessons").then(go);
+};
 const TRAINED = "as trained";
 const STRONG = 0.05; // a weight that is worth a question
 const FELT = 3; // layers that are named
@@ -140,17 +144,11 @@ export class FirstSteps {
   /** To the next question, or after the last one to the first lesson; what the change was is taken back. */
   goOn() {
     const { view, asked } = this;
-    if (!asked || this.at + 1 >= asked.count) return this.toLesson();
+    if (!asked || this.at + 1 >= asked.count) return toLesson();
     const moved = asked.ground.place === this.place ? {} : { ...view.at, rowChosen: true };
     this.at += 1;
     this.asked = null;
     return this.change(asked.change, { ...asked.sentence, ...moved }, asked.pos);
-  }
-
-  toLesson() {
-    load()
-      .then(({ lessons }) => go(addressOf(find(`${lessons[0].id}.1`))))
-      .catch(() => go("./lessons"));
   }
 
   /** What the change did, from the numbers that are shown. @param {Asked} asked */

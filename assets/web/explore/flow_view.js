@@ -17,6 +17,11 @@ import { writeAt } from "../link/look.js";
 
 const NORM = "norm"; // as the link says it
 const [ROLLOUT, BY_NORM] = ["rollout", "attention × value norm"];
+/** @type {[string, string, string][]} */
+const MEASURES = [
+  ["", ROLLOUT, "the mean of the heads’ weights"],
+  [NORM, BY_NORM, "how much the heads hand over"],
+];
 const MOST_ROWS = 20; // tokens of the table
 const HIGH = 460; // pixels, where there are few layers
 const LEGEND = "thickness: the share; straight up: what a token keeps; orange: the strongest path";
@@ -31,14 +36,7 @@ export class FlowView {
   constructor(view) {
     this.view = view;
     this.answer = /** @type {Answer | null} */ (null);
-    this.measure = choice(
-      "What a line is",
-      [
-        ["", ROLLOUT, "the mean of the heads’ weights"],
-        [NORM, BY_NORM, "how much the heads hand over"],
-      ],
-      (state) => view.others.show(this, state),
-    );
+    this.measure = choice("What a line is", MEASURES, (state) => view.others.show(this, state));
     this.said = div("said-of-view");
     this.left = div("label");
     this.readout = div("readout");
@@ -46,17 +44,9 @@ export class FlowView {
     this.table = new FoldedTable("Flow as a table", () => view.redraw());
     this.notes = div("label");
     const more = h("a", { class: "page-link", href: "glossary" }, "What the words mean →");
-    this.element = div(
-      "flow-view",
-      div("actions", this.measure.element),
-      this.said,
-      div("scrolls", this.grid.element),
-      div("under", div("label", LEGEND), this.readout),
-      this.left,
-      this.table.element,
-      this.notes,
-      more,
-    );
+    const drawn = [div("scrolls", this.grid.element), div("under", div("label", LEGEND), this.readout)];
+    this.element = div("flow-view", div("actions", this.measure.element), this.said, ...drawn);
+    this.element.append(this.left, this.table.element, this.notes, more);
   }
 
   /** It is of all heads. */

@@ -67,9 +67,8 @@ export class FocusPanel {
     // where the projector takes the rest of the page out of sight: the sentence, and what is changed
     this.typed = span("typed");
     this.changed = span("in-title");
-    this.modes = choice("Lines, map or table", MODES, (mode) =>
-      view.see({ table: mode === "table", lines: mode === "lines" }),
-    );
+    const draw = (/** @type {string} */ mode) => view.see({ table: mode === "table", lines: mode === "lines" });
+    this.modes = choice("Lines, map or table", MODES, draw);
     this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head));
     this.columns = new ColumnSwitches(view);
     this.masked = new MaskedWord(view);
@@ -82,37 +81,13 @@ export class FocusPanel {
     this.lines = PARTS.map(() => h("dd"));
     const lines = PARTS.flatMap((part, at) => [h("dt", { class: part }, part), this.lines[at]]);
     this.from = h("a", { class: "page-link from" });
-    this.words = div(
-      "large-words",
-      this.looks,
-      this.sum,
-      view.values.element,
-      this.columns.element,
-      this.masked.element,
-      h("dl", { class: "story" }, ...lines),
-      this.from,
-      span("push"),
-      this.lamp,
-    );
-    this.element = panel(
-      "large",
-      "Head in focus",
-      [
-        div("titles", this.title, this.typed, div("under-title", this.label, this.changed, this.why)),
-        h(
-          "div",
-          { class: "actions", role: "group", "aria-label": "How it is drawn" },
-          this.modes.element,
-          view.bar.menu.element,
-          view.all.keys,
-        ),
-      ],
-      div(
-        "large-body",
-        div("large-map", this.map.element, div("under", div("legend", ...this.legend), this.readout)),
-        this.words,
-      ),
-    );
+    this.words = div("large-words", this.looks, this.sum, view.values.element, this.columns.element);
+    this.words.append(this.masked.element, h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
+    const titles = div("titles", this.title, this.typed, div("under-title", this.label, this.changed, this.why));
+    const ways = h("div", { class: "actions", role: "group", "aria-label": "How it is drawn" });
+    ways.append(this.modes.element, view.bar.menu.element, view.all.keys);
+    const map = div("large-map", this.map.element, div("under", div("legend", ...this.legend), this.readout));
+    this.element = panel("large", "Head in focus", [titles, ways], div("large-body", map, this.words));
     this.element.addEventListener("keydown", (event) => view.all.key(event));
   }
 
@@ -285,15 +260,13 @@ export class FocusPanel {
     fillLooks(this.list, keys, best);
     this.view.values.draw(row);
     setText(this.sum, [picture.mean, reading.said].filter(Boolean).join(" "));
-    story(tokens, sight.row, row, keys, this.view.given.rows === "words" ? "word" : "token").forEach((line, index) =>
-      setText(this.lines[index], line),
-    );
+    const lines = story(tokens, sight.row, row, keys, this.view.given.rows === "words" ? "word" : "token");
+    lines.forEach((line, index) => setText(this.lines[index], line));
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";
-    this.view.say(
-      `L${this.view.mean.place.slice(1)}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`,
-    );
+    const place = `L${this.view.mean.place.slice(1)}`;
+    this.view.say(`${place}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`);
   }
 }
 

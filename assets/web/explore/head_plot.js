@@ -56,9 +56,8 @@ export class HeadPlot {
   /** @param {Measure[]} columns @param {import("../base/colour.js").Inks} inks */
   draw(columns, inks) {
     const { view, shown, head } = this.of;
-    const [x, y] = [shown.x, shown.y].map(
-      (name, at) => columns.find((one) => one.name === name) ?? columns[at] ?? columns[0],
-    );
+    const of = (/** @type {string} */ name) => columns.find((one) => one.name === name);
+    const [x, y] = [of(shown.x) ?? columns[0], of(shown.y) ?? columns[1] ?? columns[0]];
     this.shown = [x, y];
     this.axes.forEach((select, at) => {
       fill(select, columns, "option", (option, { name, title }) => {
@@ -72,13 +71,9 @@ export class HeadPlot {
     const layout = layOutScatter(x, y, { width: contentWidth(this.element), height: HIGH });
     this.layout = layout;
     const off = [...view.off].map((id) => this.at(/** @type {Place} */ (id.split(".").map(Number))));
-    const marked = {
-      focus: head,
-      off: new Set(off),
-      names: new Map(
-        [...new Set([head, most(x.values ?? []), most(y.values ?? [])])].map((at) => [at, this.of.nameOf(at)]),
-      ),
-    };
+    const known = new Set([head, most(x.values ?? []), most(y.values ?? [])]);
+    const names = new Map([...known].map((at) => [at, this.of.nameOf(at)]));
+    const marked = { focus: head, off: new Set(off), names };
     if (!this.grid.element.matches(":focus-within")) this.grid.active = [view.at.layer, view.at.head];
     this.grid.draw(
       {

@@ -11,13 +11,16 @@ import { Wire } from "../wire/wire.js";
 
 export const OWN = "file"; // no link says it: the file is the visitor's
 
+const TWICE = "a text without meaning, twice: what a head knows of the second half it copied from the first";
+const ONE_A_LINE = "one sentence a line; each is computed as if you had typed it, the file stays in this browser";
+
 export class HeadSources {
   /** @param {import("./heads_view.js").HeadsView} of */
   constructor(of) {
     const { view } = of;
     this.of = of;
     this.view = view;
-    this.on = "";
+    this.isOwn = false; // a file of the visitor's was chosen, which no link says
     this.refusal = ""; // why there is no collection
     this.held = ""; // whose collection is here
     const hears = {
@@ -28,17 +31,9 @@ export class HeadSources {
     this.texts = new CollectionRun(view, (bytes) => of.unpack(parts(bytes)[0]));
     const sources = /** @type {[string, string, string?][]} */ ([
       ["", "this sentence"],
-      [
-        "random",
-        "random tokens, twice",
-        "a text without meaning, twice: what a head knows of the second half it copied from the first",
-      ],
+      ["random", "random tokens, twice", TWICE],
       ["ours", "our sentences", "from books in the public domain"],
-      [
-        OWN,
-        "a text file …",
-        "one sentence a line; each is computed as if you had typed it, the file stays in this browser",
-      ],
+      [OWN, "a text file …", ONE_A_LINE],
     ]);
     this.file = h("input", { type: "file", accept: ".txt,text/plain", hidden: "", onchange: () => this.read() });
     this.choices = choice("Measured on", sources, (on) => this.press(on));
@@ -47,6 +42,11 @@ export class HeadSources {
     this.said = h("p", { class: "label", role: "status" });
     const row = div("actions", span("label", "Measured on"), this.choices.element, this.file, this.stops, this.goesOn);
     this.element = div("head-sources", row, this.said);
+  }
+
+  /** What is measured: the link's source, a file, or "" for the sentence itself. */
+  get on() {
+    return this.of.shown.on || (this.isOwn ? OWN : "");
   }
 
   /** True where sentence after sentence is measured. */

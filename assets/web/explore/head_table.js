@@ -26,12 +26,8 @@ export class HeadTable {
     this.wrong = h("span", { class: "label", role: "status" });
     this.listing = makeListing();
     this.every = button("", () => this.change({ whole: !this.whole }));
-    this.element = div(
-      "head-table",
-      div("actions", span("label", "Heads"), this.field, this.wrong),
-      this.listing,
-      this.every,
-    );
+    const filter = div("actions", span("label", "Heads"), this.field, this.wrong);
+    this.element = div("head-table", filter, this.listing, this.every);
   }
 
   /** @param {{filter?: string, whole?: boolean}} change */
@@ -67,12 +63,8 @@ export class HeadTable {
       right: [false, ...columns.map(() => true)],
       order: /** @type {[number, boolean]} */ ([by + 1, !shown.up]),
     };
-    updateListing(
-      this.listing,
-      block,
-      (at) => this.sort(columns, at),
-      (row) => this.of.open(rows[row]),
-    );
+    const open = (/** @type {number} */ row) => this.of.open(rows[row]);
+    updateListing(this.listing, block, (at) => this.sort(columns, at), open);
     this.every.hidden = all.length <= FEW;
     setText(this.every, this.whole ? `the first ${FEW}` : `all ${all.length} heads`);
   }
@@ -98,13 +90,8 @@ export class HeadNames {
       const values = columns.find(({ name }) => name === measure)?.values;
       return values ? [{ title, who, at: most(values), value: values[most(values)] }] : [];
     });
-    const make = () =>
-      h(
-        "li",
-        {},
-        button("", () => {}),
-        span("label"),
-      );
+    const makePress = () => /** @type {HTMLElement} */ (button("", () => {}));
+    const make = () => h("li", {}, makePress(), span("label"));
     fill(this.known, found, make, (item, { title, who, at, value }) => {
       const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
       setText(press, this.of.nameOf(at));

@@ -16,11 +16,11 @@ const EFFECT = "effect"; // of switching a head off
 export class HeadsView {
   name = "heads";
   title = "All heads by a measure";
+  state = "";
 
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.text = ""; // of the link
     this.header = /** @type {import("../base/messages.js").HeadsOverview | null} */ (null);
     this.ofText = /** @type {Measure[]} */ ([]); // of the sentence, or of random tokens
     this.tokens = 0; // that it has
@@ -41,16 +41,6 @@ export class HeadsView {
     this.element.append(this.sources.element, this.plot.element, this.names.element, this.table.element, this.without);
   }
 
-  get state() {
-    return this.text;
-  }
-
-  set state(text) {
-    this.text = text;
-    const { on } = this.shown;
-    if (on || this.sources.on !== OWN) this.sources.on = on; // no link says of a file of the visitor's
-  }
-
   /** What is asked with the run; a text collection asks by itself. */
   get route() {
     return this.sources.isCollection && this.header ? "" : "overview";
@@ -62,7 +52,7 @@ export class HeadsView {
 
   get shown() {
     const names = this.ofText.map(({ name }) => name);
-    return readShown(this.text, names);
+    return readShown(this.state, names);
   }
 
   /** @param {Uint8Array} bytes */
@@ -111,7 +101,7 @@ export class HeadsView {
 
   /** @param {string} on */
   measureOn(on) {
-    this.sources.on = on;
+    this.sources.isOwn = on === OWN;
     this.change({ on });
   }
 

@@ -23,10 +23,8 @@ export class NextTokens {
     this.draws = makeSampling((change) => this.choose(change));
     this.drawn = /** @type {unknown[]} */ ([]); // what was to be seen of the words
     this.isSaid = false; // that something is drawn or asked: then the fields are open
-    this.one = button("add a word", () => this.writeNext(), {
-      title: "writes the next token: n",
-      "aria-keyshortcuts": "n",
-    });
+    const key = { title: "writes the next token: n", "aria-keyshortcuts": "n" };
+    this.one = button("add a word", () => this.writeNext(), key);
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
     this.play = button("", () => this.toggle(), { title: "writes the next token, again and again" });
     this.losses = button("show how unexpected each word was", () => view.see({ surprise: !view.look.surprise }), {
@@ -34,12 +32,10 @@ export class NextTokens {
     });
     this.room = h("div", { class: "draw", hidden: "" }, this.draws.element, this.word.element, this.losses);
     this.more = button("more", () => this.open(this.room.hidden), { class: "opener", "aria-expanded": "false" });
-    this.element = h(
-      "section",
-      { class: "next-tokens", "aria-label": "What the model says next", hidden: "" },
-      div("next-line", span("label", "Most likely next word:"), this.list, this.one, this.play, this.back, this.more),
-      this.room,
-    );
+    const line = div("next-line", span("label", "Most likely next word:"), this.list);
+    line.append(this.one, this.play, this.back, this.more);
+    const props = { class: "next-tokens", "aria-label": "What the model says next", hidden: "" };
+    this.element = h("section", props, line, this.room);
     addEventListener("keydown", (event) => this.key(event), { signal: view.here.signal });
   }
 

@@ -35,14 +35,8 @@ export class PinnedPanel {
     };
     this.apart = button("difference", turn, { title: "the large map − the pinned one: blue less, orange more" });
     const unpin = button("unpin", () => view.togglePin());
-    this.element = panel(
-      "pinned",
-      "Pinned picture",
-      [div("titles", this.title, this.label), div("actions", this.apart, unpin)],
-      this.map.element,
-      div("under", this.readout),
-      this.looks,
-    );
+    const header = [div("titles", this.title, this.label), div("actions", this.apart, unpin)];
+    this.element = panel("pinned", "Pinned picture", header, this.map.element, div("under", this.readout), this.looks);
   }
 
   /** The map in focus, where it can be taken from the pinned one. @returns {Float32Array | null} */

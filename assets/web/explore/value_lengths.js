@@ -47,10 +47,8 @@ export class ValueLengths {
     const [[most]] = ranked(handed);
     const listed = ranked(row).slice(0, MOST);
     if (!listed.some(([key]) => key === most)) listed.splice(-1, 1, [most, row[most]]);
-    setText(
-      this.said,
-      all ? this.sentence(row, share, most, isZeroed) : `${quoted(maps.tokens[at.row])} takes in nothing.`,
-    );
+    const nothing = `${quoted(maps.tokens[at.row])} takes in nothing.`;
+    setText(this.said, all ? this.sentence(row, share, most, isZeroed) : nothing);
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {
       const [name, looked, length, taken] = /** @type {HTMLElement[]} */ ([...line.children]);
       setText(name, maps.keys[key]);

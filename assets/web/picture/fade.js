@@ -24,12 +24,8 @@ export function fade(canvas, words, made) {
   const { width, height, offsetLeft, offsetTop, style } = canvas;
   const former = h("canvas", { class: "over fades", "aria-hidden": "true" });
   Object.assign(former, { width, height });
-  Object.assign(former.style, {
-    left: `${offsetLeft}px`,
-    top: `${offsetTop}px`,
-    width: style.width,
-    height: style.height,
-  });
+  const place = { left: `${offsetLeft}px`, top: `${offsetTop}px` };
+  Object.assign(former.style, { ...place, width: style.width, height: style.height });
   former.getContext("2d")?.drawImage(canvas, 0, 0);
   canvas.after(former);
   const going = former.animate({ opacity: [1, 0] }, { duration: TIME, easing: "ease-out" });

@@ -52,16 +52,12 @@ export function updateListing(element, block, sort, open) {
   caption.hidden = !block.caption;
   const marks = new Map(block.marks.map(([i, j, mark]) => [`${i}.${j}`, mark]));
   const side = (/** @type {number} */ at) => block.right[at] && "right";
-  fill(
-    head.rows[0],
-    block.head,
-    () => h("th", { scope: "col" }),
-    (cell, text, at) => {
-      fillColumn(cell, text, at, block.order, sort);
-      setAttribute(cell, "role", text ? null : "cell"); // an empty corner heads nothing
-      setAttribute(cell, "class", classes(side(at)));
-    },
-  );
+  const makeColumn = () => h("th", { scope: "col" });
+  fill(head.rows[0], block.head, makeColumn, (cell, text, at) => {
+    fillColumn(cell, text, at, block.order, sort);
+    setAttribute(cell, "role", text ? null : "cell"); // an empty corner heads nothing
+    setAttribute(cell, "class", classes(side(at)));
+  });
   fill(body, block.rows, "tr", (line, texts, i) => {
     setAttribute(line, "class", marks.get(`${i}.-1`));
     const make = (/** @type {number} */ j) => /** @type {HTMLElement} */ (j ? h("td") : h("th", { scope: "row" }));
