@@ -1,6 +1,7 @@
 // The map view: a sentence, every head of a layer, or of all, and one of them enlarged.
 
 import { AllHeads } from "./all_heads.js";
+import { Aside } from "../wire/aside.js";
 import { ChangeChips } from "./change_chips.js";
 import { ChangeTiles } from "./change_tiles.js";
 import { inks } from "../base/colour.js";
@@ -29,7 +30,6 @@ import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
 import { UnderWay } from "./under_way.js";
 import { toggled } from "../base/words.js";
-import { Wire } from "../wire/wire.js";
 import { WireView } from "../wire/wire_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
@@ -58,12 +58,8 @@ export class Explore extends WireView {
     this.maps = /** @type {import("../wire/packets.js").Maps} */ (/** @type {unknown} */ (null));
     this.pinOf = ""; // the pinned picture whose numbers are here
     this.samplingOf = ""; // what the picture was asked about what comes next
-    this.compared = { of: "", value: "" }; // the picture whose comparison was asked for, and what it says
-    const say = (/** @type {string} */ value) => {
-      this.compared = { ...this.compared, value };
-      this.redraw();
-    };
-    this.proof = new Wire({ take: (bytes) => say(new TextDecoder().decode(bytes)), refuse: say }, this.here.signal);
+    this.compared = ""; // the digest of the picture whose comparison was asked for
+    this.proof = new Aside(this, "compared", () => this.redraw(), String);
     this.matching = false; // maps and picture are of one sentence and setting
     this.underWay = new UnderWay(this);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
@@ -371,16 +367,18 @@ export class Explore extends WireView {
   }
 
   drawFigures() {
-    const { picture, figures, compared } = this;
-    const value = compared.of === picture.digest ? compared.value : picture.compared;
+    const { picture, figures, proof } = this;
+    const isAsked = this.compared === picture.digest;
+    const said = proof.asked === null ? (proof.answer ?? proof.refusal) : "";
+    const value = isAsked ? said : picture.compared;
     const all = picture.figures.map((figure) => (figure.ask ? { ...figure, value } : figure));
-    figures.draw(all, compared.of === picture.digest);
+    figures.draw(all, isAsked);
   }
 
   /** The comparison takes seconds, so it is asked for by hand. */
   askComparison() {
-    this.compared = { of: this.picture.digest, value: "" };
-    this.proof.ask("compared", this.query(), this.visit);
+    this.compared = this.picture.digest;
+    this.proof.ask(this.query());
     this.drawFigures();
   }
 }

@@ -18,10 +18,6 @@ import { gave, percent, quoted, ranked, short, toggled } from "../base/words.js"
  */
 /** @typedef {Try & {ground: Ground, sentence: Sentence, pos: string | null, model: string, count: number, answer: string}} Asked with what was before it */
 
-const toLesson = () => {
-  const first = load().then(({ lessons }) => addressOf(find(`${lessons[0].id}.1`)));
-  first.catch(() => "./lessons").then(go);
-};
 const TRAINED = "as trained";
 const STRONG = 0.05; // a weight that is worth a question
 const FELT = 3; // layers that are named
@@ -193,6 +189,12 @@ export class FirstSteps {
     const now = { ground, sentence: sentenceOf(state), pos: controls.pos ?? null, model: picture.model };
     this.asked = steps.length ? { ...steps[this.at], ...now, count: steps.length, answer: "" } : null;
   }
+}
+
+/** Goes to the first lesson, or to the list of them where they cannot be loaded. */
+function toLesson() {
+  const first = load().then(({ lessons }) => addressOf(find(`${lessons[0].id}.1`)));
+  first.catch(() => "./lessons").then(go);
 }
 
 /** The layers that a change reached most. @param {import("../base/messages.js").EffectHere | null} effect */

@@ -1,5 +1,6 @@
 // What heads are measured on: the sentence, random tokens, our text collection, or the visitor's own.
 
+import { Aside } from "../wire/aside.js";
 import { button, div, h, setText, span } from "../base/dom.js";
 import { choice } from "../base/view_base.js";
 import { LONGEST_SENTENCE } from "../base/facts.js";
@@ -23,11 +24,12 @@ export class HeadSources {
     this.isOwn = false; // a file of the visitor's was chosen, which no link says
     this.refusal = ""; // why there is no collection
     this.held = ""; // whose collection is here
-    const hears = {
-      take: (bytes) => this.begin("ours", sentencesOf(new TextDecoder().decode(bytes))),
-      refuse: (sentence) => this.begin("ours", sentence),
-    };
-    this.ours = new Wire(hears, view.here.signal);
+    this.ours = new Aside(
+      view,
+      "sentences",
+      () => this.begin("ours", this.ours.answer ?? this.ours.refusal),
+      sentencesOf,
+    );
     this.texts = new CollectionRun(view, (bytes) => of.unpack(parts(bytes)[0]));
     const sources = /** @type {[string, string, string?][]} */ ([
       ["", "this sentence"],
@@ -90,7 +92,7 @@ export class HeadSources {
   follow() {
     if (!this.isCollection) return this.close();
     if (this.on === this.held) this.texts.follow();
-    else if (this.on === "ours") this.ours.ask("sentences", new URLSearchParams(), this.view.visit);
+    else if (this.on === "ours") this.ours.ask(new URLSearchParams());
   }
 
   /** @param {string} said of what is no collection */

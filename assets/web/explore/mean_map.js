@@ -13,10 +13,9 @@ export class MeanMap {
   constructor(view) {
     this.view = view;
     this.choice = meanChoice(view, true);
-    this.tile = button("mean of these heads", () => view.see(choosesMean(view.look, "mean")), {
-      class: "mean-tile",
-      title: "the mean over the heads of this layer stands large, as a head does",
-    });
+    const title = "the mean over the heads of this layer stands large, as a head does";
+    const choose = () => view.see(choosesMean(view.look, "mean"));
+    this.tile = button("mean of these heads", choose, { class: "mean-tile", title });
     this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
   }
 

@@ -40,7 +40,7 @@ import { arrived, moved, placeOf, within } from "../link/place.js";
  *   underWay: {of: string, done: number, isStopped: boolean}}} Cache
  */
 
-export const SAMPLING = ["temp", "dice", "word"];
+const SAMPLING = ["temp", "dice", "word"];
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 const PANELS = ["heads", "flow", "channels"]; // the other views that there are
 const LONGEST_PAST = 20; // changes that can be undone

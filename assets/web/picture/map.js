@@ -64,10 +64,9 @@ export class BigMap {
     this.active = /** @type {Place | null} */ (null);
     this.left = this.top = this.right = 0; // pixels
     this.side = this.step = this.across = this.wide = 0; // of all rows and of one, of all columns and of one
-    this.stretch = 1; // how much wider than high a cell may be
-    this.largest = 54; // pixels that a cell may be high; its number grows with it
-    this.least = 0; // the smallest weight that is written
-    this.usual = { stretch: 1, largest: 54, least: 0 }; // out of the projector
+    // how much wider than high a cell may be; pixels that it may be high, and its number grows with it; the smallest weight
+    // that is written: now, and out of the projector
+    this.limits = this.usual = { stretch: 1, largest: 54, least: 0 };
     this.roomy = 18; // pixels of a cell that a number fits into
     this.breadth = 1.45; // of a number, in its own size
     this.smallest = LETTERS; // pixels of a number
@@ -115,7 +114,7 @@ export class BigMap {
   isDrawn(unit, room) {
     const { map, tokens, keys, ...shown } = /** @type {MapPicture} */ (this.shown);
     const { buffer, byteOffset } = map.bytes; // of the same bytes there is another view each time
-    const size = [map.size, unit, pixelRatio(), this.smallest, this.stretch, this.largest, this.least];
+    const size = [map.size, unit, pixelRatio(), this.smallest, ...Object.values(this.limits)];
     const own = [tokens.join("\n"), keys.join("\n"), buffer, byteOffset, ...size];
     const from = [...own, ...Object.values(shown), ...Object.values(room), document.fonts.status];
     const is = this.isSteady && from.every((value, at) => value === this.drawn[at]);
@@ -138,7 +137,7 @@ export class BigMap {
     context.drawImage(this.image(cut, side * pixelRatio()), left, top, across, side);
     this.drawLines(context);
     this.drawForbidden(context);
-    const fits = Math.max(this.smallest * unit, Math.min((13 / 54) * this.largest * unit, step * this.share));
+    const fits = Math.max(this.smallest * unit, Math.min((13 / 54) * this.limits.largest * unit, step * this.share));
     const size = Math.min(fits, wide / this.breadth);
     const numbered = shown.weights && shown.whole && wide >= this.roomy * unit && step >= 1.2 * size;
     setAttribute(this.element, "data-number", numbered ? size : null); // pixels
@@ -173,9 +172,9 @@ export class BigMap {
     this.right = Math.max(6, (above.at(-1) ?? 0) * Math.cos(LEAN) - 4) + this.beside;
     const [width, height] = [room.width - this.left - this.right, room.height - this.top - 4];
     const least = 60 / Math.max(rows, columns); // pixels of a cell
-    this.step = Math.max(least, Math.min(width / columns, height / rows, this.largest * unit));
+    this.step = Math.max(least, Math.min(width / columns, height / rows, this.limits.largest * unit));
     // of many rows and few columns as wide as high, where there is room
-    const widest = this.step * Math.max(this.stretch, rows / columns);
+    const widest = this.step * Math.max(this.limits.stretch, rows / columns);
     this.wide = Math.max(this.step, Math.min(width / columns, widest));
     [this.side, this.across] = [this.step * rows, this.wide * columns];
     const size = /** @type {const} */ ([this.left + this.across + this.right, this.top + this.side + 4]);
@@ -230,7 +229,7 @@ export class BigMap {
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < columns; j++) {
         const weight = weights[(i + first) * keys.length + j + first];
-        const text = Math.abs(weight) < this.least ? "" : this.written(weight);
+        const text = Math.abs(weight) < this.limits.least ? "" : this.written(weight);
         if (!text) continue;
         context.fillStyle = this.inkOn(cut.bytes[i * columns + j], most);
         context.fillText(text, left + (j + 0.5) * wide, top + (i + 0.5) * step);
@@ -240,12 +239,12 @@ export class BigMap {
 
   /** For who sits far away: large cells, wider than high, and no small numbers. @param {boolean} projected */
   project(projected) {
-    Object.assign(this, projected ? { stretch: 44 / 30, largest: 90, least: 0.05 } : this.usual);
+    this.limits = projected ? { stretch: 44 / 30, largest: 90, least: 0.05 } : this.usual;
   }
 
   /** What a legend says of the numbers that are left out. */
   get omits() {
-    return this.least && this.element.dataset.number ? "; numbers from .05" : "";
+    return this.limits.least && this.element.dataset.number ? "; numbers from .05" : "";
   }
 
   /** A number in the few letters of a cell. @param {number} weight */

@@ -41,19 +41,14 @@ const OF = [
   ["mean", "mean of heads", "of this layer: the map that nn.MultiheadAttention returns by default"],
   ["meanall", "of all layers", "the mean over every head of the model"],
 ];
-const IN_SIGHT = /** @type {[Mean, string, string]} */ ([
-  "meanseen",
-  "of those in sight",
-  "the mean over the heads that are not removed from view",
-]);
+const SEEN = "the mean over the heads that are not removed from view";
 
 /** One head, or the mean over several in its place.
  * @param {{look: Look, see: (change: Partial<Look>) => void}} view @param {boolean} [hides] heads can be hidden here
  */
 export function meanChoice(view, hides = false) {
-  const options = hides ? [...OF, IN_SIGHT] : OF;
-  const { element, buttons, press } = choice("One head or a mean", options, (mean) =>
-    view.see(choosesMean(view.look, mean)),
-  );
+  const options = hides ? [...OF, /** @type {typeof OF[0]} */ (["meanseen", "of those in sight", SEEN])] : OF;
+  const choose = (/** @type {Mean | ""} */ mean) => view.see(choosesMean(view.look, mean));
+  const { element, buttons, press } = choice("One head or a mean", options, choose);
   return { element, buttons, draw: () => press(meanOf(view.look)) };
 }

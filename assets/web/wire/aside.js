@@ -1,4 +1,4 @@
-// A question beside that of a view's picture, answered in JSON: what came of the newest one.
+// A question beside that of a view's picture, answered in text, most often JSON: what came of the newest one.
 
 import { Wire } from "./wire.js";
 
@@ -9,8 +9,10 @@ export class Aside {
   answer = /** @type {Answer | null} */ (null);
   refusal = ""; // why there is no answer
 
-  /** @param {import("./wire_view.js").WireView} view @param {string} route @param {() => void} come told of both */
-  constructor(view, route, come = () => view.redraw()) {
+  /** @param {import("./wire_view.js").WireView} view @param {string} route @param {() => void} come told of both
+   * @param {(text: string) => Answer} read
+   */
+  constructor(view, route, come = () => view.redraw(), read = JSON.parse) {
     this.view = view;
     this.route = route;
     const tell = (/** @type {string | null} */ of, /** @type {Answer | null} */ answer, refusal = "") => {
@@ -19,7 +21,7 @@ export class Aside {
       come();
     };
     const hears = {
-      take: (bytes, question) => tell(question.slice(route.length + 1), JSON.parse(new TextDecoder().decode(bytes))),
+      take: (bytes, question) => tell(question.slice(route.length + 1), read(new TextDecoder().decode(bytes))),
       refuse: (sentence) => tell(this.asked, null, sentence),
     };
     this.wire = new Wire(hears, view.here.signal);
