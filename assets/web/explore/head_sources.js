@@ -24,12 +24,8 @@ export class HeadSources {
     this.isOwn = false; // a file of the visitor's was chosen, which no link says
     this.refusal = ""; // why there is no collection
     this.held = ""; // whose collection is here
-    this.ours = new Aside(
-      view,
-      "sentences",
-      () => this.begin("ours", this.ours.answer ?? this.ours.refusal),
-      sentencesOf,
-    );
+    const come = () => this.begin("ours", this.ours.answer ?? this.ours.refusal);
+    this.ours = new Aside(view, "sentences", come, sentencesOf);
     this.texts = new CollectionRun(view, (bytes) => of.unpack(parts(bytes)[0]));
     const sources = /** @type {[string, string, string?][]} */ ([
       ["", "this sentence"],

@@ -43,17 +43,23 @@ export class OtherViews {
     this.element.append(this.row, this.refusal, this.room);
   }
 
-  /** The view that is open, in the state that the link says. @returns {OtherView | null} */
+  /** The view that is open, as the link says. @returns {OtherView | null} */
   get open() {
-    const [name, ...state] = (this.view.state.panel ?? "").split(".");
-    const open = this.all.find((one) => one.name === name) ?? null;
-    return open && Object.assign(open, { state: state.join(".") });
+    const [name] = (this.view.state.panel ?? "").split(".");
+    return this.all.find((one) => one.name === name) ?? null;
   }
 
   /** Opens a view in a state; none where it is null. @param {OtherView | null} one @param {string} [state] */
   show(one, state = one?.state) {
     setText(this.refusal, ""); // it was of the state before
     this.view.dispatch({ type: "set", values: { panel: one && [one.name, state].filter(Boolean).join(".") } });
+    this.adopt();
+  }
+
+  /** The state of the view that is open is what the link says. */
+  adopt() {
+    const [, ...state] = (this.view.state.panel ?? "").split(".");
+    if (this.open) this.open.state = state.join(".");
   }
 
   /** @param {Uint8Array} bytes @param {string} question */
