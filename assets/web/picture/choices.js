@@ -65,24 +65,6 @@ function mark(list, now) {
   }
 }
 
-/** Draws the masks, each with its picture and what it does.
- * @param {HTMLElement} list @param {{name: string, line: string}[]} masks @param {string} now
- * @param {{choose: (name: string) => void, draw: (canvas: HTMLCanvasElement, name: string) => void}} way
- */
-function drawMasks(list, masks, now, { choose, draw }) {
-  const props = { role: "radio", class: "with-picture" };
-  const parts = () => [h("canvas", { "aria-hidden": "true" }), span("name"), span("line")];
-  const make = (/** @type {number} */ at) => button("", () => choose(masks[at].name), props, ...parts());
-  fill(list, masks, make, (choice, { name, line }) => {
-    const [canvas, title, what] = choice.children;
-    setText(title, name);
-    setText(what, line);
-    setAttribute(choice, "aria-label", name);
-    draw(/** @type {HTMLCanvasElement} */ (canvas), name);
-  });
-  mark(list, now);
-}
-
 /** A small picture of a mask, empty where the rule is the visitor's own. @param {HTMLCanvasElement} canvas
  * @param {string} mask @param {Record<string, number> | null} numbers @param {{seen: string, hidden: string}} inks
  */
@@ -232,16 +214,23 @@ export class Choices {
     if (key === "t") this.degrees.say(this.value(key));
   }
 
-  /** @param {Inks} inks */
+  /** Draws the masks, each with its picture and what it does. @param {Inks} inks */
   drawMasks(inks) {
     const now = this.value("mask");
     const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
     const colours = { seen: inks.accent, hidden: inks.line };
-    drawMasks(this.masks, this.kinds, now, {
-      choose: (mask) => this.set({ mask }),
-      draw: (canvas, name) =>
-        drawMask(canvas, name, WRITTEN.some((kind) => kind.name === name) ? null : { w, first, gap }, colours),
+    const props = { role: "radio", class: "with-picture" };
+    const parts = () => [h("canvas", { "aria-hidden": "true" }), span("name"), span("line")];
+    const make = (/** @type {number} */ at) =>
+      button("", () => this.set({ mask: this.kinds[at].name }), props, ...parts());
+    fill(this.masks, this.kinds, make, (choice, { name, line, key }) => {
+      const [canvas, title, what] = choice.children;
+      setText(title, name);
+      setText(what, line);
+      setAttribute(choice, "aria-label", name);
+      drawMask(/** @type {HTMLCanvasElement} */ (canvas), name, key ? null : { w, first, gap }, colours);
     });
+    mark(this.masks, now);
     const kind = this.kinds.find(({ name }) => name === now);
     const named = /** @type {[string, string][]} */ ((kind?.numbers ?? []).map(([key, text]) => [key, text]));
     const fields = Object.entries(FIELDS).filter(([key]) => key === kind?.key);
