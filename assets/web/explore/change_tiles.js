@@ -113,9 +113,9 @@ class FindHeads {
       view.redraw();
     });
     this.rule = h("p", { class: "label" });
-    this.random = button("measure on random words, written twice", () => view.see({ random: !view.look.random }), {
-      title: "a text without any sense: what a model knows of its second half it has copied",
-    });
+    const title = "a text without any sense: what a model knows of its second half it has copied";
+    const turn = () => view.see({ random: !view.look.random });
+    this.random = button("measure on random words, written twice", turn, { title });
     this.said = h("p", { class: "random-said", role: "status" });
     this.list = h("ol", { class: "found-heads" });
     this.off = h("div", { class: "actions", role: "group", "aria-label": "Switch the first of them off" });
@@ -147,15 +147,11 @@ class FindHeads {
   /** @param {[number, number, number][]} heads */
   drawList(heads) {
     const { view } = this;
-    const make = (/** @type {number} */ at) => {
-      const go = () => {
-        const [layer, head] = view.picture.found[this.kind][at];
-        view.all.open(layer, head);
-      };
-      return h("li", {}, button("", go, { class: "next" }, h("span"), span("value"), h("i")));
-    };
+    const makePress = () => button("", () => {}, { class: "next" }, h("span"), span("value"), h("i"));
+    const make = () => h("li", {}, makePress());
     fill(this.list, heads, make, (item, [layer, head, score]) => {
       const press = /** @type {HTMLElement} */ (item.firstElementChild);
+      press.onclick = () => view.all.open(layer, head);
       const [name, value, bar] = /** @type {HTMLElement[]} */ ([...press.children]);
       const isOff = view.off.has(`${layer}.${head}`);
       setText(name, `L${layer} H${head}${isOff ? " off" : ""}`);
@@ -168,13 +164,10 @@ class FindHeads {
   /** @param {string[]} ids of the heads found, the first first */
   drawOff(ids) {
     const { view } = this;
-    const made = (/** @type {number} */ at) =>
-      button("", () => {
-        const kind = view.picture.found[this.kind].map(([layer, head]) => `${layer}.${head}`);
-        view.edit({ off: kind.slice(0, SEVERAL[at]) });
-      });
-    fill(this.off, SEVERAL, made, (press, count) => {
+    const make = () => /** @type {HTMLElement} */ (button("", () => {}));
+    fill(this.off, SEVERAL, make, (press, count) => {
       const all = ids.slice(0, count);
+      press.onclick = () => view.edit({ off: all });
       const isSo = view.off.size === all.length && all.every((id) => view.off.has(id));
       setText(press, count === 1 ? "switch off the strongest" : `the ${count} strongest`);
       setAttribute(press, "aria-pressed", String(isSo));

@@ -43,11 +43,12 @@ function menu(view, name, ...inside) {
 }
 
 /** Fills a group with the first sentences to try, each behind the name of what it shows.
- * @param {Element} parent @param {Explore} view @param {number} count @param {(preset: number) => void} choose
+ * @param {Element} parent @param {Explore} view @param {number} count @param {(preset: string) => void} choose
  */
 function fillExamples(parent, { picture, text }, count, choose) {
-  const make = (/** @type {number} */ at) => button("", () => choose(at), {}, h("strong"), h("span"));
+  const make = () => /** @type {HTMLElement} */ (button("", () => {}, {}, h("strong"), h("span")));
   fill(parent, picture.presets.slice(0, count), make, (element, preset, at) => {
+    element.onclick = () => choose(preset);
     setText(element.children[0], picture.presetNames[at] && `${picture.presetNames[at]}: `);
     setText(element.children[1], preset);
     setAttribute(element, "aria-pressed", String(preset === text));
@@ -121,11 +122,11 @@ export class ExploreBar {
     const { look, picture, at } = view;
     fillExamples(this.presets, view, picture.presets.length, (preset) => {
       this.tries.open(false);
-      view.retype(view.picture.presets[preset]);
+      view.retype(preset);
     });
     this.empty.hidden = view.text.trim() !== ""; // with no sentence the last maps stay, and some to try stand over them
     const few = this.empty.hidden ? 0 : FEW;
-    fillExamples(this.few, view, few, (preset) => view.retype(view.picture.presets[preset]));
+    fillExamples(this.few, view, few, (preset) => view.retype(preset));
     this.drawChips();
     this.groups.draw();
     this.drawLayers(shownAll);

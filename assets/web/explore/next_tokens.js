@@ -27,9 +27,9 @@ export class NextTokens {
     this.one = button("add a word", () => this.writeNext(), key);
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
     this.play = button("", () => this.toggle(), { title: "writes the next token, again and again" });
-    this.losses = button("show how unexpected each word was", () => view.see({ surprise: !view.look.surprise }), {
-      title: "a bar at each word: how little the model expected it, −log of the probability that it gave it",
-    });
+    const title = "a bar at each word: how little the model expected it, −log of the probability that it gave it";
+    const turn = () => view.see({ surprise: !view.look.surprise });
+    this.losses = button("show how unexpected each word was", turn, { title });
     this.room = h("div", { class: "draw", hidden: "" }, this.draws.element, this.word.element, this.losses);
     this.more = button("more", () => this.open(this.room.hidden), { class: "opener", "aria-expanded": "false" });
     const line = div("next-line", span("label", "Most likely next word:"), this.list);

@@ -3,21 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { FIRST, linkOf, reduce, requestFor, runOf, valuesOf } from "../../../assets/web/explore/state.js";
+import { FIRST, linkOf, reduce, requestFor, valuesOf } from "../../../assets/web/explore/state.js";
 
 const MAPS = { n: 4, keys: ["a", "b", "c", "d"], digest: "x", isWhole: () => true, isHere: (layer) => layer < 2 };
-const PICTURE = {
-  layer: 0,
-  head: 0,
-  row: 2,
-  key: 1,
-  digest: "x",
-  reads: "",
-  typed: "hi",
-  tile: 0,
-  next: [],
-  kinds: [[]],
-};
+const SPOT = { layer: 0, head: 0, row: 2, key: 1 };
+const PICTURE = { ...SPOT, digest: "x", reads: "", typed: "hi", tile: 0, next: [], kinds: [[]] };
+const UNDO = { type: "undo" };
 const run = (state, ...actions) => actions.reduce((now, action) => reduce(now, action), state);
 const edit = (change) => ({ type: "edit", ...change });
 
@@ -25,15 +16,7 @@ const edit = (change) => ({ type: "edit", ...change });
 function asked(state, came = {}) {
   const query = new URLSearchParams({ s: "hi" });
   const underWay = { of: "", done: 1, isStopped: false, ...came.underWay };
-  const cache = {
-    picture: PICTURE,
-    maps: MAPS,
-    mapsOf: runOf(query),
-    pinOf: "",
-    samplingOf: "\n\n",
-    ...came,
-    underWay,
-  };
+  const cache = { picture: PICTURE, maps: MAPS, mapsOf: "s=hi", pinOf: "", samplingOf: "\n\n", ...came, underWay };
   const request = requestFor({ ...FIRST, ...state }, query, cache);
   return request && `${request.route}${request.query.get("part") ?? ""}`;
 }
@@ -41,11 +24,9 @@ function asked(state, came = {}) {
 test("a link is read and written again, and the page keeps what it chose", () => {
   const link = new URLSearchParams("s=hi&at=1.2.3&look=linear_sort&off=L0+H1&mask=causal&pin=0.1&temp=2");
   const state = run(FIRST, { type: "open", link, text: "hi", picture: null });
-  const { s, at, look, off, mask, pin, temp, view } = linkOf(state);
-  assert.deepEqual(
-    [s, at, look, off, mask, pin, temp, view],
-    ["hi", "1.2.3", "linear_sort", ["L0 H1"], "causal", "0.1", "2", null],
-  );
+  const { s, at, look, off, mask, pin, temp } = linkOf(state);
+  assert.deepEqual([s, at, look, off], ["hi", "1.2.3", "linear_sort", ["L0 H1"]]);
+  assert.deepEqual([mask, pin, temp], ["causal", "0.1", "2"]);
   assert.deepEqual([valuesOf(state, false).at, valuesOf(state, true).at], ["1.2", "1.2.3"]);
   const came = { type: "arrive", picture: { ...PICTURE, layer: 3 }, maps: { n: 2, keys: ["a", "b"] }, isNewest: true };
   assert.deepEqual(run(state, came).at, { layer: 1, head: 2, row: 2, key: 1 }, "a shorter sentence lacks the row");
@@ -54,11 +35,8 @@ test("a link is read and written again, and the page keeps what it chose", () =>
 });
 
 test("the place follows what is pressed, and a head alone is the one in focus", () => {
-  const state = run(
-    FIRST,
-    { type: "go", at: { head: 3 }, look: { solo: "0.0" } },
-    { type: "go", at: { row: 1, key: 0 } },
-  );
+  const alone = run(FIRST, { type: "go", at: { head: 3 }, look: { solo: "0.0" } });
+  const state = run(alone, { type: "go", at: { row: 1, key: 0 } });
   assert.deepEqual([state.at, state.look.solo, state.rowChosen], [{ layer: 0, head: 3, row: 1, key: 0 }, "0.3", true]);
   assert.equal(run(state, { type: "go", at: { row: null } }).rowChosen, false);
   const fitted = run(state, { type: "fit", picture: { ...PICTURE, key: 0 }, maps: { n: 1, keys: ["a"] } });
@@ -68,20 +46,16 @@ test("the place follows what is pressed, and a head alone is the one in focus", 
 test("each change is taken back by undo, a slide as one, and what was typed stays", () => {
   const slide = (t) => edit({ controls: { t }, slides: true });
   const typed = edit({ sentence: { text: "typed" }, undoable: false });
-  const all = run(FIRST, edit({ off: ["0.1"] }), slide("2"), slide("3"), typed, {
-    type: "set",
-    values: { look: { ...FIRST.look, difference: true } },
-  });
+  const look = { type: "set", values: { look: { ...FIRST.look, difference: true } } };
+  const all = run(FIRST, edit({ off: ["0.1"] }), slide("2"), slide("3"), typed, look);
   assert.deepEqual([all.past.length, all.look.difference], [2, true]);
-  const back = run(all, { type: "undo" });
+  const back = run(all, UNDO);
   assert.deepEqual([back.controls, [...back.off], back.text], [{}, ["0.1"], "typed"]);
-  const none = run(back, { type: "undo" }, { type: "undo" });
+  const none = run(back, UNDO, UNDO);
   assert.deepEqual([none.past, none.look.difference], [[], false], "nothing is changed, so there is no difference");
   const retyped = run({ ...all, typed: "was" }, edit({ sentence: { text: "new", rowChosen: false, layer: 2 } }));
-  assert.deepEqual(
-    [retyped.at.layer, run(retyped, { type: "undo" }).text, run(retyped, { type: "undo" }).at.layer],
-    [2, "typed", 0],
-  );
+  const { text, at } = run(retyped, UNDO);
+  assert.deepEqual([retyped.at.layer, text, at.layer], [2, "typed", 0]);
 });
 
 test("what is asked next: all maps, the picture in focus, the next layers of a long text, or nothing", () => {
