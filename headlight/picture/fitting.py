@@ -7,7 +7,7 @@ from headlight.link import mask_codec
 from headlight.link.limits import LONGEST_TEXT, MOST_TOKENS, check_length
 from headlight.registry.models import MINILM
 from mha_core.errors import HeadlightError, TooLong
-from mha_core.pretrained.foreign_sound import ForeignSound
+from mha_core.pretrained.hf_model import HfModel
 
 from . import pictures
 from .settings import Settings
@@ -60,7 +60,7 @@ def within(settings: Settings, most: int | None = MOST_TOKENS) -> tuple[Settings
         raise TooLong(limit=most, got=len(tokens))
     if not tokens:
         raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
-    if settings.painted and isinstance(model, ForeignSound) and model.hearing.whole:
+    if settings.painted and isinstance(model, HfModel) and model.whole:
         told = f"{model.name} hears silence behind every sound, where no cell is painted; only the mask’s rule applies."
         return settings.unpainted, [told]
     if not settings.painted or mask_codec.tokens_of(settings.painted) == len(tokens):

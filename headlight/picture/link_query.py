@@ -18,7 +18,8 @@ from mha_core import Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError, TooLong, Unsupported
 from mha_core.masks.written import FORMS
-from mha_core.pretrained.foreign_sound import ForeignSound
+from mha_core.pretrained.hearing import Hearing
+from mha_core.pretrained.hf_model import HfModel
 
 from . import pictures, words
 from .fitting import longest_fit, within
@@ -257,8 +258,8 @@ class LinkQuery(Query):
 def _too_long(model: Model, error: TooLong, rest: str) -> str:
     """What is said of a text or a sound that is; `rest`: of the text, what does not fit."""
     limit = f"{'here it may have' if error.limit < model.sizes.max_len else 'the model can read'} {error.limit}"
-    if isinstance(model, ForeignSound):
-        seconds = error.limit * model.hearing.step / model.hearing.rate
+    if isinstance(model, HfModel) and isinstance(model.preprocessor, Hearing):
+        seconds = error.limit * model.preprocessor.step / model.preprocessor.rate
         return f"This sound has {error.got} moments; {limit}. Cut it to {floor(10 * seconds) / 10} s."
     return f"This text has {error.got} tokens; {limit}. Remove about {count(len(rest.split()), 'word')}."
 

@@ -68,7 +68,7 @@ def chances_of(picture: Picture) -> Tensor | None:
 def writes(picture: Picture) -> bool:
     """Tells whether it goes on with the text itself: what reads one text and writes another does not."""
     run = picture.run
-    return run.logits is not None and run.patches is None and len(picture.model.groups) == 1
+    return run.logits is not None and run.extras.patches is None and len(picture.model.groups) == 1
 
 
 def word_in_words(word: str, pictures_of_it: dict[str, Picture]) -> str:

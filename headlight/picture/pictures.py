@@ -20,7 +20,7 @@ from headlight.queue.places import threads_for, turn
 from headlight.queue.policy import BOUNDS, Work
 from headlight.queue.single_flight import heavy, known, shared
 from headlight.registry import foreign, models, recordings
-from headlight.registry.album import PICTURES, SOUNDS
+from headlight.registry.album import ALBUMS
 from headlight.registry.models import MINILM, SMOLLM2
 from headlight.ui.packing import goes_whole, pack_maps
 from mha_core import Model, Run, load_model
@@ -30,8 +30,7 @@ from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
 from mha_core.models.words import Word, words_of
 from mha_core.pretrained import memory
-from mha_core.pretrained.foreign_sound import ForeignSound
-from mha_core.pretrained.foreign_vision import ForeignVision
+from mha_core.pretrained.hf_model import HfModel
 
 from .settings import Settings
 
@@ -156,7 +155,7 @@ class _Foreign(LRUCache[object, Model]):
         return key, gone
 
 
-@shared(_Foreign(FOREIGN_BYTES, lambda model: _bytes_of(model)))
+@shared(_Foreign(FOREIGN_BYTES, lambda model: model.nbytes))
 def foreign_on(device: str, name: str) -> Model:
     folder, title = foreign.folder_of(name), foreign.title(name)
     try:
@@ -166,18 +165,16 @@ def foreign_on(device: str, name: str) -> Model:
         raise WeightsFileError(said if title in said else f"the model {title} cannot be opened: {said}") from error
     except Exception as error:  # what a library says of files that it cannot read is for its own users
         raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
-    if isinstance(model, ForeignVision):
-        if model.sizes.max_len > MOST_TOKENS:
-            raise WeightsFileError(f"{title} makes {model.sizes.max_len} tokens of a picture; {MOST_TOKENS} are drawn")
-        model.album = PICTURES
-    if isinstance(model, ForeignSound):
-        model.album = SOUNDS
+    if model.reads == "picture" and model.sizes.max_len > MOST_TOKENS:
+        raise WeightsFileError(f"{title} makes {model.sizes.max_len} tokens of a picture; {MOST_TOKENS} are drawn")
+    if isinstance(model, HfModel) and model.reads in ALBUMS:
+        model.open_album(ALBUMS[model.reads])
     model.name = title
     model.facts |= {"model": title, **foreign.revision_of(name)}
     return model
 
 
-@shared(LRUCache(TRAINED_BYTES, lambda model: _bytes_of(model)))
+@shared(LRUCache(TRAINED_BYTES, lambda model: model.nbytes))
 def _trained_on(device: str, name: str) -> Model:
     with models.opened(name) as folder:
         return models.able(load_model(str(folder), device=device))
@@ -217,9 +214,9 @@ def picture(settings: Settings) -> Picture:
 
 def with_nobody(run: Run) -> Run:
     """The run with a column more for what of each row goes to no token, where there is such."""
-    if run.nobody is None:
+    if run.extras.nobody is None:
         return run
-    weights = torch.cat((run.weights, run.nobody[..., None]), dim=-1)
+    weights = torch.cat((run.weights, run.extras.nobody[..., None]), dim=-1)
     return replace(run, weights=weights, columns=[*(run.columns or run.tokens), NOBODY])
 
 
@@ -247,7 +244,7 @@ def _takes_one_thread(settings: Settings) -> bool:
 def passed(model: Model, text: str) -> int:
     """How many tokens a pass over a text has, the silence behind a sound with them."""
     count = len(model.tokenize(text)[1])
-    return model.hearing.whole or count if isinstance(model, ForeignSound) else count
+    return model.whole or count if isinstance(model, HfModel) else count
 
 
 @shared(LRUCache(PACKED_BYTES, len), lambda one, layer: (one.settings, 0 if goes_whole(one.run.weights) else layer))
@@ -291,14 +288,10 @@ def warm_up() -> None:
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
 
 
-def _bytes_of(model: Model) -> int:
-    return sum(weight.nbytes for weight in model.encoder.parameters())
-
-
 def _bytes_held(settings: Settings, model: Model) -> int:
     """Memory of the model that a picture keeps from being freed: none of one that stays, or takes pictures along."""
     name, _ = foreign.split(settings.model)
-    return 0 if name in models.pretrained() or foreign.is_foreign(name) else _bytes_of(model)
+    return 0 if name in models.pretrained() or foreign.is_foreign(name) else model.nbytes
 
 
 @shared(LRUCache(256), lambda settings: settings.untouched)

@@ -54,7 +54,7 @@ def value_lengths(settings: Settings, layer: int) -> Tensor:
     """
     model = pictures.model_of(settings)
     if "steps" not in model.can:
-        v = pictures.picture(settings).run.values[layer]
+        v = pictures.picture(settings).run.extras.values[layer]
     else:
         v = next(step.value for step in traced(settings, layer, "fused").steps if step.name == "v")[0]
     found: Tensor = torch.linalg.vector_norm(v.float(), dim=-1)

@@ -160,7 +160,7 @@ def encodings(model: Model) -> list[tuple[str, str]]:
 
 def position_note(position: str, model: Model) -> str:
     """The effect of a position of the core's in this model, beside the encoding that it was trained with."""
-    stack = models.stack_of(model)
+    stack = model.encoder
     if stack is None:
         return "As it was trained." if position == "trained" else f"No position information at all. {NOT_TRAINED}."
     trained = _TRAINED.get(model.sizes.position, "")
@@ -200,7 +200,7 @@ def places(position: str, model: Model) -> frozenset[str]:
     """The places where a position of the core's acts, as in `Position.acts`."""
     if position != "trained":
         return positions.acts(position)
-    stack = models.stack_of(model)
+    stack = model.encoder
     return stack.position.acts if stack else frozenset(("add",))
 
 
@@ -230,7 +230,7 @@ def about(picture: Picture) -> dict[str, str]:
     """Everything that is needed to get these numbers again."""
     model, name = picture.model, picture.settings.model
     facts = model.facts
-    if models.stack_of(model) is None:
+    if model.encoder is None:
         return {"model": f"{models.title(name)} ({model.origin})", **facts, **_able(model), **_here(picture)}
     return {
         "model": f"{facts['model']} ({model.origin} weights)"

@@ -34,7 +34,7 @@ from mha_core.models.stack import Stack
 from mha_core.positions import Learned, is_altered
 from mha_core.pretrained import smollm2
 from mha_core.pretrained.byte_level import ByteLevel
-from mha_core.pretrained.foreign_vision import ForeignVision
+from mha_core.pretrained.hf_model import HfModel
 from mha_core.training import inference, saved, tasks
 from mha_core.training.events import History
 
@@ -265,7 +265,7 @@ def able(model: Model) -> Model:
 
     The weights stay the same; only so can heads be switched off in it, and positions and temperature be changed.
     """
-    if not isinstance(stack_of(model), Stack):
+    if model.encoder is None:
         return model
     return model if IMPLEMENTATIONS[model.sizes.implementation].can == EVERYTHING else model.as_implementation("fused")
 
@@ -275,15 +275,9 @@ def group_names(model: Model) -> Sequence[str]:
     return model.group_names if isinstance(model, recordings.RecordedModel) else model.groups
 
 
-def stack_of(model: Model) -> Stack | None:
-    """Its layers, where they are ours; None of a model of transformers."""
-    stack = getattr(model, "encoder", None)
-    return stack if isinstance(stack, Stack) else None
-
-
 def encodings(model: Model) -> list[str]:
     """The positions that a model can take, as `Model.run` does; only a table can be altered."""
-    stack = stack_of(model)
+    stack = model.encoder
     if stack is None:
         return ["trained", "none"] if "positions" in model.can else ["trained"]
     table = isinstance(stack.position, Learned)
@@ -292,9 +286,9 @@ def encodings(model: Model) -> list[str]:
 
 def answer(model: Model, run: Run) -> list[str]:
     """The answer of a classifier, ["dog 0.98", "cat 0.01", …]: the most probable classes; nothing from other models."""
-    if isinstance(model, ForeignVision):
+    if isinstance(model, HfModel) and model.reads == "picture":
         return [] if run.logits is None else _best(run.logits[0].softmax(dim=-1).tolist(), model.classes)
-    if not isinstance(stack_of(model), Classifier):
+    if not isinstance(model.encoder, Classifier):
         return []
     last, everyone = run.hidden[-1:], torch.ones(1, len(run.tokens), dtype=torch.bool)
 

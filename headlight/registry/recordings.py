@@ -6,27 +6,24 @@ One is for its visitor, who alone knows its name, and lies in the store; another
 import hashlib
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, NoReturn
 
 import torch
 from cachetools import LRUCache
-from torch import Tensor, nn
+from torch import Tensor
 
 from headlight.queue.single_flight import shared
 from headlight.server import store
 from mha_core import Model, Run
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.models.block import BlockSizes
+from mha_core.models.inputs import Input
 from mha_core.models.model import EVERYTHING
-from mha_core.models.stack import Stack
 from mha_core.pretrained import recording_file
+from mha_core.pretrained.preprocessor import Named
 from mha_core.pretrained.recordings import Recording
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 PREFIX = "recording:"
 KIND = "recording"  # of data that a visit brings
@@ -40,41 +37,32 @@ _NAME = re.compile(rf"{PREFIX}([\w-]{{22}})", re.ASCII)
 OF_COMMAND: dict[str, bytes] = {}  # those that the command has opened, by their names
 
 
-class _Maps(nn.ParameterList):
-    """What a recording holds in the place of layers."""
-
-    position = None
-
-    def __init__(self, recording: Recording) -> None:
-        super().__init__(nn.Parameter(group.maps, requires_grad=False) for group in recording.groups)
-
-
 class RecordedModel(Model):
     """A group of a recording in the place of a model: it reads steps, and can do nothing beside."""
 
+    encoder = None
+    origin = "recorded"
+    folder = None
+    history = None
+    own_mask = "none"
+    pad_id = 0
+    ends = (0, 0)
     can = frozenset[str]()
-    reasons: Mapping[str, str] = dict.fromkeys((*EVERYTHING, "lengths", "text"), WHY)
+    reasons = dict.fromkeys((*EVERYTHING, "lengths", "text"), WHY)
+    tokenizer = Named((), WHY)
 
     def __init__(self, name: str, recording: Recording, group: int = 0) -> None:
         chosen = recording.groups[group]
         self.name = name
         self.recording = recording
-        self.origin = "recorded"
-        self.tokenizer = cast("Tokenizer", None)
-        self.encoder = cast(Stack, _Maps(recording))
-        self.folder = None
-        self.history = None
         self.facts = {"recording": recording.title, "maps": chosen.name, "steps": str(len(recording.steps))}
         self.notices = recording.notices
-        self.own_mask = "none"
-        self.pad_id = 0
-        self.ends = (0, 0)
         self.groups = tuple(map(str, range(len(recording.groups))))
         self.group = str(group)
         _, layers, heads, rows, _ = chosen.maps.shape
         self.sizes = BlockSizes(vocabulary=0, d_model=0, n_heads=heads, n_layers=layers, max_len=rows)
 
-    def of(self, group: str) -> Model:
+    def of(self, group: str) -> "RecordedModel":
         if group not in self.groups:
             raise Unsupported(f"this recording has the groups 0 to {len(self.groups) - 1}, not {group:.20}")
         return RecordedModel(self.name, self.recording, int(group))
@@ -106,26 +94,27 @@ class RecordedModel(Model):
     def dtype(self) -> torch.dtype:
         return torch.float32
 
-    def coded(self, text: str | Sequence[int]) -> tuple[list[str], list[int]]:
+    @property
+    def nbytes(self) -> int:
+        return sum(group.maps.nbytes for group in self.recording.groups)
+
+    def coded(self, text: Input) -> tuple[list[str], list[int]]:
         run = self._at(text)
         return run.tokens, run.ids
 
-    def run(self, text: str | Sequence[int], **switches: Any) -> Run:
+    def run(self, text: Input, **switches: Any) -> Run:
         usual = {"mask": "none", "position": "trained", "heads_off": (), "temperature": 1.0, "values_off": ()}
         if any(value != usual.get(name) for name, value in switches.items() if not isinstance(value, Tensor)):
             raise Unsupported(WHY)
         return self._at(text)
 
-    def compute(self, call: Any) -> Any:
+    def run_batch(self, *_: Any, **__: Any) -> NoReturn:
         raise Unsupported(WHY)
 
-    def switches(self, *_: Any, **__: Any) -> Any:
+    def switches(self, *_: Any, **__: Any) -> NoReturn:
         raise Unsupported(WHY)
 
-    def as_implementation(self, name: str) -> Model:
-        raise Unsupported(WHY)
-
-    def _at(self, text: str | Sequence[int]) -> Run:
+    def _at(self, text: Input) -> Run:
         """The maps of a step, by themselves: those of all steps are not held by who keeps them."""
         if text not in self.texts:
             raise HeadlightError(f"{WHY}, so it reads no text; its texts are {self.texts[0]} to {self.texts[-1]}")
@@ -156,7 +145,7 @@ def model(name: str) -> RecordedModel:
     return _read(name)
 
 
-@shared(LRUCache(CACHE_BYTES, lambda model: sum(maps.nbytes for maps in model.encoder.parameters())))
+@shared(LRUCache(CACHE_BYTES, lambda model: model.nbytes))
 def _read(name: str) -> RecordedModel:
     content = OF_COMMAND.get(name) or store.read("data", name.removeprefix(PREFIX))
     if content is None:

@@ -42,7 +42,7 @@ def surprise(model: Model, run: Run) -> Tensor:
         Unsupported: the model predicts no next token.
     """
 
-    if not isinstance(getattr(model, "encoder", None), Stack):
+    if model.encoder is None:
         raise Unsupported(f"the losses of model {model.name!r} cannot be told: its layers are not of this package")
 
     def compute(stack: Stack) -> Tensor:

@@ -12,8 +12,7 @@ from ..errors import SizeError, Unsupported
 from ..models.block import AttentionBlock
 from ..models.model import Model
 from ..models.run import Run
-from ..models.stack import Stack
-from ..pretrained.foreign import ForeignModel
+from ..pretrained.hf_model import HfModel
 
 
 def transformed_values(block: AttentionBlock, x: Tensor) -> Tensor:
@@ -40,12 +39,11 @@ def handed_over(model: Model, run: Run, layer: int) -> Tensor:
     Raises:
         Unsupported: only the maps of this model are known here.
     """
-    stack = getattr(model, "encoder", None)
-    if isinstance(stack, Stack):
-        return transformed_values(stack.block(layer), run.hidden[layer].to(stack.device))
-    if isinstance(model, ForeignModel) and run.values and "lengths" not in model.reasons:
+    if model.encoder is not None:
+        return transformed_values(model.stack.block(layer), run.hidden[layer].to(model.device))
+    if isinstance(model, HfModel) and run.extras.values and "lengths" not in model.reasons:
         o = model.output_matrix(layer)
-        return _through(run.values[layer].to(o.device, torch.float32), o.float(), model.sizes.n_heads)
+        return _through(run.extras.values[layer].to(o.device, torch.float32), o.float(), model.sizes.n_heads)
     raise Unsupported(f"{model.name} is computed elsewhere: only its maps are known here, not its values")
 
 

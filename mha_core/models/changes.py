@@ -76,7 +76,7 @@ def without_values(tokens: Sequence[str]) -> str:
 
 def as_trained(position: str | Position, model: Model) -> bool:
     """True when a position is just what the model was trained with."""
-    own = model.encoder.position
+    own = model.encoder.position if model.encoder else None
     if isinstance(position, Position):
         return position is own
     if position == "sinusoidal":

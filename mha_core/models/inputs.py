@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from pathlib import Path
+from typing import Protocol, TypedDict
 
 import torch
 from torch import Tensor
@@ -15,10 +16,38 @@ from ..positions import Learned, Position, Rotary
 from .block import BlockSizes
 from .stack import Stack
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
+Input = str | Sequence[int] | Path | Tensor  # a text or its ids; a picture or a sound by its bytes, its file or numbers
 Mask = str | masks.Rule | Tensor
+
+
+class Encoding(Protocol):
+    """A text cut up: as it is read, numbers in the vocabulary, and from which to which character each token reaches."""
+
+    @property
+    def tokens(self) -> list[str]: ...
+    @property
+    def ids(self) -> list[int]: ...
+    @property
+    def offsets(self) -> Sequence[tuple[int, int]]: ...
+
+
+class Tokenizer(Protocol):
+    """What a model needs of a tokenizer, of the package `tokenizers` or another one."""
+
+    def encode(self, text: str, /) -> Encoding:
+        """The tokens of a text, special ones included."""
+
+    def decode(self, ids: Sequence[int], /) -> str:
+        """The text of these tokens."""
+
+    def id_to_token(self, number: int, /) -> str | None:
+        """The token of a number of the vocabulary; None where it has no such number."""
+
+    def token_to_id(self, token: str, /) -> int | None:
+        """The number of a token; None where it is in no vocabulary."""
+
+    def get_vocab_size(self) -> int:
+        """How many tokens there are."""
 
 
 class Switches(TypedDict, total=False):

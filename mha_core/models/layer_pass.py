@@ -127,4 +127,4 @@ class LayerPass:
 
 def goes_by_layer(model: Model) -> bool:
     """Tells whether a model is one stack of this package's layers."""
-    return isinstance(getattr(model, "encoder", None), Stack) and len(model.groups) == 1
+    return model.encoder is not None and len(model.groups) == 1

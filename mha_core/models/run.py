@@ -49,6 +49,33 @@ class Heard:
 
 
 @dataclass(frozen=True)
+class Extras:
+    """What a run tells beside the contract; each kind of model fills what it knows.
+
+    Attributes:
+        kv_heads: key/value heads of a layer; h / kv_heads query heads that follow each other share one.
+        nobody: (layers, h, i), the share of each row that goes to no token of these, so that the row sums to 1 with it;
+            None where every row sums to 1 by itself.
+        paths: of each layer the name of the module that computed its maps; empty for the models of this package.
+        values: of each layer (kv_heads, j, d), what its weights mix; empty where `hidden` tells it.
+        patches: the picture that was read; None of anything else.
+        heard: the sound that was read; None of anything else.
+    """
+
+    kv_heads: int = 0
+    nobody: Tensor | None = None
+    paths: tuple[str, ...] = ()
+    values: tuple[Tensor, ...] = ()
+    patches: Patches | None = None
+    heard: Heard | None = None
+
+    def cpu(self) -> Extras:
+        """The same with its tensors on the CPU."""
+        nobody = None if self.nobody is None else self.nobody.cpu()
+        return replace(self, nobody=nobody, values=tuple(own.cpu() for own in self.values))
+
+
+@dataclass(frozen=True)
 class Run:
     """One sentence's way through a model. Tensors are detached, on the model's device and in its dtype.
 
@@ -63,17 +90,11 @@ class Run:
         notices: what happened that was not asked for, in whole sentences.
         logits: (1, v), the last position's number for each word that may come next, or (i, v) when those of all
             positions were asked for; None from a model that does not predict one.
-        kv_heads: key/value heads of a layer; h / kv_heads query heads that follow each other share one.
         ends: how many tokens of its own the model put in front of the text and behind it, such as [CLS] and [SEP].
         changes: what it did otherwise than its model as it was trained.
         columns: the tokens that are looked at, where they are others than those that look: (…, i, j) has one column
             for each; None where both are `tokens`.
-        nobody: (layers, h, i), the share of each row that goes to no token of these, so that the row sums to 1 with it;
-            None where every row sums to 1 by itself.
-        paths: of each layer the name of the module that computed its maps; empty for the models of this package.
-        patches: the picture that was read; None of anything else.
-        heard: the sound that was read; None of anything else.
-        values: of each layer (kv_heads, j, d), what its weights mix; empty where `hidden` tells it.
+        extras: what only some kinds of model tell.
     """
 
     tokens: list[str]
@@ -85,15 +106,10 @@ class Run:
     device: torch.device
     notices: tuple[str, ...]
     logits: Tensor | None = None
-    kv_heads: int = 0
     ends: tuple[int, int] = (0, 0)
     changes: Changes = field(default_factory=Changes)
     columns: list[str] | None = None
-    nobody: Tensor | None = None
-    paths: tuple[str, ...] = ()
-    patches: Patches | None = None
-    heard: Heard | None = None
-    values: tuple[Tensor, ...] = ()
+    extras: Extras = field(default_factory=Extras)
 
     def cpu(self) -> Run:
         """The same run with its tensors on the CPU; `device` still says where it was computed."""
@@ -105,8 +121,7 @@ class Run:
             steps=on_cpu(self.steps),
             logits=None if self.logits is None else self.logits.cpu(),
             changes=self.changes.cpu(),
-            nobody=None if self.nobody is None else self.nobody.cpu(),
-            values=tuple(own.cpu() for own in self.values),
+            extras=self.extras.cpu(),
         )
 
     def frame(self, layer: int, head: int) -> DataFrame:
@@ -144,6 +159,11 @@ class Run:
         """
         page = standalone(self, layer=layer, head=head, row=row, title=title, link=link)
         return Shown(page, title or "Attention maps", height)
+
+
+def sentence_of(hidden: Tensor) -> Tensor:
+    """The last hidden state (i, c) -> its mean over all tokens (c,), scaled to length 1."""
+    return torch.nn.functional.normalize(hidden.mean(dim=0), dim=0)
 
 
 def last_rows(x: Tensor, lengths: list[int]) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import Any, Unpack, cast
 
 import torch
 from torch import Tensor
@@ -14,15 +14,13 @@ from ..attention import as_implementation
 from ..errors import TooLong, Unsupported
 from ..trace import Trace
 from .encoder_decoder import Decoded, EncoderDecoder, nothing_switched
-from .inputs import Switches, position_for
+from .inputs import Input, Switches, Tokenizer, position_for
 from .model import EVERYTHING, Model
-from .run import Run
+from .own_model import OwnModel
+from .run import Run, sentence_of
 from .stack import Stack, of_layer
 from .switches import RunSwitches
 from .vision import PictureModel, VisionTransformer
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 START, END = "[START]", "[END]"  # what a translation stands between
 GROUPS = ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
@@ -38,19 +36,21 @@ _REASONS = {
 }
 
 
-class Translator(Model):
-    """A `Model` with an encoder, whose runs are of the text, and a decoder that writes another text from it.
+class Translator(OwnModel):
+    """A model with an encoder, whose runs are of the text, and a decoder that writes another text from it.
 
     A run of the groups "decoder" and "cross" has a row for each token that the decoder reads, `START` first, from which
     it says the next one; the columns of "cross" are the tokens of the text.
     """
+
+    encoder: EncoderDecoder
 
     def __init__(self, name: str, tokenizer: Tokenizer, encoder: EncoderDecoder, **about: Any) -> None:
         super().__init__(name, tokenizer, encoder, **about)
         self.groups = GROUPS
         self.group = ENCODER
 
-    def of(self, group: str) -> Model:
+    def of(self, group: str) -> Translator:
         super().of(group)
         twin = copy.copy(self)
         twin.group = group
@@ -69,7 +69,7 @@ class Translator(Model):
 
     def run(
         self,
-        text: str | Sequence[int],
+        text: Input,
         *,
         target: str | None = None,
         trace_layer: int | None = None,
@@ -110,15 +110,15 @@ class Translator(Model):
             ids=written,
             weights=torch.cat(cast(list[Tensor], maps)),
             hidden=hidden,
-            sentence=torch.nn.functional.normalize(hidden[-1].mean(dim=0), dim=0),
+            sentence=sentence_of(hidden[-1]),
             steps=tuple(trace.steps),
             device=hidden.device,
             notices=self.notices + notices,
             logits=logits[0],
-            kv_heads=self.encoder.block(0).attention.n_kv_heads,
             ends=(1, 0),
             changes=asked.changes(tokens, columns=columns if self.group == CROSS else None),
             columns=columns if self.group == CROSS else None,
+            extras=self.extras,
         )
 
     def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Unpack[Switches]) -> list[Run]:
@@ -131,7 +131,7 @@ class Translator(Model):
     ) -> Tensor:
         if self.group == ENCODER:
             return super().ablate_each_head(text, on_progress=on_progress, **switches)
-        return self._ablate_by_runs(text, on_progress, **switches)
+        return Model.ablate_each_head(self, text, on_progress=on_progress, **switches)
 
     def _decode(
         self,
@@ -186,17 +186,17 @@ class Translator(Model):
 
     def _read(self, target: str) -> tuple[list[str], list[int]]:
         tokens, unknown = [START, *target], self.sizes.vocabulary - 1
-        limit = cast(EncoderDecoder, self.encoder).sizes.target_len
+        limit = self.encoder.sizes.target_len
         if len(tokens) > limit:
             raise TooLong(limit=limit, got=len(tokens))
         found = [self.tokenizer.token_to_id(token) for token in tokens]
         return tokens, [unknown if one is None else one for one in found]
 
 
-def model_of(name: str, tokenizer: Tokenizer, stack: Stack, **about: Any) -> Model:
-    """The `Model` of a stack of any kind; arguments as there."""
+def model_of(name: str, tokenizer: Tokenizer, stack: Stack, **about: Any) -> OwnModel:
+    """The model of a stack of any kind; arguments as of `OwnModel`."""
     if isinstance(stack, EncoderDecoder):
         return Translator(name, tokenizer, stack, **about)
     if isinstance(stack, VisionTransformer):
         return PictureModel(name, tokenizer, stack, **about)
-    return Model(name, tokenizer, stack, **about)
+    return OwnModel(name, tokenizer, stack, **about)

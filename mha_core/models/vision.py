@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from ..errors import SizeError, Unsupported
 from ..positions import Position
 from .block import BlockSizes
-from .model import Model
-from .run import Run, stacked
+from .inputs import Input
+from .own_model import OwnModel
+from .run import Run, sentence_of, stacked
 from .stack import Stack, embedding
 
 CLS, REGISTER = "[CLS]", "[REG]"
@@ -84,12 +85,13 @@ class VisionTransformer(Stack):
         return logits
 
 
-class PictureModel(Model):
-    """A `Model` that reads pictures: `look(pixels)` gives what `run(text)` gives of the others."""
+class PictureModel(OwnModel):
+    """A model that reads pictures: `look(pixels)` gives what `run(text)` gives of the others."""
 
-    can = Model.can - {"batch", "steps"}
+    encoder: VisionTransformer
+    can = OwnModel.can - {"batch", "steps"}
 
-    def coded(self, text: str | Sequence[int]) -> tuple[list[str], list[int]]:
+    def coded(self, text: Input) -> tuple[list[str], list[int]]:
         raise Unsupported(NO_TEXT)
 
     def look(self, pixels: Tensor, *, heads_off: Sequence[tuple[int, int]] = (), temperature: float = 1.0) -> Run:
@@ -102,7 +104,7 @@ class PictureModel(Model):
         Raises:
             SizeError: the picture has another size, or there is no such head.
         """
-        sizes = cast(VisionSizes, self.sizes)
+        sizes = self.encoder.sizes
         if pixels.shape != (sizes.side, sizes.side):
             raise SizeError(f"a picture of {tuple(pixels.shape)} pixels; this model reads {sizes.side} × {sizes.side}")
         names = token_names(sizes.side, sizes.patch, sizes.registers)
@@ -119,11 +121,11 @@ class PictureModel(Model):
             ids=list(range(len(names))),
             weights=weights,
             hidden=hidden,
-            sentence=torch.nn.functional.normalize(hidden[-1].mean(dim=0), dim=0),
+            sentence=sentence_of(hidden[-1]),
             steps=(),
             device=hidden.device,
             notices=self.notices + notices,
             logits=answer,
-            kv_heads=self.encoder.block(0).attention.n_kv_heads,
             changes=switches.changes(names),
+            extras=self.extras,
         )

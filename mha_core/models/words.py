@@ -59,8 +59,7 @@ def mask_token(model: Model) -> str:
 
     Written in a text it is that token: the tokenizer keeps it whole.
     """
-    number = getattr(model.tokenizer, "token_to_id", None)
-    return next((token for token in _MASKS if number and number(token) is not None), "")
+    return next((token for token in _MASKS if model.tokenizer.token_to_id(token) is not None), "")
 
 
 def words_of(model: Model, text: str) -> list[Word]:
@@ -71,8 +70,7 @@ def words_of(model: Model, text: str) -> list[Word]:
         TooLong, HeadlightError: as of `Model.tokenize`.
     """
     tokens, _ = model.tokenize(text)
-    encode = getattr(model.tokenizer, "encode", None)  # none of recorded maps
-    offsets = getattr(encode(text), "offsets", ()) if encode else ()
+    offsets = model.tokenizer.encode(text).offsets
     if len(offsets) != len(tokens):
         raise Unsupported(f"the tokenizer of {model.name} does not say where a token stands in the text")
     return of_offsets(text, offsets, model.ends)

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from ..errors import SizeError, Unsupported, WeightsFileError
-from ..models.run import Heard
+from ..models.run import Extras, Heard
 from . import memory, offline, preprocessor, sound_file
-from .preprocessor import FILE, Named
-from .sound_file import Sound, up
+from .preprocessor import FILE, NO_TEXT, Features, Named
+from .sound_file import up
 
 MOST_TOKENS = 1500  # 30 s of 20 ms
 MOST_CONVOLUTIONS = 32
@@ -82,12 +82,12 @@ class Hearing(Named):
             self.step = prod(stride for _, stride in self._convolutions)
         digits = max(2, ceil(-log10(self.step / self.rate)))
         starts = (place * self.step / self.rate for place in range(self.whole or MOST_TOKENS))
-        super().__init__([f"{start:.{digits}f} s" for start in starts], "sounds")
+        super().__init__([f"{start:.{digits}f} s" for start in starts], NO_TEXT.format("sounds"))
         for samples in (torch.zeros(self.rate // 4), self._noise()):
             if not bool(self._ready(samples).isfinite().all()):
                 raise WeightsFileError(f"{FILE} makes of a sound what is no number")
 
-    def read(self, sound: Sound) -> tuple[Tensor, list[str], Heard]:
+    def read(self, sound: object) -> Features:
         """What the model reads, (1, …); the tokens of the sound, none of the silence behind it; and the sound itself.
 
         Raises:
@@ -97,7 +97,8 @@ class Hearing(Named):
         samples = sound_file.read(sound, self.rate)
         count = self._tokens(samples)
         own = min(count, ceil(len(samples) / self.step)) if self.whole else count
-        return self._ready(samples), list(self.names[:own]), Heard(samples, self.rate, self.step)
+        heard = Heard(samples, self.rate, self.step)
+        return Features(self._ready(samples), list(self.names[:own]), 0, Extras(heard=heard))
 
     def noise(self) -> tuple[Tensor, int]:
         """A sound to check a model with, (1, …), and how many tokens it is."""

@@ -1,4 +1,4 @@
-"""A stranger's folder made into a `ForeignModel`: description, class, tokenizer, memory, weights, check."""
+"""A stranger's folder made into a `HfModel`: description, class, tokenizer, memory, weights, check."""
 
 from __future__ import annotations
 
@@ -14,16 +14,13 @@ import torch
 
 from ..device import is_out_of_memory
 from ..errors import DeviceError, HeadlightError, WeightsFileError
-from . import families, folders, foreign_tokens, hearing, memory, offline, sight
+from . import families, folders, hearing, hf_tokens, memory, offline, sight
 from .byte_level import Tokens
 from .check import Findings, examine
 from .families import Family
 from .folders import Tensors
-from .foreign import MOST_TOKENS, ForeignModel
-from .foreign_sound import ForeignSound
-from .foreign_vision import ForeignVision
 from .hearing import Hearing
-from .own_positions import OwnPosition
+from .hf_model import MOST_TOKENS, HfModel
 from .sight import Sight
 from .wrapped import Wrapped
 
@@ -34,13 +31,13 @@ MOST_MISSING = 3  # names that a message lists
 HASHED = 2 * 2**30  # bytes of weights, above which their sha256 takes too long to be asked for
 LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length",
            "max_target_positions")  # fmt: skip
-READERS: dict[str, Any] = {"text": foreign_tokens, "picture": sight, "sound": hearing}
+READERS: dict[str, Any] = {"text": hf_tokens, "picture": sight, "sound": hearing}
 LICENCE = re.compile(r"^license:\s*['\"]?([\w .+-]{1,60})", re.MULTILINE)
 
 
 def open_folder(
     folder: Path, name: str, device: torch.device, dtype: torch.dtype, facts: dict[str, str] | None = None
-) -> ForeignModel:
+) -> HfModel:
     """The model of a folder, checked.
 
     Args:
@@ -56,7 +53,7 @@ def open_folder(
     family = families.family(folders.describe(folder))
     weights = folders.weights_of(folder)
     reads = READERS[family.reads].read(folder, family.config)
-    words = foreign_tokens.read(folder, family.config) if family.reads == "sound" and family.answers else None
+    words = hf_tokens.read(folder, family.config) if family.reads == "sound" and family.answers else None
     needed = weights.parameters * dtype.itemsize
     smaller = "" if dtype.itemsize <= 2 else ", choose dtype=torch.bfloat16, which takes half of it,"
     memory.require(needed, f"{name} in {_short(dtype)}", f"close other programs{smaller} or choose a smaller model")
@@ -75,7 +72,6 @@ def open_folder(
         raise WeightsFileError(
             f"{name} cannot be run on a {family.reads}: {type(error).__name__}: {error!s:.300}"
         ) from error
-    whole.position = OwnPosition(findings.acts)
     left_out = f"{findings.left_out} of its maps have another size than the others and are not shown."
     about: dict[str, Any] = {
         "max_len": _max_len(whole) if family.reads == "text" or words else reads.get_vocab_size(),
@@ -84,10 +80,9 @@ def open_folder(
         | ({} if family.reads == "text" else {f"{family.reads}s": reads.in_words()})
         | (facts or {}),
         "notices": (left_out,) if findings.left_out else (),
+        "preprocessor": None if family.reads == "text" else reads,
     }
-    if family.reads == "sound":
-        return ForeignSound(name, reads, whole, findings, words=words, **about)
-    return (ForeignVision if family.reads == "picture" else ForeignModel)(name, reads, whole, findings, **about)
+    return HfModel(name, words or reads, whole, findings, **about)
 
 
 def _load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:

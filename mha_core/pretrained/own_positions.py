@@ -8,20 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..positions import Position
 from . import seam
 
 TABLES = ("position_embeddings", "embed_positions", "wpe", "position_embedding", "pos_embed", "pos_emb",
           "positions_embed", "positional_embedding")  # fmt: skip
 BIASES = ("relative_attention_bias",)
-
-
-class OwnPosition(Position):
-    """Stands for the positions inside a model of transformers, which says only where they act."""
-
-    def __init__(self, acts: frozenset[str]) -> None:
-        super().__init__()
-        self.acts = acts
 
 
 def _angles_of_zero(scaling: float) -> Callable[[Any], Any]:

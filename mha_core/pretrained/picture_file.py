@@ -11,8 +11,6 @@ from torch import Tensor
 from ..errors import HeadlightError, SizeError
 from .folders import content
 
-Picture = bytes | Path | Tensor
-
 FORMATS = ("PNG", "JPEG", "WEBP")
 MOST_BYTES = 10 * 2**20
 MOST_PIXELS = 24_000_000
@@ -20,7 +18,7 @@ MOST_TIMES = 20  # the longer side, of the shorter one
 NO_PICTURE = "this file is no PNG, JPEG or WebP picture, whatever its name says; choose one that is"
 
 
-def read(picture: Picture) -> Any:
+def read(picture: object) -> Any:
     """The picture upright and in RGB, as an image of Pillow; what is transparent in it is white.
 
     Args:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from torch import Tensor
 
 from ..errors import HeadlightError, WeightsFileError
+from ..models.run import Extras
 from .folders import describe
 
 T = TypeVar("T")
@@ -14,21 +17,44 @@ T = TypeVar("T")
 FILE = "preprocessor_config.json"
 
 
+NO_TEXT = "this model reads {}, no text; give it the bytes of one, its Path or a tensor"
+
+
+class Features(NamedTuple):
+    """What a model reads of a picture or a sound.
+
+    Attributes:
+        values: (1, …), what its pass takes.
+        tokens: the names of those that are shown; silence behind a sound has none.
+        own: how many of them, in front, are of no patch.
+        extras: the picture or the sound itself.
+    """
+
+    values: Tensor
+    tokens: list[str]
+    own: int
+    extras: Extras
+
+
 class Named:
     """Stands where other models have a tokenizer, and has the names of tokens that are no text.
 
     Args:
         names: of the tokens, in order.
-        what: the model reads, in the plural.
+        refusal: what is said of a text.
     """
 
-    def __init__(self, names: Sequence[str], what: str) -> None:
+    def __init__(self, names: Sequence[str], refusal: str) -> None:
         self.names = tuple(names)
-        self._what = what
+        self._refusal = refusal
 
-    def encode(self, text: str) -> Any:
+    def encode(self, text: str) -> NoReturn:
         """As a tokenizer: it has no token for a text."""
-        raise HeadlightError(f"this model reads {self._what}, no text; give it the bytes of one, its Path or a tensor")
+        raise HeadlightError(self._refusal)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The names of these tokens."""
+        return " ".join(self.names[number] for number in ids)
 
     def id_to_token(self, number: int) -> str | None:
         """The name of the token in that place."""

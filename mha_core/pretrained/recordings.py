@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..errors import HeadlightError, SizeError
 from ..models.changes import Changes
-from ..models.run import Run
+from ..models.run import Extras, Run
 from ..show import Shown
 
 FORMAT = "headlight recording 1"
@@ -86,7 +86,7 @@ class Recording:
             notices=self.notices,
             changes=Changes(self.said(step)),
             columns=chosen.columns,
-            paths=chosen.paths,
+            extras=Extras(paths=chosen.paths),
         )
 
     def said(self, step: int | None = None) -> str:

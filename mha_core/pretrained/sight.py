@@ -13,12 +13,11 @@ import torch
 from torch import Tensor
 
 from ..errors import Unsupported, WeightsFileError
-from ..models.run import Patches
+from ..models.run import Extras, Patches
 from ..models.vision import CLS, names_of
 from . import memory, offline, preprocessor
-from .picture_file import Picture
 from .picture_file import read as read_picture
-from .preprocessor import FILE, Named
+from .preprocessor import FILE, NO_TEXT, Features, Named
 
 SETTINGS = ("do_convert_rgb", "do_resize", "size", "resample", "do_center_crop", "crop_size", "do_rescale",
             "rescale_factor", "do_normalize", "image_mean", "image_std")  # fmt: skip
@@ -67,15 +66,15 @@ class Sight(Named):
         self.rows, self.columns, self.patch = height // patch, width // patch, patch
         if self.rows * self.columns > MOST_PATCHES:
             raise Unsupported(f"it cuts pictures into {self.rows} × {self.columns} patches; at most {MOST_PATCHES}")
-        super().__init__(names_of(self.rows, self.columns, kind.own, registers), "pictures")
+        super().__init__(names_of(self.rows, self.columns, kind.own, registers), NO_TEXT.format("pictures"))
 
-    def pixels(self, picture: Picture) -> tuple[Tensor, Patches]:
+    def read(self, picture: object) -> Features:
         """What the model reads, (1, 3, height, width), and what can be seen of it. Raises as `picture_file.read`."""
         image = read_picture(picture)
         seen = self._ready(image, do_rescale=False, do_normalize=False)
         own = len(self.names) - self.rows * self.columns
         patches = Patches(seen.permute(1, 2, 0).to(torch.uint8).contiguous(), own, self.rows, self.columns)
-        return self._ready(image)[None], patches
+        return Features(self._ready(image)[None], list(self.names), own, Extras(patches=patches))
 
     def noise(self) -> tuple[Tensor, int]:
         """A picture to check a model with, its colours change from pixel to pixel, and how many tokens it is."""

@@ -14,8 +14,6 @@ from torch import Tensor
 from ..errors import HeadlightError, SizeError
 from .folders import content
 
-Sound = bytes | Path | Tensor
-
 MOST_BYTES = 20 * 2**20
 MOST_SECONDS = 30
 LEAST_RATE, MOST_RATE = 1_000, 384_000  # samples a second
@@ -26,7 +24,7 @@ SAVE = "save the sound anew as WAV, 16-bit PCM"
 CUT = f"cut out a piece of at most {MOST_SECONDS} s"
 
 
-def read(sound: Sound, rate: int) -> Tensor:
+def read(sound: object, rate: int) -> Tensor:
     """The sound as one channel, float32 (n,), -1 to 1, with so many samples a second.
 
     Args:

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import Unsupported
-from ..positions import Position
 from . import seam
 from .families import Family, text_config
 from .seam import Call, Request
@@ -41,17 +40,12 @@ class Answer:
 
 
 class Wrapped(nn.Module):
-    """The model in eval mode, without gradients, eager.
-
-    Attributes:
-        position: what stands for the positions that it was trained with.
-    """
+    """The model in eval mode, without gradients, eager."""
 
     def __init__(self, module: Any, family: Family) -> None:
         super().__init__()
         self.module = module
         self.family = family
-        self.position = Position()
         self.names = seam.names_of(module)
         parameters = inspect.signature(module.forward).parameters
         self._open = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
@@ -62,6 +56,11 @@ class Wrapped(nn.Module):
         """The device of the weights."""
         found: torch.device = next(self.module.parameters()).device
         return found
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The weights' number format."""
+        return next(self.parameters()).dtype
 
     @property
     def vocabulary(self) -> int:

@@ -92,7 +92,7 @@ def _mask(settings: Settings) -> str:
 
 def _positions(position: str, model: Model) -> str:
     """The encoding, named as what the model was trained with where it is that."""
-    if models.stack_of(model) is None:
+    if model.encoder is None:
         return "no positions" if position == "none" else "its positions"
     if position == "trained" or changes.as_trained(position, model):
         return "no positions" if model.sizes.position == "none" else f"{model.sizes.position} positions"

@@ -9,7 +9,7 @@ from headlight.link.fields import DEFAULTS, SIDE
 from headlight.link.place import At
 from headlight.picture.link_query import SHARPER, LinkQuery, Refused, in_link
 from headlight.picture.settings import Settings
-from headlight.registry import abilities, models
+from headlight.registry import abilities
 from headlight.registry.models import MINILM
 from mha_core import Model
 
@@ -90,7 +90,7 @@ def one_change(left: Values, model: Model) -> Values:
     fixed = abilities.fixed(model)
     if {"pos", "mask"} <= set(fixed):
         return right | ({} if "t" in fixed else {"t": SHARPER if left["t"] == 1 else 1.0})
-    stack = models.stack_of(model)
+    stack = model.encoder
     no_positions = stack is not None and model.sizes.position == "none" and left["pos"] in ("as trained", "none")
     if not no_positions and "pos" not in fixed and len(right["p"]) <= LONGEST_TWICE:
         return right | {"pos": "none" if left["pos"] == "as trained" else "as trained"}

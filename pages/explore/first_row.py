@@ -18,10 +18,10 @@ def on(place: At, asked: At, untouched: Picture) -> At:
     patch in the middle, of a sound the moment.
     """
     run = untouched.run
-    if asked.row is None and run.patches is not None:
-        own, rows, columns = run.patches.own, run.patches.rows, run.patches.columns
+    if asked.row is None and run.extras.patches is not None:
+        own, rows, columns = run.extras.patches.own, run.extras.patches.rows, run.extras.patches.columns
         return replace(place, row=own + rows // 2 * columns + columns // 2)
-    if asked.row is None and run.heard is not None and untouched.model.group == "encoder":
+    if asked.row is None and run.extras.heard is not None and untouched.model.group == "encoder":
         return replace(place, row=len(run.tokens) // 2)
     if asked.row is not None or run.logits is not None or run.columns is not None:
         return place

@@ -11,8 +11,7 @@ from headlight.picture.pictures import Picture
 from mha_core import Run
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import sound_file
-from mha_core.pretrained.foreign_sound import ForeignSound
-from mha_core.pretrained.foreign_vision import ForeignVision
+from mha_core.pretrained.hf_model import HfModel
 
 
 class SeenPatches(TypedDict):
@@ -28,13 +27,13 @@ class HeardSound(TypedDict):
 
 def patches(run: Run) -> SeenPatches | None:
     """How the picture of a run is cut; None of anything else."""
-    found = run.patches
+    found = run.extras.patches
     return None if found is None else {"own": found.own, "rows": found.rows, "columns": found.columns}
 
 
 def heard(picture: Picture) -> HeardSound | None:
     """The sound of a picture in the moments that its model makes of it; None of anything else."""
-    found = picture.run.heard
+    found = picture.run.extras.heard
     if found is None:
         return None
     moments = len(picture.model.tokenize(picture.settings.text)[1])
@@ -54,18 +53,18 @@ def png(query: LinkQuery) -> bytes:
     from PIL import Image
 
     settings, _ = query.within()
-    if not isinstance(query.model, ForeignVision):
+    seen = query.model.features(settings.text).extras.patches if isinstance(query.model, HfModel) else None
+    if seen is None:
         raise HeadlightError("this model reads no pictures")
     written = io.BytesIO()
-    seen = query.model.shown(settings.text)[1].pixels
-    Image.fromarray(seen.numpy()).save(written, "PNG", compress_level=1)
+    Image.fromarray(seen.pixels.numpy()).save(written, "PNG", compress_level=1)
     return written.getvalue()
 
 
 def wav(query: LinkQuery) -> bytes:
     """The sound as the model hears it. Raises a HeadlightError."""
     settings, _ = query.within()
-    if not isinstance(query.model, ForeignSound):
+    sound = query.model.features(settings.text).extras.heard if isinstance(query.model, HfModel) else None
+    if sound is None:
         raise HeadlightError("this model reads no sounds")
-    sound = query.model.heard(settings.text)[2]
     return sound_file.written(sound.samples, sound.rate)

@@ -62,7 +62,7 @@ def surprises(picture: Picture) -> list[Loss]:
 
     Raises what `pictures.picture` raises.
     """
-    if not next_token.writes(picture) or models.stack_of(picture.model) is None:
+    if not next_token.writes(picture) or picture.model.encoder is None:
         return []
     settings = picture.settings
     now = _losses(picture)

@@ -20,6 +20,7 @@ from headlight.ui.packing import THUMBNAIL, thumbnails
 from mha_core import Model, Run
 from mha_core.measure import measures
 from mha_core.models.layer_pass import LayerPass, goes_by_layer
+from mha_core.models.run import Extras
 from mha_core.pretrained import memory
 
 EVERY = 2  # of so many states one is kept: every other layer costs one more at first, a picture half the bytes
@@ -89,8 +90,8 @@ class LongPicture:
             device=self.model.device,
             notices=layers.notices,
             logits=self.logits,
-            kv_heads=self.model.encoder.block(0).attention.n_kv_heads,
             ends=self.model.ends,
+            extras=Extras(kv_heads=self.model.stack.block(0).attention.n_kv_heads),
         )
 
 

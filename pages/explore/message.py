@@ -170,7 +170,7 @@ def _header(
         "pieces": notes.of_tokens(picture),
         "patches": given.patches(picture.run),
         "heard": given.heard(picture),
-        "kv": picture.run.kv_heads,
+        "kv": picture.run.extras.kv_heads,
         **continued,
         **of_maps,
     }

@@ -20,12 +20,12 @@ from . import masked_word
 def of_tokens(picture: Picture) -> list[str]:
     """A sentence each on words that are unknown, masks, pieces of words, bytes, and the model's own tokens."""
     tokens = picture.run.tokens
-    if picture.run.patches is not None:
-        return [_of_patches(tokens[: picture.run.patches.own])]
+    if picture.run.extras.patches is not None:
+        return [_of_patches(tokens[: picture.run.extras.patches.own])]
     told, n = list[str](), len(tokens)
-    if picture.run.heard is not None and picture.model.group != "decoder":
-        told.append(_of_moments(picture.run, picture.run.heard))
-    if picture.run.heard is not None and picture.model.group == "encoder":
+    if picture.run.extras.heard is not None and picture.model.group != "decoder":
+        told.append(_of_moments(picture.run, picture.run.extras.heard))
+    if picture.run.extras.heard is not None and picture.model.group == "encoder":
         return told
     unknown = tokens.count("[UNK]")
     if picture.settings.model == models.MINILM and 2 * _foreign(tokens) > n - sum(picture.run.ends):
@@ -58,7 +58,7 @@ def _of_patches(own: Sequence[str]) -> str:
 def _of_moments(run: Run, heard: Heard) -> str:
     """How the tokens of a sound are named, and what is with those that are not shown."""
     said = f"A moment is named by when it begins; the next one begins {1000 * heard.step / heard.rate:.3g} ms later."
-    if run.nobody is None:
+    if run.extras.nobody is None:
         return said
     return f"{said} The model hears silence behind the sound: “{pictures.NOBODY}” is what a row gives to that."
 

@@ -16,7 +16,7 @@ from headlight.ui import numbers
 from mha_core import Model, Step
 from mha_core.errors import Unsupported
 from mha_core.measure.channels import Channels, channels, channels_of_call
-from mha_core.pretrained.foreign import ForeignModel
+from mha_core.pretrained.hf_model import HfModel
 from mha_core.pretrained.seam import Call
 from mha_core.show.packing import pack_focus
 
@@ -98,20 +98,20 @@ def answer(query: LinkQuery) -> bytes:
 def layer_of(settings: Settings, layer: int) -> Layer:
     """Raises what `Model.run` raises, and Unsupported of a model whose maps alone are known."""
     model = pictures.model_of(settings)
-    if isinstance(model, ForeignModel):
+    if isinstance(model, HfModel):
         return _called(settings, layer)
     if "steps" not in model.can:
         raise Unsupported(abilities.reason(model, "steps"))
     traced = traces.traced(settings, layer, "fused")
     weights = next(step.value for step in traced.steps if step.name == "weights")[0]
     keys = pictures.tokens(settings) if model.group == "cross" else traced.tokens
-    return Layer(traced.tokens, keys, weights, model.encoder.block(0).attention.n_kv_heads, traced.steps)
+    return Layer(traced.tokens, keys, weights, model.stack.block(0).attention.n_kv_heads, traced.steps)
 
 
 @shared(LRUCache(CALLED_BYTES, lambda layer: 4 * layer.weights.nbytes))
 def _called(settings: Settings, layer: int) -> Layer:
     """Of a model of transformers, kept: a pass of its own recorded it."""
-    model = cast(ForeignModel, pictures.model_of(settings))
+    model = cast(HfModel, pictures.model_of(settings))
     with turn(len(pictures.tokens(settings)), models.heads(model)):
         record = ("q", "k", "scores", "scaling")
         call, tokens, keys = model.call_of_layer(settings.text, layer, record, **settings.switches(model))
@@ -156,6 +156,6 @@ def _weight_in_words(weight: float) -> str:
 
 def _places(settings: Settings, model: Model) -> frozenset[str]:
     """Where positions act, as in `Position.acts`."""
-    if isinstance(model, ForeignModel):
+    if isinstance(model, HfModel):
         return model.findings.acts if settings.position == "trained" else frozenset()
     return words.places(settings.position, model)

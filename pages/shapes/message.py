@@ -161,7 +161,7 @@ def _rule(query: LinkQuery) -> dict[str, str]:
 
 def _choices(query: LinkQuery, names: list[str]) -> _Choices:
     """What can be chosen for this layer, and what cannot."""
-    like = query.model.encoder.block(query.at.layer).attention
+    like = query.model.stack.block(query.at.layer).attention
     random = query["lw"] == "random"
     return {
         "implementations": list(IMPLEMENTATIONS),

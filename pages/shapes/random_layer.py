@@ -73,7 +73,7 @@ def attention(layer: Traced, implementation: str) -> AttentionLayer:
         return model.compute(
             lambda stack: as_implementation(stack.block(layer.layer).attention, implementation, "cpu")
         )[0]
-    return build(layer.instead, implementation, model.encoder.block(layer.layer).attention).eval()
+    return build(layer.instead, implementation, model.stack.block(layer.layer).attention).eval()
 
 
 def notices(implementation: str, instead: RandomLayer | None) -> list[str]:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from mha_core import Model
 from mha_core.models.decoder import LAYER_NAMES, Decoder, DecoderConfig, from_llama
+from mha_core.models.own_model import OwnModel
 
 from .tiny_models import Float64Throughout
 
@@ -59,22 +60,29 @@ def decoder(dtype: torch.dtype = torch.float32) -> Decoder:
 
 
 @cache
-def model(dtype: torch.dtype = torch.float32) -> Model:
+def model(dtype: torch.dtype = torch.float32) -> OwnModel:
     """A model of our decoder, whose words are w0, w1, …: each its own token, and none is added."""
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     tokenizer: Any = Tokenizer(models.WordLevel({f"w{n}": n for n in range(CONFIG.vocabulary)}, unk_token="w0"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return Model("llama", tokenizer, decoder(dtype), origin="random")
+    return OwnModel("llama", tokenizer, decoder(dtype), origin="random")
 
 
 def in_transformers(model: Model) -> Any:
     """transformers' Llama, eager, with the weights of a model of our decoder, in its dtype."""
     from transformers import LlamaForCausalLM
 
-    sizes, ours = model.sizes, model.encoder.state_dict()
-    assert isinstance(sizes, DecoderConfig)
-    kv_rows = sizes.d_model // sizes.n_heads * sizes.n_kv_heads
+    sizes, ours = model.sizes, model.stack.state_dict()
+    qkv = [ours[f"layers.{layer}.attention.qkv.weight"] for layer in range(sizes.n_layers)]
+    kv_rows = (len(qkv[0]) - sizes.d_model) // 2
+    config: Any = LlamaConfig(
+        vocab_size=sizes.vocabulary, hidden_size=sizes.d_model, num_hidden_layers=sizes.n_layers,
+        num_attention_heads=sizes.n_heads, num_key_value_heads=kv_rows * sizes.n_heads // sizes.d_model,
+        intermediate_size=sizes.d_feed_forward, rms_norm_eps=sizes.eps, tie_word_embeddings=True, use_cache=False,
+        max_position_embeddings=8192, rope_parameters={"rope_type": "default", "rope_theta": 100_000.0},
+        attn_implementation="eager",  # type: ignore[call-arg]
+    )  # fmt: skip
     state = {"model.embed_tokens.weight": ours["words.weight"], "model.norm.weight": ours["norm.weight"]}
     for layer in range(sizes.n_layers):
         joined = ours[f"layers.{layer}.attention.qkv.weight"]

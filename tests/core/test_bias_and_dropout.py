@@ -39,4 +39,4 @@ def test_dropout_acts_on_what_is_learnt_from_and_on_nothing_else() -> None:
     assert all(map(torch.equal, dropping.objective.maps(ids), whole.objective.maps(ids)))
     assert dropping.stack.training
     assert dropping.step().loss != whole.step().loss
-    assert not dropping.model().encoder.training
+    assert not dropping.model().stack.training

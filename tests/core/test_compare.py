@@ -17,6 +17,7 @@ from mha_core.measure import agreement, measures, reference
 from mha_core.measure.agreement import BIASES, random_weights
 from mha_core.measure.biases import bias_effects
 from mha_core.models import stack
+from mha_core.models.own_model import OwnModel
 from tests.closeness import SAME_FUNCTION, identical, same_function
 
 from .conftest import TIRED
@@ -45,10 +46,10 @@ def test_difference_to_transformers(minilm64: Model, tiny_folder: Path, tiny: Mo
     assert reference.difference_to_transformers(minilm64, TIRED) <= SAME_FUNCTION
     model = load_model(str(tiny_folder), device="cpu", dtype=torch.float64)
     assert reference.difference_to_transformers(model, "a b c") <= SAME_FUNCTION
-    model.encoder.words.weight[4, 0] += 0.5
+    model.stack.words.weight[4, 0] += 0.5
     assert reference.difference_to_transformers(model, "a b c") > 0.01
     with pytest.raises(Unsupported, match="'made up' was not read from a folder"):
-        reference.difference_to_transformers(Model("made up", tiny.tokenizer, tiny.encoder, origin="random"), "a")
+        reference.difference_to_transformers(OwnModel("made up", tiny.tokenizer, tiny.stack, origin="random"), "a")
 
 
 def test_row_distances_and_the_largest_change() -> None:
@@ -132,7 +133,7 @@ def test_agreement_is_not_blind(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_key_bias_has_no_gradient(minilm64: Model) -> None:
-    layer = minilm64.encoder.block(2).attention
+    layer = minilm64.stack.block(2).attention
     hidden = minilm64.run(TIRED).hidden[2].unsqueeze(0)
     assert agreement.key_bias_gradient(layer.save(), layer.n_heads, hidden, dtype=torch.float64) < SAME_FUNCTION
 

@@ -40,7 +40,7 @@ def test_maps_hidden_states_and_logits_are_transformers(length: int) -> None:
         theirs = llama.asked(ids, torch.float64)
     run = whole(ids)
     same_as_theirs(run, theirs)
-    assert (run.kv_heads, run.ids) == (2, ids.tolist())
+    assert (run.extras.kv_heads, run.ids) == (2, ids.tolist())
     assert length < 17 or run.weights[:, :, -1].amax(dim=-1).mean() > 3 / length, "the maps are not flat"
 
 

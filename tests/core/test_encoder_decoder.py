@@ -113,7 +113,7 @@ def test_every_switch_of_a_group(group: str) -> None:
 
 
 def test_a_target_is_read_as_given_and_heads_off_in_all_layers_of_cross_leave_nothing_of_the_text() -> None:
-    cross = cast(Translator, translator().of("cross"))
+    cross = translator().of("cross")
     off = [(layer, head) for layer in range(2) for head in range(2)]
     runs = [cross.run(text, target="2021", heads_off=off) for text in (TEXT, "May 4, 1999")]
     assert torch.equal(runs[0].hidden, runs[1].hidden)

@@ -17,8 +17,8 @@ from mha_core.measure import rounding
 from mha_core.measure.value_norms import handed_lengths, handed_over
 from mha_core.models.generation import Generation
 from mha_core.pretrained import memory, seam
-from mha_core.pretrained.foreign import ForeignModel
-from mha_core.pretrained.foreign_runs import keeps
+from mha_core.pretrained.hf_model import HfModel
+from mha_core.pretrained.hf_runs import keeps
 from tests.closeness import SAME_FUNCTION, identical, relative_error, same_function, within_rounding
 
 from . import pictures, sounds, tiny_models
@@ -32,7 +32,7 @@ SWITCHES = frozenset(("mask", "heads", "temperature", "values", "positions"))
 
 def plain(model: Model, **given: Any) -> Any:
     """What the library itself makes of it, on the same device."""
-    assert isinstance(model, ForeignModel)
+    assert isinstance(model, HfModel)
     with torch.no_grad():
         return model.wrapped.module(**given, output_attentions=True, output_hidden_states=True)
 
@@ -46,7 +46,7 @@ def test_a_run_is_the_models_own_pass(loaded: Any) -> None:
         identical(run.weights, torch.cat(found.attentions))
         identical(run.hidden, torch.cat(found.hidden_states))
         assert run.columns is None
-        assert len(run.paths) == model.sizes.n_layers == len(run.weights)
+        assert len(run.extras.paths) == model.sizes.n_layers == len(run.weights)
         assert model.can == SWITCHES | {"batch"}
         assert set(model.reasons) == {"steps"}
         if model_type in ("bert", "albert"):
@@ -59,12 +59,12 @@ def test_a_run_is_the_models_own_pass(loaded: Any) -> None:
 
 def test_rows_that_sum_to_less_than_1(loaded: Any) -> None:
     run = loaded("gpt_oss").run(TEXT)
-    assert run.nobody is not None
-    assert float(run.nobody.min()) > 0.01
-    sums = run.weights.sum(dim=-1) + run.nobody
+    assert run.extras.nobody is not None
+    assert float(run.extras.nobody.min()) > 0.01
+    sums = run.weights.sum(dim=-1) + run.extras.nobody
     within_rounding(sums, torch.ones_like(sums), rounding.of_sums(9, 9))
     assert "goes to no token" in loaded("gpt_oss").facts["checked"]
-    assert loaded("llama").run(TEXT).nobody is None
+    assert loaded("llama").run(TEXT).extras.nobody is None
 
 
 def test_the_groups_of_an_encoder_decoder(loaded: Any) -> None:
@@ -267,7 +267,7 @@ OUTPUTS = {  # of the second layer, as each file names them; albert has one for 
 
 def added(model: Model, name: str, **switches: Any) -> tuple[Any, Tensor]:
     """A run, and what the module of that name gave in its last call, without its bias: (i, c)."""
-    assert isinstance(model, ForeignModel)
+    assert isinstance(model, HfModel)
     module, given = model.wrapped.module.get_submodule(name), []
     hook = module.register_forward_hook(lambda own, args, output: given.append(output[0].detach()))
     try:

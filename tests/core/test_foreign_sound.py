@@ -12,7 +12,7 @@ import torch
 from mha_core import load_model
 from mha_core.errors import DeviceError, HeadlightError, SizeError, WeightsFileError
 from mha_core.pretrained import hearing, memory, offline, preprocessor, sound_file
-from mha_core.pretrained.foreign_sound import ForeignSound
+from mha_core.pretrained.hf_model import HfModel
 from tests.closeness import identical, relative_error, same_function
 
 from . import sounds
@@ -28,7 +28,7 @@ CAN = {
 }
 
 
-def plain(model: ForeignSound, samples: torch.Tensor, **more: Any) -> Any:
+def plain(model: HfModel, samples: torch.Tensor, **more: Any) -> Any:
     """What the library itself makes of a sound: the folder opened by it anew, its own features, its own pass."""
     assert model.folder is not None
     library: Any = offline.transformers()
@@ -61,8 +61,8 @@ def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
     assert model.can == CAN.get(model_type, SWITCHES)
     assert (model.groups, model.own_mask, run.ends, run.columns) == (("encoder",), "none", (0, 0), None)
     assert run.logits is None
-    identical(run.heard.samples, samples)
-    assert (run.heard.rate, run.heard.step) == (16_000, 320)
+    identical(run.extras.heard.samples, samples)
+    assert (run.extras.heard.rate, run.extras.heard.step) == (16_000, 320)
 
 
 def test_every_kind_of_attention_in_whisper_is_its_own_pass(loaded: Any) -> None:
@@ -76,11 +76,11 @@ def test_every_kind_of_attention_in_whisper_is_its_own_pass(loaded: Any) -> None
         whole = torch.cat(own[group])
         n = 4 if group == "decoder" else 30
         same_function(run.weights, whole[:, :, : run.weights.shape[2], :n])
-        assert (run.nobody is None) == (group == "decoder")
-        if run.nobody is not None:
-            same_function(run.nobody, whole[:, :, : run.weights.shape[2], n:].sum(-1))
+        assert (run.extras.nobody is None) == (group == "decoder")
+        if run.extras.nobody is not None:
+            same_function(run.extras.nobody, whole[:, :, : run.weights.shape[2], n:].sum(-1))
         assert model.of(group).can == CAN["whisper"]
-        identical(run.heard.samples, samples)
+        identical(run.extras.heard.samples, samples)
     assert runs["encoder"].tokens == runs["cross"].columns == times
     assert runs["decoder"].tokens == runs["cross"].tokens == ["[CLS]", "fox", "jumps", "over"]
     same_function(runs["encoder"].hidden, torch.cat(found.encoder_hidden_states)[:, :30])
@@ -149,7 +149,7 @@ def test_sounds_that_are_refused(loaded: Any) -> None:
 
 def test_the_shortest_and_the_longest_sound(loaded: Any) -> None:
     assert loaded("wav2vec2").run(torch.zeros(400)).tokens == ["0.00 s"]
-    assert len(loaded("wav2vec2").hearing.read(torch.zeros(30 * 16_000))[1]) == 1499
+    assert len(loaded("wav2vec2").preprocessor.read(torch.zeros(30 * 16_000)).tokens) == 1499
     assert loaded("whisper").run(torch.zeros(1)).tokens == ["0.00 s"]
     assert loaded("whisper").run(torch.zeros(16_000)).weights.shape[-2:] == (50, 50)
     with pytest.raises(SizeError, match=r"of 1\.01 s is longer than the 1\.00 s that are read; cut it"):
@@ -197,8 +197,8 @@ def test_memory_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as little:
         little.setattr(memory, "available", lambda: 300_000)
         with pytest.raises(DeviceError, match=r"30 tokens of .* needs 0 MB of memory.*or choose a smaller model"):
-            model.run(cast(Any, sounds.file()))
-        decoder = cast(ForeignSound, model.of("decoder"))  # its encoder's maps are made too
+            model.run(sounds.file())
+        decoder = cast(HfModel, model.of("decoder"))  # its encoder's maps are made too
         with pytest.raises(DeviceError, match=r"2 tokens of .* needs 0 MB of memory"):
             decoder.run(sounds.file(), target=[7])
     (folder / preprocessor.FILE).unlink()

@@ -12,8 +12,8 @@ import torch
 from mha_core import load_model
 from mha_core.errors import Unsupported
 from mha_core.models.vision import token_names
-from mha_core.pretrained import offline, picture_file, preprocessor, sight
-from mha_core.pretrained.foreign_vision import ForeignVision
+from mha_core.pretrained import memory, offline, picture_file, preprocessor, sight
+from mha_core.pretrained.hf_model import HfModel
 from tests.closeness import identical
 
 from . import pictures
@@ -37,7 +37,7 @@ QUICK = ("vit", "dinov2_with_registers")
 PATCHES = list(token_names(32, 8, 0))[1:]
 
 
-def plain(model: ForeignVision, image: Any) -> Any:
+def plain(model: HfModel, image: Any) -> Any:
     """What the library itself makes of a picture: its own class for the folder, its own pass."""
     assert model.folder is not None
     kind: Any = getattr(offline.transformers(), sight.KINDS[model.wrapped.family.config.model_type].processor)
@@ -70,9 +70,9 @@ def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:
         assert run.logits is None
     assert model.can == CAN.get(model_type, SWITCHES)
     assert (model.groups, model.own_mask) == (("encoder",), "none")
-    assert (run.patches.own, run.patches.rows, run.patches.columns) == (len(own), 4, 4)
-    assert run.patches.pixels.shape == (32, 32, 3)
-    assert run.patches.pixels.dtype == torch.uint8
+    assert (run.extras.patches.own, run.extras.patches.rows, run.extras.patches.columns) == (len(own), 4, 4)
+    assert run.extras.patches.pixels.shape == (32, 32, 3)
+    assert run.extras.patches.pixels.dtype == torch.uint8
     assert run.ends == (len(own), 0)
 
 
@@ -112,7 +112,7 @@ BAD: list[tuple[Any, str]] = [
     (pictures.file(picture=pictures.image(210, 10)), "of 210 × 10 pixels is too long; cut a piece"),
     (bytes(10 * 2**20 + 1), "has 10,485,761 bytes, at most 10,485,760 are read"),
     (Path("/nowhere/a.png"), "cannot read the picture: No such file"),
-    ("/etc/passwd", "give it the bytes of one, its Path or a tensor, no str"),
+    ("/etc/passwd", "a picture is bytes, a Path or a tensor, got str"),
     (torch.zeros(4, 4, 3), r"uint8 \(height, width, 3\), got torch.float32 \(4, 4, 3\)"),
 ]
 
@@ -145,4 +145,13 @@ def test_folders_that_are_refused(tmp_path: Path) -> None:
     edit(folder / "config.json", patch_size=1)
     edit(folder / preprocessor.FILE, size={"height": 64, "width": 64})
     with pytest.raises(Unsupported, match="cuts pictures into 64 × 64 patches; at most 1400"):
+        load_model(str(folder), device="cpu")
+    edit(folder / "config.json", patch_size=8)
+    edit(folder / preprocessor.FILE, size={"height": 32, "width": 32})
+    model = load_model(str(folder), device="cpu")
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    with pytest.raises(DeviceError, match=r"17 tokens of .* needs 0 MB of memory"):
+        model.run(pictures.file())
+    (folder / preprocessor.FILE).unlink()
+    with pytest.raises(WeightsFileError, match=r"cannot read preprocessor_config\.json: it is missing"):
         load_model(str(folder), device="cpu")

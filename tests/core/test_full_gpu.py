@@ -10,6 +10,7 @@ from torch import Tensor
 
 from mha_core import Model
 from mha_core.errors import DeviceError
+from mha_core.models.own_model import OwnModel
 from mha_core.models.stack import Stack
 from mha_core.training import inference
 from mha_core.training.loop import Training
@@ -23,13 +24,13 @@ FULL = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB."
 SAID = "cuda:0 is out of memory; this was computed on the CPU."
 
 
-class OnFullGpu(Model):
+class OnFullGpu(OwnModel):
     @property
     def device(self) -> torch.device:
         return CUDA
 
 
-def full(model: Model, *, fall_back: bool, error: RuntimeError = FULL, kind: type[Model] = OnFullGpu) -> Model:
+def full(model: Model, *, fall_back: bool, error: RuntimeError = FULL, kind: type[OwnModel] = OnFullGpu) -> Model:
     """The same model on a GPU that has no room for a pass; the copy of its stack that is made for the CPU has."""
 
     def refused(way: str) -> Callable[..., Any]:
@@ -42,8 +43,8 @@ def full(model: Model, *, fall_back: bool, error: RuntimeError = FULL, kind: typ
 
     ways = {way: refused(way) for way in ("forward", "without_maps")}
     full_kind: type[Stack] = type("Full", (type(model.encoder),), ways)
-    stack = full_kind(model.encoder.sizes)
-    stack.load_state_dict(model.encoder.state_dict())
+    stack = full_kind(model.stack.sizes)
+    stack.load_state_dict(model.stack.state_dict())
     stack.is_full = True  # type: ignore[assignment]
     about: dict[str, Any] = {"origin": model.origin, "fall_back": fall_back, "history": model.history}
     return kind("full", model.tokenizer, stack.eval(), **about)
@@ -70,7 +71,7 @@ def test_a_full_gpu_chosen_by_name_a_full_cpu_and_other_errors_raise(tiny: Model
     with pytest.raises(DeviceError, match="out of memory; shorten the text or choose the cpu"):
         full(tiny, fall_back=False).run("a b c")
     with pytest.raises(torch.OutOfMemoryError):
-        full(tiny, fall_back=True, kind=Model).run("a b c")
+        full(tiny, fall_back=True, kind=OwnModel).run("a b c")
     with pytest.raises(RuntimeError, match="illegal memory access"):
         full(tiny, fall_back=True, error=RuntimeError("CUDA error: an illegal memory access")).run("a b c")
 

@@ -12,6 +12,7 @@ from mha_core.models.block import BlockSizes
 from mha_core.models.generation import Generation, NewToken, choose
 from mha_core.models.language_model import LanguageModel
 from mha_core.models.model import Model
+from mha_core.models.own_model import OwnModel
 from tests.closeness import same_function
 
 from . import llama
@@ -111,14 +112,14 @@ def test_what_cannot_grow_is_refused(minilm: Model) -> None:
         Generation(plain_torch(), "w1 w2")
 
 
-def plain_torch() -> Model:
+def plain_torch() -> OwnModel:
     """A small language model in torch's own module, which cannot take up where it stopped."""
     sizes = BlockSizes(vocabulary=320, d_model=16, n_heads=2, n_layers=1, max_len=32, implementation="torch")
     drawn = LanguageModel(sizes).double().eval()
     generator = torch.Generator().manual_seed(0)
     for weight in drawn.parameters():  # a new one's are whatever lay in memory
         torch.nn.init.normal_(weight.data, std=0.1, generator=generator)
-    return Model("own", llama.model().tokenizer, drawn, origin="random")
+    return OwnModel("own", llama.model().tokenizer, drawn, origin="random")
 
 
 def test_a_language_model_grows_as_well() -> None:

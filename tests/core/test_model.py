@@ -74,7 +74,7 @@ def test_what_is_no_text_or_too_long_raises_and_nothing_is_cut(minilm: Model) ->
 
 
 def test_threads_get_the_serial_results_and_change_nothing_in_the_model(minilm: Model) -> None:
-    before = {name: tensor.clone() for name, tensor in minilm.encoder.state_dict().items()}
+    before = {name: tensor.clone() for name, tensor in minilm.stack.state_dict().items()}
     jobs: list[tuple[str, dict[str, Any]]] = [(text, {}) for text in [*PRESETS[1:3], text_of(64)]]
     jobs += [(TIRED, {"mask": "causal"}), (TIRED, {"heads_off": [(2, 3)]}), (TIRED, {"position": "sinusoidal"})]
     serial = [minilm.run(text, **options) for text, options in jobs]
@@ -89,7 +89,7 @@ def test_threads_get_the_serial_results_and_change_nothing_in_the_model(minilm: 
         visits = list(pool.map(visit, range(4)))
     assert all(equal(run, serial[job]) for visit in visits for job, run in visit)
     minilm.run(TIRED, mask="causal", position="none", heads_off=[(0, 0)], temperature=2.0, trace_layer=1)
-    after = minilm.encoder.state_dict()
+    after = minilm.stack.state_dict()
     assert before.keys() == after.keys()
     assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())
 
@@ -169,7 +169,7 @@ def test_a_pass_by_layers_gives_the_bits_of_a_run(tiny: Model) -> None:
 
 
 def test_the_embedding_steps_give_what_enters_layer_0(minilm64: Model) -> None:
-    state = minilm64.encoder.state_dict()
+    state = minilm64.stack.state_dict()
     for position in ("trained", "none", "sinusoidal"):
         steps, run = embedding_steps(minilm64, TIRED, position=position), minilm64.run(TIRED, position=position)
         assert steps.norm is not None

@@ -113,8 +113,8 @@ def test_the_model_says_where_it_comes_from_and_its_weights_are_frozen(minilm: M
     assert minilm.facts["torch"] == torch.__version__
     assert (minilm.name, minilm.origin, minilm.notices) == ("minilm", "pretrained", ())
     assert (minilm.device, minilm.dtype) == (torch.device("cpu"), torch.float32)
-    assert not any(parameter.requires_grad for parameter in minilm.encoder.parameters())
-    assert not any(module.training for module in minilm.encoder.modules())
+    assert not any(parameter.requires_grad for parameter in minilm.stack.parameters())
+    assert not any(module.training for module in minilm.stack.modules())
 
 
 @pytest.mark.faults

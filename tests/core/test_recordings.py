@@ -52,7 +52,7 @@ def test_what_is_written_is_read_again(recording: Recording, tmp_path: Path) -> 
 def test_a_step_of_a_group_is_a_run(recording: Recording, tmp_path: Path) -> None:
     run = recording.run("cross", 0)
     assert torch.equal(run.weights, recording.groups[1].maps[0])
-    assert (run.tokens, run.columns, run.paths, run.notices) == (ROWS, COLUMNS, ("cross",), ("Said of it.",))
+    assert (run.tokens, run.columns, run.extras.paths, run.notices) == (ROWS, COLUMNS, ("cross",), ("Said of it.",))
     assert recording.run().changes.said == "recorded after step 300"
     assert torch.equal(recording.run(1).weights, recording.groups[1].maps[1])
     for wrong, said in (((2, None), "group=2 is not there"), (("a", None), "group='a'"), ((0, 7), "step=7")):

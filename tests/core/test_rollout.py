@@ -99,7 +99,7 @@ def by_head(stack: Stack, x: Tensor, layer: int, head: int, token: int) -> Tenso
 def test_value_norms_are_the_loop(kind: str, tiny64: Model) -> None:
     stacks: dict[str, Callable[[], Stack]] = {
         "decoder": grouped,
-        "post-norm": lambda: tiny64.encoder,
+        "post-norm": lambda: tiny64.stack,
         "pre-norm": lambda: copy.deepcopy(trained(TINY_WORDS).stack).double(),
     }
     stack = stacks[kind]()

@@ -55,7 +55,7 @@ def dense(weights: Weights, n_heads: int, x: Tensor) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("layer", [0, 5])
 def test_every_form_is_within_it_on_a_layer(minilm: Model, layer: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = minilm.encoder.block(layer).attention
+    own = minilm.stack.block(layer).attention
     weights = own.save()
     monkeypatch.setattr(agreement, "loaded", cache(loaded))  # to make a form costs more than its pass
     for mask in MASKS:

@@ -49,13 +49,13 @@ def test_there_and_back(tmp_path: Path, recipe: Recipe) -> None:
     model, exact = (
         load_model(str(tmp_path / "run"), device="cpu", dtype=one) for one in (torch.float32, torch.float64)
     )
-    assert equal(dict(model.encoder.state_dict()), state_of(made))
-    assert torch.equal(logits_of(model.encoder), logits_of(made.model().encoder))
+    assert equal(dict(model.stack.state_dict()), state_of(made))
+    assert torch.equal(logits_of(model.stack), logits_of(made.model().stack))
     if not recipe.dropout:  # while it trains, torch's own layer takes another way, and weights are dropped
-        same_function(logits_of(exact.encoder), logits_of(copy.deepcopy(made.stack).double()))
+        same_function(logits_of(exact.stack), logits_of(copy.deepcopy(made.stack).double()))
     assert (model.origin, model.history, model.sizes) == ("trained here", made.history, made.stack.sizes)
-    assert not model.encoder.training
-    assert not any(parameter.requires_grad for parameter in model.encoder.parameters())
+    assert not model.stack.training
+    assert not any(parameter.requires_grad for parameter in model.stack.parameters())
     for text in made.task.questions[:2]:
         assert torch.equal(model.run(text).weights, made.model().run(text).weights)
 

@@ -51,8 +51,8 @@ def test_the_weights_give_the_accuracy_again(name: str) -> None:
         labels = torch.tensor([row.label for row in task.test])
         accuracy = float((found == labels).float().mean())
     else:
-        trained = objective(history.recipe, task, model.tokenizer, torch.device("cpu"))
-        trained.stack = model.encoder
+        trained = objective(history.recipe, task, saved.read_tokenizer(SHIPPED / name), torch.device("cpu"))
+        trained.stack = model.stack
         outcome = trained.evaluate()
         accuracy = outcome.totals.accuracy
         assert outcome.more.get("aligned", 1.0) >= 0.95

@@ -13,8 +13,8 @@ from mha_core.pretrained import byte_level, offline, smollm2
 from mha_core.pretrained.byte_level import Tokens
 from mha_core.pretrained.check import examine
 from mha_core.pretrained.families import Family
-from mha_core.pretrained.foreign import ForeignModel
 from mha_core.pretrained.gguf import GGUF
+from mha_core.pretrained.hf_model import HfModel
 from mha_core.pretrained.wrapped import Wrapped
 from tests.closeness import quoted, same_function
 
@@ -52,14 +52,14 @@ def test_its_own_weights_through_transformers_and_the_seam() -> None:
         ids = torch.tensor([model.tokenize(CAPITAL)[1]])
         findings = examine(wrapped, ids, None, ids.shape[1])
     tokens = cast(Tokens, model.tokenizer)
-    theirs = ForeignModel("smollm2", tokens, wrapped, findings, max_len=512, folder=None, facts={})
+    theirs = HfModel("smollm2", tokens, wrapped, findings, max_len=512, folder=None, facts={})
     changed: dict[str, Any] = {"heads_off": COPYING, "mask": "window:8", "temperature": 1.5, "values_off": [2]}
     for switches in ({}, changed):
         one = model.run(DURSLEY, **switches)
         with Float64Throughout():
             other = theirs.run(DURSLEY, **switches)
-        assert other.paths[7] == "model.layers.7.self_attn"
-        assert (one.tokens, one.kv_heads) == (other.tokens, other.kv_heads)
+        assert other.extras.paths[7] == "model.layers.7.self_attn"
+        assert (one.tokens, one.extras.kv_heads) == (other.tokens, other.extras.kv_heads)
         same_function(one.weights, other.weights)
         same_function(one.hidden[:-1], other.hidden[:-1])
         same_function(one.logits, other.logits)

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from mha_core import IMPLEMENTATIONS, Model, masks
+from mha_core import IMPLEMENTATIONS, masks
 from mha_core.errors import HeadlightError, PositionError, Unsupported
 from mha_core.models import inputs
 from mha_core.models.block import BlockSizes
 from mha_core.models.classifier import Classifier, ClassifierSizes
 from mha_core.models.encoder import Encoder, EncoderSizes
 from mha_core.models.language_model import LanguageModel
+from mha_core.models.own_model import OwnModel
 from mha_core.positions import NAMES
 from mha_core.training import tasks, tokens
 from mha_core.training.initial_weights import draw
@@ -141,7 +142,7 @@ def test_the_padding_row_learns_nothing_and_every_parameter_has_a_gradient() -> 
 
 def test_a_language_model_looks_back_alone_whatever_else_is_masked() -> None:
     stack = made("language model", position="rotary").eval().requires_grad_(False)
-    model = Model("words", tokens.of(tasks.build("words")), stack, origin="random")
+    model = OwnModel("words", tokens.of(tasks.build("words")), stack, origin="random")
     past = torch.ones(5, 5).tril().bool()
     plain = model.run(TEXT).weights
     assert not plain[..., ~past].any()

@@ -78,9 +78,9 @@ def test_wrong_switches_raise(minilm: Model) -> None:
 
 
 def test_sinusoids_by_name_have_the_size_of_the_trained_table(minilm64: Model, tired64: Run) -> None:
-    assert isinstance(minilm64.encoder.position, Learned)
+    assert isinstance(minilm64.stack.position, Learned)
     by_name = minilm64.run(TIRED, position="sinusoidal").weights
-    size = float(minilm64.encoder.position.table.square().mean().sqrt())
+    size = float(minilm64.stack.position.table.square().mean().sqrt())
     waves = Sinusoidal(384, amplitude=size * 2**0.5).double()
     same_function(by_name, minilm64.run(TIRED, position=waves).weights)
     assert largest_difference(by_name, tired64.weights) > 0.1

@@ -90,7 +90,7 @@ def said(sentence: str) -> tuple[str, ...]:
 def test_rollout_and_value_norms(minilm: Model, writer: Model, tired: Run) -> None:
     by_weight = rollout(tired.weights)[-1]
     shares = [
-        norm_shares(tired.weights[layer], transformed_values(minilm.encoder.block(layer), tired.hidden[layer]))
+        norm_shares(tired.weights[layer], transformed_values(minilm.stack.block(layer), tired.hidden[layer]))
         for layer in range(6)
     ]
     by_norm = rollout(torch.stack(shares))[-1]

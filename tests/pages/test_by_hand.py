@@ -132,8 +132,8 @@ def test_the_last_line_of_an_embedding_is_the_models_first_hidden_state(precise:
         for name in ("x", "+ shift"):
             for text, value in zip(lines[name], [*hidden[: embeddings.SHOWN], hidden.norm()], strict=True):
                 assert_shows(text, float(value))
-        words = precise.encoder.get_parameter("words.weight")[run.ids[3]]
-        segment = precise.encoder.get_parameter("segment")
+        words = precise.stack.get_parameter("words.weight")[run.ids[3]]
+        segment = precise.stack.get_parameter("segment")
         for at in range(embeddings.SHOWN):
             assert_shows(lines["row of the word"][at], float(words[at]))
             assert_shows(lines["+ segment"][at], float(segment[at]))

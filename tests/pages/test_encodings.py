@@ -51,6 +51,13 @@ def test_sinusoids_and_rotations_are_the_papers() -> None:
         assert measures.turn_of(build("learned", sizes), 0) is None
 
 
+def test_the_learned_table_is_the_models(model: Model) -> None:
+    encoding = build("learned", TableSizes(9, 50, 6))
+    own = model.stack.get_parameter("position.table")
+    assert torch.equal(table(encoding).float(), own[:9])
+    assert (encoding.origin, encoding.learned) == ("pretrained", own.numel())
+
+
 def test_by_distance_against_loops() -> None:
     for shape, signed in (((1, 1), True), ((2, 2), False), ((3, 7, 7), True), ((3, 7, 7), False)):
         square = torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -115,10 +122,10 @@ def test_lengths_and_each_position_in_turn() -> None:
         found = in_model.on_model(Settings(PRESETS[0]))
         rotary = model.run(PRESETS[0], position="rotary").weights[0, 2]
         ids, width = model.tokenize(PRESETS[0])[1], model.sizes.d_model
-        added = model.encoder.get_parameter("words.weight")[ids] + model.encoder.get_parameter("segment")
+        added = model.stack.get_parameter("words.weight")[ids] + model.stack.get_parameter("segment")
         for lengths, expected in (
             (embedding, added.detach().norm(dim=-1)),
-            (trained, model.encoder.get_parameter("position.table")[: len(ids)].detach().norm(dim=-1)),
+            (trained, model.stack.get_parameter("position.table")[: len(ids)].detach().norm(dim=-1)),
             (waves, torch.full((len(ids),), 0.1 * math.sqrt(width / 2), dtype=torch.float64)),
         ):
             same_function(torch.tensor(lengths, dtype=torch.float64), expected)

@@ -123,7 +123,7 @@ def test_the_keys_that_a_rule_takes_out_and_what_that_does(model: Model) -> None
 def test_the_lengths_are_those_of_the_values(model: Model) -> None:
     """Against the projection written down: ‖Wv x + bv‖ of the head's rows."""
     head = slice(10 * 32, 11 * 32)
-    weights = model.encoder.block(1).attention.save()
+    weights = model.stack.block(1).attention.save()
     assert weights.v_bias is not None
     x = model.run(PRESETS[0]).hidden[1].double()
     wanted = (x @ weights.v[head].double().T + weights.v_bias[head].double()).norm(dim=-1)
@@ -136,10 +136,10 @@ def test_the_lengths_are_those_of_the_values(model: Model) -> None:
 
 
 def test_the_mean_is_what_torchs_module_returns_by_default(model: Model) -> None:
-    attention = as_implementation(model.encoder.block(3).attention, "torch").double()
+    attention = as_implementation(model.stack.block(3).attention, "torch").double()
     x = model.run(PRESETS[0]).hidden[3][None].double()
     _, wanted = attention.get_submodule("module")(x, x, x)
-    own = as_implementation(model.encoder.block(3).attention, "efficient").double()
+    own = as_implementation(model.stack.block(3).attention, "efficient").double()
     _, maps = own(x)
     assert maps is not None
     same_function(maps.mean(1), wanted)

@@ -52,7 +52,7 @@ def worth(rule: str, scene: PageScene) -> float:
 
 def projections(model: Model, layer: int, text: str = TIRED) -> tuple[Tensor, Tensor, Tensor]:
     """q, k, v, each (h, i, d), from the layer's own matrices."""
-    run, attention = model.run(text), model.encoder.block(layer).attention
+    run, attention = model.run(text), model.stack.block(layer).attention
     saved, x, h = attention.save(), run.hidden[layer], attention.n_heads
     matrices = ((saved.q, saved.q_bias), (saved.k, saved.k_bias), (saved.v, saved.v_bias))
     q, k, v = (

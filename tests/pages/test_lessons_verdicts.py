@@ -163,7 +163,7 @@ def test_news_reaches_a_word_after_as_many_layers_as_its_windows_are_away(precis
 def altered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     """MiniLM in float64 whose layer 3 head 1 asks for nothing: all its scores are 0, so every row is even."""
     model = load_model("minilm", "cpu", torch.float64)
-    attention = cast(AttentionBlock, model.encoder.layers[3]).attention
+    attention = cast(AttentionBlock, model.stack.layers[3]).attention
     weights = attention.save()
     head = torch.arange(32, 64)
     assert weights.q_bias is not None

@@ -110,7 +110,7 @@ def test_the_picture_is_the_models_own(shipped: Path) -> None:
         identical(pictures.picture(Settings(question, temperature=0.5, model=name)).run.weights, run.weights)
     # one of a limited implementation can do everything
     model, plain = pictures.model_on("auto", "food-learned-1"), load_model(str(shipped / "food-learned-1"))
-    attention, question = model.encoder.layers[0].attention, models.presets("food-learned-1")[0]
+    attention, question = model.stack.layers[0].attention, models.presets("food-learned-1")[0]
     assert isinstance(attention, AttentionLayer)
     assert attention.can == EVERYTHING
     bound = rounding.of_sums(64, 64, 16, 64, 16) * 4  # of q, k, their product, a row, and scores of up to four

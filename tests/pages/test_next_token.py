@@ -63,7 +63,7 @@ def of_pass(model: Model) -> float:
     """What rounding does to logits: the sums of every layer, one behind the other."""
     own = model.sizes
     width = own.d_model
-    feed_forward = max(parameter.shape[0] for parameter in model.encoder.parameters() if parameter.dim() == 2)
+    feed_forward = max(parameter.shape[0] for parameter in model.stack.parameters() if parameter.dim() == 2)
     return rounding.of_sums(*[width, width, own.max_len, width, width, width, feed_forward] * own.n_layers, width)
 
 

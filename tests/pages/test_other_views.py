@@ -53,7 +53,7 @@ def test_the_flow_is_the_cores(state: str, model: Model) -> None:
     header, masses = told("flow", view=state, at="2.3.4.2", mask="causal")
     run = pictures.picture(Settings(TEXT, "causal")).run
     layers = [
-        norm_shares(run.weights[layer], transformed_values(model.encoder.block(layer), run.hidden[layer]))
+        norm_shares(run.weights[layer], transformed_values(model.stack.block(layer), run.hidden[layer]))
         if header["norm"]
         else run.weights[layer].double().mean(dim=0)
         for layer in range(6)

@@ -46,7 +46,7 @@ def test_it_is_the_hidden_state_that_enters_the_layer() -> None:
         run = model.run(PRESETS[2], mask="causal")
         assert equality.shape == (1, *run.hidden[4].shape)
         causal = torch.ones(len(run.tokens), len(run.tokens), dtype=torch.bool).tril()
-        _, maps = model.encoder.block(4).attention(run.hidden[4].unsqueeze(0), allow=causal)
+        _, maps = model.stack.block(4).attention(run.hidden[4].unsqueeze(0), allow=causal)
         assert maps is not None
         same_function(maps[0], run.weights[4])
 

@@ -13,6 +13,7 @@ from headlight.queue import single_flight
 from headlight.ui.packing import pack_maps
 from mha_core import Model, Run
 from mha_core.measure import reference, rounding
+from mha_core.models.own_model import OwnModel
 from tests.closeness import within_rounding
 
 
@@ -24,13 +25,13 @@ def _empty_caches() -> None:
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that models run from now on."""
-    texts, run = list[str](), Model.run
+    texts, run = list[str](), OwnModel.run
 
-    def counted(self: Model, text: str, **options: Any) -> Run:
+    def counted(self: OwnModel, text: str, **options: Any) -> Run:
         texts.append(text)
         return run(self, text, **options)
 
-    monkeypatch.setattr(Model, "run", counted)
+    monkeypatch.setattr(OwnModel, "run", counted)
     return texts
 
 
@@ -56,8 +57,59 @@ def test_a_picture_is_computed_and_packed_once_and_its_size_is_that_of_its_tenso
     within_rounding(torch.tensor(short.cosine), torch.tensor(1.0), rounding.of_sums(384, 384))
     assert pictures.picture(Settings("one of a kind", position="none")).cosine < 0.999
     small = pictures.picture(Settings("how are you", model="food-none-1"))
-    held = sum(weight.nbytes for weight in small.model.encoder.parameters())
+    held = small.model.nbytes
     assert small.nbytes == small.run.weights.nbytes + small.run.hidden.nbytes + held
+
+
+@pytest.mark.thorough("Three texts of 511 tokens fill the cache.")
+def test_the_memory_is_bounded_and_the_oldest_goes_first(runs: list[str]) -> None:
+    assert pictures.CACHE_BYTES <= 200 * 2**20
+    first, *others = (Settings(f"{word} " * 509) for word in ("a", "b", "c"))
+    sizes = [pictures.picture(settings).nbytes for settings in (first, *others)]
+    assert sum(sizes[1:]) <= pictures.CACHE_BYTES < sum(sizes), "two pictures of 511 tokens have room"
+    for settings in others:
+        pictures.picture(settings)
+    assert len(runs) == 3
+    pictures.picture(first)
+    assert len(runs) == 4, "the third has pushed it out"
+
+
+def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = pictures.PASSES
+    inside, most, lock, full, run = 0, 0, threading.Lock(), threading.Event(), OwnModel.run
+
+    def counted(self: OwnModel, text: str, **options: Any) -> Run:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+            if inside == places:
+                full.set()
+        full.wait(60)  # until all places are taken: one more would be counted
+        try:
+            return run(self, text, **options)
+        finally:
+            with lock:
+                inside -= 1
+
+    monkeypatch.setattr(OwnModel, "run", counted)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(pictures.picture, [Settings(f"visitor {number}") for number in range(8)]))
+    assert (len({picture.settings.text for picture in found}), most) == (8, places)
+
+
+def test_a_model_is_loaded_once_for_visitors_who_ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = list[str]()
+
+    def counted(name: str, **options: Any) -> Model:
+        loads.append(name.rpartition("/")[2])
+        return load_model(name, **options)
+
+    monkeypatch.setattr(pictures, "load_model", counted)
+    with ThreadPoolExecutor(4) as pool:
+        assert len({id(model) for model in pool.map(pictures.model_on, ["auto"] * 8)}) == 1
+        found = list(pool.map(lambda name: pictures.model_on("cpu", name), ["food-none-1"] * 8))
+    assert (len({id(model) for model in found}), loads) == (1, ["food-none-1"])
 
 
 def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_relative_attention_is_shaws(monkeypatch: pytest.MonkeyPatch) -> None:
     lesson = LESSONS["relative"](found, 3)
     assert "relative difference of the outputs 0.0000" not in said(lesson)
     table, *_ = blocks(lesson, "table")
-    x, layer = value(found, "x"), pictures.model_on("auto").encoder.block(1).attention
+    x, layer = value(found, "x"), pictures.model_on("auto").stack.block(1).attention
     shaw = Shaw(32, time_first_lessons.REACH, time_first_lessons.SPREAD, torch.Generator().manual_seed(0))
     away = (torch.arange(x.shape[1])[:, None] - torch.arange(x.shape[1])).abs()
     for row, position in zip(table["rows"], (None, shaw), strict=True):

@@ -21,8 +21,7 @@ from headlight.registry.album import PICTURES, SOUNDS, Album
 from headlight.server import public, store
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import sound_file
-from mha_core.pretrained.foreign_sound import ForeignSound
-from mha_core.pretrained.foreign_vision import ForeignVision
+from mha_core.pretrained.hf_model import HfModel
 from pages.compare import message as compare
 from pages.explore import given, own_file
 from pages.explore import message as explore
@@ -190,14 +189,16 @@ def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
 
 def test_its_maps_are_those_of_the_core() -> None:
     model = pictures.model_on("auto", DINO)
-    assert isinstance(model, ForeignVision)
+    assert isinstance(model, HfModel)
     for name, content in PICTURES.items():
         settings = LinkQuery(query(DINO, s=name, t="2")).within()[0]
         assert torch.equal(pictures.picture(settings).run.weights, model.run(content, temperature=2).weights)
     png = answer("seen", query(DINO, s=DOT))
     assert struct.unpack(">II", png[16:24]) == (32, 32)
     with Image.open(io.BytesIO(png)) as seen:
-        assert seen.tobytes() == model.sight.pixels(PICTURES[DOT])[1].pixels.numpy().tobytes()
+        patches = model.features(DOT).extras.patches
+        assert patches is not None
+        assert seen.tobytes() == patches.pixels.numpy().tobytes()
     for other in (query(models.MINILM, s="a dog"), query(WAVE)):
         with pytest.raises(HeadlightError, match="reads no pictures"):
             explore.seen(other)
@@ -251,7 +252,7 @@ def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
 
 def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
     model = pictures.model_on("auto", WAVE)
-    assert isinstance(model, ForeignSound)
+    assert isinstance(model, HfModel)
     for name, content in SOUNDS.items():
         settings = LinkQuery(query(WAVE, s=name, t="2")).within()[0]
         run = pictures.picture(settings).run

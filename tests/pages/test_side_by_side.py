@@ -37,7 +37,7 @@ def test_the_mean_is_the_one_that_torch_gives() -> None:
     with in_float64() as model:
         picture = pictures.picture(Settings(TWICE))
         torchs = IMPLEMENTATIONS["torch"](model.sizes.d_model, model.sizes.n_heads).double()
-        torchs.load(model.encoder.block(3).attention.save())
+        torchs.load(model.stack.block(3).attention.save())
         theirs = next(module for module in torchs.modules() if isinstance(module, torch.nn.MultiheadAttention))
         x = picture.run.hidden[3][None]
         with torch.no_grad():

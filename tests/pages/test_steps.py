@@ -102,7 +102,7 @@ def test_parents_come_earlier_share_the_memory_of_a_view_and_are_what_the_softma
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_the_steps_are_those_of_the_layer_in_the_model(model: Model, name: str) -> None:
-    layer = as_implementation(model.encoder.block(4).attention, "efficient").double()
+    layer = as_implementation(model.stack.block(4).attention, "efficient").double()
     for mask in ("none", "window:2"):
         found = traced(Settings(TEXT, mask, "none"), 4, name)
         run = model.run(TEXT, mask=mask, position="none")

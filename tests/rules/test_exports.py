@@ -78,10 +78,7 @@ def test_the_fields_of_results() -> None:
     def fields(kind: Any) -> list[str]:
         return list(inspect.get_annotations(kind))
 
-    run = (
-        "tokens ids weights hidden sentence steps device notices logits kv_heads ends changes columns nobody paths "
-        "patches heard values"
-    )
+    run = "tokens ids weights hidden sentence steps device notices logits ends changes columns extras"
     assert fields(Run) == run.split()
     step = "name expression of axes shape strides contiguous is_view value code line"
     assert fields(Step) == step.split()

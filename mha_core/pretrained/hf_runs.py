@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -12,14 +12,14 @@ from torch import Tensor
 from ..errors import Unsupported
 from ..models.inputs import Switches, no_mask
 from ..models.model import Grown
-from ..models.run import Heard, Patches, Run
+from ..models.run import Extras, Run, sentence_of
 from ..models.switches import RunSwitches
 from . import memory
 from .seam import Call, Request
 from .wrapped import Answer
 
 if TYPE_CHECKING:
-    from .foreign import ForeignModel
+    from .hf_model import HfModel
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,7 @@ class Pass:
         keep: bool (b, i), False = padding.
         columns: the tokens that are looked at, where they are others than those that look.
         all_logits: of every position.
-        patches: the picture, where the model reads one.
-        heard: the sound, where the model reads one.
+        extras: the picture or the sound, where the model reads one.
         is_left_out: the model makes more keys than there are columns.
         record: names of what is to be recorded beside the maps, see `seam.Call`.
     """
@@ -45,13 +44,12 @@ class Pass:
     keep: Tensor | None = None
     columns: list[str] | None = None
     all_logits: bool = False
-    patches: Patches | None = None
-    heard: Heard | None = None
+    extras: Extras = field(default_factory=Extras)
     is_left_out: bool = False
     record: frozenset[str] = frozenset()
 
 
-def runs(model: ForeignModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, asked: Pass) -> list[Run]:
+def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, asked: Pass) -> list[Run]:
     """One forward pass over ids (b, i), and a run for each text of `coded`, its rows; the padding is cut off.
 
     Raises:
@@ -67,17 +65,17 @@ def runs(model: ForeignModel, coded: Sequence[tuple[list[str], list[int]]], ids:
     return [_run(model, own, row, asked, found) for row, own in enumerate(coded)]
 
 
-def call_of_layer(model: ForeignModel, ids: Tensor, asked: Pass, layer: int) -> Call:
+def call_of_layer(model: HfModel, ids: Tensor, asked: Pass, layer: int) -> Call:
     """What passed the seam in one layer of the model's group, in a pass over ids (1, i)."""
     return _calls(model, _answer(model, ids, asked))[layer]
 
 
-def _calls(model: ForeignModel, found: Answer) -> list[Call]:
+def _calls(model: HfModel, found: Answer) -> list[Call]:
     """What passed the seam in the model's group."""
     return [call for call in found.calls if call.path in model.known(model.group).paths]
 
 
-def _answer(model: ForeignModel, ids: Tensor, asked: Pass) -> Answer:
+def _answer(model: HfModel, ids: Tensor, asked: Pass) -> Answer:
     device = model.device
     return model.wrapped.answer(
         ids.to(device),
@@ -88,7 +86,7 @@ def _answer(model: ForeignModel, ids: Tensor, asked: Pass) -> Answer:
     )
 
 
-def _request(model: ForeignModel, switches: RunSwitches, keep: frozenset[str] = frozenset(), known: int = 0) -> Request:
+def _request(model: HfModel, switches: RunSwitches, keep: frozenset[str] = frozenset(), known: int = 0) -> Request:
     """What a pass over the tokens behind the first `known` is asked."""
     allow, heads, values = (
         _on(one, model.device) for one in (switches.allow, switches.ablate.heads, switches.ablate.values)
@@ -104,7 +102,7 @@ def _request(model: ForeignModel, switches: RunSwitches, keep: frozenset[str] = 
     )
 
 
-def _maps(model: ForeignModel, found: Answer) -> list[Tensor]:
+def _maps(model: HfModel, found: Answer) -> list[Tensor]:
     """(b, h, i, j) of every layer of the model's group."""
     known = model.known(model.group)
     if model.findings.by_seam:
@@ -113,7 +111,7 @@ def _maps(model: ForeignModel, found: Answer) -> list[Tensor]:
     return [one for one in maps if one.shape[1] == known.heads]
 
 
-def _run(model: ForeignModel, own: tuple[list[str], list[int]], row: int, asked: Pass, found: Answer) -> Run:
+def _run(model: HfModel, own: tuple[list[str], list[int]], row: int, asked: Pass, found: Answer) -> Run:
     """The run of one text, `row` of the batch."""
     tokens, ids = own
     known, logits = model.known(model.group), found.logits
@@ -121,7 +119,8 @@ def _run(model: ForeignModel, own: tuple[list[str], list[int]], row: int, asked:
     m = n if asked.columns is None else len(asked.columns)
     weights = torch.stack([one[row, :, :n, :m] for one in _maps(model, found)])
     hidden = torch.stack([one[row, :n] for one in found.hidden.get(model.group) or found.hidden[""]])
-    if logits is not None and asked.patches is None:
+    is_picture = asked.extras.patches is not None
+    if logits is not None and not is_picture:
         writes = model.wrapped.family.writes and model.group != "encoder"
         logits = logits[:, 0 if asked.all_logits else n - 1 : n] if writes else None
     return Run(
@@ -129,20 +128,21 @@ def _run(model: ForeignModel, own: tuple[list[str], list[int]], row: int, asked:
         ids=ids,
         weights=weights,
         hidden=hidden,
-        sentence=torch.nn.functional.normalize(hidden[-1].mean(dim=0), dim=0),
+        sentence=sentence_of(hidden[-1]),
         steps=(),
         device=hidden.device,
         notices=model.notices,
-        logits=None if logits is None else logits[row : row + 1] if asked.patches else logits[row],
-        kv_heads=known.kv_heads,
+        logits=None if logits is None else logits[row : row + 1] if is_picture else logits[row],
         ends=asked.ends,
         changes=asked.switches.changes(tokens, row, asked.columns),
         columns=asked.columns,
-        nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks or asked.is_left_out else None,
-        values=tuple(call.parts["v"][row, :, :m] for call in _calls(model, found)),
-        paths=known.paths if model.findings.by_seam else (),
-        patches=asked.patches,
-        heard=asked.heard,
+        extras=replace(
+            asked.extras,
+            kv_heads=known.kv_heads,
+            nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks or asked.is_left_out else None,
+            paths=known.paths if model.findings.by_seam else (),
+            values=tuple(call.parts["v"][row, :, :m] for call in _calls(model, found)),
+        ),
     )
 
 
@@ -158,7 +158,7 @@ class GrownCache:
     length: int = 0
 
 
-def grow(model: ForeignModel, ids: Sequence[int], kept: Any, asked: Switches) -> Grown:
+def grow(model: HfModel, ids: Sequence[int], kept: Any, asked: Switches) -> Grown:
     """The last row of every map, hidden state and logit; the earlier tokens are computed only when they are not kept.
 
     A model with other layers than attention, or whose maps do not pass the seam, is computed whole each time.
@@ -181,7 +181,7 @@ def grow(model: ForeignModel, ids: Sequence[int], kept: Any, asked: Switches) ->
     return Grown(rows, torch.stack([one[0, -1] for one in found.hidden[""]]), logits[0, -1], kept)
 
 
-def keeps(model: ForeignModel) -> bool:
+def keeps(model: HfModel) -> bool:
     """Whether all of its layers are attention through the seam, so that keys and values are all there is to keep."""
     known = model.known(model.group)
     states = getattr(model.wrapped.family.config, "num_hidden_layers", 0)

@@ -1,0 +1,191 @@
+"""A tokenizer and a stack of this package as a `Model`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeVar, Unpack
+
+import torch
+from torch import Tensor
+
+from ..attention import as_implementation
+from ..errors import HeadlightError, SizeError
+from ..trace import Trace, no_trace
+from .fall_back import FallBack
+from .inputs import Input, Switches, Tokenizer, padded
+from .model import EVERYTHING, Model, ends_of
+from .run import Extras, Run, last_rows, sentence_of, stacked
+from .stack import Stack
+from .switches import RunSwitches
+
+if TYPE_CHECKING:
+    from ..training.events import History
+
+T = TypeVar("T")
+
+
+class OwnModel(Model):
+    """A model of this package's own layers, every step of which can be recorded and changed.
+
+    Args:
+        name: what it was loaded as.
+        tokenizer: with padding and truncation switched off.
+        encoder: in eval mode, without gradients; also a classifier or a language model.
+        origin: "pretrained", "trained here" or "random".
+        fall_back: True allows to compute on the CPU when the device runs out of memory.
+        folder, facts, notices, history: as in `Model`.
+    """
+
+    encoder: Stack
+    can = EVERYTHING
+    reasons = MappingProxyType[str, str]({})
+
+    def __init__(
+        self,
+        name: str,
+        tokenizer: Tokenizer,
+        encoder: Stack,
+        *,
+        origin: str,
+        fall_back: bool = False,
+        folder: Path | None = None,
+        facts: dict[str, str] | None = None,
+        notices: tuple[str, ...] = (),
+        history: History | None = None,
+    ) -> None:
+        self.name = name
+        self.tokenizer = tokenizer
+        self.encoder = encoder
+        self.origin = origin
+        self.folder = folder
+        self.facts = facts or {}
+        self.notices = notices
+        self.history = history
+        self.own_mask = encoder.own_mask
+        self.sizes = encoder.sizes
+        self.pad_id = tokenizer.token_to_id("[PAD]") or 0
+        self.ends = ends_of(tokenizer)
+        self.groups: tuple[str, ...] = ("encoder" if encoder.own_mask == "none" else "decoder",)
+        self.group = self.groups[0]
+        self._fall_back = FallBack(encoder, fall_back)
+
+    @property
+    def device(self) -> torch.device:
+        return self.encoder.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.encoder.words.weight.dtype
+
+    @property
+    def nbytes(self) -> int:
+        return sum(weight.nbytes for weight in self.encoder.parameters())
+
+    @property
+    def extras(self) -> Extras:
+        """Those of its runs."""
+        return Extras(kv_heads=self.encoder.block(0).attention.n_kv_heads)
+
+    def run(
+        self,
+        text: Input,
+        *,
+        trace_layer: int | None = None,
+        implementation: str | None = None,
+        all_logits: bool = False,
+        **switches: Unpack[Switches],
+    ) -> Run:
+        self._check_traced(trace_layer, implementation)
+        tokens, ids = self.tokenize(text)
+        asked = self.switches(len(ids), None, **switches)
+        whole = padded([ids], self.pad_id)[0]
+        ends = self.ends if isinstance(text, str) else (0, 0)
+        return self._pass([(tokens, ids)], whole, asked, ends, trace_layer, implementation, all_logits)[0]
+
+    def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Unpack[Switches]) -> list[Run]:
+        if not texts:
+            return []
+        coded = [self.tokenize(text) for text in texts]
+        ids, keep = padded([own_ids for _, own_ids in coded], self.pad_id)
+        asked = self.switches(ids.shape[1], keep if mask_padding else None, **switches)
+        return self._pass(coded, ids, asked, self.ends)
+
+    def ablate_each_head(
+        self, text: str, *, on_progress: Callable[[float], object] = lambda done: None, **switches: Unpack[Switches]
+    ) -> Tensor:
+        """As `Model.ablate_each_head`, faster than a run a head."""
+        _, ids = self.tokenize(text)
+        asked = self.switches(len(ids), None, **switches)
+
+        def compute(stack: Stack) -> Tensor:
+            one = torch.tensor([ids], device=stack.device)
+            return stack.ablate_each_head(one, on_progress=on_progress, **asked(stack))
+
+        means, _ = self.compute(compute)
+        return torch.nn.functional.normalize(means, dim=-1)
+
+    def compute(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
+        return self._fall_back.compute(call, self.device)
+
+    def as_implementation(self, name: str) -> OwnModel:
+        if self.sizes.implementation == name:
+            return self
+        twin = copy.copy(self)
+        twin.encoder = self.encoder.as_implementation(name)
+        twin.sizes = twin.encoder.sizes
+        twin._fall_back = FallBack(twin.encoder, self._fall_back.allowed)
+        return twin
+
+    def _check_traced(self, trace_layer: int | None, implementation: str | None) -> None:
+        if trace_layer is not None and trace_layer not in range(self.sizes.n_layers):
+            raise SizeError(f"trace_layer={trace_layer}: the layers are 0 to {self.sizes.n_layers - 1}")
+        if implementation is not None and trace_layer is None:
+            raise HeadlightError("implementation without trace_layer: say which layer it takes the place of")
+
+    def _pass(
+        self,
+        coded: Sequence[tuple[list[str], list[int]]],
+        ids: Tensor,
+        switches: RunSwitches,
+        ends: tuple[int, int],
+        trace_layer: int | None = None,
+        implementation: str | None = None,
+        all_logits: bool = False,
+    ) -> list[Run]:
+        """One forward pass over ids (b, i), and a run for each row; the padding is cut off."""
+
+        def compute(stack: Stack) -> tuple[Tensor, Tensor, Trace, Tensor | None]:
+            trace, others = Trace(), {}
+            if trace_layer is not None and implementation not in (None, stack.sizes.implementation):
+                others[trace_layer] = as_implementation(stack.block(trace_layer).attention, implementation)
+            hidden, weights = stack(
+                ids.to(stack.device),
+                trace_layer=trace_layer,
+                trace=no_trace if trace_layer is None else trace,
+                attentions=others,
+                **switches(stack),
+            )
+            last = hidden[-1] if all_logits else last_rows(hidden[-1], [len(own_ids) for _, own_ids in coded])
+            return torch.stack(hidden, dim=1), stacked(weights), trace, stack.next_token(last)
+
+        (hidden, weights, trace, logits), notices = self.compute(compute)
+        return [
+            Run(
+                tokens=tokens,
+                ids=own_ids,
+                weights=weights[row, :, :, : len(own_ids), : len(own_ids)],
+                hidden=hidden[row, :, : len(own_ids)],
+                sentence=sentence_of(hidden[row, -1, : len(own_ids)]),
+                steps=tuple(trace.steps),
+                device=hidden.device,
+                notices=self.notices + notices,
+                logits=None if logits is None else logits[row, : len(own_ids)],
+                ends=ends,
+                changes=switches.changes(tokens, row),
+                extras=self.extras,
+            )
+            for row, (tokens, own_ids) in enumerate(coded)
+        ]

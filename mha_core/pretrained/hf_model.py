@@ -1,0 +1,331 @@
+"""A model of transformers as a `Model`: a text, a picture or a sound in, a `Run` out.
+
+Its attention is recorded and changed through `seam`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Unpack
+
+import torch
+from torch import Tensor
+
+from ..attention.functional import check_temperature
+from ..errors import PositionError, SizeError, TooLong, Unsupported, WeightsFileError
+from ..models.block import BlockSizes
+from ..models.inputs import Input, Switches, Tokenizer, no_mask, padded, read
+from ..models.model import Grown, Model, ends_of
+from ..models.run import Extras, Run
+from ..models.switches import RunSwitches
+from .check import Findings, GroupFindings, matrix
+from .hearing import Hearing
+from .hf_runs import Pass, call_of_layer, grow, runs
+from .preprocessor import Features
+from .seam import Call
+from .sight import Sight
+from .wrapped import Wrapped
+
+MOST_TOKENS = 512  # ours: the maps of every layer are kept
+KINDS = {frozenset(("add",)): "learned", frozenset(("rotate",)): "rotary", frozenset(("bias",)): "t5"}
+KEPT = 8  # pictures or sounds of the album, as the model reads them
+
+
+class HfModel(Model):
+    """A read-only model of transformers that many threads may run at once.
+
+    A model with several kinds of attention is one of these for each, see `of`; they share the weights.
+
+    Args:
+        name: what it was loaded as.
+        tokenizer: of what it reads or its decoder writes; of a model without text its preprocessor.
+        wrapped: on its device.
+        findings: of the check.
+        max_len: the most tokens of a text, special ones included.
+        preprocessor: of a model that reads pictures or sounds.
+    """
+
+    encoder = None
+    origin = "pretrained"
+    history = None
+
+    def __init__(
+        self,
+        name: str,
+        tokenizer: Tokenizer,
+        wrapped: Wrapped,
+        findings: Findings,
+        *,
+        max_len: int,
+        folder: Path | None,
+        facts: dict[str, str],
+        notices: tuple[str, ...] = (),
+        preprocessor: Sight | Hearing | None = None,
+    ) -> None:
+        self.name = name
+        self.tokenizer = tokenizer
+        self.folder = folder
+        self.facts = facts
+        self.notices = notices
+        self.wrapped = wrapped
+        self.reads = wrapped.family.reads
+        self.findings = findings
+        self.can = findings.can
+        self.reasons = findings.reasons
+        self.groups = tuple(findings.groups)
+        self.pad_id = wrapped.number("pad_token_id")
+        self.ends = ends_of(tokenizer)
+        self.preprocessor = preprocessor
+        self._max_len = max_len
+        self._of_album: Callable[[str], Features] | None = None
+        # of ids; or of features themselves, by which a sound of the album is known again
+        self._answer: Callable[[tuple[int, ...] | Tensor], list[int]] = lru_cache(16)(
+            lambda source: wrapped.greedy(
+                source.to(wrapped.device, wrapped.dtype)
+                if isinstance(source, Tensor)
+                else torch.tensor([source], device=wrapped.device)
+            )
+        )
+        self._speak_of(self.groups[0])
+
+    def _speak_of(self, group: str) -> None:
+        known = self.known(group)
+        self.group = group
+        self.own_mask = known.own_mask
+        self.sizes = BlockSizes(
+            vocabulary=self.wrapped.vocabulary or self._max_len,
+            d_model=self.findings.d_model,
+            n_heads=known.heads,
+            n_layers=len(known.paths),
+            max_len=self._max_len,
+            position=KINDS.get(self.findings.acts, "none"),
+        )
+
+    def known(self, group: str) -> GroupFindings:
+        """What the check has found of a group."""
+        return self.findings.groups[group]
+
+    def needs(self, rows: int, columns: int | None = None) -> int:
+        """Bytes that the maps of so many tokens take; those of an encoder that hears silence too are made whole."""
+        maps = self.sizes.n_layers * self.sizes.n_heads * rows * (columns or rows) * self.dtype.itemsize
+        if self.whole is None:
+            return maps
+        encoder = self.known("encoder")
+        heard = len(encoder.paths) * encoder.heads * self.whole**2 * self.dtype.itemsize
+        return heard if self.group == "encoder" else heard + maps
+
+    @property
+    def whole(self) -> int | None:
+        """How many tokens it makes of every sound, the silence behind it included; None where it adds none."""
+        return self.preprocessor.whole if isinstance(self.preprocessor, Hearing) else None
+
+    def of(self, group: str) -> HfModel:
+        super().of(group)
+        if group == self.group:
+            return self
+        twin = copy.copy(self)
+        twin._speak_of(group)
+        return twin
+
+    @property
+    def device(self) -> torch.device:
+        return self.wrapped.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.wrapped.dtype
+
+    @property
+    def nbytes(self) -> int:
+        return sum(weight.nbytes for weight in self.wrapped.parameters())
+
+    @property
+    def classes(self) -> list[str]:
+        """What the logits of a model that reads pictures are of, in their order."""
+        labels: dict[int, str] = self.wrapped.family.config.id2label or {}
+        return [str(labels.get(number, number)) for number in range(len(labels))]
+
+    def open_album(self, album: Mapping[str, Input]) -> None:
+        """Lets pictures or sounds be given by their names; the last few are kept as the model reads them."""
+        preprocessor = self.preprocessor
+        if preprocessor is not None:
+            self._of_album = lru_cache(KEPT)(lambda name: preprocessor.read(album[name]))
+
+    def features(self, source: Input) -> Features:
+        """What it reads of a picture or a sound. Raises as `run`, and Unsupported where it reads neither."""
+        if self.preprocessor is None:
+            raise Unsupported("this model reads no pictures and no sounds")
+        if self._of_album is not None and isinstance(source, str):
+            return self._of_album(source)
+        return self.preprocessor.read(source)
+
+    def tokenize(self, text: Input) -> tuple[list[str], list[int]]:
+        """As of others, of what its decoder reads too; of a name in the album the patches or the moments."""
+        if self._of_album is None or not isinstance(text, str):
+            return super().tokenize(text)
+        names = self.features(text).tokens
+        return names, list(range(len(names)))
+
+    def coded(self, text: Input) -> tuple[list[str], list[int]]:
+        tokens, ids = super().coded(text)
+        beyond = max(ids, default=0)
+        if beyond >= self.sizes.vocabulary:
+            raise WeightsFileError(
+                f"token {beyond} has no embedding, there are {self.sizes.vocabulary}; the tokenizer is another's"
+            )
+        return tokens, ids
+
+    def run(
+        self,
+        text: Input,
+        *,
+        trace_layer: int | None = None,
+        implementation: str | None = None,
+        all_logits: bool = False,
+        target: str | Sequence[int] | None = None,
+        **switches: Unpack[Switches],
+    ) -> Run:
+        """Computes every map of this group, and hidden state, of one text, picture or sound; see `Model.run`.
+
+        Args:
+            text: or of a model that reads pictures PNG, JPEG or WebP by its bytes or its Path, or uint8 (height, width,
+                3); of one that reads sounds a WAV file likewise, at most 30 s, or float (n,) at the model's rate; of
+                both a name in the album.
+            target: what the decoder of an encoder-decoder reads, or its ids; None = its own greedy answer, with
+                nothing changed, of at most 64 tokens.
+            switches: as in `Model.run`.
+
+        Returns:
+            a run whose `extras` have the picture or the sound; `logits` of a picture are (1, classes). The tokens of a
+            sound are the times at which they begin, "0.48 s"; silence that is heard behind every sound has no rows and
+            columns here, and `extras.nobody` is what each row gives it.
+
+        Raises:
+            Unsupported: something that is not in `can`, with its reason.
+            HeadlightError: of a picture or a sound, as `picture_file.read` and `sound_file.read`.
+        """
+        if trace_layer is not None or implementation is not None:
+            raise self.cannot("steps")
+        rows, whole, asked = self._asked(text, target, all_logits=all_logits, **switches)
+        return runs(self, [rows], whole, asked)[0]
+
+    def output_matrix(self, layer: int) -> Tensor:
+        """Wᵒ of a layer of this group, (h·d, c), on the model's device; `reasons` says where there is none."""
+        name = self.findings.outputs[self.known(self.group).paths[layer]]
+        return matrix(self.wrapped.module.get_submodule(name))
+
+    def call_of_layer(
+        self, text: Input, layer: int, record: Iterable[str], **switches: Unpack[Switches]
+    ) -> tuple[Call, list[str], list[str]]:
+        """What passed the seam in a layer of this group, and the tokens that look and those that are looked at.
+
+        Args:
+            record: names of parts, see `seam.Call`.
+            switches: as in `run`.
+
+        Raises:
+            SizeError: there is no such layer. Unsupported: the model hands its maps out itself.
+        """
+        if layer not in range(self.sizes.n_layers):
+            raise SizeError(f"layer={layer}: the layers are 0 to {self.sizes.n_layers - 1}")
+        if not self.findings.by_seam:
+            raise Unsupported(f"{self.name} hands out its maps and nothing of how they are made")
+        rows, whole, asked = self._asked(text, None, frozenset(record), **switches)
+        return call_of_layer(self, whole, asked, layer), rows[0], asked.columns or rows[0]
+
+    def _asked(
+        self,
+        text: Input,
+        target: str | Sequence[int] | None,
+        record: frozenset[str] = frozenset(),
+        all_logits: bool = False,
+        **switches: Unpack[Switches],
+    ) -> tuple[tuple[list[str], list[int]], Tensor, Pass]:
+        """The tokens of the rows and their ids, what the model reads (1, …), and the pass over it."""
+        answers = self.wrapped.family.answers
+        if target is not None and not answers:
+            raise SizeError(f"a model that reads {self.reads}s takes no target")
+        if self.preprocessor is None:
+            tokens, ids = self.tokenize(text)
+            source, shown, extras = torch.tensor([ids]), tokens, Extras()
+            ends = self.ends if isinstance(text, str) else (0, 0)
+        else:
+            source, shown, own, extras = self.features(text)
+            tokens = list(self.preprocessor.names[: self.whole or len(shown)])  # which a mask goes over
+            ids, ends = list(range(len(tokens))), (own, 0)
+        rows, columns = (tokens, ids), None
+        written = self._target(source, target) if answers else None
+        if written is not None and self.group != "encoder":
+            rows, ends = (read(written, self.tokenizer), written), (1, 0)
+            columns = tokens if self.group == "cross" else None
+        asked = Pass(
+            self.switches(len(rows[1]), None, None if columns is None else len(columns), **switches),
+            ends,
+            target=None if written is None else torch.tensor([written]),
+            columns=None if columns is None else shown,
+            all_logits=all_logits,
+            extras=extras,
+            is_left_out=len(shown) < len(tokens) and self.group != "decoder",
+            record=record,
+        )
+        rows = (shown, ids[: len(shown)]) if self.group == "encoder" else rows
+        return rows, source if self.preprocessor is None else source.to(self.dtype), asked
+
+    def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Unpack[Switches]) -> list[Run]:
+        if not texts:
+            return []
+        if "batch" not in self.can:
+            raise self.cannot("batch")
+        coded = [self.tokenize(text) for text in texts]
+        ids, keep = padded([own_ids for _, own_ids in coded], self.pad_id)
+        kept = keep if mask_padding else None
+        return runs(self, coded, ids, Pass(self.switches(ids.shape[1], kept, **switches), self.ends, keep=kept))
+
+    def switches(
+        self, length: int, keep: Tensor | None, columns: int | None = None, **switches: Unpack[Switches]
+    ) -> RunSwitches:
+        """As `Model.switches`.
+
+        Raises:
+            Unsupported: something that is not in `can`, with its reason.
+        """
+        position, temperature = switches.get("position", "trained"), switches.get("temperature", 1.0)
+        off, values = tuple(switches.get("heads_off", ())), tuple(switches.get("values_off", ()))
+        if not isinstance(position, str) or position not in ("trained", "none"):
+            raise PositionError(f"position={position!r:.40}: choose trained or none; {self.name} has its own alone")
+        wanted = {
+            "mask": not no_mask(switches.get("mask", "none")),
+            "heads": bool(off),
+            "temperature": temperature != 1,
+            "values": bool(values),
+            "positions": position == "none",
+        }
+        for name, asked in wanted.items():
+            if asked and name not in self.can:
+                raise self.cannot(name)
+        check_temperature(temperature)
+        return super().switches(length, keep, columns, **switches | {"heads_off": off, "values_off": values})
+
+    def grow(self, ids: Sequence[int], kept: Any, asked: Switches) -> Grown:
+        return grow(self, ids, kept, asked)
+
+    def cannot(self, name: str) -> Unsupported:
+        """The error of asking for what is not in `can`."""
+        return Unsupported(f"{self.name}: {self.reasons[name]}")
+
+    def _target(self, source: Tensor, target: str | Sequence[int] | None) -> list[int]:
+        """What the decoder reads beside what the encoder reads, (1, …): a start, then the target."""
+        start = self.wrapped.start
+        if self.group == "encoder" and target is None:
+            return [start]
+        if target is None:
+            return list(self._answer(tuple(source[0].tolist()) if self.preprocessor is None else source))
+        front, behind = self.ends
+        coded = self.coded(target)[1]
+        inner = coded[front : len(coded) - behind] if isinstance(target, str) else coded
+        if len(inner) >= self.sizes.max_len:
+            raise TooLong(limit=self.sizes.max_len, got=len(inner) + 1)
+        return [start, *inner]
