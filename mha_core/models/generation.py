@@ -1,9 +1,9 @@
 """A text that a model goes on with, one token at a time: each step adds a row to every map."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
@@ -11,8 +11,7 @@ from torch import Tensor
 from ..attention.key_value import KVCache
 from ..attention.switches import Ablation
 from ..errors import HeadlightError, MaskError, TooLong, Unsupported
-from ..positions import Position
-from .inputs import Mask, Switches, read
+from .inputs import Switches, read
 from .model import Model
 from .stack import Stack
 
@@ -43,9 +42,9 @@ class Generation:
     Args:
         model: one that predicts the next token: its own mask is causal.
         text: what it goes on with, at least one token; or its ids.
-        mask: a written form or a rule, which says for any length who may look where; the model's own is added.
-        position, heads_off, temperature, values_off: the switches of every step, as in `Model.run`. This temperature
-            divides the scores of attention; the one that words are drawn with is an argument of `step`.
+        switches: of every step, as in `Model.run`; a mask is a written form or a rule, which says for any length who
+            may look where. This temperature divides the scores of attention; the one that words are drawn with is an
+            argument of `step`.
 
     Attributes:
         tokens, ids: of the whole text so far.
@@ -56,31 +55,16 @@ class Generation:
         TooLong, PositionError, SizeError: as in `Model.run`.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        text: str | Sequence[int],
-        *,
-        mask: Mask = "none",
-        position: str | Position = "trained",
-        heads_off: Iterable[tuple[int, int]] = (),
-        temperature: float = 1.0,
-        values_off: Iterable[int] = (),
-    ) -> None:
+    def __init__(self, model: Model, text: str | Sequence[int], **switches: Unpack[Switches]) -> None:
         if model.own_mask != "causal":
             raise Unsupported(f"model {model.name!r} predicts no next token; choose a decoder or a language model")
-        if isinstance(mask, Tensor):
+        if isinstance(switches.get("mask"), Tensor):
             raise MaskError("a mask tensor has one size, and the text grows; give a written form or a rule")
         self.model = model
         tokens, ids = model.tokenize(text)
         self.tokens, self.ids = list(tokens), list(ids)
-        self._switches: Switches = {
-            "mask": mask,
-            "position": position,
-            "heads_off": tuple(heads_off),
-            "temperature": temperature,
-            "values_off": tuple(values_off),
-        }
+        heads, values = tuple(switches.get("heads_off", ())), tuple(switches.get("values_off", ()))
+        self._switches: Switches = {**switches, "heads_off": heads, "values_off": values}
         self._caches: tuple[Stack, list[KVCache]] | None = None
         self._kept: Any = None  # of a model that keeps keys and values itself
         self.logits = self._pass()[2]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import Unsupported, WeightsFileError
-from . import hearing, offline, sight
+from ..errors import Unsupported
+from . import folders, hearing, offline, sight
 
 # the heads whose classes may be chosen by a description, the first that has it; what they do
 TEXTS = {
@@ -73,10 +73,8 @@ def family(description: Mapping[str, Any]) -> Family:
         ((wanted, does) for head, does in heads.items() if wanted is not None and wanted in _names(tables[head])),
         (_names(tables[BASE])[0] if tables[BASE] else wanted, ""),
     )
-    try:
+    with folders.library(f"config.json is no description of a {model_type}"):
         config = CONFIG_MAPPING[model_type].from_dict(dict(description))
-    except Exception as error:  # each family checks its own
-        raise WeightsFileError(f"config.json is no description of a {model_type}: {error}") from error
     kind = getattr(library, str(name), None)
     named = getattr(kind, "main_input_name", "something else")
     if named != takes:

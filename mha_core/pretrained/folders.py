@@ -8,6 +8,7 @@ import json
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -52,6 +53,17 @@ class Tensors:
     def bytes(self) -> int:
         """Of the files."""
         return sum(file.stat().st_size for file in self.files)
+
+
+@contextmanager
+def library(said: str) -> Iterator[None]:
+    """Turns what a library raises about a stranger's files into a WeightsFileError that begins so; ours stay."""
+    try:
+        yield
+    except HeadlightError:
+        raise
+    except Exception as error:  # each class of a library has its own
+        raise WeightsFileError(f"{said}: {type(error).__name__}: {str(error).strip():.300}") from error
 
 
 def own_file(folder: Path, name: str) -> Path:

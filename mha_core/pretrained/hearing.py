@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..errors import SizeError, Unsupported, WeightsFileError
 from ..models.run import Extras, Heard
-from . import memory, offline, preprocessor, sound_file
+from . import folders, memory, offline, preprocessor, sound_file
 from .preprocessor import FILE, NO_TEXT, Features, Named
 from .sound_file import up
 
@@ -159,7 +159,8 @@ def read(folder: Path, config: Any) -> Hearing:
         if type(value) is not int or not 1 <= value <= limit:
             raise WeightsFileError(f"{FILE} has impossible sizes: {name}={value!r:.40}; 1 to {limit:,} is read")
     library = offline.transformers()
-    return preprocessor.made(lambda: Hearing(getattr(library, kind.extractor)(**given), kind, config))
+    with folders.library(f"{FILE} cannot be used"):
+        return Hearing(getattr(library, kind.extractor)(**given), kind, config)
 
 
 def _convolutions(config: Any, rate: int) -> list[tuple[int, int]]:

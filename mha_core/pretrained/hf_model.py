@@ -92,8 +92,7 @@ class HfModel(Model):
         self._speak_of(self.groups[0])
 
     def _speak_of(self, group: str) -> None:
-        known = self.known(group)
-        self.group = group
+        self.group, known = group, self.findings.groups[group]
         self.own_mask = known.own_mask
         self.sizes = BlockSizes(
             vocabulary=self.wrapped.vocabulary or self._max_len,
@@ -104,16 +103,17 @@ class HfModel(Model):
             position=KINDS.get(self.findings.acts, "none"),
         )
 
-    def known(self, group: str) -> GroupFindings:
-        """What the check has found of a group."""
-        return self.findings.groups[group]
+    @property
+    def known(self) -> GroupFindings:
+        """What the check has found of its group."""
+        return self.findings.groups[self.group]
 
     def needs(self, rows: int, columns: int | None = None) -> int:
         """Bytes that the maps of so many tokens take; those of an encoder that hears silence too are made whole."""
         maps = self.sizes.n_layers * self.sizes.n_heads * rows * (columns or rows) * self.dtype.itemsize
         if self.whole is None:
             return maps
-        encoder = self.known("encoder")
+        encoder = self.findings.groups["encoder"]
         heard = len(encoder.paths) * encoder.heads * self.whole**2 * self.dtype.itemsize
         return heard if self.group == "encoder" else heard + maps
 
@@ -214,7 +214,7 @@ class HfModel(Model):
 
     def output_matrix(self, layer: int) -> Tensor:
         """Wᵒ of a layer of this group, (h·d, c), on the model's device; `reasons` says where there is none."""
-        name = self.findings.outputs[self.known(self.group).paths[layer]]
+        name = self.findings.outputs[self.known.paths[layer]]
         return matrix(self.wrapped.module.get_submodule(name))
 
     def call_of_layer(

@@ -72,7 +72,7 @@ def call_of_layer(model: HfModel, ids: Tensor, asked: Pass, layer: int) -> Call:
 
 def _calls(model: HfModel, found: Answer) -> list[Call]:
     """What passed the seam in the model's group."""
-    return [call for call in found.calls if call.path in model.known(model.group).paths]
+    return [call for call in found.calls if call.path in model.known.paths]
 
 
 def _answer(model: HfModel, ids: Tensor, asked: Pass) -> Answer:
@@ -93,7 +93,7 @@ def _request(model: HfModel, switches: RunSwitches, keep: frozenset[str] = froze
     )
     return model.wrapped.request(
         keep=keep,
-        changed=frozenset(model.known(model.group).paths),
+        changed=frozenset(model.known.paths),
         allow=None if allow is None or no_mask(switches.mask) else allow[:, :, known:],
         heads=heads,
         values=None if values is None else values[:, :, known:],
@@ -104,7 +104,7 @@ def _request(model: HfModel, switches: RunSwitches, keep: frozenset[str] = froze
 
 def _maps(model: HfModel, found: Answer) -> list[Tensor]:
     """(b, h, i, j) of every layer of the model's group."""
-    known = model.known(model.group)
+    known = model.known
     if model.findings.by_seam:
         return [call.weights for call in _calls(model, found)]
     maps = found.maps.get(model.group) or found.maps.get("", [])
@@ -114,7 +114,7 @@ def _maps(model: HfModel, found: Answer) -> list[Tensor]:
 def _run(model: HfModel, own: tuple[list[str], list[int]], row: int, asked: Pass, found: Answer) -> Run:
     """The run of one text, `row` of the batch."""
     tokens, ids = own
-    known, logits = model.known(model.group), found.logits
+    known, logits = model.known, found.logits
     n = len(ids)
     m = n if asked.columns is None else len(asked.columns)
     weights = torch.stack([one[row, :, :n, :m] for one in _maps(model, found)])
@@ -183,7 +183,7 @@ def grow(model: HfModel, ids: Sequence[int], kept: Any, asked: Switches) -> Grow
 
 def keeps(model: HfModel) -> bool:
     """Whether all of its layers are attention through the seam, so that keys and values are all there is to keep."""
-    known = model.known(model.group)
+    known = model.known
     states = getattr(model.wrapped.family.config, "num_hidden_layers", 0)
     return (
         model.findings.by_seam

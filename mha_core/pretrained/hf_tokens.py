@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import Unsupported, WeightsFileError
 from . import offline
 from .byte_level import Tokens
-from .folders import LARGEST_TOKENIZER, TOKENIZER, describe, own_file, read_json, read_tokenizer
+from .folders import LARGEST_TOKENIZER, TOKENIZER, describe, library, own_file, read_json, read_tokenizer
 
 SETTINGS = "tokenizer_config.json"
 # what a tokenizer without tokenizer.json is made of
@@ -42,14 +42,12 @@ def _of_family(folder: Path, config: Any) -> Tokens:
     offline.transformers()
     from transformers import AutoTokenizer
 
-    try:
-        found: Any = AutoTokenizer.from_pretrained(
-            str(folder), config=config, trust_remote_code=False, local_files_only=True
-        )
-    except ImportError as error:
-        raise Unsupported(f"the tokenizer needs a package that is not installed: {str(error).strip():.200}") from error
-    except Exception as error:  # each class has its own
-        raise WeightsFileError(f"cannot read the tokenizer: {type(error).__name__}: {error!s:.200}") from error
+    where: dict[str, Any] = {"config": config, "trust_remote_code": False, "local_files_only": True}
+    with library("cannot read the tokenizer"):
+        try:
+            found: Any = AutoTokenizer.from_pretrained(str(folder), **where)
+        except ImportError as error:
+            raise Unsupported(f"the tokenizer needs a package that is not installed: {error!s:.200}") from error
     whole = getattr(found, "backend_tokenizer", None)
     sample = " ".join(map(str, found.convert_ids_to_tokens(range(min(500, len(found))))))
     spelling = "bytes" if "Ġ" in sample else "▁" if "▁" in sample else ""

@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import torch
+
 from ..errors import DeviceError
 
 MEMINFO, OWN_GROUP, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -25,6 +27,12 @@ def require(needed: int, what: str, remedy: str) -> None:
         raise DeviceError(
             f"{what} needs {needed / 1e6:,.0f} MB of memory, this machine has {free / 1e6:,.0f} MB left; {remedy}"
         )
+
+
+def require_weights(needed: int, name: str, dtype: torch.dtype, remedy: str = "") -> None:
+    """Refuses a model whose weights would not fit; `remedy`: another one. Raises as `require`."""
+    smaller = "" if dtype.itemsize <= 2 else ", or choose dtype=torch.bfloat16, which takes half of it"
+    require(needed, f"{name} in {str(dtype).removeprefix('torch.')}", f"close other programs{smaller}{remedy}")
 
 
 def available() -> int | None:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ..device import is_out_of_memory
-from ..errors import DeviceError, HeadlightError, WeightsFileError
+from ..errors import DeviceError, WeightsFileError
 from . import families, folders, hearing, hf_tokens, memory, offline, sight
 from .byte_level import Tokens
 from .check import Findings, examine
@@ -55,8 +55,7 @@ def open_folder(
     reads = READERS[family.reads].read(folder, family.config)
     words = hf_tokens.read(folder, family.config) if family.reads == "sound" and family.answers else None
     needed = weights.parameters * dtype.itemsize
-    smaller = "" if dtype.itemsize <= 2 else ", choose dtype=torch.bfloat16, which takes half of it,"
-    memory.require(needed, f"{name} in {_short(dtype)}", f"close other programs{smaller} or choose a smaller model")
+    memory.require_weights(needed, name, dtype, ", or choose a smaller model")
     module = _load(family, weights, dtype)
     try:
         whole = Wrapped(module.to(device), family)
@@ -64,14 +63,8 @@ def open_folder(
         if not is_out_of_memory(error):
             raise
         raise DeviceError(f"{device} has no memory for {name}; choose device='cpu'") from error
-    try:
+    with folders.library(f"{name} cannot be run on a {family.reads}"):  # what it is not made for
         findings = examine(whole, *_probe(whole, reads, words))
-    except HeadlightError:
-        raise
-    except Exception as error:  # what a family does with something that it is not made for
-        raise WeightsFileError(
-            f"{name} cannot be run on a {family.reads}: {type(error).__name__}: {error!s:.300}"
-        ) from error
     left_out = f"{findings.left_out} of its maps have another size than the others and are not shown."
     about: dict[str, Any] = {
         "max_len": _max_len(whole) if family.reads == "text" or words else reads.get_vocab_size(),
@@ -96,7 +89,7 @@ def _load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:
     for part in (config, families.text_config(config)):
         if getattr(part, "use_cache", False):
             part.use_cache = False
-    try:
+    with folders.library("the weights do not fit config.json"):
         with torch.device("meta"):
             whole = family.kind(config)
         wanted = sum(one.numel() for one in {*whole.parameters(), *whole.buffers()})
@@ -110,12 +103,6 @@ def _load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:
             None, config=config, state_dict=folders.read_tensors(weights.files), attn_implementation="eager",
             dtype=dtype, output_loading_info=True,
         )  # fmt: skip
-    except WeightsFileError:
-        raise
-    except Exception as error:  # each family has its own
-        raise WeightsFileError(
-            f"the weights do not fit config.json: {type(error).__name__}: {str(error).strip():.300}"
-        ) from error
     missing = sorted(name for name in told["missing_keys"] if "pooler" not in name)
     if missing:
         names = ", ".join(missing[:MOST_MISSING])
@@ -214,7 +201,3 @@ def _sha256(weights: Tensors) -> str:
         return f"not computed, {weights.bytes / 1e9:.1f} GB"
     first, *others = digests = [folders.sha256(file) for file in weights.files]
     return hashlib.sha256(bytes.fromhex("".join(digests))).hexdigest() if others else first
-
-
-def _short(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

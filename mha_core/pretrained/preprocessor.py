@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn
 
 from torch import Tensor
 
-from ..errors import HeadlightError, WeightsFileError
+from ..errors import HeadlightError
 from ..models.run import Extras
 from .folders import describe
-
-T = TypeVar("T")
 
 FILE = "preprocessor_config.json"
 
@@ -77,13 +75,3 @@ def settings(folder: Path, names: Collection[str]) -> dict[str, Any]:
     """
     description = describe(folder, FILE)
     return {name: description[name] for name in names if description.get(name) is not None}
-
-
-def made(make: Callable[[], T]) -> T:
-    """What a class of the library makes of a description. Raises a WeightsFileError where it cannot."""
-    try:
-        return make()
-    except HeadlightError:
-        raise
-    except Exception as error:  # each class checks its own
-        raise WeightsFileError(f"{FILE} cannot be used: {type(error).__name__}: {error!s:.200}") from error

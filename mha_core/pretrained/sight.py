@@ -15,7 +15,7 @@ from torch import Tensor
 from ..errors import Unsupported, WeightsFileError
 from ..models.run import Extras, Patches
 from ..models.vision import CLS, names_of
-from . import memory, offline, preprocessor
+from . import folders, memory, offline, preprocessor
 from .picture_file import read as read_picture
 from .preprocessor import FILE, NO_TEXT, Features, Named
 
@@ -117,7 +117,8 @@ def read(folder: Path, config: Any) -> Sight:
         raise Unsupported(f"its patches are no squares (patch_size={patch!r:.40})")
     registers = int(getattr(config, "num_register_tokens", 0))
     library = offline.transformers()
-    return preprocessor.made(lambda: Sight(getattr(library, kind.processor)(**given), kind, patch, registers))
+    with folders.library(f"{FILE} cannot be used"):
+        return Sight(getattr(library, kind.processor)(**given), kind, patch, registers)
 
 
 def _numbers(value: Any) -> Iterator[float]:

@@ -56,10 +56,11 @@ def _tensors(opened: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtyp
     """The weights in float32: those of an earlier call, of the cache, or unpacked now."""
     shapes = llama_file.shapes(config)
     values = sum(torch.Size(shape).numel() for shape in shapes.values())
-    _require(values * dtype.itemsize, dtype)
+    memory.require_weights(values * dtype.itemsize, "SmolLM2", dtype)
 
     def unpacked() -> Iterator[tuple[str, Tensor]]:
-        _require(values * (4 if dtype == torch.float32 else 4 + dtype.itemsize), dtype)
+        needed = values * (4 if dtype == torch.float32 else 4 + dtype.itemsize)
+        memory.require_weights(needed, "SmolLM2", dtype)
         return llama_file.tensors(opened, config)
 
     key = (digest, weights_cache.folder())
@@ -67,9 +68,3 @@ def _tensors(opened: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtyp
         _weights.clear()
         _weights[key] = weights_cache.kept(f"smollm2-{digest[:16]}", digest, shapes, unpacked)
     return _weights[key]
-
-
-def _require(needed: int, dtype: torch.dtype) -> None:
-    kind = str(dtype).removeprefix("torch.")
-    smaller = "" if dtype.itemsize <= 2 else ", or choose dtype=torch.bfloat16, which takes half of it"
-    memory.require(needed, f"SmolLM2 in {kind}", f"close other programs{smaller}")
