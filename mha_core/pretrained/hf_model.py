@@ -83,11 +83,7 @@ class HfModel(Model):
         self._of_album: Callable[[str], Features] | None = None
         # of ids; or of features themselves, by which a sound of the album is known again
         self._answer: Callable[[tuple[int, ...] | Tensor], list[int]] = lru_cache(16)(
-            lambda source: wrapped.greedy(
-                source.to(wrapped.device, wrapped.dtype)
-                if isinstance(source, Tensor)
-                else torch.tensor([source], device=wrapped.device)
-            )
+            lambda source: wrapped.greedy(source if isinstance(source, Tensor) else torch.tensor([source]))
         )
         self._speak_of(self.groups[0])
 
@@ -271,8 +267,7 @@ class HfModel(Model):
             is_left_out=len(shown) < len(tokens) and self.group != "decoder",
             record=record,
         )
-        rows = (shown, ids[: len(shown)]) if self.group == "encoder" else rows
-        return rows, source if self.preprocessor is None else source.to(self.dtype), asked
+        return (shown, ids[: len(shown)]) if self.group == "encoder" else rows, source, asked
 
     def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Unpack[Switches]) -> list[Run]:
         if not texts:

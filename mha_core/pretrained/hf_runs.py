@@ -76,21 +76,15 @@ def _calls(model: HfModel, found: Answer) -> list[Call]:
 
 
 def _answer(model: HfModel, ids: Tensor, asked: Pass) -> Answer:
-    device = model.device
-    return model.wrapped.answer(
-        ids.to(device),
-        _request(model, asked.switches, asked.record | {"v"}),
-        target=_on(asked.target, device),
-        keep=_on(asked.keep, device),
-        attentions=not model.findings.by_seam,
-    )
+    request = _request(model, asked.switches, asked.record | {"v"})
+    maps_too = not model.findings.by_seam
+    return model.wrapped.answer(ids, request, target=asked.target, keep=asked.keep, attentions=maps_too)
 
 
 def _request(model: HfModel, switches: RunSwitches, keep: frozenset[str] = frozenset(), known: int = 0) -> Request:
     """What a pass over the tokens behind the first `known` is asked."""
-    allow, heads, values = (
-        _on(one, model.device) for one in (switches.allow, switches.ablate.heads, switches.ablate.values)
-    )
+    tensors = switches.allow, *switches.ablate
+    allow, heads, values = (None if one is None else one.to(model.device) for one in tensors)
     return model.wrapped.request(
         keep=keep,
         changed=frozenset(model.known.paths),
@@ -146,10 +140,6 @@ def _run(model: HfModel, own: tuple[list[str], list[int]], row: int, asked: Pass
     )
 
 
-def _on(tensor: Tensor | None, device: torch.device) -> Tensor | None:
-    return None if tensor is None else tensor.to(device)
-
-
 @dataclass
 class GrownCache:
     """Keys and values of the first `length` tokens, in the library's own form."""
@@ -173,8 +163,7 @@ def grow(model: HfModel, ids: Sequence[int], kept: Any, asked: Switches) -> Grow
 
         kept = GrownCache(DynamicCache())
     request = _request(model, model.switches(len(ids), None, **asked), known=kept.length)
-    more = torch.tensor([list(ids[kept.length :])], device=model.device)
-    found = model.wrapped.answer(more, request, past=kept.cache)
+    found = model.wrapped.answer(torch.tensor([list(ids[kept.length :])]), request, past=kept.cache)
     kept.length = len(ids)
     logits = cast(Tensor, found.logits)  # of a model that writes
     rows = torch.stack([call.weights[0, :, -1] for call in found.calls])

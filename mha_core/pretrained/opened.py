@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -121,16 +120,14 @@ def _probe(
     if len(ids) < 4:
         ids = [(7 * place + 5) % max(1, whole.vocabulary) for place in range(8)]
     if isinstance(reads, Tokens):
-        read, length = torch.tensor([ids], device=whole.device), len(ids)
+        read, length = torch.tensor([ids]), len(ids)
     else:
-        dtype = next(whole.parameters()).dtype
-        reads.require_memory(whole.family.config, dtype)
-        given, length = reads.noise()
-        read = given.to(whole.device, dtype)
+        reads.require_memory(whole.family.config, whole.dtype)
+        read, length = reads.noise()
     if not whole.family.answers:
         return read, None, length
     written = [whole.start, *ids[: len(ids) - 3]]
-    return read, torch.tensor([written[: len(written) - (len(written) == length)]], device=whole.device), length
+    return read, torch.tensor([written[: len(written) - (len(written) == length)]]), length
 
 
 def _max_len(whole: Wrapped) -> int:
@@ -172,8 +169,7 @@ def _facts(
         "torch": str(torch.__version__),
         "python": platform.python_version(),
     }
-    licence = next(_licence(folder), None)
-    return facts | ({"licence": licence} if licence else {})
+    return facts | _licence(folder)
 
 
 def _checked(findings: Findings) -> str:
@@ -186,14 +182,14 @@ def _checked(findings: Findings) -> str:
     return f"{rows}{moved}"
 
 
-def _licence(folder: Path) -> Iterator[str]:
+def _licence(folder: Path) -> dict[str, str]:
     """What the front matter of the README says, if anything."""
     with suppress(WeightsFileError, OSError, UnicodeDecodeError):
         with folders.own_file(folder, "README.md").open("r", encoding="utf-8") as opened:
             text = opened.read(20_000)
-        found = LICENCE.search(text) if text.startswith("---") else None
-        if found:
-            yield found[1].strip()
+        if text.startswith("---") and (found := LICENCE.search(text)):
+            return {"licence": found[1].strip()}
+    return {}
 
 
 def _sha256(weights: Tensors) -> str:

@@ -108,7 +108,7 @@ class Wrapped(nn.Module):
         attentions: bool = False,
         past: Any = None,
     ) -> Answer:
-        """One pass.
+        """One pass, on the device of the weights and in their number format.
 
         Args:
             ids: int64 (b, i), or what stands for pictures or sounds, (b, …).
@@ -118,13 +118,14 @@ class Wrapped(nn.Module):
             attentions: asks the model for its own maps too.
             past: a cache of the library, which is filled with the keys and values of these ids.
         """
-        given: dict[str, Any] = {self.module.main_input_name: ids}
+        read = ids.to(self.device, self.dtype if ids.is_floating_point() else None)
+        given: dict[str, Any] = {self.module.main_input_name: read}
         if keep is not None:
-            given["attention_mask"] = keep.to(torch.int64)
+            given["attention_mask"] = keep.to(self.device, torch.int64)
         if past is not None:
             given |= {"past_key_values": past, "use_cache": True}
         if target is not None:
-            given["decoder_input_ids"] = target
+            given["decoder_input_ids"] = target.to(self.device)
         if states is not None:
             from transformers.modeling_outputs import BaseModelOutput
 
@@ -144,8 +145,7 @@ class Wrapped(nn.Module):
         """
         written, states = [self.start], None
         while len(written) <= MOST_WRITTEN:
-            target = torch.tensor([written], device=self.device)
-            found = self.answer(read, self.request(), target=target, states=states)
+            found = self.answer(read, self.request(), target=torch.tensor([written]), states=states)
             if found.logits is None or not self.family.writes:
                 raise Unsupported(f"this {self.family.config.model_type} writes nothing of its own; give a target")
             states = found.hidden["encoder"][-1] if states is None else states
