@@ -40,13 +40,7 @@ OF_COMMAND: dict[str, bytes] = {}  # those that the command has opened, by their
 class RecordedModel(Model):
     """A group of a recording in the place of a model: it reads steps, and can do nothing beside."""
 
-    encoder = None
     origin = "recorded"
-    folder = None
-    history = None
-    own_mask = "none"
-    pad_id = 0
-    ends = (0, 0)
     can = frozenset[str]()
     reasons = dict.fromkeys((*EVERYTHING, "lengths", "text"), WHY)
     tokenizer = Named((), WHY)
@@ -108,7 +102,7 @@ class RecordedModel(Model):
             raise Unsupported(WHY)
         return self._at(text)
 
-    def run_batch(self, *_: Any, **__: Any) -> NoReturn:
+    def run_padded(self, *_: Any, **__: Any) -> NoReturn:
         raise Unsupported(WHY)
 
     def switches(self, *_: Any, **__: Any) -> NoReturn:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, Unpack
 
 import torch
@@ -15,7 +16,7 @@ from ..attention.switches import Ablation
 from ..errors import HeadlightError, SizeError, TooLong, Unsupported
 from ..positions import Position
 from .block import BlockSizes
-from .inputs import Input, Mask, Switches, Tokenizer, heads_on, joint_mask, tokens_of_ids, values_on
+from .inputs import Input, Mask, Switches, Tokenizer, heads_on, joint_mask, padded, tokens_of_ids, values_on
 from .run import Run
 from .stack import Stack
 from .switches import RunSwitches
@@ -63,19 +64,19 @@ class Model(Protocol):
 
     name: str
     tokenizer: Tokenizer
-    encoder: Stack | None
+    encoder: Stack | None = None
     origin: str
-    folder: Path | None
+    folder: Path | None = None
     facts: dict[str, str]
-    notices: tuple[str, ...]
-    history: History | None
-    can: frozenset[str]
-    reasons: Mapping[str, str]
+    notices: tuple[str, ...] = ()
+    history: History | None = None
+    can: frozenset[str] = EVERYTHING
+    reasons: Mapping[str, str] = MappingProxyType({})
     groups: tuple[str, ...]
     group: str
-    own_mask: str
-    ends: tuple[int, int]
-    pad_id: int
+    own_mask: str = "none"
+    ends: tuple[int, int] = (0, 0)
+    pad_id: int = 0
     sizes: BlockSizes
     reads: str = "text"
 
@@ -105,8 +106,12 @@ class Model(Protocol):
     def stack(self) -> Stack:
         """The encoder. Raises Unsupported where the layers are not of this package."""
         if self.encoder is None:
-            raise Unsupported(f"{self.name}: {self.reasons['steps']}")
+            raise self.cannot("steps")
         return self.encoder
+
+    def cannot(self, ability: str) -> Unsupported:
+        """The error of asking for what is not in `can`."""
+        return Unsupported(f"{self.name}: {self.reasons[ability]}")
 
     def tokenize(self, text: Input) -> tuple[list[str], list[int]]:
         """Tokens and ids of a text, special tokens included.
@@ -190,6 +195,26 @@ class Model(Protocol):
         mask_padding=False lets every token look at the padding too: the classic bug, for showing it.
         Other arguments and errors as in `run`; a mask tensor must have the padded length.
         """
+        if "batch" not in self.can:
+            raise self.cannot("batch")
+        if not texts:
+            return []
+        coded = [self.tokenize(text) for text in texts]
+        ids, keep = padded([own_ids for _, own_ids in coded], self.pad_id)
+        kept = keep if mask_padding else None
+        switches: Switches = {
+            "mask": mask,
+            "position": position,
+            "heads_off": heads_off,
+            "temperature": temperature,
+            "values_off": values_off,
+        }
+        return self.run_padded(coded, ids, kept, self.switches(ids.shape[1], kept, **switches))
+
+    def run_padded(
+        self, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, keep: Tensor | None, switches: RunSwitches
+    ) -> list[Run]:
+        """One pass over the padded ids (b, i) of several texts; a run each. `keep`: as in `switches`."""
 
     def ablate_each_head(
         self,
@@ -236,7 +261,7 @@ class Model(Protocol):
         """
         if name == self.sizes.implementation:
             return self
-        raise Unsupported(f"{self.name}: {self.reasons['steps']}")
+        raise self.cannot("steps")
 
     def switches(
         self, length: int, keep: Tensor | None, columns: int | None = None, **switches: Unpack[Switches]

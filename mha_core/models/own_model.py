@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 import torch
@@ -16,7 +15,7 @@ from ..errors import HeadlightError, SizeError
 from ..trace import Trace, no_trace
 from .fall_back import FallBack
 from .inputs import Input, Switches, Tokenizer, padded
-from .model import EVERYTHING, Model, ends_of
+from .model import Model, ends_of
 from .run import Extras, Run, last_rows, sentence_of, stacked
 from .stack import Stack
 from .switches import RunSwitches
@@ -40,8 +39,6 @@ class OwnModel(Model):
     """
 
     encoder: Stack
-    can = EVERYTHING
-    reasons = MappingProxyType[str, str]({})
 
     def __init__(
         self,
@@ -105,13 +102,10 @@ class OwnModel(Model):
         ends = self.ends if isinstance(text, str) else (0, 0)
         return self._pass([(tokens, ids)], whole, asked, ends, trace_layer, implementation, all_logits)[0]
 
-    def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Unpack[Switches]) -> list[Run]:
-        if not texts:
-            return []
-        coded = [self.tokenize(text) for text in texts]
-        ids, keep = padded([own_ids for _, own_ids in coded], self.pad_id)
-        asked = self.switches(ids.shape[1], keep if mask_padding else None, **switches)
-        return self._pass(coded, ids, asked, self.ends)
+    def run_padded(
+        self, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, keep: Tensor | None, switches: RunSwitches
+    ) -> list[Run]:
+        return self._pass(coded, ids, switches, self.ends)
 
     def ablate_each_head(
         self, text: str, *, on_progress: Callable[[float], object] = lambda done: None, **switches: Unpack[Switches]

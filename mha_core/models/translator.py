@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Unpack, cast
 
@@ -120,11 +120,6 @@ class Translator(OwnModel):
             columns=columns if self.group == CROSS else None,
             extras=self.extras,
         )
-
-    def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Unpack[Switches]) -> list[Run]:
-        if self.group != ENCODER:
-            raise Unsupported(_ONE_BY_ONE)
-        return super().run_batch(texts, mask_padding=mask_padding, **switches)
 
     def ablate_each_head(
         self, text: str, *, on_progress: Callable[[float], object] = lambda done: None, **switches: Unpack[Switches]

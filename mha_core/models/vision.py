@@ -90,6 +90,7 @@ class PictureModel(OwnModel):
 
     encoder: VisionTransformer
     can = OwnModel.can - {"batch", "steps"}
+    reasons = dict.fromkeys(("batch", "steps"), NO_TEXT)
 
     def coded(self, text: Input) -> tuple[list[str], list[int]]:
         raise Unsupported(NO_TEXT)

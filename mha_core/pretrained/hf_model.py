@@ -17,7 +17,7 @@ from torch import Tensor
 from ..attention.functional import check_temperature
 from ..errors import PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from ..models.block import BlockSizes
-from ..models.inputs import Input, Switches, Tokenizer, no_mask, padded, read
+from ..models.inputs import Input, Switches, Tokenizer, no_mask, read
 from ..models.model import Grown, Model, ends_of
 from ..models.run import Extras, Run
 from ..models.switches import RunSwitches
@@ -48,9 +48,7 @@ class HfModel(Model):
         preprocessor: of a model that reads pictures or sounds.
     """
 
-    encoder = None
     origin = "pretrained"
-    history = None
 
     def __init__(
         self,
@@ -269,15 +267,10 @@ class HfModel(Model):
         )
         return (shown, ids[: len(shown)]) if self.group == "encoder" else rows, source, asked
 
-    def run_batch(self, texts: Sequence[str], *, mask_padding: bool = True, **switches: Unpack[Switches]) -> list[Run]:
-        if not texts:
-            return []
-        if "batch" not in self.can:
-            raise self.cannot("batch")
-        coded = [self.tokenize(text) for text in texts]
-        ids, keep = padded([own_ids for _, own_ids in coded], self.pad_id)
-        kept = keep if mask_padding else None
-        return runs(self, coded, ids, Pass(self.switches(ids.shape[1], kept, **switches), self.ends, keep=kept))
+    def run_padded(
+        self, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, keep: Tensor | None, switches: RunSwitches
+    ) -> list[Run]:
+        return runs(self, coded, ids, Pass(switches, self.ends, keep=keep))
 
     def switches(
         self, length: int, keep: Tensor | None, columns: int | None = None, **switches: Unpack[Switches]
@@ -306,10 +299,6 @@ class HfModel(Model):
 
     def grow(self, ids: Sequence[int], kept: Any, asked: Switches) -> Grown:
         return grow(self, ids, kept, asked)
-
-    def cannot(self, name: str) -> Unsupported:
-        """The error of asking for what is not in `can`."""
-        return Unsupported(f"{self.name}: {self.reasons[name]}")
 
     def _target(self, source: Tensor, target: str | Sequence[int] | None) -> list[int]:
         """What the decoder reads beside what the encoder reads, (1, …): a start, then the target."""
