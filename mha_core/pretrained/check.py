@@ -129,8 +129,9 @@ def _by_group(calls: list[Call], lengths: tuple[int, int], by_seam: bool) -> dic
     kinds = {(read, read): "encoder", (written, written): "decoder", (written, read): "cross"}
     found: dict[str, list[Call]] = {}
     for call in calls:
-        group = kinds.get(tuple(call.weights.shape[-2:]))  # type: ignore[arg-type]
-        if group is not None and call.weights.dim() == 4:
+        sizes = list(call.weights.shape)
+        group = kinds.get((sizes[-2], sizes[-1])) if len(sizes) == 4 else None
+        if group is not None:
             found.setdefault(group if written else "", []).append(call)
     if not written and found:
         alone = found.pop("")
@@ -246,5 +247,5 @@ def _output_matrices(module: nn.Module, calls: list[Call]) -> Iterator[dict[str,
 
 def matrix(linear: nn.Module) -> Tensor:
     """Its weights as rows times them are taken: (h·d, c). A bias is nobody's and left out."""
-    weight: Tensor = linear.weight  # type: ignore[assignment]
+    weight = linear.get_parameter("weight")
     return weight.T if isinstance(linear, nn.Linear) else weight  # the other keeps it as it is multiplied

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..errors import SizeError, Unsupported, WeightsFileError
 from ..models.run import Extras, Heard
-from . import folders, memory, offline, preprocessor, sound_file
+from . import folders, offline, preprocessor, sound_file
 from .preprocessor import FILE, NO_TEXT, Features, Named
 from .sound_file import up
 
@@ -104,13 +104,6 @@ class Hearing(Named):
         """A sound to check a model with, (1, …), and how many tokens it is."""
         samples = self._noise()
         return self._ready(samples), self._tokens(samples)
-
-    def require_memory(self, config: Any, dtype: torch.dtype) -> None:
-        """Refuses a model whose maps do not fit, of the sound that it is checked with. Raises a DeviceError."""
-        tokens = self._tokens(self._noise())
-        maps = config.num_hidden_layers * config.num_attention_heads * tokens**2
-        needed = maps * (2 * dtype.itemsize + 18)  # of two passes; in float64 each, and all as one; which are below 0
-        memory.require(needed, f"a sound of {tokens:,} tokens", "close other programs or choose a smaller model")
 
     def in_words(self) -> str:
         """What it makes of a sound."""

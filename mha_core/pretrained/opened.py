@@ -122,8 +122,11 @@ def _probe(
     if isinstance(reads, Tokens):
         read, length = torch.tensor([ids]), len(ids)
     else:
-        reads.require_memory(whole.family.config, whole.dtype)
         read, length = reads.noise()
+        maps = whole.family.config.num_hidden_layers * whole.family.config.num_attention_heads * length**2
+        needed = maps * (2 * whole.dtype.itemsize + 18)  # of two passes; in float64 each, all as one; which are below 0
+        what = f"a {whole.family.reads} of {length:,} tokens"
+        memory.require(needed, what, "close other programs or choose a smaller model")
     if not whole.family.answers:
         return read, None, length
     written = [whole.start, *ids[: len(ids) - 3]]

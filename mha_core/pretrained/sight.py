@@ -15,7 +15,7 @@ from torch import Tensor
 from ..errors import Unsupported, WeightsFileError
 from ..models.run import Extras, Patches
 from ..models.vision import CLS, names_of
-from . import folders, memory, offline, preprocessor
+from . import folders, offline, preprocessor
 from .picture_file import read as read_picture
 from .preprocessor import FILE, NO_TEXT, Features, Named
 
@@ -80,12 +80,6 @@ class Sight(Named):
         """A picture to check a model with, its colours change from pixel to pixel, and how many tokens it is."""
         sides = (3, self.rows * self.patch, self.columns * self.patch)
         return torch.randn(1, *sides, generator=torch.Generator().manual_seed(0)), len(self.names)
-
-    def require_memory(self, config: Any, dtype: torch.dtype) -> None:
-        """Refuses a model whose maps of one picture do not fit. Raises a DeviceError."""
-        tokens = len(self.names)
-        maps = config.num_hidden_layers * config.num_attention_heads * tokens**2 * dtype.itemsize
-        memory.require(2 * maps, f"a picture of {tokens:,} tokens", "close other programs or choose a smaller model")
 
     def in_words(self) -> str:
         """What it makes of a picture."""
