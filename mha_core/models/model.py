@@ -261,7 +261,7 @@ class Model(Protocol):
         """
         if name == self.sizes.implementation:
             return self
-        raise self.cannot("steps")
+        raise Unsupported(f"the layers of {self.name} are not of this package; it has no other implementation here")
 
     def switches(
         self, length: int, keep: Tensor | None, columns: int | None = None, **switches: Unpack[Switches]
