@@ -74,15 +74,8 @@ def in_transformers(model: Model) -> Any:
     from transformers import LlamaForCausalLM
 
     sizes, ours = model.sizes, model.stack.state_dict()
-    qkv = [ours[f"layers.{layer}.attention.qkv.weight"] for layer in range(sizes.n_layers)]
-    kv_rows = (len(qkv[0]) - sizes.d_model) // 2
-    config: Any = LlamaConfig(
-        vocab_size=sizes.vocabulary, hidden_size=sizes.d_model, num_hidden_layers=sizes.n_layers,
-        num_attention_heads=sizes.n_heads, num_key_value_heads=kv_rows * sizes.n_heads // sizes.d_model,
-        intermediate_size=sizes.d_feed_forward, rms_norm_eps=sizes.eps, tie_word_embeddings=True, use_cache=False,
-        max_position_embeddings=8192, rope_parameters={"rope_type": "default", "rope_theta": 100_000.0},
-        attn_implementation="eager",  # type: ignore[call-arg]
-    )  # fmt: skip
+    assert isinstance(sizes, DecoderConfig)
+    kv_rows = sizes.d_model // sizes.n_heads * sizes.n_kv_heads
     state = {"model.embed_tokens.weight": ours["words.weight"], "model.norm.weight": ours["norm.weight"]}
     for layer in range(sizes.n_layers):
         joined = ours[f"layers.{layer}.attention.qkv.weight"]

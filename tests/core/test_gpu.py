@@ -25,8 +25,7 @@ from mha_core.models.generation import Generation
 from mha_core.models.layer_pass import LayerPass
 from mha_core.models.translator import Translator
 from mha_core.models.vision import PictureModel
-from mha_core.positions import NAMES, ALiBi, Learned, Position, Rotary, Shaw, Sinusoidal, T5Bias
-from mha_core.pretrained.hf_model import HfModel
+from mha_core.positions import NAMES, Learned
 from mha_core.training import inference
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks.shapes import read
@@ -307,33 +306,3 @@ def test_an_encoder_decoder_of_transformers(tmp_path: Path, model_type: str) -> 
     written = torch.tensor([cross.ids], device=CUDA)
     of_text = torch.tensor([on_gpu.tokenize(TEXT)[1]], device=CUDA)
     identical(cross.weights, torch.cat(plain(on_gpu, input_ids=of_text, decoder_input_ids=written).cross_attentions))
-
-
-@pytest.mark.parametrize("model_type", pictures.HEADS)
-def test_a_vision_transformer_of_transformers(tmp_path: Path, model_type: str) -> None:
-    on_gpu, on_cpu = both(put(model_type, tmp_path / model_type))
-    picture: Any = pictures.file()
-    run, expected = on_gpu.run(picture), on_cpu.run(picture)
-    near(run, expected, TINY_MODEL)
-    assert isinstance(on_gpu, HfModel)
-    assert run.extras.patches is not None
-    assert expected.extras.patches is not None
-    identical(run.extras.patches.pixels.cpu(), expected.extras.patches.pixels)
-    if "heads" in on_gpu.can:
-        near(on_gpu.run(picture, heads_off=[(1, 2)]), on_cpu.run(picture, heads_off=[(1, 2)]), TINY_MODEL)
-
-
-@pytest.mark.parametrize("module", [Block, lambda: nn.MultiheadAttention(16, 2, batch_first=True)])
-def test_a_watched_module(module: Callable[[], nn.Module]) -> None:
-    made, x = module().eval(), torch.randn(2, 5, 16)
-    given = (x,) * (3 if isinstance(made, nn.MultiheadAttention) else 1)
-    on_cpu = watch(made, *given)
-    made.to(CUDA)
-    given = tuple(one.to(CUDA) for one in given)
-    alone = made(*given)
-    with watch() as seen:
-        beside = made(*given)
-    identical(alone[0], beside[0])
-    bound = 2 * rounding.of_sums(16, 8, 5)
-    within_rounding(seen.maps[0].weights, on_cpu.groups[0].maps[0, 0], bound)
-    within_rounding(watch(made, *given).groups[0].maps, on_cpu.groups[0].maps, bound)

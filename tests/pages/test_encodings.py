@@ -51,13 +51,6 @@ def test_sinusoids_and_rotations_are_the_papers() -> None:
         assert measures.turn_of(build("learned", sizes), 0) is None
 
 
-def test_the_learned_table_is_the_models(model: Model) -> None:
-    encoding = build("learned", TableSizes(9, 50, 6))
-    own = model.stack.get_parameter("position.table")
-    assert torch.equal(table(encoding).float(), own[:9])
-    assert (encoding.origin, encoding.learned) == ("pretrained", own.numel())
-
-
 def test_by_distance_against_loops() -> None:
     for shape, signed in (((1, 1), True), ((2, 2), False), ((3, 7, 7), True), ((3, 7, 7), False)):
         square = torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -61,57 +61,6 @@ def test_a_picture_is_computed_and_packed_once_and_its_size_is_that_of_its_tenso
     assert small.nbytes == small.run.weights.nbytes + small.run.hidden.nbytes + held
 
 
-@pytest.mark.thorough("Three texts of 511 tokens fill the cache.")
-def test_the_memory_is_bounded_and_the_oldest_goes_first(runs: list[str]) -> None:
-    assert pictures.CACHE_BYTES <= 200 * 2**20
-    first, *others = (Settings(f"{word} " * 509) for word in ("a", "b", "c"))
-    sizes = [pictures.picture(settings).nbytes for settings in (first, *others)]
-    assert sum(sizes[1:]) <= pictures.CACHE_BYTES < sum(sizes), "two pictures of 511 tokens have room"
-    for settings in others:
-        pictures.picture(settings)
-    assert len(runs) == 3
-    pictures.picture(first)
-    assert len(runs) == 4, "the third has pushed it out"
-
-
-def test_no_more_passes_run_at_once_than_there_are_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    places = pictures.PASSES
-    inside, most, lock, full, run = 0, 0, threading.Lock(), threading.Event(), OwnModel.run
-
-    def counted(self: OwnModel, text: str, **options: Any) -> Run:
-        nonlocal inside, most
-        with lock:
-            inside += 1
-            most = max(most, inside)
-            if inside == places:
-                full.set()
-        full.wait(60)  # until all places are taken: one more would be counted
-        try:
-            return run(self, text, **options)
-        finally:
-            with lock:
-                inside -= 1
-
-    monkeypatch.setattr(OwnModel, "run", counted)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(pictures.picture, [Settings(f"visitor {number}") for number in range(8)]))
-    assert (len({picture.settings.text for picture in found}), most) == (8, places)
-
-
-def test_a_model_is_loaded_once_for_visitors_who_ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    loads = list[str]()
-
-    def counted(name: str, **options: Any) -> Model:
-        loads.append(name.rpartition("/")[2])
-        return load_model(name, **options)
-
-    monkeypatch.setattr(pictures, "load_model", counted)
-    with ThreadPoolExecutor(4) as pool:
-        assert len({id(model) for model in pool.map(pictures.model_on, ["auto"] * 8)}) == 1
-        found = list(pool.map(lambda name: pictures.model_on("cpu", name), ["food-none-1"] * 8))
-    assert (len({id(model) for model in found}), loads) == (1, ["food-none-1"])
-
-
 def test_the_difference_to_transformers_is_computed_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
 
