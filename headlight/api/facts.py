@@ -13,7 +13,7 @@ from headlight.link.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASK
 from headlight.picture import pictures
 from headlight.picture.link_query import TYPED
 from headlight.picture.query import LONGEST
-from headlight.registry import models
+from headlight.registry import models, pretrained
 from headlight.ui.terms import MARKED
 
 FOLDER = ROOT / "assets" / "web" / "base"
@@ -56,8 +56,8 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "POSITIONS": ("Record<string, string>", "The encodings of the order, in a few words.", _POSITIONS),
         "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE)),
         "RULE": ("string", "What `rule` of a link says by default.", DEFAULTS["rule"]),
-        "MODEL": ("string", "The model that is shown where the link names none.", models.MINILM),
-        "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", models.SMOLLM2),
+        "MODEL": ("string", "The model that is shown where the link names none.", pretrained.MINILM),
+        "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", pretrained.SMOLLM2),
         "NOBODY": ("string", "The column for what of a row goes to no word.", pictures.NOBODY),
         "LONGEST_LINK": ("number", "Bytes of the query of a link.", LONGEST_LINK),
         "LEFT_OUT": ("string[]", "What a longer link leaves out, in this order.", list(LEFT_OUT)),

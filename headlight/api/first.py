@@ -15,12 +15,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import LONGEST, Query
 from headlight.queue.executor import QUEUE, Gone, Queue
 from headlight.queue.visitor import Visitor
-from headlight.registry import models
+from headlight.registry import source_of
 from headlight.server.base_path import BASE
 from headlight.server.network import wants_gzip
 from headlight.server.sockets import network_of
@@ -101,7 +100,7 @@ class FirstPicture:
         """The message, None where it cannot be had in time."""
         raw = scope["query_string"]
         try:
-            if not pictures.is_loaded(Query(raw)["model"]):  # the page itself loads it, and says so
+            if not source_of(Query(raw)["model"]).is_loaded:  # the page itself loads it, and says so
                 return None
             return await self._queue.answer(
                 Visitor(f"opens from {network_of(scope)}"),
@@ -172,7 +171,7 @@ def _model(path: str, raw: bytes) -> str:
     if not any(named.model and path == f"/{pages.path(name)}" for name, named in pages.PAGES.items()):
         return ""
     try:
-        title = models.title(LinkQuery(raw).name)
+        title = source_of(LinkQuery(raw).name).title
     except HeadlightError:
         return ""
     said = json.dumps(title).replace("<", "\\u003c")

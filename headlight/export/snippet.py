@@ -20,13 +20,11 @@ from headlight.picture import pictures
 from headlight.picture.next_token import LIKELIEST
 from headlight.picture.settings import Settings
 from headlight.queue.places import threads_for
-from headlight.registry import foreign, models
+from headlight.registry import models, source_of
 from headlight.registry.recordings import RecordedModel
-from mha_core import IMPLEMENTATIONS, Model
-from mha_core.attention.switches import EVERYTHING
+from mha_core import Model
 
 MAY_LOOK, MAY_NOT = "#", "."
-OWN_RUN = "my-run"  # the folder into which a visitor unpacks the run that was trained in the visit
 TITLE = """\
 # An attention map, computed again
 
@@ -85,7 +83,7 @@ def cells(sides: Mapping[str, Settings], at: At) -> list[CodeCell]:
     model = pictures.model_of(first)
     runs = [_run(name, settings, model) for name, settings in sides.items()]
     others = model.looks_at_others if isinstance(model, RecordedModel) else model.group == "cross"
-    place = at.on(model.tokenize(first.text)[0], goes_on=models.goes_on(first.model))
+    place = at.on(model.tokenize(first.text)[0], goes_on=source_of(first.model).goes_on)
     look = _look(list(sides), place, "columns" if others else "tokens")
     following = [_following(name) for name in sides] if model.own_mask == "causal" else []
     return [_load(first, model), *runs, look, *following]
@@ -99,22 +97,14 @@ def _load(settings: Settings, model: Model) -> CodeCell:
     if isinstance(model, RecordedModel):
         code = 'from mha_core.pretrained.recording_file import read\n\nrecording = read("recording.safetensors")'
         return CodeCell(f"The recording “{model.recording.title}”: give the path of its file.", code)
-    name, group = foreign.split(settings.model)
-    said = "The model. Its weights come with an installed package; nothing is downloaded."
-    history, revision = model.history, ""
-    if name in models.shipped():
-        name, said = f"assets/trained/{name}", "The model, a folder of Headlight: run this where `assets` is."
-    elif foreign.is_foreign(name):
-        name, history, revision = foreign.title(name), None, foreign.revision_of(name).get("revision", "")
-        said = "The model, out of this machine’s cache." if revision else "The model: give the path of its folder."
-    elif name not in models.pretrained():
-        name, said = OWN_RUN, f"The model: unpack “The trained model, zip” of Train into the folder {OWN_RUN}."
-    behind = f".of({_literal(group)})" if group else ""
+    source, history = source_of(settings.model), model.history
+    name, said = source.in_code
+    behind = f".of({_literal(source.group)})" if source.group else ""
     # the pages write a layer of ours in the one form that can do everything; the weights stay the same
-    if history and IMPLEMENTATIONS[history.recipe.implementation].can != EVERYTHING:
+    if history and history.recipe.implementation != model.sizes.implementation:
         behind = f".as_implementation({_literal(model.sizes.implementation)}){behind}"
-    device = "" if settings.device == "auto" else settings.device
-    more = [f", {key}={_literal(value)}" for key, value in (("revision", revision), ("device", device)) if value]
+    options = {"revision": model.facts.get("revision"), "device": settings.device}.items()
+    more = [f", {key}={_literal(value)}" for key, value in options if value not in (None, "auto")]
     loaded = f"model = load_model({_literal(name)}{''.join(more)}){behind}"
     return CodeCell(said, f"import torch\n\nfrom mha_core import load_model\n\n{loaded}")
 

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from headlight.registry import models
-from headlight.registry.models import Own
+from headlight.registry import trained
 from headlight.server import sockets, store
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
@@ -136,7 +135,7 @@ class Visit:
 
     def add(self, folder: Path, history: History, *, opened: bool = False, name: str = "") -> OwnRun:
         """Makes a saved run one of the models; `name`: its id, where it has one."""
-        run_id, label = name or secrets.token_urlsafe(16), Own.of(history).title
+        run_id, label = name or secrets.token_urlsafe(16), trained.about(history).title
         run = OwnRun(run_id, label, folder, history, time.monotonic(), opened)
         with self.lock:
             self.runs[run.id] = run
@@ -171,7 +170,7 @@ class Visit:
         with self.lock, writing():
             for run in self.runs.values():
                 if run.folder.is_dir():
-                    models.keep(run.id, run.folder)
+                    trained.keep(run.id, run.folder)
             kept.add(self.name, self.runs, self.data)
 
     def drop_old(self) -> None:
@@ -234,7 +233,7 @@ def _taken_up(name: str, address: str) -> Visit | None:
         for number, run in enumerate(there):
             folder = visit.folder / f"taken-up-{number}"
             try:
-                visit.add(folder, saved.unpack(models.packed(run), folder), opened=True, name=run)
+                visit.add(folder, saved.unpack(trained.Trained(run).packed(), folder), opened=True, name=run)
             except HeadlightError as error:
                 visit.notices.append(f"One of the models trained before cannot be opened: {error}.")
     except BaseException:

@@ -10,7 +10,7 @@ from torch import Tensor
 from headlight.picture import words
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
-from headlight.registry import models
+from headlight.registry import source_of
 from headlight.server.addresses import LONGEST_QR, for_class, qr_code
 from headlight.ui import numbers, pages
 from mha_core.errors import HeadlightError
@@ -147,7 +147,7 @@ def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
 
 def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
-    at = query.at.on(tokens, goes_on=models.goes_on(settings.model))
+    at = query.at.on(tokens, goes_on=source_of(settings.model).goes_on)
     forbidden = settings.forbidden_cells(model, len(tokens))
     label, row = words.label(settings, model), at.row or 0
     told = HandoutMap(tokens=tokens, layer=at.layer, head=at.head, row=row, label=label, forbidden=forbidden)

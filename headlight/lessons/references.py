@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from headlight.link.fields import FIELDS
-from headlight.picture import pictures
 from headlight.picture.query import Query
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM, source_of
 from headlight.ui.pages import PAGES, path
 from mha_core.errors import HeadlightError
 
@@ -120,7 +119,7 @@ def _check(page: str, query: str) -> None:
         if key not in FIELDS:
             raise HeadlightError(f"a link has no key “{key:.40}”")
         asked[key]
-    if pictures.is_loaded(asked.name):  # SmolLM2 is not unpacked for a check
+    if source_of(asked.name).is_loaded:  # SmolLM2 is not unpacked for a check
         asked.settings()
         if any(key == "at" for key, _ in asked.pairs) or asked.name != MINILM:
             asked.at  # noqa: B018

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from headlight.link import mask_codec
 from headlight.link.limits import LONGEST_TEXT, MOST_TOKENS, check_length
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM
 from mha_core.errors import HeadlightError, TooLong
 from mha_core.pretrained.hf_model import HfModel
 

@@ -1,6 +1,5 @@
 """The query of a visitor's link, as far as it can be used: the nearest picture, and a sentence for each other value."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import floor
@@ -11,8 +10,7 @@ from headlight.link.fields import FIELDS, SIDE
 from headlight.link.limits import LONGEST_RULE, MOST_TOKENS
 from headlight.link.place import At, Look, named_heads, parse_look
 from headlight.link.presets import NAMES
-from headlight.registry import abilities, album, foreign, models
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM, album, models, source_of
 from headlight.ui.numbers import count, cut
 from mha_core import Model
 from mha_core import device as devices
@@ -32,9 +30,6 @@ SHARPER = 0.5  # the temperature of a right side of which nothing else can be ch
 TYPED = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
 WRITTEN_FORMS = f"Write {FORMS}: documents:5 begins a document at token 5, unseen:4 hides token 4 from all others."
 NOT_A_RULE = f"Not a valid rule (at most {LONGEST_RULE} characters, numbers below 1,000). {WRITTEN_FORMS}"
-# of a model named like those that visitors train (jobs.visit)
-_LIKE_AN_OWN_ONE = re.compile(r"[\w-]{22}", re.ASCII)
-FOREIGN = " If it was trained in another visit, it belongs to that one; its owner can send the zip."
 
 
 class PictureAnswer(TypedDict):
@@ -116,7 +111,7 @@ class LinkQuery(Query):
         known = (
             not said
             or (key == "s2" and (not said[0] or self["model2"]))
-            or said[0] in models.presets(self.name)
+            or said[0] in source_of(self.name).presets
             or album.is_there(said[0])
         )
         return "" if known else self.fixed.get("s", "")
@@ -127,8 +122,8 @@ class LinkQuery(Query):
 
     @cached_property
     def fixed(self) -> Mapping[str, str]:
-        """As `abilities.fixed` of its model."""
-        return abilities.fixed(self.model)
+        """As `models.fixed` of its model."""
+        return models.fixed(self.model)
 
     def default(self, key: str) -> Any:
         """What a control says while the link says nothing of it."""
@@ -142,25 +137,27 @@ class LinkQuery(Query):
     def name(self) -> str:
         """The name of its model, or of MiniLM where there is none of that name."""
         said = [text for key, text in self.pairs if key == "model"]
-        if not said or models.is_there(said[0]):
-            return said[0] if said else MINILM
-        self.__dict__["name"] = MINILM  # whose defaults hold from now on
-        if why := foreign.why_not(said[0]):
-            return self.leave_out("model", MINILM, f" {why}")
-        return self.leave_out("model", MINILM, FOREIGN if _LIKE_AN_OWN_ONE.fullmatch(said[0]) else "")
+        if not said:
+            return MINILM
+        try:
+            source_of(said[0]).check()
+        except HeadlightError as error:
+            self.__dict__["name"] = MINILM  # whose defaults hold from now on
+            return self.leave_out("model", MINILM, f" {words.sentence(error)}")
+        return said[0]
 
     @cached_property
     def model(self) -> Model:
         """Its model; as a whole where it has no attention of the kind that is named."""
-        whole, group = foreign.split(self.name)
+        source = source_of(self.name)
         try:
             return pictures.model_on(self.device, self.name)
         except Unsupported as error:
-            if not group:
+            if not source.group:
                 raise
-            self.__dict__["name"] = whole
-            self.leave_out("model", more=f" {words.sentence(error)}", usable=[whole])
-            return pictures.model_on(self.device, whole)
+            self.__dict__["name"] = source.name
+            self.leave_out("model", more=f" {words.sentence(error)}", usable=[source.name])
+            return pictures.model_on(self.device, source.name)
 
     @cached_property
     def device(self) -> str:
@@ -200,7 +197,7 @@ class LinkQuery(Query):
         at = self.at
         if not at.fits(tokens, columns):
             self.leave_out("at", usable=[f"{at.layer}.{at.head}"])
-        return at.on(tokens, columns, goes_on=models.goes_on(self.name))
+        return at.on(tokens, columns, goes_on=source_of(self.name).goes_on)
 
     @property
     def look(self) -> Look:
@@ -276,7 +273,7 @@ def answer_of(
         used: the typed texts that the picture is of, by their keys.
     """
     query["big"]  # the frame's, whom nobody else tells
-    (layers, heads), presets = query.sizes, models.presets(query.name)
+    (layers, heads), presets = query.sizes, source_of(query.name).presets
     return {
         "digest": digest,
         "model": query.name,
@@ -291,7 +288,7 @@ def answer_of(
         "fixed": query.fixed,
         "groups": query.model.groups,
         "group": query.model.group,
-        "groupNames": models.group_names(query.model),
+        "groupNames": getattr(query.model, "group_names", query.model.groups),
         "layers": layers,
         "heads": heads,
         "layer": at.layer,

@@ -7,29 +7,24 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.limits import MOST_TOKENS
 from headlight.link.presets import PRESETS
-from headlight.queue.executor import QUEUE
 from headlight.queue.places import threads_for, turn
 from headlight.queue.policy import BOUNDS, Work
 from headlight.queue.single_flight import heavy, known, shared
-from headlight.registry import foreign, models, recordings
-from headlight.registry.album import ALBUMS
-from headlight.registry.models import MINILM, SMOLLM2
+from headlight.registry import MINILM, foreign, models, source_of
 from headlight.ui.packing import goes_whole, pack_maps
-from mha_core import Model, Run, load_model
+from mha_core import Model, Run
 from mha_core import device as devices
-from mha_core.errors import HeadlightError, WeightsFileError
+from mha_core.errors import HeadlightError
 from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
 from mha_core.models.words import Word, words_of
-from mha_core.pretrained import memory
 from mha_core.pretrained.hf_model import HfModel
 
 from .settings import Settings
@@ -38,8 +33,6 @@ from .settings import Settings
 CACHE_BYTES = 160 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
-FOREIGN_BYTES = max(2**31, (memory.available() or 0) // 2)  # of models of other makers, those used last
-TRAINED_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
 
 NOBODY = "no word"  # the column for what of a row goes to no token
 
@@ -111,73 +104,9 @@ def model_on(device: str, name: str = MINILM) -> Model:
     """
     if devices.pick(device).type == "cpu":
         device = "cpu"  # "auto" is another one only where it can fall back
-    name, group = foreign.split(name)
-    found = _whole_on(device, name)
-    return found.of(group) if group else found
-
-
-def _whole_on(device: str, name: str) -> Model:
-    if recordings.is_recording(name):
-        return recordings.model(name)
-    if name not in models.pretrained():
-        models.check(name)  # before the cache: what was deleted is gone
-        if not foreign.is_foreign(name):
-            return _trained_on(device, name)
-    loads = foreign_on if foreign.is_foreign(name) else pretrained_on
-    found = known(loads, device, name)
-    if found is None:
-        with QUEUE.place(Work.LONG):  # seconds: no picture waits for it
-            found = loads(device, name)
-    return found
-
-
-@shared({}, for_good=True)
-def pretrained_on(device: str, name: str) -> Model:
-    return load_model(name, device=device)
-
-
-def is_loaded(name: str) -> bool:
-    """Tells whether a model is there, or so small that it comes at once."""
-    name, _ = foreign.split(name)
-    loads = foreign_on if foreign.is_foreign(name) else pretrained_on if name == SMOLLM2 else None
-    return loads is None or any(known(loads, device, name) is not None for device in ("cpu", "auto"))
-
-
-class _Foreign(LRUCache[object, Model]):
-    """Models by bytes; with one that goes, its pictures go, which would hold it."""
-
-    def popitem(self) -> tuple[object, Model]:
-        key, gone = super().popitem()
-        kept: tuple[Any, ...] = (picture, pinned)
-        for cache in (one.cache for one in kept):
-            for other in [own for own, one in cache.items() if one.model.name == gone.name]:
-                del cache[other]
-        return key, gone
-
-
-@shared(_Foreign(FOREIGN_BYTES, lambda model: model.nbytes))
-def foreign_on(device: str, name: str) -> Model:
-    folder, title = foreign.folder_of(name), foreign.title(name)
-    try:
-        model = load_model(str(folder), device)
-    except HeadlightError as error:
-        said = str(error).replace(str(folder), title)  # whose path nobody asked for
-        raise WeightsFileError(said if title in said else f"the model {title} cannot be opened: {said}") from error
-    except Exception as error:  # what a library says of files that it cannot read is for its own users
-        raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
-    if model.reads == "picture" and model.sizes.max_len > MOST_TOKENS:
-        raise WeightsFileError(f"{title} makes {model.sizes.max_len} tokens of a picture; {MOST_TOKENS} are drawn")
-    if isinstance(model, HfModel) and model.reads in ALBUMS:
-        model.open_album(ALBUMS[model.reads])
-    model.name = title
-    model.facts |= {"model": title, **foreign.revision_of(name)}
-    return model
-
-
-@shared(LRUCache(TRAINED_BYTES, lambda model: model.nbytes))
-def _trained_on(device: str, name: str) -> Model:
-    with models.opened(name) as folder:
-        return models.able(load_model(str(folder), device=device))
+    source = source_of(name)
+    found = source.load(device)
+    return found.of(source.group) if source.group else found
 
 
 def model_of(settings: Settings) -> Model:
@@ -262,6 +191,10 @@ def pinned(settings: Settings, layer: int, head: int) -> Pinned:
     return Pinned(settings, whole.run.tokens, one, whole.run.columns, whole.model)
 
 
+for _kept in cast("tuple[Any, ...]", (picture, pinned)):
+    foreign.holders.append(_kept.cache)
+
+
 def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None:
     """The largest difference of untouched MiniLM's maps and hidden states to transformers' on the same sentence.
 
@@ -290,8 +223,7 @@ def warm_up() -> None:
 
 def _bytes_held(settings: Settings, model: Model) -> int:
     """Memory of the model that a picture keeps from being freed: none of one that stays, or takes pictures along."""
-    name, _ = foreign.split(settings.model)
-    return 0 if name in models.pretrained() or foreign.is_foreign(name) else model.nbytes
+    return 0 if source_of(settings.model).is_large else model.nbytes
 
 
 @shared(LRUCache(256), lambda settings: settings.untouched)

@@ -13,8 +13,7 @@ from headlight.link import link_version, mask_codec, rules
 from headlight.link.fields import FIELDS, MASKS, Field
 from headlight.link.limits import MOST_CHOSEN, POSITIONS
 from headlight.link.place import At, named_heads, parse_at, parse_places
-from headlight.registry import models
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM, models, source_of
 from mha_core import Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
@@ -121,7 +120,7 @@ class Query:
     def defaults(self) -> Mapping[str, Any]:
         """Those that differ on this page, for this model."""
         first = {"at": self._minilm_at} if self._minilm_at and self.name == MINILM else {}
-        return models.defaults(self.name) | first
+        return source_of(self.name).defaults | first
 
     def mask(self, side: str) -> tuple[str, str]:
         """The rule in written form, and what is painted on it."""

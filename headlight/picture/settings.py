@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headlight.link import mask_codec
 from headlight.link.limits import MOST_TOKENS
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM
 from mha_core.errors import TooLong
 
 if TYPE_CHECKING:

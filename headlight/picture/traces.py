@@ -8,7 +8,7 @@ from headlight.link import mask_codec
 from headlight.picture.settings import Settings
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
-from headlight.registry import abilities, models
+from headlight.registry import models
 from mha_core import IMPLEMENTATIONS, Step
 
 from . import pictures, words
@@ -113,7 +113,7 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
 def traced(settings: Settings, layer: int, implementation: str) -> Traced:
     """The steps, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
-    abilities.require(model, "steps")
+    models.require(model, "steps")
     with turn(len(model.tokenize(settings.text)[1]), models.heads(model)):
         run = settings.run(model, trace_layer=layer, implementation=implementation)
     return Traced(settings, layer, implementation, run.tokens, run.steps, run.notices)

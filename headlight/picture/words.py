@@ -6,8 +6,7 @@ from typing import NotRequired, TypedDict
 
 from headlight.link import mask_codec, rules
 from headlight.link.limits import POSITIONS
-from headlight.registry import abilities, models
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM, models, source_of
 from headlight.registry.recordings import RecordedModel
 from headlight.ui import numbers
 from mha_core import Model, positions
@@ -231,11 +230,11 @@ def about(picture: Picture) -> dict[str, str]:
     model, name = picture.model, picture.settings.model
     facts = model.facts
     if model.encoder is None:
-        return {"model": f"{models.title(name)} ({model.origin})", **facts, **_able(model), **_here(picture)}
+        return {"model": f"{source_of(name).title} ({model.origin})", **facts, **_able(model), **_here(picture)}
     return {
         "model": f"{facts['model']} ({model.origin} weights)"
         if name == MINILM
-        else f"{models.title(name)} ({model.origin})",
+        else f"{source_of(name).title} ({model.origin})",
         "sha256 of the weights": facts["sha256"],
         **_trained(model),
         "versions": f"torch {facts['torch']}, streamlit {version('streamlit')}, python {facts['python']}",
@@ -256,5 +255,5 @@ def _here(picture: Picture) -> dict[str, str]:
 
 def _able(model: Model) -> dict[str, str]:
     """What can be changed in a model, and of the rest why not."""
-    lacks = {f"no {name}": abilities.reason(model, name) for name in sorted(EVERYTHING - model.can)}
+    lacks = {f"no {name}": models.reason(model, name) for name in sorted(EVERYTHING - model.can)}
     return {"can be changed": ", ".join(sorted(model.can)) or "nothing", **lacks}

@@ -7,23 +7,29 @@ server that others reach has only the one that its command named.
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from cachetools import LRUCache
+
+from headlight.link.limits import MOST_TOKENS
+from headlight.link.presets import PRESETS
+from headlight.queue.single_flight import shared
 from headlight.server import public
-from headlight.ui.numbers import capital
-from mha_core.errors import HeadlightError
-from mha_core.pretrained import families, folders, hearing, hub, sight
+from mha_core import Model, load_model
+from mha_core.errors import HeadlightError, WeightsFileError
+from mha_core.pretrained import families, folders, hearing, hub, memory, sight
+from mha_core.pretrained.hf_model import HfModel
 from mha_core.training import saved
 
-from . import recordings
+from .album import ALBUMS
+from .source import About, ModelSource
 
 HUB, FOLDER = "hf:", "folder:"
-GROUPS = {"encoder": "its encoder", "decoder": "its decoder", "cross": "from decoder to encoder"}
 SHORT = 12  # digits of a revision in a name
 _HUB_NAME = re.compile(r"hf:([^@]{1,193})@([0-9a-f]{7,40})", re.ASCII)
 _HASH = re.compile(r"folder:([0-9a-f]{24})", re.ASCII)
@@ -34,19 +40,29 @@ NO_FOLDER = "this folder is not known to this server any more: choose it again u
 NOT_CACHED = "is not in this machine’s cache of the Hugging Face hub: get it under “Another model”"
 
 _folders: dict[str, Path] = {}  # hash -> the folder, of those that somebody at this machine has opened
+CACHE_BYTES = max(2**31, (memory.available() or 0) // 2)  # of models, those used last
 for_everybody: set[str] = set()  # the names of those that the command named, which are for everybody
+
+
+class _Loaded(LRUCache[object, Model]):
+    """Models by bytes; with one that goes, its pictures go, which would hold it."""
+
+    def popitem(self) -> tuple[object, Model]:
+        key, gone = super().popitem()
+        for cache in holders:
+            for other in [own for own, one in cache.items() if one.model.name == gone.name]:
+                del cache[other]
+        return key, gone
+
+
+loaded = _Loaded(CACHE_BYTES, lambda model: model.nbytes)
+holders: list[MutableMapping[Any, Any]] = []  # caches of pictures
 
 
 @dataclass(frozen=True)
 class Found:
-    """A model on this machine.
-
-    Attributes:
-        name: in a link.
-        title: its id, or the name of its folder.
-        says: kind, layers and heads as its configuration has them, and its size.
-        why_not: why it cannot be opened, in a sentence; "" where nothing speaks against it.
-    """
+    """A model on this machine: its name in a link, its id or the name of its folder, kind, layers, heads and size as
+    its description has them, and why it cannot be opened, in a sentence; "" where nothing speaks against it."""
 
     name: str
     title: str
@@ -54,46 +70,62 @@ class Found:
     why_not: str = ""
 
 
-def split(name: str) -> tuple[str, str]:
-    """A model's name without the kind of attention behind it, and that kind, "" for its first.
+class Foreign(ModelSource):
+    """A model of another maker by its name."""
 
-    "hf:org/t5@0123abc~cross" -> ("hf:org/t5@0123abc", "cross"). What is no kind of attention stays in the name.
-    """
-    base, _, group = name.rpartition("~")
-    numbered = recordings.is_recording(base) and group.isdecimal()
-    return (base, group) if base and (group in GROUPS or numbered) else (name, "")
+    prefixes = (HUB, FOLDER)
+    is_large = True
 
+    @classmethod
+    def listed(cls) -> Collection[str]:
+        return sorted(for_everybody)
 
-def is_foreign(name: str) -> bool:
-    """Tells whether a name is of this form, whatever it names."""
-    return name.startswith((HUB, FOLDER))
+    def check(self) -> None:
+        _ = self.folder
 
+    @property
+    def folder(self) -> Path:
+        """The folder of its files. Raises as `check`."""
+        if public.is_public() or not (public.is_local() or self.name in for_everybody):
+            raise HeadlightError(NOT_HERE)
+        folder = place(self.name)
+        if folder is None:
+            raise HeadlightError(f"the model {self.title} {NOT_CACHED}" if self.name.startswith(HUB) else NO_FOLDER)
+        return folder
 
-def is_there(name: str) -> bool:
-    """Tells whether there is such a model that may be opened here."""
-    return _allowed(name) and place(name) is not None
+    @property
+    def about(self) -> About:
+        folder, parts = place(self.name), _parts(self.name)
+        title = parts[1] if parts else folder.name if folder else "of this link"
+        return About(title, "Of this machine", _found(self.name, title, folder).says if folder else "")
 
+    @property
+    def presets(self) -> tuple[str, ...]:
+        return tuple(ALBUMS.get(reads(place(self.name)), PRESETS))
 
-def check(name: str) -> None:
-    """Raises a HeadlightError where there is none."""
-    if not _allowed(name):
-        raise HeadlightError(NOT_HERE)
-    if place(name) is None:
-        raise HeadlightError(f"the model {title(name)} {NOT_CACHED}" if name.startswith(HUB) else NO_FOLDER)
+    @property
+    def in_code(self) -> tuple[str, str]:
+        where = ", out of this machine’s cache" if self.name.startswith(HUB) else ": give the path of its folder"
+        return self.about.title, f"The model{where}."
 
-
-def why_not(name: str) -> str:
-    """Why a name of this form cannot be used, in a sentence; "" of any other name."""
-    if is_foreign(split(name)[0]):
+    @staticmethod
+    @shared(loaded)
+    def loads(device: str, name: str) -> Model:
+        folder, title = Foreign(name).folder, Foreign(name).title
         try:
-            check(split(name)[0])
+            model = load_model(str(folder), device)
         except HeadlightError as error:
-            return f"{capital(str(error))}."
-    return ""
-
-
-def _allowed(name: str) -> bool:
-    return not public.is_public() and (public.is_local() or name in for_everybody)
+            said = str(error).replace(str(folder), title)  # whose path nobody asked for
+            raise WeightsFileError(said if title in said else f"the model {title} cannot be opened: {said}") from error
+        except Exception as error:  # what a library says of files that it cannot read is for its own users
+            raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
+        if model.reads == "picture" and (count := model.sizes.max_len) > MOST_TOKENS:
+            raise WeightsFileError(f"{title} makes {count} tokens of a picture; {MOST_TOKENS} are drawn")
+        if isinstance(model, HfModel) and model.reads in ALBUMS:
+            model.open_album(ALBUMS[model.reads])
+        model.name = title
+        model.facts |= {"model": title, **({"revision": folder.name} if name.startswith(HUB) else {})}
+        return model
 
 
 def place(name: str) -> Path | None:
@@ -107,40 +139,13 @@ def place(name: str) -> Path | None:
     return None
 
 
-def folder_of(name: str) -> Path:
-    """The folder of a model by its name. Raises as `check`."""
-    check(name)
-    folder = place(name)
-    if folder is None:  # it went this moment
-        raise HeadlightError(NO_FOLDER)
-    return folder
-
-
-def reads(name: str) -> str:
-    """What a model reads, "text", "picture" or "sound", from its description alone."""
-    folder = place(name)
-    kind = "" if folder is None else _type(str(folder))
-    return "picture" if kind in sight.KINDS else "sound" if kind in hearing.KINDS else "text"
-
-
 @lru_cache(maxsize=64)
-def _type(folder: str) -> str:
+def reads(folder: Path | None) -> str:
+    """What the model of a folder reads, "text", "picture" or "sound", from its description alone."""
+    kind = ""
     with suppress(HeadlightError):
-        return str(folders.read_json(Path(folder), folders.CONFIG).get("model_type", ""))
-    return ""
-
-
-def revision_of(name: str) -> dict[str, str]:
-    """The whole revision of a model of the hub, as a fact."""
-    return {"revision": folder_of(name).name} if name.startswith(HUB) else {}
-
-
-def title(name: str) -> str:
-    """Its id, or the name of its folder."""
-    if parts := _parts(name):
-        return parts[1]
-    folder = place(name)
-    return folder.name if folder else "of this link"
+        kind = str(folders.read_json(folder, folders.CONFIG).get("model_type", "")) if folder else ""
+    return "picture" if kind in sight.KINDS else "sound" if kind in hearing.KINDS else "text"
 
 
 def opened(path: str) -> Found:
@@ -193,12 +198,6 @@ def cached_one(repo: str, revision: str = "") -> Found:
     if found.why_not:
         raise HeadlightError(f"{repo} cannot be opened: {found.why_not}")
     return found
-
-
-def offered() -> list[Found]:
-    """Those that may be opened by name without being looked for: what the command named."""
-    places = ((name, place(name)) for name in sorted(for_everybody) if _allowed(name))
-    return [_found(name, title(name), folder) for name, folder in places if folder is not None]
 
 
 def cached() -> list[Found]:

@@ -6,9 +6,10 @@ One is for its visitor, who alone knows its name, and lies in the store; another
 import hashlib
 import re
 from base64 import urlsafe_b64encode
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import torch
 from cachetools import LRUCache
@@ -25,6 +26,8 @@ from mha_core.pretrained import recording_file
 from mha_core.pretrained.preprocessor import Named
 from mha_core.pretrained.recordings import Recording
 
+from .source import About, ModelSource
+
 PREFIX = "recording:"
 KIND = "recording"  # of data that a visit brings
 MOST_TOKENS = 512  # of an axis that is drawn
@@ -38,7 +41,12 @@ OF_COMMAND: dict[str, bytes] = {}  # those that the command has opened, by their
 
 
 class RecordedModel(Model):
-    """A group of a recording in the place of a model: it reads steps, and can do nothing beside."""
+    """A group of a recording in the place of a model: it reads steps, and can do nothing beside.
+
+    Attributes:
+        texts: one for each step, in their order.
+        looks_at_others: its columns are other tokens than its rows.
+    """
 
     origin = "recorded"
     can = frozenset[str]()
@@ -46,13 +54,16 @@ class RecordedModel(Model):
     tokenizer = Named((), WHY)
 
     def __init__(self, name: str, recording: Recording, group: int = 0) -> None:
-        chosen = recording.groups[group]
+        chosen, steps = recording.groups[group], recording.steps
         self.name = name
         self.recording = recording
-        self.facts = {"recording": recording.title, "maps": chosen.name, "steps": str(len(recording.steps))}
+        self.facts = {"recording": recording.title, "maps": chosen.name, "steps": str(len(steps))}
         self.notices = recording.notices
         self.groups = tuple(map(str, range(len(recording.groups))))
         self.group = str(group)
+        self.group_names = [group.name for group in recording.groups]
+        self.looks_at_others = chosen.columns is not None
+        self.texts = (ONE,) if len(steps) == 1 else tuple(f"step {step}" for step in steps)
         _, layers, heads, rows, _ = chosen.maps.shape
         self.sizes = BlockSizes(vocabulary=0, d_model=0, n_heads=heads, n_layers=layers, max_len=rows)
 
@@ -61,24 +72,9 @@ class RecordedModel(Model):
             raise Unsupported(f"this recording has the groups 0 to {len(self.groups) - 1}, not {group:.20}")
         return RecordedModel(self.name, self.recording, int(group))
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """One for each step, in their order."""
-        steps = self.recording.steps
-        return (ONE,) if len(steps) == 1 else tuple(f"step {step}" for step in steps)
-
     def step_of(self, text: str) -> int:
         """The step of one of the texts."""
         return self.recording.steps[self.texts.index(text)]
-
-    @property
-    def looks_at_others(self) -> bool:
-        """Whether its columns are other tokens than its rows."""
-        return self.recording.groups[int(self.group)].columns is not None
-
-    @property
-    def group_names(self) -> tuple[str, ...]:
-        return tuple(group.name for group in self.recording.groups)
 
     @property
     def device(self) -> torch.device:
@@ -116,35 +112,39 @@ class RecordedModel(Model):
         return replace(run, weights=run.weights.clone())
 
 
-def is_recording(name: str) -> bool:
-    """Tells whether a name is of this form, whatever it names."""
-    return name.startswith(PREFIX)
+class Recorded(ModelSource):
+    """A recording by its name: a pass gives the maps of one of its steps."""
 
+    prefixes = (PREFIX,)
+    has_numbers = True
+    first_preset = -1  # as far as the training had come
 
-def is_there(name: str) -> bool:
-    """Tells whether there is such a recording, for who knows its name."""
-    found = _NAME.fullmatch(name)
-    return found is not None and (name in OF_COMMAND or store.has("data", found[1]))
+    @classmethod
+    def listed(cls) -> Collection[str]:
+        return OF_COMMAND
 
+    def check(self) -> None:
+        found = _NAME.fullmatch(self.name)
+        if found is None or not (self.name in OF_COMMAND or store.has("data", found[1])):
+            raise HeadlightError(GONE)
 
-def check(name: str) -> None:
-    """Raises a HeadlightError where there is none."""
-    if not is_there(name):
-        raise HeadlightError(GONE)
+    @staticmethod
+    @shared(LRUCache(CACHE_BYTES, lambda model: model.nbytes), lambda device, name: name)
+    def loads(device: str, name: str) -> RecordedModel:
+        content = OF_COMMAND.get(name) or store.read("data", name.removeprefix(PREFIX))
+        if content is None:
+            raise HeadlightError(GONE)
+        return RecordedModel(name, drawable(content))
 
-
-def model(name: str) -> RecordedModel:
-    """A recording by its name. Raises a HeadlightError where it is gone, or cannot be drawn."""
-    check(name)
-    return _read(name)
-
-
-@shared(LRUCache(CACHE_BYTES, lambda model: model.nbytes))
-def _read(name: str) -> RecordedModel:
-    content = OF_COMMAND.get(name) or store.read("data", name.removeprefix(PREFIX))
-    if content is None:
-        raise HeadlightError(GONE)
-    return RecordedModel(name, drawable(content))
+    @property
+    def about(self) -> About:
+        if not self.exists:
+            return About("a recording", "Recorded")
+        own = cast(RecordedModel, self.load("cpu"))
+        steps = len(own.recording.steps)
+        count = "one pass" if steps == 1 else f"{steps} steps"
+        says = f"{own.sizes.n_layers} × {own.sizes.n_heads} heads, {count}"
+        return About(own.recording.title, "Recorded", says, presets=own.texts)
 
 
 def drawable(content: bytes) -> Recording:
@@ -169,16 +169,3 @@ def refuse(model: Model) -> None:
     """Raises Unsupported for a recording, on a page that computes."""
     if isinstance(model, RecordedModel):
         raise Unsupported(f"{WHY}; the page Explore shows it")
-
-
-def title(name: str) -> str:
-    """What it is called; "a recording" where it is gone."""
-    return model(name).recording.title if is_there(name) else "a recording"
-
-
-def says(name: str) -> str:
-    """Its size in words: "2 × 4 heads, 41 steps"."""
-    own = model(name)
-    steps = len(own.recording.steps)
-    count = "one pass" if steps == 1 else f"{steps} steps"
-    return f"{own.sizes.n_layers} × {own.sizes.n_heads} heads, {count}"

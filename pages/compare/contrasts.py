@@ -7,7 +7,7 @@ from headlight.link.limits import POSITIONS
 from headlight.link.place import head_name
 from headlight.picture import words
 from headlight.picture.settings import Settings
-from headlight.registry import models
+from headlight.registry import source_of
 from headlight.ui import numbers
 from mha_core import Model
 from mha_core.models import changes
@@ -37,7 +37,7 @@ def contrasts(left: Settings, right: Settings, model: Model, other: Model | None
     as_trained = all(changes.as_trained(side.position, own) for side, own in of_each)
     zeroed = (words.zeroed_values(side, own) or "every value" for side, own in of_each)
     found = [
-        Contrast("model", "model", *(models.title(side.model) for side, _ in of_each)),
+        Contrast("model", "model", *(source_of(side.model).title for side, _ in of_each)),
         Contrast("sentence", "s", *_sentences(left.text, right.text)),
         Contrast("mask", "mask", _mask(left), _mask(right)),
         Contrast("positions", "pos", *(_positions(side.position, own) for side, own in of_each)),

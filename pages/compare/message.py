@@ -14,7 +14,7 @@ from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of, in
 from headlight.picture.next_token import NextToken
 from headlight.picture.query import WRITTEN
 from headlight.picture.words import Figure
-from headlight.registry import abilities, models, recordings
+from headlight.registry import models, recordings, source_of
 from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure import measures
 from mha_core.show.cells import write_cells
@@ -99,7 +99,7 @@ def begun(raw: bytes) -> bytes:
 def first(raw: bytes) -> bytes:
     """What a page begins with: the same, unless it is too large or its model comes later. Raises a HeadlightError."""
     query = LinkQuery(raw, minilm_at=FIRST_AT)
-    if not pictures.is_loaded(query["model2"] or query.name):
+    if not source_of(query["model2"] or query.name).is_loaded:
         raise HeadlightError("another model has to be read first")
     left, _ = query.within()
     for side in (left, right_side.of(query, left).settings):
@@ -219,7 +219,7 @@ def _side(shown: Pair, side: int, title: str) -> CompareSide:
         "head": at.head,
         "layers": layers,
         "heads": heads,
-        "fixed": abilities.fixed(model),
+        "fixed": models.fixed(model),
         "positions": words.encodings(model),
     }
 

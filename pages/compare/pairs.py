@@ -15,7 +15,7 @@ from headlight.picture.settings import Settings
 from headlight.picture.words import Figure
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
-from headlight.registry import abilities, models
+from headlight.registry import models, source_of
 from headlight.ui import numbers
 from headlight.ui.numbers import small, weight
 from mha_core import Run
@@ -230,7 +230,7 @@ def figures(pair: Pair, at: At) -> list[Figure]:
         where, ends, change = _largest(pair)
         strip.append(Figure(value=numbers.signed(change), label=f"the largest change: {where}, {ends}"))
         strip.append(_cell(pair, marked(pair, at), "the marked cell"))
-        first = At.of(models.first_at(pair.left.settings.model))
+        first = At.of(source_of(pair.left.settings.model).first_at)
         other = replace(pair, at=first, look=Look())
         if not pair.is_of_two_models and (pair.at.layer, pair.at.head) != (first.layer, first.head):
             cell = marked(other, replace(at, key=None))
@@ -273,7 +273,7 @@ def asides(pair: Pair, titles: tuple[str, str]) -> list[str]:
     lines = []
     for title, picture in zip(titles, pair.sides, strict=True):
         settings, model = picture.settings, picture.model
-        fixed = abilities.fixed(model)
+        fixed = models.fixed(model)
         if (
             "mask" in fixed
             or repeated(picture) is None

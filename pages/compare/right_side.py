@@ -9,8 +9,7 @@ from headlight.link.fields import DEFAULTS, SIDE
 from headlight.link.place import At
 from headlight.picture.link_query import SHARPER, LinkQuery, Refused, in_link
 from headlight.picture.settings import Settings
-from headlight.registry import abilities
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM, models
 from mha_core import Model
 
 LONGEST_TWICE = 1000  # characters of a painting that a link can hold for both sides
@@ -87,7 +86,7 @@ def one_change(left: Values, model: Model) -> Values:
     Where neither can be changed it is the temperature.
     """
     right = left if left["mask"] == "painted" else left | {"p": ""}
-    fixed = abilities.fixed(model)
+    fixed = models.fixed(model)
     if {"pos", "mask"} <= set(fixed):
         return right | ({} if "t" in fixed else {"t": SHARPER if left["t"] == 1 else 1.0})
     stack = model.encoder

@@ -5,8 +5,7 @@ from typing import Any
 from headlight.link.fields import DEFAULTS
 from headlight.link.presets import PRESETS
 from headlight.picture import words
-from headlight.registry import abilities, models
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM, models, source_of
 from mha_core import Model
 
 FIRST_AT = "0.2"  # the head that looks at the previous token: nothing shows positions better
@@ -32,8 +31,8 @@ def tries(name: str, model: Model) -> dict[str, dict[str, Any]]:
     """What the controls must say for each of the comparisons that are offered of a model of this name."""
     own, offered = {"at": FIRST_AT}, TRY
     if name != MINILM:
-        own, presets = models.defaults(name), models.presets(name)
-        fixed = abilities.fixed(model)
+        own, presets = source_of(name).defaults, source_of(name).presets
+        fixed = models.fixed(model)
         offered = {} if "pos" in fixed else {"with and without positions": {}}
         if "pos" in fixed and "t" not in fixed:
             offered["sharper and blurrier"] = {"t": 0.5, "t2": 2.0, "pos2": "as trained"}

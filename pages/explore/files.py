@@ -8,7 +8,7 @@ from headlight.picture import means, pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.queue.single_flight import shared
-from headlight.registry import models
+from headlight.registry import models, source_of
 from headlight.ui import numbers
 from headlight.ui.tables import Table, npz_of
 from mha_core.show import standalone
@@ -76,8 +76,8 @@ def html(raw: bytes) -> bytes:
 def _page(settings: Settings, at: At) -> bytes:
     """The page, kept: whoever asks again for the same has nothing packed anew."""
     picture = pictures.picture(settings)
-    place = at.on(picture.run.tokens, goes_on=models.goes_on(settings.model))
+    place = at.on(picture.run.tokens, goes_on=source_of(settings.model).goes_on)
     at = first_row.on(place, at, pictures.picture(settings.untouched))
-    title, changed = f"{settings.text} · {models.title(settings.model)}", words.label(settings, picture.model)
+    title, changed = f"{settings.text} · {source_of(settings.model).title}", words.label(settings, picture.model)
     page = standalone(picture.run, layer=at.layer, head=at.head, row=at.row or 0, title=title, changed=changed)
     return page.encode("utf-8", "replace")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from headlight.link.place import At
 from headlight.picture.pictures import Picture
-from headlight.registry import models
+from headlight.registry import source_of
 
 from .kinds import apart
 
@@ -25,7 +25,7 @@ def on(place: At, asked: At, untouched: Picture) -> At:
         return replace(place, row=len(run.tokens) // 2)
     if asked.row is not None or run.logits is not None or run.columns is not None:
         return place
-    first = At.of(models.first_at(untouched.settings.model))
+    first = At.of(source_of(untouched.settings.model).first_at)
     largest = (run.weights[first.layer, first.head] * apart(len(run.tokens), run.ends)).amax(-1).tolist()
     found = [row for row, weight in enumerate(largest) if weight > 0]
     pronouns = [row for row in found if run.tokens[row].lower() in PRONOUNS]

@@ -13,7 +13,7 @@ from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
-from headlight.registry import abilities, models
+from headlight.registry import models
 from headlight.ui.tables import Table
 from mha_core import Model, Run
 from mha_core.errors import Unsupported
@@ -85,7 +85,7 @@ def answer(query: LinkQuery, state: str) -> bytes:
     """
     settings, _ = query.within()
     tokens, found = _on(settings, state)
-    no_effect = "" if "heads" in query.model.can else abilities.reason(query.model, "heads")
+    no_effect = "" if "heads" in query.model.can else models.reason(query.model, "heads")
     missing = {**found.missing, EFFECT: no_effect}
     measures: list[HeadMeasure] = []
     for name, (title, unit, says) in MEASURES.items():

@@ -12,7 +12,7 @@ from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
-from headlight.registry import abilities, models
+from headlight.registry import models
 from headlight.ui import numbers
 from mha_core import Model
 from mha_core.errors import Unsupported
@@ -110,7 +110,7 @@ def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
 def no_norm(model: Model) -> str | None:
     """Why nothing is known of the values of a model's layers, None where they are."""
     if "lengths" in model.reasons:
-        return f"Only the maps of this model are known here, not its values. {abilities.reason(model, 'lengths')}"
+        return f"Only the maps of this model are known here, not its values. {models.reason(model, 'lengths')}"
     if _reads_another(model):
         return "Between the layers of this decoder stands attention to the other text: choose rollout."
     return None

@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from headlight.picture.link_query import LinkQuery
-from headlight.registry import models
+from headlight.registry import source_of
 from mha_core import Model
 from mha_core.errors import HeadlightError
 from mha_core.models.words import mask_token, words_of
@@ -37,7 +37,7 @@ def of_link(query: LinkQuery) -> MaskedWord:
 
 
 def why_none(name: str) -> str:
-    return f"{models.title(name)} has no mask token: it was not trained to guess words that are left out"
+    return f"{source_of(name).title} has no mask token: it was not trained to guess words that are left out"
 
 
 def in_words(model: Model, tokens: list[str]) -> str:

@@ -11,7 +11,7 @@ from headlight.picture import fitting, means, pictures, recorded, words
 from headlight.picture.link_query import LinkQuery, answer_of
 from headlight.picture.pictures import Picture, Pinned
 from headlight.picture.settings import Settings
-from headlight.registry import models
+from headlight.registry import models, source_of
 from headlight.ui.packing import pack_maps
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures
@@ -144,7 +144,7 @@ class Request:
             return None
         other, where = self.pinned
         own = other.settings.model
-        whose = "" if own == self.picture.settings.model else f"; {models.title(own)}"
+        whose = "" if own == self.picture.settings.model else f"; {source_of(own).title}"
         return {
             "tokens": other.tokens,
             "columns": other.columns,
@@ -165,7 +165,7 @@ def _header(
         "look": str(query.look),
         "label": words.label(settings, picture.model),
         "origin": picture.model.origin,
-        "places": models.places(settings.model),
+        "places": source_of(settings.model).places,
         "typed": settings.text,
         "pieces": notes.of_tokens(picture),
         "patches": given.patches(picture.run),
@@ -303,7 +303,7 @@ def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
         pinned = pictures.pinned(settings, at.layer, at.head)
     except HeadlightError:
         return None
-    return pinned, at.on(pinned.tokens, pinned.columns, goes_on=models.goes_on(settings.model))
+    return pinned, at.on(pinned.tokens, pinned.columns, goes_on=source_of(settings.model).goes_on)
 
 
 def _request(query: LinkQuery, settings: Settings, left_out: list[str]) -> Request:

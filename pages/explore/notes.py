@@ -8,7 +8,7 @@ from headlight.link.place import head_name
 from headlight.picture import pictures
 from headlight.picture.means import Heads, mean_of
 from headlight.picture.pictures import Picture
-from headlight.registry import models
+from headlight.registry import MINILM, SMOLLM2, source_of
 from headlight.ui import numbers
 from mha_core import Run
 from mha_core.measure import measures
@@ -28,9 +28,9 @@ def of_tokens(picture: Picture) -> list[str]:
     if picture.run.extras.heard is not None and picture.model.group == "encoder":
         return told
     unknown = tokens.count("[UNK]")
-    if picture.settings.model == models.MINILM and 2 * _foreign(tokens) > n - sum(picture.run.ends):
+    if picture.settings.model == MINILM and 2 * _foreign(tokens) > n - sum(picture.run.ends):
         told.append("This model reads English. To it, all unknown words are the same word, [UNK].")
-        if models.is_there(models.SMOLLM2):
+        if source_of(SMOLLM2).exists:
             told[-1] += " SmolLM2 reads other languages byte by byte: choose it above."
     elif unknown:
         told.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")

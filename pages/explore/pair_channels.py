@@ -11,7 +11,7 @@ from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
-from headlight.registry import abilities, models
+from headlight.registry import models
 from headlight.ui import numbers
 from mha_core import Model, Step
 from mha_core.errors import Unsupported
@@ -101,7 +101,7 @@ def layer_of(settings: Settings, layer: int) -> Layer:
     if isinstance(model, HfModel):
         return _called(settings, layer)
     if "steps" not in model.can:
-        raise Unsupported(abilities.reason(model, "steps"))
+        raise Unsupported(models.reason(model, "steps"))
     traced = traces.traced(settings, layer, "fused")
     weights = next(step.value for step in traced.steps if step.name == "weights")[0]
     keys = pictures.tokens(settings) if model.group == "cross" else traced.tokens

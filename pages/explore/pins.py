@@ -5,7 +5,7 @@ from headlight.link.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERAT
 from headlight.link.place import At, parse_at, parse_heads, parse_places, write_heads, write_places
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM
 
 
 def pin_tail(settings: Settings) -> str:

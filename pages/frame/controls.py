@@ -12,16 +12,16 @@ from headlight.picture.link_query import NOT_A_RULE, WRITTEN_FORMS
 from headlight.picture.query import WRITTEN
 from headlight.picture.settings import Settings
 from headlight.picture.words import encodings, position_note
-from headlight.registry import models
+from headlight.registry import MINILM, source_of
 from mha_core import Model
 
 from . import links, widgets
 from .form import Form
 
 
-def sentence(name: str = models.MINILM, start: str = "") -> str:
+def sentence(name: str = MINILM, start: str = "") -> str:
     """The sentence box of a model, live: the page follows the typing. `start`: what stands there at first."""
-    start, placeholder = start or models.presets(name)[0], "Type a sentence"
+    start, placeholder = start or source_of(name).presets[0], "Type a sentence"
     return widgets.text("s", start, live=True, label_visibility="collapsed", placeholder=placeholder)
 
 

@@ -12,13 +12,13 @@ from headlight.picture import pictures, words
 from headlight.picture.fitting import within
 from headlight.picture.link_query import LinkQuery, unused
 from headlight.picture.settings import Settings
-from headlight.registry import models
+from headlight.registry import source_of
 from headlight.ui.numbers import cut
 from mha_core import Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
 
-from . import layout, links, own_models
+from . import layout, links, visitor
 
 T = TypeVar("T")
 LOADS = "Loading SmolLM2, 135 million weights. The first time takes longer: they are unpacked."
@@ -55,7 +55,7 @@ class Form(layout.Page):
             computed = compute(fitting)
         except HeadlightError as error:
             model, last = st.session_state.get("last_text", ("", ""))
-            last = last if model == settings.model else models.presets(settings.model)[0]
+            last = last if model == settings.model else source_of(settings.model).presets[0]
             before, left_out = within(replace(settings, text=last))
             shown = f"“{cut(last)}”" if last else "an empty sentence"
             return compute(before), before, [f"{words.sentence(error)} Below: still {shown}.", *said, *left_out]
@@ -98,10 +98,10 @@ def picture_page(package: str, *, takes_model: bool = False) -> Iterator[Form]:
     Args:
         takes_model: the page shows the model that the link names, otherwise MiniLM.
     """
-    offered = own_models.offered() if takes_model else {}  # before the link is read, which may name one of them
+    offered = visitor.offered() if takes_model else {}  # before the link is read, which may name one of them
     with form(package, takes_model=takes_model, offered=offered) as page:
         place = page.stage.empty()  # in every run: what follows would be another element in the next one
-        if not pictures.is_loaded(page.name):
+        if not source_of(page.name).is_loaded:
             with place.container(key="loading"), st.spinner(LOADS), suppress(HeadlightError):
                 pictures.model_on("auto", page.name)  # why it cannot be loaded the page says
         yield page

@@ -7,7 +7,7 @@ import streamlit as st
 from mha_core import device as devices
 from pages.frame.view import View
 
-from . import layout, own_models
+from . import layout, visitor
 
 
 def show(package: str, view: View, draw: Callable[[View], None] = View.mount) -> None:
@@ -17,5 +17,5 @@ def show(package: str, view: View, draw: Callable[[View], None] = View.mount) ->
         draw: the view, with what the script has to say to it.
     """
     with st.container(key="frame"), st.container(key="stage"):
-        layout.house(package, own_models.offered(), devices.available())
+        layout.house(package, visitor.offered(), devices.available())
         draw(view)

@@ -8,9 +8,10 @@ from pathlib import Path
 import streamlit as st
 from streamlit import runtime
 
+from headlight import registry
 from headlight.jobs.training import TrainingData, TrainingJob, TrainingPlan, writing
 from headlight.jobs.visit import OwnRun, Tab, Visit, find
-from headlight.registry import recordings
+from headlight.registry import recordings, trained
 from headlight.registry.album import ALBUMS
 from headlight.server import sockets, store
 from mha_core.training import saved
@@ -27,6 +28,13 @@ def own_runs() -> dict[str, OwnRun]:
     visit.drop_old()
     with visit.lock:
         return dict(visit.runs)
+
+
+def offered() -> dict[str, tuple[str, str, str]]:
+    """The models of the list by their names, and what was trained here, which can be asked from now on."""
+    own = [trained.Trained(name, known=trained.about(run.history)) for name, run in own_runs().items()]
+    # where the disk is full some are not there: Train says so when it saves something
+    return registry.offered([*own, registry.source_of(recording())])
 
 
 def add_run(folder: Path) -> OwnRun:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from headlight.lessons.course import Course, course
 from headlight.lessons.schema import AUDIENCES, PATHS, Lesson
 from headlight.link.fields import SIDE
-from headlight.registry.models import SMOLLM2
+from headlight.registry import SMOLLM2
 from headlight.ui import pages, sheet
 from pages.frame import canvas
 from pages.frame.layout import page

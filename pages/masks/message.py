@@ -16,7 +16,7 @@ from headlight.picture import fitting, means, pictures, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
-from headlight.registry import models, recordings
+from headlight.registry import recordings, source_of
 from headlight.ui import sheet
 from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
@@ -112,7 +112,7 @@ def outcomes(raw: bytes) -> bytes:
     settings, _ = query.within()
     if "mask" in query.fixed:
         return json.dumps(MaskOutcomes(mask=[], padding=[], pad=query["pad"])).encode()
-    at, second = query.at.on(pictures.tokens(settings), goes_on=models.goes_on(settings.model)), query["pad"]
+    at, second = query.at.on(pictures.tokens(settings), goes_on=source_of(settings.model).goes_on), query["pad"]
     try:
         check_length(second)
         padded = [sheet.text(query.fixed["batch"])] if "batch" in query.fixed else padding.blocks(settings, second)

@@ -13,7 +13,7 @@ from headlight.link.presets import PRESETS
 from headlight.picture import pictures, repeats, words
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
-from headlight.registry import models
+from headlight.registry import trained
 from headlight.ui import sheet
 from headlight.ui.numbers import count
 from headlight.ui.sheet import Block
@@ -41,12 +41,12 @@ def siblings(name: str) -> dict[str, str]:
     Empty where there are fewer than two.
     """
     parts = name.split("-")
-    if name not in models.shipped() or len(parts) != 3:
+    if name not in trained.shipped() or len(parts) != 3:
         return {}
     task, _, seed = parts
     found = {
         other.split("-")[1]: other
-        for other in models.shipped()
+        for other in trained.shipped()
         if other.startswith(f"{task}-") and other.endswith(f"-{seed}") and other.count("-") == 2
     }
     return found if len(found) > 1 else {}

@@ -5,7 +5,7 @@ from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.picture.words import encodings
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM
 from headlight.ui.tables import Table
 
 from . import beside

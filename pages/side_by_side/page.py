@@ -6,7 +6,7 @@ import streamlit as st
 
 from headlight.link.fields import DEFAULTS
 from headlight.picture.settings import Settings
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM
 from headlight.ui import sheet
 from headlight.ui.sheet import Block
 from pages.frame import canvas, controls, links, widgets

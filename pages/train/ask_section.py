@@ -10,7 +10,7 @@ import streamlit as st
 
 from headlight.link.limits import LONGEST_TEXT, check_length
 from headlight.picture import pictures, words
-from headlight.registry import models
+from headlight.registry import models, source_of
 from headlight.ui import sheet
 from headlight.ui.numbers import cut
 from headlight.ui.sheet import Block
@@ -36,7 +36,7 @@ class Questions:
         firsts = [shown.first(name) for name in self.names]
         self.heads = answers.head_names([(first.recipe.n_layers, first.recipe.n_heads) for first in firsts])
         # to ask while nothing is typed
-        self.texts = usual_texts(task) if task else models.presets(next(iter(self.names.values()))) if firsts else ()
+        self.texts = usual_texts(task) if task else source_of(next(iter(self.names.values()))).presets if firsts else ()
         self.task = task if isinstance(task, Labelled) else None
         self.translation = task if isinstance(task, Translation) else None
         # they go on with a text instead of naming its class; what stands between two of their tokens

@@ -8,7 +8,7 @@ from headlight.picture import words
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError
 from mha_core.training.tasks import Task
-from pages.frame import canvas, layout, own_models, visitor, widgets
+from pages.frame import canvas, layout, visitor, widgets
 from pages.frame.form import form
 
 from . import recipe_controls, runs, section, task_words, uploads
@@ -51,7 +51,7 @@ def show() -> None:
             with asks:
                 say_task(name, task, RECORDED if name == "news" else "")
         plan, problem = recipe_controls.plan_of(wish, task, data)
-        own_models.offered()  # from now on what was trained here can be asked
+        visitor.offered()  # from now on what was trained here can be asked
         opened, tabs = widgets.tabs("tab")
         shown = section.follow(plan, problem, visitor.job_on(name), lambda: runs_of(name), task, bar, tabs, opened)
         with tabs["Report"]:

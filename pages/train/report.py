@@ -1,8 +1,11 @@
 """The report on a trained candidate: right and wrong answers, times, data, the other pages on it, files to keep."""
 
+from typing import cast
+
 import streamlit as st
 
-from headlight.registry import models
+from headlight.registry import source_of
+from headlight.registry.trained import Shipped, Trained
 from headlight.ui import pages, sheet
 from mha_core.training.tasks import Labelled, Task
 from pages.frame import canvas
@@ -17,7 +20,7 @@ _SHOWN_ON = ("explore", "shapes", "compare")
 
 
 def open_in(shown: Runs, *, seen: bool) -> None:
-    read = {name: model for name, model in shown.ready.items() if not models.reads_pictures(model)}
+    read = {name: model for name, model in shown.ready.items() if not source_of(model).about.reads_pictures}
     ways = [(f"Look into “{name}”", pages.link("explore", ("model", model))) for name, model in read.items()]
     canvas.sheet("open_in", [sheet.links(ways)] if seen else [])
 
@@ -67,10 +70,10 @@ def _ways_out(shown: Runs, model: str | None) -> None:
     """The other pages on this model, and files."""
     if model is not None:
         ways = [(f"Open in {pages.PAGES[page].title}", pages.link(page, ("model", model))) for page in _SHOWN_ON]
-        canvas.sheet("ways_out", [] if models.reads_pictures(model) else [sheet.links(ways)])
+        canvas.sheet("ways_out", [] if source_of(model).about.reads_pictures else [sheet.links(ways)])
         st.download_button(
             "The trained model, zip",
-            lambda: models.packed(model),
+            lambda: cast(Trained | Shipped, source_of(model)).packed(),
             "headlight-run.zip",
             "application/zip",
             on_click="ignore",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from headlight.jobs.training import TrainingJob
-from headlight.registry import models
+from headlight.registry import trained
 from headlight.ui.numbers import count
 from headlight.ui.tables import quoted
 from mha_core import IMPLEMENTATIONS, positions
@@ -110,7 +110,7 @@ def of_shipped(task: str, *, fair: bool = False) -> Runs:
 
     `fair`: of the news, those that were made fair, not those as in the long post (mha_core/training/reproduce.py).
     """
-    return _shipped(f"news-{'fair' if fair else 'post'}" if task == "news" else task, models.SHIPPED)
+    return _shipped(f"news-{'fair' if fair else 'post'}" if task == "news" else task, trained.SHIPPED)
 
 
 @lru_cache(maxsize=8)

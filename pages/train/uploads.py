@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from headlight.jobs.training import MOST_BYTES, TrainingData, writing
-from headlight.registry import models
+from headlight.registry import source_of
 from headlight.server.public import is_local
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError, WeightsFileError
@@ -183,4 +183,4 @@ def _opened_recording(content: bytes) -> str:
         name = visitor.open_recording(content)
     except HeadlightError as error:
         return f"This file cannot be opened: {error}. A recording that was opened before is still there."
-    return f"Opened: {models.title(name)}. It is one of the models of the page Explore."
+    return f"Opened: {source_of(name).title}. It is one of the models of the page Explore."

@@ -7,8 +7,7 @@ from typing import Any
 
 from headlight.link.presets import PRESETS
 from headlight.picture.settings import Settings
-from headlight.registry import models
-from headlight.registry.models import MINILM
+from headlight.registry import MINILM, trained
 from mha_core import Model, Run, device, load_model
 
 __all__ = ["DEVICE", "TIRED", "WIDE", "core", "largest", "run_of", "written"]
@@ -20,7 +19,7 @@ TIRED, WIDE = PRESETS[:2]
 @lru_cache(maxsize=4)
 def core(name: str = MINILM) -> Model:
     """The model that the pictures are compared with, in this process."""
-    return load_model(MINILM if name == MINILM else str(models.SHIPPED / name))
+    return load_model(MINILM if name == MINILM else str(trained.SHIPPED / name))
 
 
 @lru_cache(maxsize=64)

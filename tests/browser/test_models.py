@@ -17,7 +17,7 @@ from headlight.link.place import At
 from headlight.link.presets import CONTINUED
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.registry import abilities, models, recordings
+from headlight.registry import models, recordings, source_of
 from headlight.registry.album import SOUNDS
 from headlight.server import store
 from mha_core import load_model
@@ -37,7 +37,7 @@ from .masks_page import Masks
 from .tab import place_of
 
 WHO, ORDERLESS, WORDS = "who-sinusoidal-1", "who-none-1", "words-2layers-1"
-ASKED = {name: models.presets(name) for name in (WHO, ORDERLESS, WORDS)}
+ASKED = {name: source_of(name).presets for name in (WHO, ORDERLESS, WORDS)}
 PRIVET, PLACE = next(iter(CONTINUED.items()))
 FRANCE = "The capital of France is"
 TEXT = "the quick brown fox sat on the mat"
@@ -172,7 +172,7 @@ def test_two_texts_and_another_model_is_chosen_and_a_bad_one_leaves_what_was_the
     expect(explore.view.locator(".first-steps")).to_be_hidden()
     rows, columns = size_of(explore, ".large")
     assert (rows, columns) == (str(len(explore.chips())), "9")
-    expect(explore.view.locator(".switch", has_text="Hide words")).to_have_attribute("title", abilities.TWO_TEXTS)
+    expect(explore.view.locator(".switch", has_text="Hide words")).to_have_attribute("title", models.TWO_TEXTS)
     explore.go("Compare")
     compare = explore.on(Compare).settled()
     assert size_of(compare, ".left") == (rows, columns)

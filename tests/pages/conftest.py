@@ -28,7 +28,7 @@ from headlight.jobs.training import TrainingPlan
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.queue import single_flight
-from headlight.registry import models
+from headlight.registry import trained
 from headlight.server import options
 from headlight.ui.figures import Figure
 from mha_core import Model
@@ -99,11 +99,11 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Headlight with these models."""
-    monkeypatch.setattr(models, "SHIPPED", trained_folder)
-    models.shipped.cache_clear()
+    monkeypatch.setattr(trained, "SHIPPED", trained_folder)
+    trained.shipped.cache_clear()
     single_flight.forget()
     yield trained_folder
-    models.shipped.cache_clear()
+    trained.shipped.cache_clear()
     single_flight.forget()
 
 

@@ -11,7 +11,7 @@ import torch
 
 from headlight.picture import pictures
 from headlight.queue import single_flight
-from headlight.registry import models
+from headlight.registry import trained
 from mha_core import Model, load_model
 from tests.closeness import quoted
 
@@ -36,7 +36,7 @@ def assert_shows(text: str, value: float) -> None:
 @cache
 def model64(name: str = "minilm") -> Model:
     """A model that is shipped, in float64."""
-    return load_model(name if name == "minilm" else str(models.SHIPPED / name), "cpu", torch.float64)
+    return load_model(name if name == "minilm" else str(trained.SHIPPED / name), "cpu", torch.float64)
 
 
 @contextmanager

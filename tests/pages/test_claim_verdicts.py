@@ -22,6 +22,7 @@ from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.registry import models
+from headlight.registry.trained import SHIPPED
 from mha_core import Model
 from mha_core.measure import rounding
 from mha_core.measure.reference import read_with_transformers
@@ -287,7 +288,7 @@ def test_training_without_biases() -> None:
 def test_recorded_experiments() -> None:
     """The recorded answers are those of the last evaluation in each run's history."""
     accuracy: dict[str, list[float]] = {}
-    for folder in models.SHIPPED.glob("news-*"):
+    for folder in SHIPPED.glob("news-*"):
         accuracy.setdefault(folder.name.rpartition("-")[0], []).append(saved.read(folder).evaluations[-1].test_accuracy)
     mean = {line: sum(of) / len(of) for line, of in accuracy.items()}
     assert_numbers("one-function", [mean[f"news-post-{line}"] for line in ("naive", "torch")])

@@ -16,7 +16,7 @@ from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture.link_query import Refused
 from headlight.picture.settings import Settings
-from headlight.registry import models
+from headlight.registry import pretrained
 from headlight.ui.numbers import small
 from mha_core import Model
 from mha_core.errors import HeadlightError
@@ -166,7 +166,7 @@ def test_two_models_are_compared_word_by_word() -> None:
     other, at = "food-none-1", (0, 1)
     link = {"s": TEXT, "model2": other, "at": "3.1", "at2": "0.1"}
     header, shown = answered(**link)
-    left, right = (words_of(pictures.model_on("auto", name), TEXT) for name in (models.MINILM, other))
+    left, right = (words_of(pictures.model_on("auto", name), TEXT) for name in (pretrained.MINILM, other))
     ours, theirs = in_common(left, right), in_common(right, left)
     run = pictures.picture(Settings(TEXT, model=other)).run
     identical(shown[0], merged(pictures.picture(Settings(TEXT)).run.weights[3, 1], ours, ours)[1:-1, 1:-1])
@@ -188,7 +188,7 @@ def test_two_models_are_compared_word_by_word() -> None:
     with pytest.raises(Refused) as refused:
         answered(**link, s2="word " * 600)
     assert refused.value.key == "s2"
-    assert not answered(s=TEXT, model2=models.MINILM)[0]["isOfTwo"]
+    assert not answered(s=TEXT, model2=pretrained.MINILM)[0]["isOfTwo"]
 
 
 def test_the_mean_over_heads_of_both_sides_and_before_and_after_a_mask() -> None:

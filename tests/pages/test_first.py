@@ -22,11 +22,11 @@ from starlette.testclient import TestClient
 from headlight.api import first
 from headlight.api.first import PAGES, FirstPicture
 from headlight.lessons.message import as_json
-from headlight.picture import pictures
 from headlight.picture.query import LONGEST
 from headlight.picture.settings import Settings
 from headlight.queue.executor import Queue
-from headlight.registry import models
+from headlight.registry import pretrained
+from headlight.registry.trained import Shipped
 from headlight.ui import pages
 from headlight.ui.web import FILES, PREFIX, SCRIPT
 from mha_core.errors import HeadlightError
@@ -112,7 +112,7 @@ def test_two_models_and_longer_sentences(monkeypatch: pytest.MonkeyPatch) -> Non
     message = brought(served().get(two).text)
     pair, _ = unpacked(message[-unpacked(message)[0]["parts"][0] :])
     assert (pair["isOfTwo"], pair["sides"][1]["head"]) == (True, 1)
-    monkeypatch.setattr(pictures, "is_loaded", lambda name: name != "food-none-1")
+    monkeypatch.setattr(Shipped, "is_loaded", False)
     assert is_without_picture(served().get(two)), "one has to be read first"
 
 
@@ -176,7 +176,7 @@ def test_the_bar_and_the_course_come_with_the_page() -> None:
     assert found is not None
     assert json.loads(found[1]) == json.loads(as_json())
     for link, title in {
-        "/": models.TITLE, "/shapes?model=smollm2": models.SMOLLM2_TITLE, "/train": None,
+        "/": pretrained.TITLE, "/shapes?model=smollm2": pretrained.SMOLLM2_TITLE, "/train": None,
     }.items():  # fmt: skip
         found = re.search(r'id="headlight-model">(.*?)</script>', served().get(link).text)
         assert (json.loads(found[1]) if found else None) == title, link

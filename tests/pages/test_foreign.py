@@ -20,7 +20,8 @@ from headlight.api.machine import PATH, of_this_machine
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.registry import abilities, foreign, models
+from headlight.registry import MINILM, foreign, models, offered, source_of
+from headlight.registry.foreign import Foreign
 from headlight.server import public
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
@@ -70,9 +71,9 @@ def picture(model: str, **more: Any) -> dict[str, Any]:
 
 def test_no_such_name_is_there_or_costs_more_than_a_sentence() -> None:
     for name in HOSTILE:
-        assert not models.is_there(name), name
+        assert not source_of(name).exists, name
         link = LinkQuery(query(name))
-        assert link.name == models.MINILM, name
+        assert link.name == MINILM, name
         assert (link.unusable, len(link.told)) == ({"model": []}, 1), name
     for name in ("tiny/gpt3", "../x", "", f"tiny/gpt2@{'f' * 40}"):  # of the command
         with pytest.raises(HeadlightError):
@@ -80,7 +81,7 @@ def test_no_such_name_is_there_or_costs_more_than_a_sentence() -> None:
 
 
 def test_a_name_has_a_kind_of_attention_behind_it() -> None:
-    assert models.title(name_of("t5", "cross")) == "tiny/t5, from decoder to encoder"
+    assert source_of(name_of("t5", "cross")).title == "tiny/t5, from decoder to encoder"
     link = LinkQuery(query(name_of("gpt2", "cross")))
     settings, _ = link.within()
     assert (settings.model, link.unusable) == (name_of("gpt2"), {"model": [name_of("gpt2")]})
@@ -137,7 +138,7 @@ def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: 
     assert "pickle" in why["tiny/t5"]
     assert "config.json" in why["tiny/gpt_oss"]
     for kind in ("gpt2", "t5", "gpt_oss"):  # a link to it says so in one sentence
-        kept: Any = pictures.foreign_on
+        kept: Any = Foreign.loads
         kept.cache.clear()
         with pytest.raises(HeadlightError):
             explore.maps(query(name_of(kind)))
@@ -158,9 +159,9 @@ def test_a_picture_is_the_models_own_pass(model: str) -> None:
 
 def test_what_cannot_be_changed_is_named_and_left_out() -> None:
     said = picture(name_of("t5", "cross"), mask="causal", unheard="0", t="0.5")
-    assert said["fixed"]["mask"] == said["fixed"]["unheard"] == abilities.TWO_TEXTS
+    assert said["fixed"]["mask"] == said["fixed"]["unheard"] == models.TWO_TEXTS
     assert set(said["unusable"]) == {"mask", "unheard"}
-    assert all(abilities.TWO_TEXTS in sentence for sentence in said["told"])
+    assert all(models.TWO_TEXTS in sentence for sentence in said["told"])
     assert said["effect"]["at"] is not None, "the temperature still acts"
     assert any("the model’s own answer" in notice for notice in said["notices"])
 
@@ -187,7 +188,7 @@ def test_a_folder_has_a_name_that_tells_nothing_of_its_place(home: Path, client:
 
 def test_a_server_for_others_has_none_of_it(client: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(public.VARIABLE, "1")
-    assert not models.is_there(name_of("gpt2"))
+    assert not source_of(name_of("gpt2")).exists
     for question in ("cached", "folder?path=/", "size?id=a/b"):
         assert client.get(f"{PATH}/{question}").status_code == 422
     assert "error" in client.get(f"{PATH}/download?id=a/b").json()
@@ -228,8 +229,8 @@ def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(foreign, "for_everybody", set())
     assert foreign.named("tiny/t5").name == name_of("t5")
     assert foreign.named(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
-    listed = models.offered({})
-    assert (listed[name_of("t5")].title, listed[name_of("t5")].group) == ("tiny/t5", "Of this machine")
+    listed = offered()
+    assert listed[name_of("t5")][:2] == ("tiny/t5", "Of this machine")
     monkeypatch.setattr(public, "is_local", lambda: False)  # others may look at these too, and at no others
-    assert models.is_there(name_of("t5"))
-    assert not models.is_there(name_of("distilbert"))
+    assert source_of(name_of("t5")).exists
+    assert not source_of(name_of("distilbert")).exists

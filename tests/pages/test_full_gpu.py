@@ -20,6 +20,7 @@ from headlight.picture.query import Query
 from headlight.picture.recorded import recorded
 from headlight.picture.settings import Settings
 from headlight.queue import single_flight
+from headlight.registry.pretrained import Pretrained
 from mha_core.models.fall_back import FallBack
 from pages.by_hand import embeddings, real_cell
 from pages.compare import orders, pairs
@@ -58,7 +59,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
         return compute(self, *args)
 
     monkeypatch.setattr(FallBack, "compute", counted)
-    kept: Any = pictures.pretrained_on
+    kept: Any = Pretrained.loads
     models = dict(kept.cache)
     kept.cache.clear()
     kept.cache.update(_on_gpu)

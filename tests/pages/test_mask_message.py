@@ -16,7 +16,7 @@ from headlight.picture import pictures
 from headlight.picture.link_query import Refused
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.registry import models
+from headlight.registry import source_of
 from mha_core import Model, masks
 from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
@@ -145,7 +145,7 @@ def test_a_click_on_a_card_says_what_the_link_then_says() -> None:
 
 def test_what_a_model_forbids_itself_stays_forbidden() -> None:
     """A language model: whatever is chosen or painted, nobody sees what comes later."""
-    text = models.presets(LANGUAGE)[0]
+    text = source_of(LANGUAGE).presets[0]
     n = len(pictures.tokens(Settings(text, model=LANGUAGE)))
     later = ~masks.allow(masks.causal, n, n)[0, 0]
     for chosen in ({}, {"mask": "window"}, {"mask": "painted", "p": f"{n}.{write_cells(later)}"}):

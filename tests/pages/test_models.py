@@ -11,14 +11,15 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from headlight import registry
 from headlight.link.limits import POSITIONS
 from headlight.link.presets import PRESETS
 from headlight.picture import fitting, pictures
 from headlight.picture import words as text
 from headlight.picture.settings import Settings
 from headlight.queue import places
-from headlight.registry import models
-from headlight.registry.models import Own
+from headlight.registry import MINILM, SMOLLM2, models, pretrained, source_of, trained
+from headlight.registry.trained import Trained
 from headlight.server import store
 from mha_core import Model, load_model
 from mha_core.attention.base import AttentionLayer
@@ -60,7 +61,7 @@ def own(shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = tmp_path / "run"
     shutil.copytree(shipped / "food-learned-1", folder)
-    models.keep(SECRET, folder)
+    trained.keep(SECRET, folder)
     own_runs(monkeypatch, **{SECRET: folder})
     return folder
 
@@ -68,35 +69,33 @@ def own(shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # ---- the list
 
 
-def test_the_list_says_size_and_direction_of_every_folder_with_weights(model: Model) -> None:
-    assert list(models.shipped()) == ["who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1"]
-    assert models.shipped()["who-none-1"] == "Who did what, no positions"
-    listed = models.offered({"mine": Own.of(saved.read(models.SHIPPED / "words-rotary-1"))})
-    assert list(dict.fromkeys(choice.group for choice in listed.values())) == ["Pretrained", "Trained here", "Yours"]
+def test_the_list_says_size_and_direction_of_every_folder_with_weights(model: Model, own: Path) -> None:
+    assert list(trained.shipped()) == ["who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1"]
+    assert trained.shipped()["who-none-1"] == "Who did what, no positions"
+    listed = registry.offered([Trained(SECRET)])
+    assert list(dict.fromkeys(group for _, group, _ in listed.values())) == ["Pretrained", "Trained here", "Yours"]
     for name, loaded in (
-        {name: pictures.model_on("cpu", name) for name in models.shipped()} | {"minilm": model}
+        {name: pictures.model_on("cpu", name) for name in trained.shipped()} | {"minilm": model}
     ).items():
-        sizes, says = loaded.sizes, listed[name].says
+        sizes, says = loaded.sizes, listed[name][2]
         assert says.startswith(f"{sizes.n_layers} × {sizes.n_heads} heads, "), name
-        assert says.endswith(models.BOTH_WAYS if loaded.own_mask == "none" else models.ONE_WAY), name
-        assert name == models.MINILM or f"knows {loaded.tokenizer.get_vocab_size():,} tokens" in says
+        assert says.endswith(trained.BOTH_WAYS if loaded.own_mask == "none" else trained.ONE_WAY), name
+        assert name == MINILM or f"knows {loaded.tokenizer.get_vocab_size():,} tokens" in says
 
 
 def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert list(models.offered({}))[:2] == [models.MINILM, models.SMOLLM2]
+    assert list(registry.offered())[:2] == [MINILM, SMOLLM2]
 
     def missing() -> Path:
         raise WeightsFileError("the package is not installed")
 
     with monkeypatch.context() as patched:
         patched.setattr(smollm2, "file", missing)
-        models.has_smollm2.cache_clear()
-        assert models.offered({})[models.SMOLLM2].title.endswith("(not installed)")
-    models.has_smollm2.cache_clear()
-    monkeypatch.setenv(models.SWITCH, "OFF")
-    assert models.SMOLLM2 not in models.offered({})
+        assert registry.offered()[SMOLLM2][0].endswith("(not installed)")
+    monkeypatch.setenv(pretrained.SWITCH, "OFF")
+    assert SMOLLM2 not in registry.offered()
     with pytest.raises(HeadlightError):
-        pictures.model_on("cpu", models.SMOLLM2)
+        pictures.model_on("cpu", SMOLLM2)
 
 
 # ---- its numbers
@@ -104,13 +103,13 @@ def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.Monke
 
 def test_the_picture_is_the_models_own(shipped: Path) -> None:
     for name in ("who-none-1", "who-rotary-1", "words-rotary-1"):
-        question = models.presets(name)[0]
+        question = source_of(name).presets[0]
         with places.turn(len(question.split())):  # on as many threads
             run = load_model(str(shipped / name)).run(question, temperature=0.5)
         identical(pictures.picture(Settings(question, temperature=0.5, model=name)).run.weights, run.weights)
     # one of a limited implementation can do everything
     model, plain = pictures.model_on("auto", "food-learned-1"), load_model(str(shipped / "food-learned-1"))
-    attention, question = model.stack.layers[0].attention, models.presets("food-learned-1")[0]
+    attention, question = model.stack.layers[0].attention, source_of("food-learned-1").presets[0]
     assert isinstance(attention, AttentionLayer)
     assert attention.can == EVERYTHING
     bound = rounding.of_sums(64, 64, 16, 64, 16) * 4  # of q, k, their product, a row, and scores of up to four
@@ -187,8 +186,8 @@ def test_a_link_opens_a_trained_model_with_its_first_question() -> None:
 def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
     for name in ("", "../trained/who-none-1", "/etc", "who-rotary-2", "nobody"):
         with pytest.raises(HeadlightError, match="gone"):
-            models.packed(name)
-        with pytest.raises(HeadlightError, match="gone"):
+            Trained(name).packed()
+        with pytest.raises(HeadlightError, match="no model has this name"):
             pictures.picture(Settings("it", model=name))
     for name in ("../who-none-1", "x" * 5000, SECRET):
         header = shown(model=name)
@@ -200,7 +199,7 @@ def test_any_other_name_is_named_and_ignored_and_has_no_folder() -> None:
     other = "EAkz0123456789_-abcdef"  # of another visit
     (notice,) = shown(model=other)["notices"]
     assert notice.startswith("The link says model=EAkz")
-    assert notice.endswith("it belongs to that one; its owner can send the zip.")
+    assert notice.endswith("or of another visit: train it again, choose another, or ask its owner for the zip.")
     assert notice in payloads(app_at("by_hand", ex="a real cell", model=other).run())
 
 

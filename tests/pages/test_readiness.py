@@ -18,7 +18,7 @@ from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
 from headlight.jobs import visit as visits
-from headlight.registry import models
+from headlight.registry.trained import Trained
 from headlight.server import readiness
 from headlight.server.readiness import LIVE, READY, STATE, TOLD, ReadinessGate
 from headlight.server.store import VARIABLE
@@ -114,7 +114,7 @@ def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
     (run,) = found.runs.values()
     assert run.history.end
     assert run.history.end.reason == "stopped"
-    with models.opened(run.id) as place:
+    with Trained(run.id).opened() as place:
         assert (place / "model.safetensors").is_file()
     found.end()
     assert not list(tmp_path.iterdir())

@@ -15,7 +15,7 @@ from headlight.export import snippet
 from headlight.link.place import At
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.registry import models, recordings
+from headlight.registry import recordings, source_of
 from headlight.server import store
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.pretrained.recordings import Group, Recording
@@ -112,13 +112,13 @@ def test_its_files(recording: Recording, name: str, tmp_path: Path, monkeypatch:
 
 
 def test_what_is_gone_damaged_or_too_large_is_refused(name: str) -> None:
-    assert models.is_there(name)
+    assert source_of(name).exists
     store.forget("data", name.removeprefix(recordings.PREFIX))
     assert picture_of("maps", model=name)[0]["model"] == "minilm"
     with pytest.raises(HeadlightError, match="this recording is gone"):
         pictures.model_on("auto", name)
     for wrong in ("recording:", "recording:../../etc/passwd", f"{name}x"):
-        assert not models.is_there(wrong)
+        assert not source_of(wrong).exists
     large = Group("a", ("a",), list(map(str, range(600))), None, torch.eye(600).expand(1, 1, 1, 600, 600))
     with pytest.raises(SizeError, match="maps of 600 tokens, at most 512"):
         recordings.drawable(Recording((large,), (0,), "Large").to_bytes())

@@ -16,8 +16,9 @@ from PIL import Image
 from headlight.export.snippet import snippet
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
-from headlight.registry import album, foreign, models
+from headlight.registry import MINILM, album, foreign, pretrained
 from headlight.registry.album import PICTURES, SOUNDS, Album
+from headlight.registry.foreign import Foreign
 from headlight.server import public, store
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import sound_file
@@ -126,7 +127,7 @@ def test_two_models_must_read_the_same() -> None:
     for kind in KINDS:
         name, (first, other) = kind.album.kind, kind.album
         with pytest.raises(HeadlightError, match=f"one of these two models reads {name}s, the other sentences"):
-            compare.pair(query(kind.model, model2=models.MINILM))
+            compare.pair(query(kind.model, model2=pretrained.MINILM))
         two, _ = picture_of("pair", model=kind.model, s2=other)
         assert (two["used"]["s"], two["used"]["s2"]) == (first, other), kind
         assert set(two["tries"]) == {"sharper and blurrier", f"two {name}s"}, kind
@@ -142,10 +143,10 @@ def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch
     assert f'{kind.album.kind} = Path("{file}")' in code
     monkeypatch.chdir(tmp_path)
     Path(file).write_bytes(kind.file)
-    place = foreign.folder_of(kind.model)
+    place = Foreign(kind.model).folder
     before = torch.get_num_threads()
     try:
-        exec(code.replace(f'"{foreign.title(kind.model)}", revision="{place.name}"', repr(str(place))), {})
+        exec(code.replace(f'"{Foreign(kind.model).title}", revision="{place.name}"', repr(str(place))), {})
     finally:
         torch.set_num_threads(before)
 
@@ -174,8 +175,7 @@ def test_a_bad_file_leaves_the_one_before(kind: Kind, monkeypatch: pytest.Monkey
 
 
 def test_a_model_is_offered_with_two_pictures_of_ours() -> None:
-    assert ([found.why_not for found in foreign.cached()], foreign.reads(VIT)) == ([""] * 4, "picture")
-    assert foreign.reads(models.MINILM) == "text"
+    assert ([found.why_not for found in foreign.cached()], foreign.reads(Foreign(VIT).folder)) == ([""] * 4, "picture")
     said = shown(DINO)
     assert (said["presets"], said["typed"]) == ([BALL, DOT], BALL)
     assert said["patches"] == {"own": 5, "rows": 4, "columns": 4}
@@ -199,7 +199,7 @@ def test_its_maps_are_those_of_the_core() -> None:
         patches = model.features(DOT).extras.patches
         assert patches is not None
         assert seen.tobytes() == patches.pixels.numpy().tobytes()
-    for other in (query(models.MINILM, s="a dog"), query(WAVE)):
+    for other in (query(MINILM, s="a dog"), query(WAVE)):
         with pytest.raises(HeadlightError, match="reads no pictures"):
             explore.seen(other)
 
@@ -236,7 +236,7 @@ def test_the_control_for_a_file_comes_when_a_picture_was_seen(monkeypatch: pytes
 
 
 def test_a_model_is_offered_with_two_sounds_of_ours() -> None:
-    assert [foreign.reads(name) for name in (WAVE, WHISPER)] == ["sound", "sound"]
+    assert [foreign.reads(Foreign(name).folder) for name in (WAVE, WHISPER)] == ["sound", "sound"]
     said = shown(WAVE)
     assert (said["presets"], said["typed"]) == ([TONE, LOW], TONE)
     assert said["patches"] is None
@@ -264,7 +264,7 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
     with wave.open(io.BytesIO(answer("heard", query(WAVE, s=TONE)))) as file:
         assert (file.getframerate(), file.getnchannels(), file.getnframes()) == (16_000, 1, len(samples))
     with pytest.raises(HeadlightError, match="reads no sounds"):
-        explore.heard(query(models.MINILM, s="a dog"))
+        explore.heard(query(pretrained.MINILM, s="a dog"))
 
 
 def test_a_sound_of_too_many_moments_is_refused() -> None:

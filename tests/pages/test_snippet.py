@@ -14,14 +14,13 @@ import nbformat
 import pytest
 import torch
 
-from headlight.export.snippet import OWN_RUN, notebook, snippet
+from headlight.export.snippet import notebook, snippet
 from headlight.link import mask_codec
 from headlight.link.place import At
 from headlight.link.presets import PRESETS
 from headlight.picture import next_token, pictures
 from headlight.picture.settings import Settings
-from headlight.registry import models
-from headlight.registry.models import SMOLLM2
+from headlight.registry import SMOLLM2, source_of, trained
 from mha_core import Run
 from tests.closeness import identical
 
@@ -92,7 +91,7 @@ def test_the_code_and_the_notebook_give_the_pages_numbers(
     at = At(min(3, pictures.model_of(settings).sizes.n_layers - 1), 1)
     check_equal(ran(snippet({"run": settings}, at)), settings)
     page = pictures.picture(settings)
-    seen = at.on(page.run.tokens, goes_on=models.goes_on(settings.model)).row
+    seen = at.on(page.run.tokens, goes_on=source_of(settings.model).goes_on).row
     assert seen is not None
     row = zip(page.run.weights[at.layer, 1, seen], page.run.tokens, strict=True)
     printed = "".join(f"{weight:.4f}  {token}\n" for weight, token in row)
@@ -127,9 +126,9 @@ def test_trained_models_are_found_where_the_reader_has_them(
 ) -> None:
     (tmp_path / "assets").mkdir()
     (tmp_path / "assets" / "trained").symlink_to(shipped)
-    (tmp_path / OWN_RUN).symlink_to(shipped / "food-learned-1")
+    (tmp_path / trained.OWN_RUN).symlink_to(shipped / "food-learned-1")
     own = secrets.token_urlsafe(16)  # all processes read one store
-    models.keep(own, shipped / "food-learned-1")
+    trained.keep(own, shipped / "food-learned-1")
     monkeypatch.chdir(tmp_path)
     for name in ("who-rotary-1", own):
         settings = Settings("the dog chased the cat", model=name, temperature=2.0, heads_off=((0, 0),))

@@ -20,12 +20,13 @@ from headlight.jobs import kept
 from headlight.jobs import visit as visits
 from headlight.jobs.training import TrainingData
 from headlight.queue.executor import Queue
-from headlight.registry import models
+from headlight.registry import source_of
+from headlight.registry.trained import Trained
 from headlight.server import store
 from headlight.ui.web import API
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved
-from pages.frame import own_models, visitor
+from pages.frame import visitor
 from pages.handlers import HANDLERS
 from pages.train import page
 
@@ -51,7 +52,7 @@ def comes_back(name: str) -> list[str]:
 
 
 def offered(one: Visitor) -> list[str]:
-    return list(one.asks(own_models.offered))
+    return list(one.asks(visitor.offered))
 
 
 def test_a_file_is_kept_for_its_user_until_it_is_forgotten(shared: Path) -> None:
@@ -123,10 +124,10 @@ def test_without_others_all_goes_with_the_server(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     one = Visitor()
     run = one.asks(lambda: add(shipped / "who-none-1"))
-    name = one.asks(lambda: own_models.offered() and visitor.name())
-    assert models.is_there(run.id)
+    name = one.asks(lambda: visitor.offered() and visitor.name())
+    assert source_of(run.id).exists
     visits.end_all()
-    assert not models.is_there(run.id)
+    assert not source_of(run.id).exists
     assert visits.find(name) is None
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
@@ -155,7 +156,7 @@ def test_a_disk_that_is_full_or_cannot_be_written(shared: Path, shipped: Path) -
     ):
         with pytest.MonkeyPatch.context() as broken:
             broken.setattr(where, name, fails)
-            with pytest.raises(kind, match=why), models.opened(run.id):
+            with pytest.raises(kind, match=why), Trained(run.id).opened():
                 pass
 
 

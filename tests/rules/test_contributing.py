@@ -38,6 +38,12 @@ for ours, theirs in zip(new.double()(x, allow=allow), old.double()(x, allow=allo
 shown("shapes", impl="bare")
 shown("implementations")
 """,
+    "A kind of model": """
+from headlight.registry import offered, source_of
+assert offered()["random:minilm"] == ("Random weights", "Pretrained", "6 × 12 heads, untrained")
+assert source_of("random:minilm").load("cpu").run("how are you").weights.shape == (6, 12, 5, 5)
+shown("", model="random:minilm")
+""",
     "A control": """
 page = shown("scaled-dot", echo="true", qs="2, 3, 7")
 assert "(2, 3, 7)" in text_of(page, "echo_sheet")

@@ -12,7 +12,7 @@ from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
 from headlight.picture import pictures
 from headlight.queue.places import alone, turn
-from headlight.registry import models
+from headlight.registry import trained
 from mha_core.errors import HeadlightError
 from mha_core.training import inference, saved, tasks
 from mha_core.training.loop import Training
@@ -26,7 +26,7 @@ MOST_SEED = 9
 
 def accuracy(name: str) -> Value:
     """`accuracy("who-none-1")`: the share of unseen rows that a model which Headlight brings along answers rightly."""
-    if name not in models.shipped():
+    if name not in trained.shipped():
         raise RuleError(f"there is no trained model “{name:.40}”")
     return Value.number(float(_right(name).float().mean()))
 
@@ -45,7 +45,7 @@ def _right(name: str) -> Tensor:
 
 def answers(name: str, text: str, label: str) -> Value:
     """`answers("who-none-1", "sentence", "dog")`: the probability that a trained model gives this answer."""
-    if name not in models.shipped():
+    if name not in trained.shipped():
         raise RuleError(f"there is no trained model “{name:.40}”")
     model = pictures.model_on("auto", name)
     if label not in (classes := inference.classes(model)):
@@ -63,9 +63,9 @@ def right_answers(name: str) -> Value:
     Or of a line of the recorded experiment, `right_answers("post-naive")`, (c i): as many as each of its seeds answers
     rightly of all test rows, the first ones.
     """
-    if name in models.shipped():
+    if name in trained.shipped():
         return Value.of(_right(name)[:MOST_ROWS], "i")
-    runs = [run for run in sorted(models.SHIPPED.glob("news-*")) if run.name.rpartition("-")[0] == f"news-{name}"]
+    runs = [run for run in sorted(trained.SHIPPED.glob("news-*")) if run.name.rpartition("-")[0] == f"news-{name}"]
     if not runs:
         raise RuleError(f"there is no trained model “{name:.40}”, and no recorded line")
     return Value.of(_recorded(tuple(runs)), "c i")
