@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 from torch import Tensor
 
 from headlight.link import mask_codec
@@ -49,6 +49,11 @@ class Masks(Tab):
     def settled(self, digest: str | None = None) -> Self:
         """Waits until the mask is drawn with its weights and the server has answered everything."""
         return self.rested(digest=digest)
+
+    def complete(self) -> Self:
+        """Waits for what follows from the mask too, which comes after its weights."""
+        expect(self.view.locator(".outcomes")).to_be_visible()
+        return super().complete()
 
     def shows(self, mask: str = "none", painting: str = "", text: str = WORDS) -> Settings:
         """Waits for exactly this mask."""
