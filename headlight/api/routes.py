@@ -60,13 +60,16 @@ class Wire:
     """
 
     def __init__(self, handlers: Callable[[], Handlers], queue: Queue = QUEUE) -> None:
-        self._handlers, self._queue, self._outbox = handlers, queue, Outbox()
+        self._import_handlers, self._queue, self._outbox = handlers, queue, Outbox()
+        self._handlers: Handlers | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name, headers = scope["path"].removeprefix(f"{API}/"), Headers(scope=scope)
         squeezed, raw = wants_gzip(scope), scope["query_string"]
         try:
-            handlers = self._handlers()
+            if self._handlers is None:  # the pages' modules: a tenth of a second in which others are answered
+                self._handlers = await asyncio.to_thread(self._import_handlers)
+            handlers = self._handlers
             refusal = _refusal(scope, handlers, headers)
             if refusal is not None:
                 await refusal(scope, receive, send)

@@ -110,7 +110,7 @@ class Foreign(ModelSource):
 
     @staticmethod
     @shared(loaded)
-    def loads(device: str, name: str) -> Model:
+    def load_shared(device: str, name: str) -> Model:
         folder, title = Foreign(name).folder, Foreign(name).title
         try:
             model = load_model(str(folder), device)

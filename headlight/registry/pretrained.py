@@ -27,7 +27,7 @@ class Pretrained(ModelSource):
 
     @staticmethod
     @shared({}, for_good=True)
-    def loads(device: str, name: str) -> Model:
+    def load_shared(device: str, name: str) -> Model:
         return load_model(name, device=device)
 
 

@@ -130,7 +130,7 @@ class Recorded(ModelSource):
 
     @staticmethod
     @shared(LRUCache(CACHE_BYTES, lambda model: model.nbytes), lambda device, name: name)
-    def loads(device: str, name: str) -> RecordedModel:
+    def load_shared(device: str, name: str) -> RecordedModel:
         content = OF_COMMAND.get(name) or store.read("data", name.removeprefix(PREFIX))
         if content is None:
             raise HeadlightError(GONE)

@@ -74,7 +74,7 @@ class ModelSource(ABC):
 
     @staticmethod
     @abstractmethod
-    def loads(device: str, name: str) -> Model:
+    def load_shared(device: str, name: str) -> Model:
         """The whole model, by a `shared` function. Raises what `load_model` raises."""
 
     @property
@@ -110,13 +110,15 @@ class ModelSource(ABC):
     @property
     def is_loaded(self) -> bool:
         """Whether the model is in memory, or so small that it comes at once."""
-        return not self.is_large or any(known(self.loads, device, self.name) is not None for device in ("cpu", "auto"))
+        return not self.is_large or any(
+            known(self.load_shared, device, self.name) is not None for device in ("cpu", "auto")
+        )
 
     def load(self, device: str) -> Model:
-        """The whole model, kept for whoever asks next. Raises as `check` and `loads`."""
+        """The whole model, kept for whoever asks next. Raises as `check` and `load_shared`."""
         self.check()  # before the cache: what was deleted is gone
-        found = known(self.loads, device, self.name)
+        found = known(self.load_shared, device, self.name)
         if found is None:
             with QUEUE.place(Work.LONG) if self.is_large else nullcontext():
-                found = self.loads(device, self.name)
+                found = self.load_shared(device, self.name)
         return found

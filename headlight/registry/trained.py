@@ -68,7 +68,7 @@ class Trained(ModelSource):
 
     @staticmethod
     @shared(_loaded)
-    def loads(device: str, name: str) -> Model:
+    def load_shared(device: str, name: str) -> Model:
         with Trained(name).opened() as folder:
             return able(load_model(str(folder), device=device))
 
@@ -121,7 +121,7 @@ class Shipped(ModelSource):
 
     @staticmethod
     @shared(_loaded)
-    def loads(device: str, name: str) -> Model:
+    def load_shared(device: str, name: str) -> Model:
         return able(load_model(str(SHIPPED / name), device=device))
 
     def packed(self) -> bytes:

@@ -120,14 +120,14 @@ class Generation:
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:
             if self._caches is None or self._caches[0] is not stack:  # the CPU took over: it knows no earlier token
                 self._caches = stack, [KVCache() for _ in range(stack.sizes.n_layers)]
-            caches, asked = self._caches[1], switches(stack)
+            caches, arguments = self._caches[1], switches(stack)
             layers = {n: stack.block(n).attention.with_cache(cache) for n, cache in enumerate(caches)}
             known = caches[0].length
             new = torch.tensor([self.ids[known:]], device=stack.device)
-            allow, (heads, values) = asked["allow"], asked["ablate"]
-            asked["allow"] = None if allow is None else allow[:, :, known:]
-            asked["ablate"] = Ablation(heads, None if values is None else values[:, :, known:])
-            hidden, weights = stack(new, **asked, attentions=layers)
+            allow, (heads, values) = arguments["allow"], arguments["ablate"]
+            arguments["allow"] = None if allow is None else allow[:, :, known:]
+            arguments["ablate"] = Ablation(heads, None if values is None else values[:, :, known:])
+            hidden, weights = stack(new, **arguments, attentions=layers)
             rows = torch.stack([one[0, :, -1] for one in weights])
             states = torch.stack([one[0, -1] for one in hidden])
             return rows, states, stack.next_token(states[None, -1:])

@@ -243,13 +243,13 @@ class Model(Protocol):
         """
         return call(self.stack), ()
 
-    def grow(self, ids: Sequence[int], kept: Any, asked: Switches) -> Grown | None:
+    def grow(self, ids: Sequence[int], kept: Any, switches: Switches) -> Grown | None:
         """The last token of a growing text, by a model that keeps keys and values itself; None = its stack can do it.
 
         Args:
             ids: of the whole text.
             kept: what the text without its last token gave; None = nothing yet.
-            asked: switches, as in `run`.
+            switches: as in `run`.
         """
         return None
 

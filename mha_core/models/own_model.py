@@ -97,10 +97,10 @@ class OwnModel(Model):
     ) -> Run:
         self._check_traced(trace_layer, implementation)
         tokens, ids = self.tokenize(text)
-        asked = self.switches(len(ids), None, **switches)
+        run_switches = self.switches(len(ids), None, **switches)
         whole = padded([ids], self.pad_id)[0]
         ends = self.ends if isinstance(text, str) else (0, 0)
-        return self._pass([(tokens, ids)], whole, asked, ends, trace_layer, implementation, all_logits)[0]
+        return self._pass([(tokens, ids)], whole, run_switches, ends, trace_layer, implementation, all_logits)[0]
 
     def run_padded(
         self, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, keep: Tensor | None, switches: RunSwitches
@@ -112,11 +112,11 @@ class OwnModel(Model):
     ) -> Tensor:
         """As `Model.ablate_each_head`, faster than a run a head."""
         _, ids = self.tokenize(text)
-        asked = self.switches(len(ids), None, **switches)
+        run_switches = self.switches(len(ids), None, **switches)
 
         def compute(stack: Stack) -> Tensor:
             one = torch.tensor([ids], device=stack.device)
-            return stack.ablate_each_head(one, on_progress=on_progress, **asked(stack))
+            return stack.ablate_each_head(one, on_progress=on_progress, **run_switches(stack))
 
         means, _ = self.compute(compute)
         return torch.nn.functional.normalize(means, dim=-1)

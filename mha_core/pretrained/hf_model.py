@@ -203,8 +203,8 @@ class HfModel(Model):
         """
         if trace_layer is not None or implementation is not None:
             raise self.cannot("steps")
-        rows, whole, asked = self._asked(text, target, all_logits=all_logits, **switches)
-        return runs(self, [rows], whole, asked)[0]
+        rows, whole, spec = self._prepare(text, target, all_logits=all_logits, **switches)
+        return runs(self, [rows], whole, spec)[0]
 
     def output_matrix(self, layer: int) -> Tensor:
         """Wᵒ of a layer of this group, (h·d, c), on the model's device; `reasons` says where there is none."""
@@ -227,10 +227,10 @@ class HfModel(Model):
             raise SizeError(f"layer={layer}: the layers are 0 to {self.sizes.n_layers - 1}")
         if not self.findings.by_seam:
             raise Unsupported(f"{self.name} hands out its maps and nothing of how they are made")
-        rows, whole, asked = self._asked(text, None, frozenset(record), **switches)
-        return call_of_layer(self, whole, asked, layer), rows[0], asked.columns or rows[0]
+        rows, whole, spec = self._prepare(text, None, frozenset(record), **switches)
+        return call_of_layer(self, whole, spec, layer), rows[0], spec.columns or rows[0]
 
-    def _asked(
+    def _prepare(
         self,
         text: Input,
         target: str | Sequence[int] | None,
@@ -244,28 +244,28 @@ class HfModel(Model):
             raise SizeError(f"a model that reads {self.reads}s takes no target")
         if self.preprocessor is None:
             tokens, ids = self.tokenize(text)
-            source, shown, extras = torch.tensor([ids]), tokens, Extras()
+            source, own_tokens, extras = torch.tensor([ids]), tokens, Extras()
             ends = self.ends if isinstance(text, str) else (0, 0)
         else:
-            source, shown, own, extras = self.features(text)
-            tokens = list(self.preprocessor.names[: self.whole or len(shown)])  # which a mask goes over
-            ids, ends = list(range(len(tokens))), (own, 0)
+            source, own_tokens, front, extras = self.features(text)
+            tokens = list(self.preprocessor.names[: self.whole or len(own_tokens)])  # which a mask goes over
+            ids, ends = list(range(len(tokens))), (front, 0)
         rows, columns = (tokens, ids), None
         written = self._target(source, target) if answers else None
         if written is not None and self.group != "encoder":
             rows, ends = (read(written, self.tokenizer), written), (1, 0)
             columns = tokens if self.group == "cross" else None
-        asked = Pass(
+        spec = Pass(
             self.switches(len(rows[1]), None, None if columns is None else len(columns), **switches),
             ends,
             target=None if written is None else torch.tensor([written]),
-            columns=None if columns is None else shown,
+            columns=None if columns is None else own_tokens,
             all_logits=all_logits,
             extras=extras,
-            is_left_out=len(shown) < len(tokens) and self.group != "decoder",
+            is_left_out=len(own_tokens) < len(tokens) and self.group != "decoder",
             record=record,
         )
-        return (shown, ids[: len(shown)]) if self.group == "encoder" else rows, source, asked
+        return (own_tokens, ids[: len(own_tokens)]) if self.group == "encoder" else rows, source, spec
 
     def run_padded(
         self, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, keep: Tensor | None, switches: RunSwitches
@@ -291,14 +291,14 @@ class HfModel(Model):
             "values": bool(values),
             "positions": position == "none",
         }
-        for name, asked in wanted.items():
-            if asked and name not in self.can:
+        for name, is_wanted in wanted.items():
+            if is_wanted and name not in self.can:
                 raise self.cannot(name)
         check_temperature(temperature)
         return super().switches(length, keep, columns, **switches | {"heads_off": off, "values_off": values})
 
-    def grow(self, ids: Sequence[int], kept: Any, asked: Switches) -> Grown:
-        return grow(self, ids, kept, asked)
+    def grow(self, ids: Sequence[int], kept: Any, switches: Switches) -> Grown:
+        return grow(self, ids, kept, switches)
 
     def _target(self, source: Tensor, target: str | Sequence[int] | None) -> list[int]:
         """What the decoder reads beside what the encoder reads, (1, …): a start, then the target."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pass:
-    """What is asked of a pass.
+    """One forward pass: its switches, and what it returns beside the maps.
 
     Attributes:
         switches: what it does otherwise than its model.
@@ -49,25 +49,25 @@ class Pass:
     record: frozenset[str] = frozenset()
 
 
-def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, asked: Pass) -> list[Run]:
+def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tensor, spec: Pass) -> list[Run]:
     """One forward pass over ids (b, i), and a run for each text of `coded`, its rows; the padding is cut off.
 
     Raises:
         DeviceError: the maps do not fit into the memory that is left.
     """
     longest = max(len(own_ids) for _, own_ids in coded)
-    whole = model.needs(longest, None if asked.columns is None else len(asked.columns)) * len(ids)
+    whole = model.needs(longest, None if spec.columns is None else len(spec.columns)) * len(ids)
     # every layer's, and all of them as one; beside them what one softmax takes
     needed = 2 * whole + 4 * whole // model.sizes.n_layers
     what = "text" if model.wrapped.family.reads == "text" else "input, or choose a smaller model"
     memory.require(needed, f"{longest} tokens of {model.name}", f"shorten the {what}")
-    found = _answer(model, ids, asked)
-    return [_run(model, own, row, asked, found) for row, own in enumerate(coded)]
+    found = _answer(model, ids, spec)
+    return [_run(model, own, row, spec, found) for row, own in enumerate(coded)]
 
 
-def call_of_layer(model: HfModel, ids: Tensor, asked: Pass, layer: int) -> Call:
+def call_of_layer(model: HfModel, ids: Tensor, spec: Pass, layer: int) -> Call:
     """What passed the seam in one layer of the model's group, in a pass over ids (1, i)."""
-    return _calls(model, _answer(model, ids, asked))[layer]
+    return _calls(model, _answer(model, ids, spec))[layer]
 
 
 def _calls(model: HfModel, found: Answer) -> list[Call]:
@@ -75,14 +75,14 @@ def _calls(model: HfModel, found: Answer) -> list[Call]:
     return [call for call in found.calls if call.path in model.known.paths]
 
 
-def _answer(model: HfModel, ids: Tensor, asked: Pass) -> Answer:
-    request = _request(model, asked.switches, asked.record | {"v"})
+def _answer(model: HfModel, ids: Tensor, spec: Pass) -> Answer:
+    request = _request(model, spec.switches, spec.record | {"v"})
     maps_too = not model.findings.by_seam
-    return model.wrapped.answer(ids, request, target=asked.target, keep=asked.keep, attentions=maps_too)
+    return model.wrapped.answer(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too)
 
 
 def _request(model: HfModel, switches: RunSwitches, keep: frozenset[str] = frozenset(), known: int = 0) -> Request:
-    """What a pass over the tokens behind the first `known` is asked."""
+    """What a pass over the tokens behind the first `known` is spec."""
     tensors = switches.allow, *switches.ablate
     allow, heads, values = (None if one is None else one.to(model.device) for one in tensors)
     return model.wrapped.request(
@@ -105,18 +105,18 @@ def _maps(model: HfModel, found: Answer) -> list[Tensor]:
     return [one for one in maps if one.shape[1] == known.heads]
 
 
-def _run(model: HfModel, own: tuple[list[str], list[int]], row: int, asked: Pass, found: Answer) -> Run:
+def _run(model: HfModel, own: tuple[list[str], list[int]], row: int, spec: Pass, found: Answer) -> Run:
     """The run of one text, `row` of the batch."""
     tokens, ids = own
     known, logits = model.known, found.logits
     n = len(ids)
-    m = n if asked.columns is None else len(asked.columns)
+    m = n if spec.columns is None else len(spec.columns)
     weights = torch.stack([one[row, :, :n, :m] for one in _maps(model, found)])
     hidden = torch.stack([one[row, :n] for one in found.hidden.get(model.group) or found.hidden[""]])
-    is_picture = asked.extras.patches is not None
+    is_picture = spec.extras.patches is not None
     if logits is not None and not is_picture:
         writes = model.wrapped.family.writes and model.group != "encoder"
-        logits = logits[:, 0 if asked.all_logits else n - 1 : n] if writes else None
+        logits = logits[:, 0 if spec.all_logits else n - 1 : n] if writes else None
     return Run(
         tokens=tokens,
         ids=ids,
@@ -127,13 +127,13 @@ def _run(model: HfModel, own: tuple[list[str], list[int]], row: int, asked: Pass
         device=hidden.device,
         notices=model.notices,
         logits=None if logits is None else logits[row : row + 1] if is_picture else logits[row],
-        ends=asked.ends,
-        changes=asked.switches.changes(tokens, row, asked.columns),
-        columns=asked.columns,
+        ends=spec.ends,
+        changes=spec.switches.changes(tokens, row, spec.columns),
+        columns=spec.columns,
         extras=replace(
-            asked.extras,
+            spec.extras,
             kv_heads=known.kv_heads,
-            nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks or asked.is_left_out else None,
+            nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks or spec.is_left_out else None,
             paths=known.paths if model.findings.by_seam else (),
             values=tuple(call.parts["v"][row, :, :m] for call in _calls(model, found)),
         ),
@@ -148,13 +148,13 @@ class GrownCache:
     length: int = 0
 
 
-def grow(model: HfModel, ids: Sequence[int], kept: Any, asked: Switches) -> Grown:
+def grow(model: HfModel, ids: Sequence[int], kept: Any, switches: Switches) -> Grown:
     """The last row of every map, hidden state and logit; the earlier tokens are computed only when they are not kept.
 
     A model with other layers than attention, or whose maps do not pass the seam, is computed whole each time.
     """
     if not keeps(model):
-        run = model.run(list(ids), **asked)
+        run = model.run(list(ids), **switches)
         if run.logits is None:
             raise Unsupported(f"model {model.name!r} predicts no next token; choose a model that writes")
         return Grown(run.weights[:, :, -1], run.hidden[:, -1], run.logits[0], None)
@@ -162,7 +162,7 @@ def grow(model: HfModel, ids: Sequence[int], kept: Any, asked: Switches) -> Grow
         from transformers import DynamicCache
 
         kept = GrownCache(DynamicCache())
-    request = _request(model, model.switches(len(ids), None, **asked), known=kept.length)
+    request = _request(model, model.switches(len(ids), None, **switches), known=kept.length)
     found = model.wrapped.answer(torch.tensor([list(ids[kept.length :])]), request, past=kept.cache)
     kept.length = len(ids)
     logits = cast(Tensor, found.logits)  # of a model that writes

@@ -138,7 +138,7 @@ def test_what_the_cache_holds_and_why_it_cannot_be_opened(tmp_path: Path, home: 
     assert "pickle" in why["tiny/t5"]
     assert "config.json" in why["tiny/gpt_oss"]
     for kind in ("gpt2", "t5", "gpt_oss"):  # a link to it says so in one sentence
-        kept: Any = Foreign.loads
+        kept: Any = Foreign.load_shared
         kept.cache.clear()
         with pytest.raises(HeadlightError):
             explore.maps(query(name_of(kind)))

@@ -59,7 +59,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
         return compute(self, *args)
 
     monkeypatch.setattr(FallBack, "compute", counted)
-    kept: Any = Pretrained.loads
+    kept: Any = Pretrained.load_shared
     models = dict(kept.cache)
     kept.cache.clear()
     kept.cache.update(_on_gpu)

@@ -40,11 +40,11 @@ let touched = false;
 /** What a control wrote since the last press: a run of the script that began before does not know it yet. */
 let written = /** @type {[string, string[]][]} */ ([]);
 /** @param {Event} event */
-const touch = ({ target }) => {
+const touch = ({ type, target }) => {
   touched ||= target instanceof Element && target.closest(MAIN) !== null && !target.closest(OWN);
+  if (type === "pointerdown" || type === "keydown") written = [];
 };
 for (const act of ["pointerdown", "keydown", "click", "input"]) addEventListener(act, touch, true);
-for (const press of ["pointerdown", "keydown"]) addEventListener(press, () => (written = []), true);
 addEventListener("popstate", () => {
   touched = false;
   written = [];
