@@ -117,7 +117,6 @@ class Tab:
 
     def complete(self) -> Self:
         """Wait until nothing more comes by itself."""
-        self.settled().page.wait_for_load_state("networkidle")
         return self.settled()
 
     def shows(self, *picture: Any, **settings: Any) -> Any:
