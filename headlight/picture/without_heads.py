@@ -19,7 +19,7 @@ def kept(settings: Settings) -> Tensor | None:
 def cosines(settings: Settings) -> Tensor:
     """The cosine of the sentence vector to itself without each head alone, (layers, h).
 
-    Raises what `Model.run` and `sharing.alone` raise.
+    Raises what `Model.run` and `places.alone` raise.
     """
     return heavy(_cosines, settings)
 

@@ -23,15 +23,15 @@ POLL_SECONDS: Final = 0.2  # who waits looks so often whether to go on waiting
 
 
 class Gone(Exception):
-    """Who asked does not wait for the answer any more."""
+    """The client disconnected and does not wait for the answer any more."""
 
 
 class Unwanted(Exception):
-    """Nobody waits any more for what is being computed."""
+    """No client waits any more for what is being computed."""
 
 
 class _Heavier(Exception):
-    """A question belongs to another kind of work."""
+    """A request turned out to be of a heavier kind of work."""
 
     def __init__(self, work: Work) -> None:
         self.work = work

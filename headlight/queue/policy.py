@@ -86,11 +86,11 @@ def table() -> str:
 
 
 class Busy(HeadlightError):
-    """Too much is asked for: come again in a second."""
+    """The queue is full; the client may retry in a second."""
 
 
 class Superseded(Busy):
-    """Its place was needed, mostly by a newer question of the same visitor."""
+    """Another request took this place in the queue, mostly a newer one of the same visitor."""
 
 
 @dataclass(eq=False)
@@ -164,7 +164,7 @@ class Lane:
 
 
 def can_begin(turn: Turn) -> bool:
-    """Tells whether nobody computes it already."""
+    """Tell whether its job is not being computed yet."""
     return turn.job is None or turn.job.turn is None
 
 

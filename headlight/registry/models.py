@@ -32,7 +32,7 @@ run.show(layer=0, head=0).save("my-model.html")
 
 
 def heads(model: Model) -> int:
-    """All heads of all layers, as `sharing.turn` asks for them."""
+    """All heads of all layers, as `places.turn` asks for them."""
     return model.sizes.n_layers * model.sizes.n_heads
 
 

@@ -29,7 +29,7 @@ class About(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelSource(ABC):
-    """A model by its name in a link, which need not exist; a subclass for each kind of model, listed in `SOURCES`.
+    """A model by its name in a link, which need not exist. Each kind of model is a subclass, listed in `SOURCES`.
 
     Attributes:
         name: in a link, without the kind of attention behind it.
@@ -56,16 +56,16 @@ class ModelSource(ABC):
 
     @classmethod
     def matches(cls, name: str) -> bool:
-        """Tells whether a name is of this kind, whatever it names."""
+        """Tell whether a name is of this kind, whether or not there is such a model."""
         return name in cls.listed() or name.startswith(cls.prefixes)
 
     @classmethod
     def listed(cls) -> Collection[str]:
-        """The names of those that every visitor may choose."""
+        """Return the names that every visitor may choose."""
         return cls.names
 
     def check(self) -> None:  # noqa: B027
-        """Raises a HeadlightError where there is no such model, or it may not be opened here."""
+        """Raise a HeadlightError if there is no such model, or it may not be opened here."""
 
     @property
     @abstractmethod
@@ -75,7 +75,7 @@ class ModelSource(ABC):
     @staticmethod
     @abstractmethod
     def load_shared(device: str, name: str) -> Model:
-        """The whole model, by a `shared` function. Raises what `load_model` raises."""
+        """Load the whole model, in a function decorated with `shared`. Raises what `load_model` raises."""
 
     @property
     def exists(self) -> bool:
@@ -88,7 +88,7 @@ class ModelSource(ABC):
 
     @property
     def title(self) -> str:
-        """What it is called, with its kind of attention."""
+        """The title on the screen, with the kind of attention."""
         group = GROUPS.get(self.group)
         return f"{self.about.title}, {group}" if group else self.about.title
 

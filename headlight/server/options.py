@@ -1,4 +1,4 @@
-"""The server's options, by Streamlit's names. app.py connects their reader before all other imports."""
+"""Options of the server, by Streamlit's names. app.py sets `read` before it imports anything that reads one."""
 
 from collections.abc import Callable
 from typing import Any

@@ -14,7 +14,7 @@ MOST_OPEN = 8192  # files and connections of this process
 
 
 def client_network(address: str) -> str:
-    """Whom an address stands for: of IPv6 its network, since everybody there has 2⁶⁴ of them."""
+    """Return the address that a client is counted by: of IPv6 the /64 network, since a client has 2⁶⁴ addresses."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -25,12 +25,12 @@ def client_network(address: str) -> str:
 
 
 def network_of(scope: Scope) -> str:
-    """Whom the address stands for that a question comes from."""
+    """Return the address that the client of a request is counted by."""
     return client_network(str((scope.get("client") or ("",))[0]))
 
 
 def allow_open_files() -> None:
-    """Lets this process have as many connections as the machine allows it to ask for: often 256 or 1,024 at first."""
+    """Raise the limit of open files, often 256 or 1,024 at first, as far as the machine allows."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -62,18 +62,18 @@ class NoDelay:
 
 
 def hang_up(receive: Receive) -> None:
-    """Ends a connection at once. ASGI can only close it politely: after all has been read, which may be never."""
+    """Abort a connection at once: a polite close waits until the client has read everything, which may be never."""
     transport = transport_of(receive)
     if transport:
         transport.abort()
 
 
 async def hung_up(receive: Receive) -> None:
-    """Returns when the visitor has hung up."""
+    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def transport_of(receive: Receive) -> Any:
-    """The connection itself, None where the server hides it."""
+    """Return the transport of a connection, None where the server hides it."""
     return getattr(getattr(receive, "__self__", None), "transport", None)

@@ -9,20 +9,20 @@ Rate = tuple[float, int]  # tokens a second, and at most at once
 
 
 class Bucket:
-    """Counts what may happen `rate` times a second, and `most` times at once."""
+    """A token bucket: `rate` tokens a second, at most `most` at once."""
 
     def __init__(self, rate: float, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._most, self._clock = rate, most, clock
         self._left, self._seen = float(most), clock()
 
     def take(self, count: int = 1) -> float:
-        """Takes some, on credit if need be; the seconds until they are there."""
+        """Take tokens, on credit if need be; return the seconds until they are there."""
         self._fill()
         self._left -= count
         return max(0.0, -self._left / self._rate)
 
     def allows(self, count: int = 1) -> bool:
-        """Takes some if they are there; who is refused takes none, so that he does not keep others out."""
+        """Take tokens if they are there; a refused request takes none, so that it does not keep others out."""
         self._fill()
         there = self._left >= count
         self._left -= count * there
@@ -35,13 +35,13 @@ class Bucket:
 
 
 class Buckets:
-    """A bucket for each name, forgotten when it is full again."""
+    """One token bucket per client, dropped when it is full again."""
 
     def __init__(self, rate: Rate) -> None:
         self._rate = rate
         self._buckets: TTLCache[Hashable, Bucket] = TTLCache(10_000, rate[1] / rate[0])
 
     def allows(self, name: Hashable) -> bool:
-        """Takes one of a name, if it is there."""
+        """Take one token of a client if it is there."""
         bucket = self._buckets[name] = self._buckets.get(name) or Bucket(*self._rate)
         return bucket.allows()

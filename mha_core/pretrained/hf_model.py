@@ -99,7 +99,7 @@ class HfModel(Model):
 
     @property
     def known(self) -> GroupFindings:
-        """What the check has found of its group."""
+        """Findings of the check about this group."""
         return self.findings.groups[self.group]
 
     def needs(self, rows: int, columns: int | None = None) -> int:
@@ -143,13 +143,13 @@ class HfModel(Model):
         return [str(labels.get(number, number)) for number in range(len(labels))]
 
     def open_album(self, album: Mapping[str, Input]) -> None:
-        """Lets pictures or sounds be given by their names; the last few are kept as the model reads them."""
+        """Accept pictures or sounds by their names in an album; the features of the last few are cached."""
         preprocessor = self.preprocessor
         if preprocessor is not None:
             self._of_album = lru_cache(KEPT)(lambda name: preprocessor.read(album[name]))
 
     def features(self, source: Input) -> Features:
-        """What it reads of a picture or a sound. Raises as `run`, and Unsupported where it reads neither."""
+        """Preprocess a picture or a sound. Raises as `run`, and Unsupported where the model reads neither."""
         if self.preprocessor is None:
             raise Unsupported("this model reads no pictures and no sounds")
         if self._of_album is not None and isinstance(source, str):
@@ -157,7 +157,7 @@ class HfModel(Model):
         return self.preprocessor.read(source)
 
     def tokenize(self, text: Input) -> tuple[list[str], list[int]]:
-        """As of others, of what its decoder reads too; of a name in the album the patches or the moments."""
+        """As `Model.tokenize`; for a name in the album, the patches of the picture or the times of the sound."""
         if self._of_album is None or not isinstance(text, str):
             return super().tokenize(text)
         names = self.features(text).tokens

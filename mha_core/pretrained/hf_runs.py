@@ -82,7 +82,7 @@ def _answer(model: HfModel, ids: Tensor, spec: Pass) -> Answer:
 
 
 def _request(model: HfModel, switches: RunSwitches, keep: frozenset[str] = frozenset(), known: int = 0) -> Request:
-    """What a pass over the tokens behind the first `known` is spec."""
+    """Build the request of a pass over the tokens behind the first `known`."""
     tensors = switches.allow, *switches.ablate
     allow, heads, values = (None if one is None else one.to(model.device) for one in tensors)
     return model.wrapped.request(

@@ -10,7 +10,7 @@ _KEY = "visit"
 
 
 def name() -> str:
-    """The name of the visitor's page."""
+    """Return the random name of the visitor's page."""
     if _KEY not in st.session_state:
         st.session_state[_KEY] = OpenPage()
     page: OpenPage = st.session_state[_KEY]
@@ -18,7 +18,7 @@ def name() -> str:
 
 
 def visitor() -> Visitor:
-    """Address and page."""
+    """Return the visitor whose script runs now: address and page."""
     return Visitor(address(), name())
 
 
