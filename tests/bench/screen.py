@@ -151,8 +151,9 @@ def timed(tab: Explore | Masks, event: str, act: Callable[[], object], wanted: s
 
 def prepared(explore: Explore, name: str, tokens: int) -> tuple[str, Callable[[], object]]:
     """The page with another sentence and everything at rest; the event and the act that are timed."""
-    if (reset := explore.button("reset all")).is_visible():
-        reset.click()
+    while (chips := explore.view.locator(".chip-of-change")).count():
+        chips.first.click()
+        explore.settled()
     if name == "key":
         explore.box.fill(f"{sentence(tokens - 1, next(_numbers))} th")
         explore.settled()
