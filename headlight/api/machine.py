@@ -7,18 +7,17 @@ with the model's name, or why there is none. Who hangs up ends it.
 import asyncio
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headlight.registry import foreign
 from headlight.server import public
-from headlight.server.sockets import hung_up
 from headlight.ui.numbers import capital
 from headlight.ui.web import API
 from mha_core.errors import HeadlightError
@@ -69,48 +68,40 @@ async def of_this_machine(scope: Scope, receive: Receive, send: Send) -> None:
     elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
         answer = refused(403, "Only Headlight’s own pages are answered here.")
     elif name == "download":
-        await _stream(asked, receive, send)
-        return
+        headers = {"Cache-Control": "no-store"}
+        answer = StreamingResponse(_progress(asked), headers=headers, media_type="application/x-ndjson")
     else:
         answer = await asyncio.to_thread(_answer, ANSWERS[name], asked)
     await answer(scope, receive, send)
 
 
-async def _stream(asked: Asked, receive: Receive, send: Send) -> None:
-    """Sends each step of a download, until it is over or nobody listens."""
+async def _progress(asked: Asked) -> AsyncIterator[bytes]:
+    """Yield each step of a download as a line of JSON; a client that disconnects ends the download."""
     steps: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-    loop, gone = asyncio.get_running_loop(), threading.Event()
+    loop, disconnected = asyncio.get_running_loop(), threading.Event()
 
-    def say(step: dict[str, Any] | None) -> None:
+    def put(step: dict[str, Any] | None) -> None:
         loop.call_soon_threadsafe(steps.put_nowait, step)
 
-    def progress(done: float) -> None:
-        if gone.is_set():
+    def on_progress(done: float) -> None:
+        if disconnected.is_set():
             raise HeadlightError("nobody waits for it any more")
-        say({"done": round(done, 4)})
+        put({"done": round(done, 4)})
 
     def work() -> None:
         try:
-            say(_got(asked, progress))
+            put(_got(asked, on_progress))
         except HeadlightError as error:
-            say({"error": f"{capital(str(error))}."})
+            put({"error": f"{capital(str(error))}."})
         finally:
-            say(None)
+            put(None)
 
-    headers = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    listening, working = asyncio.create_task(hung_up(receive)), asyncio.create_task(asyncio.to_thread(work))
-    listening.add_done_callback(lambda _: gone.set())
+    working = asyncio.create_task(asyncio.to_thread(work))
     try:
-        while (step := await steps.get()) is not None and not gone.is_set():
-            body = json.dumps(step).encode() + b"\n"
-            await send({"type": "http.response.body", "body": body, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
-    except OSError:  # it was hung up on
-        pass
+        while (step := await steps.get()) is not None:
+            yield json.dumps(step).encode() + b"\n"
     finally:
-        gone.set()
-        listening.cancel()
+        disconnected.set()
         await working
 
 

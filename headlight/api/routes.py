@@ -23,11 +23,9 @@ from headlight.queue.policy import Busy, Superseded, Work
 from headlight.queue.visitor import Visitor, is_open
 from headlight.server.missing import missing_package
 from headlight.server.network import wants_gzip
-from headlight.server.sockets import hung_up, network_of
+from headlight.server.sockets import hang_up, hung_up, network_of
 from headlight.ui.web import API
 from mha_core.errors import HeadlightError
-
-from .outbox import Outbox
 
 Handler = Callable[[bytes], bytes]  # a query -> a message of `headlight.ui.packing`
 
@@ -45,6 +43,8 @@ VISIT = "headlight-visit"  # the header that names the visitor
 # whose queries have keys of their own, which no control has: how far a long picture is, an address, a lesson
 OF_WHOLE_QUERY = ("part", "tile", "film", "qr", "lesson.handout")
 LONG = 700  # bytes of a query; a sentence of a hundred words has so many
+PIECE = 2**17  # bytes that are sent at once
+UNREAD_SECONDS = 30.0  # after which a client that takes no piece is hung up on
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
 _START = secrets.token_hex(4)  # numbers of another start of the server may differ in their last digits
 
@@ -60,7 +60,7 @@ class Wire:
     """
 
     def __init__(self, handlers: Callable[[], Handlers], queue: Queue = QUEUE) -> None:
-        self._import_handlers, self._queue, self._outbox = handlers, queue, Outbox()
+        self._import_handlers, self._queue = handlers, queue
         self._handlers: Handlers | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,7 +89,6 @@ class Wire:
                 work=work_of(name, raw),
                 view=name,
             )
-            self._outbox.make_room(len(body))
         except Superseded:  # who asked something newer does not miss it; who did not asks again
             await Response(None, 204, {"Cache-Control": "no-store"})(scope, receive, send)
         except Busy as busy:
@@ -112,12 +111,25 @@ class Wire:
         else:
             # said in any case: what says nothing Streamlit packs, which on this machine takes longer than to send it
             encoding = {"Content-Encoding": "gzip" if squeezed else "identity", "Content-Type": TYPES.get(name, BYTES)}
-            await self._outbox.send(body, _headers(tag) | encoding, receive, send)
+            await _send_pieces(body, _headers(tag) | encoding, receive, send)
 
     def _visitor(self, scope: Scope, headers: Headers) -> Visitor:
         """Who asks: the visit, and of everybody else all of one address."""
         name = headers.get(VISIT, "")
         return Visitor(network_of(scope), name if is_open(name) else "")
+
+
+async def _send_pieces(body: bytes, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
+    """Send a response in pieces, so that a client that stops reading is noticed and hung up on."""
+    start = Response(None, 200, {**headers, "Content-Length": str(len(body))})
+    try:
+        await send({"type": "http.response.start", "status": 200, "headers": start.raw_headers})
+        for at in range(0, len(body), PIECE):
+            async with asyncio.timeout(UNREAD_SECONDS):
+                more = at + PIECE < len(body)
+                await send({"type": "http.response.body", "body": body[at : at + PIECE], "more_body": more})
+    except OSError:  # a TimeoutError too
+        hang_up(receive)
 
 
 def _refusal(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | None:
