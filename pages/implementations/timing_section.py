@@ -1,6 +1,5 @@
 """The live timing on its page: its controls, a fragment that follows the job, and its results in a table and curves."""
 
-from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -16,13 +15,10 @@ from pages.frame import canvas, missing, polling, visits, widgets
 
 from . import cases
 from .parity import InputSizes
-from .timing import FEWEST_OF_LARGE, LONGEST, MOST_RACED, TASKS, YARDSTICK, AtLength, TimingJob, TimingPlan
+from .timing import FEWEST_OF_LARGE, LONGEST, MOST_RACED, TASKS, YARDSTICK, TimingJob, TimingPlan
 
 POLL_SECONDS = 0.5
-ALT = {
-    "ratios": "Lines of the time of each implementation over the length; the table below has the same numbers.",
-    "memory": "Lines of the peak memory of each implementation over the length; the table below has the same numbers.",
-}
+ALT = "Lines of the time of each implementation over the length; the table below has the same numbers."
 NAMES = [*IMPLEMENTATIONS, YARDSTICK]
 SHORTEST = 16
 
@@ -103,13 +99,8 @@ def _draw(job: TimingJob) -> None:
     if not job.results:
         return
     theme = st.context.theme.type or "dark"
-    charts = {"ratios": ratio_figure(job, theme), "memory": memory_figure(job, theme)}
-    drawn = {key: figure for key, figure in charts.items() if figure is not None}
     with missing.package_error():
-        canvas.charts()
-        for column, (key, figure) in zip(st.columns(len(drawn)), drawn.items(), strict=True):
-            with column:
-                canvas.chart(f"race_{key}", figure, ALT[key])
+        canvas.chart("race_ratios", ratio_figure(job, theme), ALT)
     canvas.sheet("race_summary", [sheet.text(summary(job), muted=True)])
     with widgets.folded("race_table", "All measured numbers"):
         canvas.sheet("race_table", [table(job)])
@@ -169,37 +160,17 @@ def table(job: TimingJob) -> Block:
 
 
 def ratio_figure(job: TimingJob, theme: str) -> Figure:
-    """The ratios of the times over the length, with their quartiles."""
+    """Draw the ratios of the times over the length, with their quartiles."""
 
-    def point(result: AtLength, name: str) -> Point:
-        ratio = result.ratio(name)
-        return Point(result.length, ratio.median, ratio.low, ratio.high)
-
-    return _figure(job, theme, "time, × torch", point)
-
-
-def memory_figure(job: TimingJob, theme: str) -> Figure | None:
-    """The ratios of the peak memory over the length; None where it was not measured."""
-
-    def point(result: AtLength, name: str) -> Point:
-        peak, unit = result.peaks[name], result.peaks[YARDSTICK]
-        ratio = peak / unit if peak is not None and unit else 0.0
-        return Point(result.length, ratio, ratio, ratio)
-
-    measured = all(result.peaks[YARDSTICK] for result in job.results)
-    return _figure(job, theme, "peak memory, × torch", point) if measured else None
-
-
-def _figure(job: TimingJob, theme: str, y_title: str, point: Callable[[AtLength, str], Point]) -> Figure:
     def points(name: str) -> list[Point]:
-        """Those above 0, which a logarithmic axis can show."""
-        return [made for made in (point(result, name) for result in job.results) if made.y > 0]
+        ratios = [(result.length, result.ratio(name)) for result in job.results]
+        return [Point(length, ratio.median, ratio.low, ratio.high) for length, ratio in ratios]
 
     return figures.lines(
         {name: points(name) for name in NAMES if name in job.plan.names},
         order=NAMES,
         x_title="length n, tokens",
-        y_title=y_title,
+        y_title="time, × torch",
         theme=theme,
         reference=(1, f"{YARDSTICK} with maps"),
         at_ends=True,

@@ -4,6 +4,7 @@ What is folded away has the controls that act on it alone in its fold.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -64,29 +65,23 @@ def show_folds(
         amplitude: what makes the part of the amplitudes, in a theme.
         charts: whether they are drawn by now.
     """
-    there, waves = any(encoding.acts for encoding in built), any(encoding.acts in WAVES for encoding in built)
+    acts = {encoding.acts for encoding in built}
+    waves, sinusoids = bool(acts & WAVES), any(encoding.name == "sinusoidal" for encoding in built)
 
-    def parts(slot: str, label: str, keys: Sequence[str] = (), mount: Callable[[], object] = lambda: None) -> None:
-        with (
-            widgets.kept_mounted(f"fold_{slot}", there),
-            widgets.folded(slot, label, *keys, lazy=True) as fold,
-        ):
+    def parts(slot: str, label: str, keys: Sequence[str], there: bool, mount: Callable[[], object]) -> None:
+        with widgets.kept_mounted(f"fold_{slot}", there), widgets.folded(slot, label, *keys, lazy=True) as fold:
             mount()
-            if there and fold.open:
+            if there and fold.open and slot == "amplitude":
+                show_part("both", amplitude(view().theme), wide=True, charts=charts)
+            elif there and fold.open:
                 show_row([portraits.part_of(slot, encoding, view()) for encoding in built], charts=charts)
 
-    parts("lines", "Curves: waves of chosen channels, or the bias of each head", ["ch"], lambda: _channels(waves))
-    parts(
-        "detail", "Closer: one pair of channels as a circle, or all heads", ["pair", "at_pos"], lambda: _circle(waves)
-    )
-    parts("far", "Past the trained length", ["far"], lambda: widgets.whole("far"))
-    sinusoids = any(encoding.name == "sinusoidal" for encoding in built)
-    with (
-        widgets.kept_mounted("fold_amplitude", sinusoids),
-        widgets.folded("amplitude", "Amplitude against the embedding", "amp", lazy=True) as fold,
-    ):
-        if sinusoids and fold.open:
-            show_part("both", amplitude(view().theme), wide=True, charts=charts)
+    any_acts = any(acts)
+    curves = "Curves: waves of chosen channels, or the bias of each head"
+    parts("lines", curves, ["ch"], any_acts, partial(_channels, waves))
+    parts("detail", "Closer: one pair of channels as a circle", ["pair", "at_pos"], waves, _circle)
+    parts("far", "Past the trained length", ["far"], any_acts, partial(widgets.whole, "far"))
+    parts("amplitude", "Amplitude against the embedding", ["amp"], sinusoids, lambda: None)
 
 
 def _channels(waves: bool) -> None:
@@ -94,7 +89,6 @@ def _channels(waves: bool) -> None:
         widgets.several("ch", max_selections=6)
 
 
-def _circle(waves: bool) -> None:
-    with widgets.kept_mounted("at_pos", waves):
-        widgets.whole("pair")
-        widgets.slider("at_pos")
+def _circle() -> None:
+    widgets.whole("pair")
+    widgets.slider("at_pos")

@@ -44,7 +44,8 @@ _Maker = Callable[[Encoding, Focus], Part]
 
 def part_of(slot: str, encoding: Encoding, view: Focus) -> Part | None:
     """One of its parts; None where it has none of this slot."""
-    return _MAKERS[slot](encoding, view) if slot == "card" or encoding.acts else None
+    is_there = slot == "card" or (encoding.acts and (slot != "detail" or encoding.acts != "bias"))
+    return _MAKERS[slot](encoding, view) if is_there else None
 
 
 def _by_kind(of_channels: _Maker, of_scores: _Maker) -> _Maker:
@@ -152,7 +153,7 @@ _MAKERS: dict[str, _Maker] = {
     "card": _card,
     "picture": _by_kind(waves.matrix, biases.matrix),
     "lines": _by_kind(waves.curves, biases.by_head),
-    "detail": _by_kind(waves.circle, biases.all_heads),
+    "detail": waves.circle,
     "distance": _distance,
     "far": _far,
 }

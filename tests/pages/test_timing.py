@@ -109,6 +109,5 @@ def test_the_table_has_every_figure_in_the_order_of_the_house() -> None:
     assert [row[:2] for row in rows] == [[n, name] for n in ("16", "20") for name in ("naive", "einsum", YARDSTICK)]
     assert rows[0] == ["16", "naive", "3.000", "2.000 to 6.000", "7", "1.50", "3.00", "1.50"]
     job = timed(peaks=False)  # memory was not measured
-    assert timing_section.memory_figure(job, "dark") is None
     assert timing_section.table(job)["rows"][0][6:] == ["–", "–"]
     assert timing_section.lengths_of(128, sweep=True) == (16, 32, 64, 128)
