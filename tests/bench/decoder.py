@@ -16,8 +16,8 @@ import torch
 
 from mha_core import Model, load_model
 from mha_core.clock import interleaved, machine
-from mha_core.measure.benchmark import text_of
 from mha_core.models.generation import Generation
+from tests.bench.core import text_of
 from tests.bench.serving import options, quantiles, serve
 from tests.bench.visitors import Typist
 from tests.browser.server import ROOT

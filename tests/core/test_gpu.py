@@ -17,7 +17,6 @@ from mha_core import IMPLEMENTATIONS, Model, Run, load_model, masks
 from mha_core.errors import DeviceError
 from mha_core.heads.measures import head_measures
 from mha_core.measure import rounding
-from mha_core.measure.benchmark import text_of
 from mha_core.measure.channels import channels
 from mha_core.measure.rollout import rollout
 from mha_core.measure.value_norms import handed_lengths
@@ -29,6 +28,7 @@ from mha_core.positions import NAMES, Learned
 from mha_core.training import inference
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks.shapes import read
+from tests.bench.core import text_of
 from tests.closeness import identical, same_function, within_rounding
 from tests.hub_cache import put
 

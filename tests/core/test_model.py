@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mha_core import IMPLEMENTATIONS, Model, Run
 from mha_core.errors import HeadlightError, SizeError, TooLong, Unsupported
-from mha_core.measure.benchmark import text_of
 from mha_core.measure.embedding import embedding_steps
 from mha_core.models.layer_pass import LayerPass
+from tests.bench.core import text_of
 from tests.closeness import identical, same_function
 
 from . import llama

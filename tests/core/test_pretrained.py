@@ -13,9 +13,9 @@ import torch
 
 from mha_core import Model, Run, load_model, pretrained
 from mha_core.errors import DeviceError, DtypeError
-from mha_core.measure.benchmark import text_of
 from mha_core.models.encoder import Encoder
 from mha_core.pretrained import load
+from tests.bench.core import text_of
 from tests.closeness import same_function
 
 from .conftest import TIRED, read_reference

@@ -1,4 +1,4 @@
-"""Medians and ratios of this machine: `python -m mha_core.measure.benchmark [--quick] [--threads N]`.
+"""Medians and ratios of this machine: `python -m tests.bench.core [--quick] [--threads N]`.
 
 All candidates of one line run in one series of `timing.calls`. The yardstick is nn.MultiheadAttention with per-head
 maps and the same weights.
@@ -13,15 +13,15 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from ..attention import IMPLEMENTATIONS
-from ..clock import interleaved, machine
-from ..errors import Unsupported
-from ..models.classifier import Classifier, ClassifierSizes
-from ..models.model import Model
-from ..pretrained import load_model
-from ..trace import Trace, no_trace
-from .reference import read_with_transformers
-from .timing import forward_pass, peak_memory, same_weights, training_step
+from mha_core.attention import IMPLEMENTATIONS
+from mha_core.clock import interleaved, machine
+from mha_core.errors import Unsupported
+from mha_core.measure.reference import read_with_transformers
+from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
+from mha_core.models.classifier import Classifier, ClassifierSizes
+from mha_core.models.model import Model
+from mha_core.pretrained import load_model
+from mha_core.trace import Trace, no_trace
 
 Medians = dict[str, float]
 CLASSIFIERS = ("torch", "naive", "efficient", "fused")  # those of the long post, and ours
@@ -133,9 +133,7 @@ def _print(what: str, ours: float, theirs: float, unit: str = "ms") -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measures and prints all lines; see `--help`."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mha_core.measure.benchmark", description=(__doc__ or "").split("\n")[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.core", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a fifth of the rounds and the smaller sizes")
     parser.add_argument("--threads", type=int, help="threads that torch may use; default: as torch chooses")
     options = parser.parse_args(arguments)
