@@ -27,7 +27,7 @@ from streamlit import net_util
 
 from headlight.api import handout
 from headlight.rooms import page as room
-from headlight.rooms import place
+from headlight.rooms import store
 from headlight.server import logs, memory, readiness
 from headlight.server.gates import HostGate, RouteGate
 from headlight.server.headers import SecurityHeaders
@@ -55,7 +55,7 @@ if st.get_option("logger.level") != "debug":
     logs.keep_short()
 
 try:
-    STORE = place.of_environment()
+    STORE = store.of_environment()
 except ValueError as error:
     sys.exit(f"headlight: {error}.")
 

@@ -1,4 +1,4 @@
-"""The page of a room: what a phone opens by code or QR, and what is kept of whom, in two languages.
+"""The page of a room: what a phone opens by code or QR, and what is kept of whom.
 
 assets/web/rooms/phone.js fills it. The code stands behind the #, which no browser sends.
 """

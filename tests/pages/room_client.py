@@ -13,8 +13,7 @@ from starlette.types import ASGIApp, Message
 
 from headlight.rooms.messages import PATH
 
-OWN_QUESTION = {"kind": "own", "text": "Which one?", "options": ["it", "animal", "street"], "link": ""}
-CELL_QUESTION = {"kind": "cell", "text": "Where?", "options": [], "link": "/explore?s=a", "size": [3, 4]}
+QUESTION = {"text": "Which one?", "options": ["it", "animal", "street"], "link": ""}
 
 
 class Client:
@@ -27,8 +26,8 @@ class Client:
         content = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
         return await self._ask("POST", name, content, {"content-type": "application/json"} | headers)
 
-    async def get(self, name: str, **asked: str) -> tuple[int, Any]:
-        return await self._ask("GET", f"{name}?{urlencode(asked)}", b"", {})
+    async def get(self, name: str) -> tuple[int, Any]:
+        return await self._ask("GET", name, b"", {})
 
     async def done(self, name: str, body: Any = None) -> Any:
         status, told = await self.post(name, body)
@@ -36,7 +35,7 @@ class Client:
         return told
 
     @asynccontextmanager
-    async def events(self, code: str, listen: str, **more: str) -> AsyncIterator[Events]:
+    async def events(self, code: str, listen: str) -> AsyncIterator[Events]:
         """The stream of a room, hung up on at the end."""
         told: asyncio.Queue[Message] = asyncio.Queue()
         ended = asyncio.Event()
@@ -45,7 +44,7 @@ class Client:
             await ended.wait()
             return {"type": "http.disconnect"}
 
-        query = urlencode({"code": code, "listen": listen, **more})
+        query = urlencode({"code": code, "listen": listen})
         scope = self._scope("GET", f"events?{query}", {})
         task = asyncio.ensure_future(self.app(scope, receive, told.put))
         try:
@@ -119,7 +118,7 @@ class Host(Client):
         told = await self.done("act", {"code": self.code, "key": self.key, "act": act, **more})
         return int(told["version"])
 
-    async def ask(self, question: dict[str, Any] = OWN_QUESTION) -> str:
+    async def ask(self, question: dict[str, Any] = QUESTION) -> str:
         """Asks, and opens the vote; the question's id."""
         self.asked += 1
         await self.act("ask", question=question | {"id": f"q{self.asked}"})
@@ -138,9 +137,6 @@ class Phone(Client):
     async def vote(self, question: str, choice: Any, round: int = 0) -> tuple[int, Any]:  # noqa: A002
         said = {"code": self.code, "token": self.token, "question": question, "round": round, "choice": choice}
         return await self.post("vote", said)
-
-    async def write(self, text: Any) -> tuple[int, Any]:
-        return await self.post("sentence", {"code": self.code, "token": self.token, "text": text})
 
     async def state(self) -> Any:
         """What it is told now."""

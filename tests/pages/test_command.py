@@ -20,8 +20,7 @@ import torch
 
 from headlight import command
 from headlight.registry import offered, recordings
-from headlight.rooms import memory
-from headlight.rooms import place as rooms
+from headlight.rooms import store as rooms
 from headlight.server import store
 from headlight.server.public import VARIABLE, is_public
 from mha_core import device
@@ -102,7 +101,7 @@ def test_rooms_at_an_address_that_is_none_off_or_without_their_package(
     assert command.main(["--rooms", "off", "--no-open", "--port", str(port)]) == 0
     assert rooms.of_environment() is None
     monkeypatch.setenv(rooms.VARIABLE, "")
-    assert isinstance(rooms.of_environment(), memory.Memory)
+    assert isinstance(rooms.of_environment(), rooms.MemoryStore)
     monkeypatch.setitem(sys.modules, "valkey", None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert "headlight-attention[rooms]" in refused("--rooms", "valkey://here")

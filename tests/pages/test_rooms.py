@@ -15,29 +15,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import settings
 from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from starlette.requests import Request
 
 from headlight.rooms import page, routes
 from headlight.rooms import room as rules
-from headlight.rooms.memory import Memory
 from headlight.rooms.messages import RoomState
-from headlight.rooms.refusals import AWAY, GUESSED, MOST_PHONES, NO_ROOM, Refusal
-from headlight.rooms.room import Room, listen_name, unpacked
-from headlight.rooms.routes import RoomRoutes
-from headlight.rooms.shared import Shared
-from headlight.rooms.store import Full
+from headlight.rooms.room import MAX_PHONES, Refusal, Room, listen_name, unpacked
+from headlight.rooms.rooms import Gone
+from headlight.rooms.routes import AWAY, GUESSED, RoomRoutes
+from headlight.rooms.store import Full, MemoryStore, ValkeyStore
 from headlight.server import readiness
 
 from .looped import without_waiting
-from .room_client import CELL_QUESTION, OWN_QUESTION, Client, Host, Phone
+from .room_client import QUESTION, Client, Host, Phone
 from .waiting import PATIENCE, wait
 
 HOST = listen_name("key")
 VALKEY = shutil.which("valkey-server")
-PHASES = ("idle", "open", "closed", "discuss", "again", "closed_again", "tallies", "answer")
+PHASES = ("idle", "open", "closed", "discuss", "tallies", "answer")
+NO_ROOM = str(Gone())
 ACTS = ("close", "discuss", "again", "tallies", "answer", "idle", "let_go", "gather")
 NAMES = some.sampled_from(["a", "b", "c", "d"])
 
@@ -46,12 +45,12 @@ def new_room() -> Room:
     return Room("ABCDEF", HOST)
 
 
-def act(room: Room, name: str, **more: Any) -> bool:
-    return rules.act(room, HOST, {"act": name, **more})
+def act(room: Room, name: str, **more: Any) -> None:
+    rules.act(room, HOST, {"act": name, **more})
 
 
-def ask(room: Room, question: dict[str, Any] = OWN_QUESTION, name: str = "q1") -> None:
-    act(room, "ask", question=question | {"id": name})
+def ask(room: Room, name: str) -> None:
+    act(room, "ask", question=QUESTION | {"id": name})
 
 
 class Class(RuleBasedStateMachine):
@@ -60,18 +59,18 @@ class Class(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.room = new_room()
-        self.counted: list[dict[str, object]] = [{}, {}]
+        self.counted: list[dict[str, int]] = [{}, {}]
         self.asked = 0
 
     @rule(name=NAMES)
     def join(self, name: str) -> None:
         rules.join(self.room, name)
 
-    @rule(is_cell=some.booleans(), is_new=some.booleans())
-    def ask(self, is_cell: bool, is_new: bool) -> None:
+    @rule(is_new=some.booleans())
+    def ask(self, is_new: bool) -> None:
         before = self.room.question
         self.asked += is_new or before is None
-        ask(self.room, CELL_QUESTION if is_cell else OWN_QUESTION, f"q{self.asked}")
+        ask(self.room, f"q{self.asked}")
         if before is None or before["id"] != f"q{self.asked}":
             self.counted = [{}, {}]
 
@@ -85,20 +84,12 @@ class Class(RuleBasedStateMachine):
         if name == "idle":
             self.counted = [{}, {}]
 
-    @rule(name=NAMES, option=some.integers(-1, 3), is_cell=some.booleans(), late=some.booleans())
-    def vote(self, name: str, option: int, is_cell: bool, late: bool) -> None:
+    @rule(name=NAMES, option=some.integers(-1, 3), late=some.booleans())
+    def vote(self, name: str, option: int, late: bool) -> None:
         room, before = self.room, self.room.packed()
-        choice: object = [option, option] if is_cell else option
         question = room.question["id"] if room.question else "q0"
-        is_fine = (
-            name in room.phones
-            and room.phase in ("open", "again")
-            and not late
-            and room.question is not None
-            and 0 <= option < 3
-            and is_cell == (room.question["kind"] == "cell")
-        )
-        said = {"question": "q0" if late else question, "round": room.round, "choice": choice}
+        is_fine = name in room.phones and room.phase == "open" and not late and 0 <= option < 3
+        said = {"question": "q0" if late else question, "round": room.round, "choice": option}
         try:
             rules.vote(room, name, said)
         except Refusal:
@@ -106,14 +97,15 @@ class Class(RuleBasedStateMachine):
             assert room.packed() == before
             return
         assert is_fine
-        self.counted[room.round][name] = (option, option) if is_cell else option
+        self.counted[room.round][name] = option
 
     @invariant()
     def every_vote_counts_once(self) -> None:
         assert self.room.ballots == self.counted
         now = self.counted[self.room.round]
-        assert rules.state(self.room)["voted"] == len(now)
-        assert all(rules.mine(self.room, name)["choice"] == now.get(name) for name in self.room.phones)
+        for name in self.room.phones:
+            state = rules.state_of(self.room, name)
+            assert (state["voted"], state["choice"]) == (len(now), now.get(name))
 
     @invariant()
     def no_tally_and_no_answer_is_seen_early(self) -> None:
@@ -123,12 +115,10 @@ class Class(RuleBasedStateMachine):
         assert all(bool(state["tallies"]) == (phase in ("tallies", "answer")) for state in told)
         assert all((state["answer"] is not None) == (phase == "answer") for state in told)
         host = rules.state_of(self.room, HOST)
-        assert bool(host["tallies"]) == (phase not in ("idle", "open", "again"))
+        assert bool(host["tallies"]) == (phase not in ("idle", "open"))
         for number, tally in enumerate(host["tallies"]):
             chosen = Counter(self.counted[number].values())
-            assert tally["voted"] == sum(tally["counts"]) + sum(count for *_, count in tally["dots"]) == chosen.total()
-            assert all(chosen[option] == count for option, count in enumerate(tally["counts"]))
-            assert all(chosen[(row, column)] == count for row, column, count in tally["dots"])
+            assert tally == [chosen[option] for option in range(3)]
 
     @invariant()
     def it_is_held_as_it_is(self) -> None:
@@ -139,20 +129,18 @@ TestClass = Class.TestCase
 TestClass.settings = settings(stateful_step_count=50)
 
 
-def test_a_question_a_link_or_a_measure_that_does_not_fit_is_refused() -> None:
+def test_a_question_or_a_link_that_does_not_fit_is_refused() -> None:
     room = new_room()
     before = room.packed()
     broken: list[Any] = [
-        None, {"kind": "quiz"}, OWN_QUESTION | {"id": "a b"}, OWN_QUESTION | {"options": ["x"] * 7},
-        OWN_QUESTION | {"options": [1, 2]}, OWN_QUESTION | {"text": "x" * 2001}, OWN_QUESTION | {"text": "nul\0"},
-        OWN_QUESTION | {"link": "//evil.example"}, CELL_QUESTION | {"size": [0, 4]},
+        None, {}, QUESTION | {"id": "a b"}, QUESTION | {"options": ["x"] * 9}, QUESTION | {"options": ["x"]},
+        QUESTION | {"options": [1, 2]}, QUESTION | {"text": "x" * 2001}, QUESTION | {"text": "nul\0"},
+        QUESTION | {"link": "//evil.example"}, QUESTION | {"learn": 1}, QUESTION | {"text": "\ud800"},
     ]  # fmt: skip
     links: list[Any] = ["x", "//x", "/\\x", "/a\n", "/" + "a" * 6000, None]  # off this server
-    measures: list[Any] = [None, [[1]], [[1, "x"]], [[1, float("nan")]], [[1, 10**400]], [["1", 1]]]
     acts: list[tuple[str, dict[str, Any]]] = [
         *(("ask", {"question": {"id": "q1"} | one if isinstance(one, dict) else one}) for one in broken),
         *(("show", {"link": link}) for link in links),
-        *(("measure", {"values": values}) for values in measures),
     ]
     for name, more in acts:
         with pytest.raises(Refusal):
@@ -160,60 +148,14 @@ def test_a_question_a_link_or_a_measure_that_does_not_fit_is_refused() -> None:
         assert room.packed() == before, more
 
 
-@given(text=some.text(max_size=250))
-@example("<b>bold</b>")
-@example("\u202eevil")
-@example("nul\0")
-@example("שלום")
-@example("\ud800")
-@example("x" * 10_000)
-def test_a_sentence_is_kept_as_it_can_be_shown_or_refused(text: str) -> None:
-    room = new_room()
-    rules.join(room, "a")
-    act(room, "write", state="asked")
-    try:
-        rules.write(room, "a", text, 5)
-    except Refusal:
-        assert not room.sentences
-        return
-    kept = [one.text for one in room.sentences.values()]
-    assert all(0 < len(one) <= 200 and not set(one) & set("\0\n\r\u202e\u2066") for one in kept)
-    assert json.loads(room.packed().decode())
-
-
-def test_sentences_are_seen_without_their_owners_and_not_before_the_host_shows_them() -> None:
-    room = new_room()
-    for name in "abcd":
-        rules.join(room, name)
-    with pytest.raises(Refusal, match="not asked"):
-        rules.write(room, "a", "too early", 1)
-    act(room, "write", state="asked")
-    for name, number in zip("abc", (7, 7, 3), strict=True):
-        rules.write(room, name, f"by {name}", number)
-    assert rules.sentences(room, "a") == []
-    act(room, "measure", values=[[7, 0.5], [8, 0.25], [99, 1]])
-    assert rules.state_of(room, "a")["points"] == []
-    assert rules.state_of(room, HOST)["points"] == [(7, 0.5), (8, 0.25)]
-    act(room, "write", state="shown")
-    act(room, "hide", number=8, on=True)
-    assert [one["text"] for one in rules.sentences(room, "d")] == ["by c", "by a"]
-    assert [one["text"] for one in rules.sentences(room, HOST)] == ["by c", "by a", "by b"]
-    states: list[RoomState] = [rules.state_of(room, name) for name in "abcd"]
-    assert all(state["points"] == [(7, 0.5)] for state in states)
-    assert [state["mine"]["sentence"] for state in states] == ["by a", "by b", "by c", ""]
-    act(room, "write", state="asked")
-    rules.write(room, "b", "hidden ones stay so", 4)
-    assert [one["hidden"] for one in rules.sentences(room, HOST)] == [False, True, False]
-
-
 # ---- as a server answers them
 
 
-async def opened(store: Memory | None = None) -> Host:
-    return await Host(RoomRoutes(store or Memory()), "198.51.100.1").open()
+async def opened(store: MemoryStore | None = None) -> Host:
+    return await Host(RoomRoutes(store or MemoryStore()), "198.51.100.1").open()
 
 
-async def joined(store: Memory | None = None) -> tuple[Host, Phone]:
+async def joined(store: MemoryStore | None = None) -> tuple[Host, Phone]:
     """The host of a room, and a phone in it."""
     host = await opened(store)
     return host, await host.phone()
@@ -234,24 +176,24 @@ async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
         for phone, option in zip(phones, (0, 1, 1), strict=True):
             assert (await phone.vote(question, option))[0] == 200
         state = await told.until(voted=3)
-        assert state["mine"] == {"choice": 0, "sentence": ""}
+        assert state["choice"] == 0
         assert state["tallies"] == (await seen.until(voted=3))["tallies"] == []
         early = await host.post("act", {"code": host.code, "key": host.key, "act": "tallies"})
         assert early == (409, "That cannot be done now: close the vote first.")
         await host.act("close")
-        assert (await seen.until(phase="closed"))["tallies"] == [{"voted": 3, "counts": [1, 2, 0], "dots": []}]
+        assert (await seen.until(phase="closed"))["tallies"] == [[1, 2, 0]]
         await host.act("again")
         assert (await phones[0].vote(question, 1, 1))[0] == 200
         await host.act("close")
         await host.act("answer", answer={"right": [1], "text": "So it is."})
         state = await told.until(phase="answer")
-        assert [tally["counts"] for tally in state["tallies"]] == [[1, 2, 0], [0, 1, 0]]
+        assert state["tallies"] == [[1, 2, 0], [0, 1, 0]]
         assert state["answer"] == {"right": [1], "text": "So it is."}
         await host.done("delete", {"code": host.code, "key": host.key})
         kind, gone = await told.next()
         assert kind == "gone"
-        assert gone["told"] == NO_ROOM.english
-    assert (await phones[0].vote(question, 1, 1)) == (404, NO_ROOM.english)
+        assert gone["told"] == NO_ROOM
+    assert (await phones[0].vote(question, 1, 1)) == (404, NO_ROOM)
 
 
 # ---- what a client made by hand gets
@@ -259,8 +201,6 @@ async def test_a_class_follows_votes_twice_and_sees_the_answer() -> None:
 
 async def test_nobody_votes_twice_late_or_for_what_there_is_not() -> None:
     host, phone = await joined()
-    question = await host.ask(CELL_QUESTION)
-    assert (await phone.vote(question, [1, 2]))[0] == 200
     assert set(await phone.state()) == set(RoomState.__annotations__)
     question = await host.ask()
     assert [(await phone.vote(question, choice))[0] for choice in (0, 1, 1)] == [200, 200, 200]
@@ -296,25 +236,22 @@ async def test_nobody_but_the_host_moves_the_class_or_learns_his_key() -> None:
     state = await phone.state()
     assert state["follows"]
     assert host.key not in json.dumps(state)
-    await host.act("write", state="asked")
-    assert (await phone.write("not shown yet"))[0] == 200
-    assert await phone.get("sentences", code=host.code, listen=phone.listen) == (200, {"sentences": []})
-    assert (await phone.get("sentences", code=host.code, listen="nobody"))[0] == 403
     assert (await host.post("join", {"code": host.code, "key": host.key}))[1] == {"token": "", "listen": host.listen}
 
 
-async def test_a_code_is_needed_and_guessing_costs_only_who_guesses() -> None:
+async def test_a_code_is_needed_and_guessing_costs_only_who_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "GUESSES", (0.01, 30))
     host = await opened()
-    await host.phone("203.0.113.5")
+    phone = await host.phone("203.0.113.5")
     guesser = Client(host.app, "203.0.113.5")
     heard = [await guesser.post("join", {"code": "AAAAA" + letter}) for letter in "BCDEFGHJKLMNPQRSTUVWXYZ" * 2]
-    assert heard[0] == (404, NO_ROOM.english)
-    assert heard[-1] == (429, GUESSED.english)
+    assert heard[0] == (404, NO_ROOM)
+    assert heard[-1] == (429, GUESSED)
     other = await opened_beside(host)
     assert await guesser.post("join", {"code": other.code}) == heard[-1], "of a room that there is, not a word more"
     async with guesser.events(other.code, "nobody") as told:
         assert (await told.next())[0] == "wait"
-    assert (await host.phone("203.0.113.5")).token, "his class goes on"
+    assert (await phone.vote(await host.ask(), 1))[0] == 200, "his class goes on"
     assert (await other.phone("203.0.113.6")).token, "and everybody elsewhere"
     for code in ("", "ABC", None, 6, "ABCDE0", "ÄBCDEF", "A" * 1000):
         assert (await Client(host.app, "203.0.113.7").post("join", {"code": code}))[0] == 404
@@ -340,11 +277,11 @@ async def test_other_pages_and_odd_bodies_are_refused() -> None:
 
 
 async def test_a_flood_fills_the_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "ASKS", (1.0, 400))
-    host = await opened(Memory(most=2))
+    monkeypatch.setattr(routes, "REQUESTS", (1.0, 400))
+    host = await opened(MemoryStore(max_rooms=2))
     flood = [host.post("join", {"code": host.code}) for _ in range(420)]
     statuses = [status for status, _ in await asyncio.gather(*flood)]
-    assert statuses.count(200) == MOST_PHONES
+    assert statuses.count(200) == MAX_PHONES
     assert set(statuses) == {200, 409, 429}
     elsewhere = Client(host.app, "203.0.113.9")
     assert (await elsewhere.post("open"))[0] == 200
@@ -373,7 +310,7 @@ async def test_however_many_vote_a_stream_has_few_messages_and_an_end(monkeypatc
 
 @without_waiting
 async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
-    host, phone = await joined(Memory(kept_seconds=300.0))
+    host, phone = await joined(MemoryStore(kept_seconds=300))
     async with phone.events(host.code, phone.listen) as told:
         await asyncio.sleep(240)
         await host.act("let_go")  # from now on as long again
@@ -387,10 +324,10 @@ async def test_a_room_ends_by_itself_and_its_phones_hear_of_it() -> None:
 
 async def test_no_word_of_a_room_is_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        host, phone = await joined()
-        await host.act("write", state="asked")
-        assert (await phone.write("kestrel"))[0] == 200
-        assert (await phone.write("kestrel\0"))[0] == 422
+        host = await opened()
+        await host.ask(QUESTION | {"text": "kestrel"})
+        said = {"code": host.code, "key": host.key, "act": "ask", "question": {"id": "q", "text": "kestrel\0"}}
+        assert (await host.post("act", said))[0] == 422
     assert "kestrel" not in caplog.text
     assert "198.51.100" not in caplog.text
 
@@ -442,7 +379,7 @@ async def test_two_servers_hold_one_room_until_the_store_is_away(
     if valkey is None:
         return
     address, server = valkey
-    here, there = Shared(address), Shared(address)
+    here, there = ValkeyStore(address), ValkeyStore(address)
     host = await Host(RoomRoutes(here), "198.51.100.1").open()
     phones = [await host.phone() for _ in range(8)]
     for phone in phones[4:]:
@@ -457,18 +394,18 @@ async def test_two_servers_hold_one_room_until_the_store_is_away(
         assert {status for status, _ in await asyncio.gather(*said)} == {200}, "each phone, four times, at once"
         for stream in (told, elsewhere):
             assert (await stream.until(voted=8))["tallies"] == []
-    bounded = Shared(address, most=2, kept_seconds=1)
+    bounded = ValkeyStore(address, max_rooms=2, kept_seconds=1)
     assert await bounded.create("AAAAAA", b"one")
     assert not await bounded.create("AAAAAA", b"another")
     with pytest.raises(Full):
         await bounded.create("BBBBBB", b"two")
-    assert not await bounded.swap("AAAAAA", 7, b"of a version that is not")
-    assert await bounded.swap("AAAAAA", 1, b"two")
+    assert not await bounded.swap("AAAAAA", b"what is not there", b"two")
+    assert await bounded.swap("AAAAAA", b"one", b"two")
     assert await bounded.read("AAAAAA") == b"two"
     while await bounded.read("AAAAAA"):
         await asyncio.sleep(0.05)
     server.kill()
     server.wait(PATIENCE)
-    assert await phones[0].vote(question, 1) == (503, AWAY.english)
+    assert await phones[0].vote(question, 1) == (503, AWAY)
     for store in (here, there, bounded):
         await store.close()

@@ -65,10 +65,6 @@ export interface RoomOpened { code: string; key: string; listen: string; } // he
 export interface RoomJoined { token: string; listen: string; } // headlight/rooms/messages.py
 export interface RoomVersion { version: number; } // headlight/rooms/messages.py
 export interface RoomTold { told: string; } // headlight/rooms/messages.py
-export interface RoomAsked { id: string; kind: string; text: string; options: string[]; link: string; learn: string; size: [number, number] | null; second: boolean; } // headlight/rooms/messages.py
+export interface RoomAsked { id: string; text: string; options: string[]; link: string; learn: string; } // headlight/rooms/messages.py
 export interface RoomAnswer { right: number[]; text: string; } // headlight/rooms/messages.py
-export interface RoomTally { voted: number; counts: number[]; dots: [number, number, number][]; } // headlight/rooms/messages.py
-export interface RoomMine { choice: number | [number, number] | null; sentence: string; } // headlight/rooms/messages.py
-export interface RoomState { code: string; version: number; phase: string; round: number; follows: boolean; link: string; question: RoomAsked | null; joined: number; voted: number; tallies: RoomTally[]; answer: RoomAnswer | null; locked: boolean; write: string; written: number; points: [number, number][]; mine: RoomMine; } // headlight/rooms/messages.py
-export interface RoomSentence { number: number; text: string; value?: number; hidden: boolean; } // headlight/rooms/messages.py
-export interface RoomSentences { sentences: RoomSentence[]; } // headlight/rooms/messages.py
+export interface RoomState { code: string; version: number; phase: string; round: number; follows: boolean; link: string; question: RoomAsked | null; joined: number; voted: number; tallies: number[][]; answer: RoomAnswer | null; locked: boolean; choice: number | null; } // headlight/rooms/messages.py

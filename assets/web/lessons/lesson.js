@@ -46,7 +46,6 @@ const state = {
   whole: false, // the page is shown with all that can be changed, not the step's picture alone
   taught: isTaught(),
   room: false, // phones vote
-  covered: /** @type {import("../base/curtain.js").Hidden[]} */ ([]), // for a room's question about the page
 };
 let pause = 0;
 
@@ -188,11 +187,6 @@ export const beside = {
     hands.rounds = rounds;
     show();
   },
-  /** Hides more of the page. @param {import("../base/curtain.js").Hidden[]} covered */
-  cover(covered) {
-    if (covered.length === state.covered.length) return;
-    told({ covered });
-  },
 };
 
 /** Draws it all. */
@@ -204,7 +198,7 @@ function show() {
   const hidden = here && place && !away && !isOpen ? place.step.curtain : [];
   const { row } = parseAt(new URLSearchParams(place?.step.query).get("at") ?? "");
   const picture = here && place && !away && !state.whole && place.step.picture !== WHOLE ? place.step.picture : "";
-  drawCurtain([...hidden, ...state.covered], here && isOpen && !away && row !== null, picture);
+  drawCurtain(hidden, here && isOpen && !away && row !== null, picture);
   dispatchEvent(new Event("headlight-lesson"));
   tellNotes(here ? place : null, onward);
   panel.element.hidden = !here || (!place && !state.sentence);

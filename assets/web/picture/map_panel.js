@@ -1,15 +1,13 @@
 // A map of float32 weights as it stands in a panel: drawn, or as a table, and what lies over its cells.
 
-import { div, fill, h, setAttribute, setText, svg } from "../base/dom.js";
+import { div, fill, h, setText } from "../base/dom.js";
 import { fillTable } from "./table.js";
 import { hidesRow, isLit } from "../base/curtain.js";
 
 /** @typedef {import("./map.js").MapPicture} MapPicture */
-/** @typedef {[number, number, number]} Dot query, key and how many chose it */
 
 const SECOND = ".right, .difference, .pinned, .after"; // the panels of a second picture, which no class is asked about
 const LARGE = 48; // pixels of a veil that has room for its mark
-const DOTS = { least: 0.16, most: 0.46 }; // of a cell's smaller side that they have as their radius
 
 /** @template {import("./map.js").BigMap} Kind */
 export class MapPanel {
@@ -18,7 +16,6 @@ export class MapPanel {
     this.map = map;
     this.table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label });
     this.veil = new MapVeil();
-    this.dots = new MapDots();
     this.element = div("room", map.element, this.table);
   }
 
@@ -44,7 +41,6 @@ export class MapPanel {
     }
     this.map.draw(shown, inks, room);
     this.veil.put(this.map);
-    this.dots.put(this.map);
   }
 }
 
@@ -104,36 +100,3 @@ function blocks(rows) {
 
 /** @param {Record<string, number>} sizes */
 const pixels = (sizes) => Object.fromEntries(Object.entries(sizes).map(([side, size]) => [side, `${size}px`]));
-
-let dots = /** @type {Dot[]} */ ([]);
-
-/** From now on these lie over the first map of every view. @param {Dot[]} chosen */
-export function setDots(chosen) {
-  if (JSON.stringify(chosen) === JSON.stringify(dots)) return;
-  dots = chosen;
-  dispatchEvent(new Event("headlight-curtain")); // every view draws itself
-}
-
-/** What a class chose of a map: a dot on each cell, the larger the more chose it. The weights may come up under them. */
-class MapDots {
-  element = svg("svg", { class: "over dots", "aria-hidden": "true" });
-
-  /** Lays them over the cells as they lie now. @param {import("./map.js").BigMap} map */
-  put(map) {
-    const shown = dots.length && map.shown && !map.element.closest(SECOND) ? dots : [];
-    if (!shown.length && !this.element.isConnected) return;
-    if (this.element.parentElement !== map.element) map.element.append(this.element);
-    const { left, top, step, wide, visible, seen } = map;
-    const first = map.shown?.first ?? 0;
-    const most = Math.max(...shown.map(([, , count]) => count));
-    const within = shown.filter(([row, key]) => visible[row - first] !== undefined && seen[key - first] !== undefined);
-    setAttribute(this.element, "width", map.element.clientWidth);
-    setAttribute(this.element, "height", map.element.clientHeight);
-    const make = () => svg("circle", {});
-    fill(this.element, within, make, (dot, [row, key, count]) => {
-      setAttribute(dot, "cx", left + (key - first + 0.5) * wide);
-      setAttribute(dot, "cy", top + (row - first + 0.5) * step);
-      setAttribute(dot, "r", Math.min(step, wide) * (DOTS.least + (DOTS.most - DOTS.least) * Math.sqrt(count / most)));
-    });
-  }
-}

@@ -1,41 +1,30 @@
 // A room beside any page: the host's strip at its foot, with what he may do next and a key for each; of a phone that goes on
 // alone, the way back. What is shown is the page's link, what is asked the lesson's step or the host's own question.
 
-import { button, div, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
 import { makeCopy } from "../base/copy_button.js";
 import { keep, kept } from "../base/kept.js";
 import { pageNow } from "../base/page_list.js";
-import { views } from "../base/view_base.js";
 import { addressOf, askedFor, find, nameOf } from "../lessons/course.js";
+import { Hands } from "../lessons/hands.js";
 import { beside } from "../lessons/lesson.js";
 import { read } from "../link/link.js";
 import { go } from "../link/way.js";
-import { setDots } from "../picture/map_panel.js";
-import { AskCard, VotesCard } from "./ask_card.js";
-import { measureNext, sayMeasure } from "./measure.js";
-import { Points } from "./points.js";
-import { answerTo, ask, askStep, secondOf } from "./question.js";
-import { ACTS, actsOf, Keys } from "./room_keys.js";
-import { act, doPlain, enter, erase, linkOf, qrOf, room, sayLink } from "./room_line.js";
-import { words } from "./room_words.js";
-import { readShown, writeShown } from "./shown.js";
-import { csvOf, handsOf, hintOf, stepsOf } from "./tally.js";
+import { ACTS, actsOf, answerTo, ask, doAct, Keys, writeShown } from "./host_acts.js";
+import { act, enter, erase, linkOf, qrOf, room, sayLink } from "./room_line.js";
+import { csvOf, handsOf, hintOf, LETTERS, stepsOf } from "./tally.js";
 
-/** @typedef {import("./room_keys.js").Act} Act */
+/** @typedef {import("./host_acts.js").Act} Act */
 /** @typedef {import("./room_line.js").State} State */
 /** @typedef {import("./tally.js").Counted} Counted */
-/** @typedef {import("../lessons/course.js").Place} Place */
 
 const ID = "headlight-room";
 const PAST = "headlight-room-asked"; // in this tab: what was asked in the room, and the votes
-const MAP = [{ part: "map", words: [] }];
+const MAX_OPTIONS = 6;
 const OWN_LINK = "Whoever has your own link is the host: keep it for another window of yours.";
 /** What the host may do at any time. @type {Act[]} */
 const ALWAYS = ["gather", "code", "keys"];
 const house = { address: "", theme: "dark" };
-
-/** The view whose map can be asked about, once it is there. @returns {any} */
-const viewNow = () => [...views].find((view) => view.isHere && /** @type {any} */ (view).maps?.tokens);
 
 /** A button with its key. @param {Act} name @param {(name: Act) => void} press */
 function keyed(name, press) {
@@ -48,12 +37,11 @@ function keyed(name, press) {
 class HostBar {
   constructor() {
     this.told = ""; // the link that the phones have, or get
-    this.pair = { row: "", key: "" }; // of the sentences of the class
-    this.right = { of: "", answer: /** @type {import("../base/messages.js").RoomAnswer} */ ({ right: [], text: "" }) };
+    this.right = { of: "", at: -1 }; // a question, and the number of the option that is right
     this.card = ""; // what lies over the page: "code", "ask", "keys" or nothing
-    this.measured = /** @type {Set<number>} */ (new Set()); // the sentences that were
     this.met = /** @type {string | null} */ (null); // the question that this page stands at
     this.mayDo = ""; // the acts whose buttons are there
+    this.hands = new Hands(() => {}); // of the host's own question
     const press = (/** @type {Act} */ name) => this.do(name);
     this.press = press;
     this.keys = new Keys(() => (room.now ? [...this.acts, ...ALWAYS] : []), press);
@@ -67,19 +55,12 @@ class HostBar {
       keys: keyed("keys", press),
       projector: button("projector ↗", () => window.open(linkOf(house.address, true), "_blank", "noopener")),
     };
-    this.ask = new AskCard(
-      (question) => this.begin(question),
-      () => this.askSentences(),
-    );
-    this.votes = new VotesCard();
-    this.points = new Points(
-      ["show it", ({ text }) => this.showSentence(text)],
-      ["hide it", ({ number }) => act("hide", { number, on: true })],
-    );
-    this.cards = { code: this.makeCode(), ask: this.ask.element, keys: this.makeKeys() };
-    const { code, people, status, acts, gather, ask, keys, projector } = this.p;
-    this.over = div("card", ...Object.values(this.cards), this.votes.element, this.points.element);
-    this.strip = div("strip", code, people, status, span("push"), acts, gather, ask, projector, keys);
+    this.votes = { text: h("h2"), options: div("options") };
+    this.asked = div("asked", this.votes.text, this.votes.options);
+    this.cards = { code: this.makeCode(), ask: this.makeAsk(), keys: this.makeKeys() };
+    const { code, people, status, acts, gather, ask: own, keys, projector } = this.p;
+    this.over = div("card", ...Object.values(this.cards), this.asked);
+    this.strip = div("strip", code, people, status, span("push"), acts, gather, own, projector, keys);
     this.element = h("section", { id: ID, "aria-label": "Room" }, this.over, this.strip);
     beside.askByPhone();
     for (const event of ["headlight-address", "headlight-lesson", "popstate"])
@@ -90,14 +71,30 @@ class HostBar {
   makeCode() {
     const counts = h("a", { download: "headlight-room.csv" }, "counts, CSV");
     const handout = h("a", { target: "_blank" }, "handout with the votes");
-    const end = button("delete now", () => erase(), { title: "the room, its votes and its sentences" });
+    const lock = button("", () => act("lock", { on: !room.now?.locked }));
+    const end = button("delete now", () => erase(), { title: "the room and its votes" });
     const image = h("img", { alt: "QR code of the address", width: 260, height: 260 });
     // neither stands in an address that a browser shows while the mouse is over it: the class may see this page
     const own = makeCopy("copy your own link", () => linkOf(house.address, true));
     const note = h("p", { class: "small" }, OWN_LINK);
-    const ways = div("ways", own, counts, handout, end);
+    const ways = div("ways", own, counts, handout, lock, end);
     const element = div("code-card", span("large"), image, span("address"), note, ways);
-    return Object.assign(element, { image, counts, handout });
+    return Object.assign(element, { image, counts, handout, lock });
+  }
+
+  makeAsk() {
+    const text = h("textarea", { rows: "2", maxlength: "300", "aria-label": "Question" });
+    const hint = { placeholder: "an answer a line, two to six", "aria-label": "Answers" };
+    const lines = h("textarea", { rows: "4", maxlength: "600", ...hint });
+    const send = button("ask the class", () => {
+      const options = lines.value.split("\n").map((line) => line.trim());
+      const question = { text: text.value.trim(), options: options.filter(Boolean).slice(0, MAX_OPTIONS) };
+      if (!question.text || question.options.length < 2) return;
+      text.value = lines.value = ""; // what was asked is not asked again by what is pressed next
+      this.card = "";
+      ask({ ...question, learn: "", link: this.told });
+    });
+    return div("ask-card", h("h2", {}, "A question of your own"), text, lines, send);
   }
 
   makeKeys() {
@@ -122,86 +119,29 @@ class HostBar {
   /** Tells the phones what is shown, where it is something else than they have. */
   async show() {
     if (!room.now) return;
-    if (!this.told) this.pair = readShown(room.now.link).pair; // as before the page was loaded anew
     const step = beside.askedNow();
-    const { pair } = this;
-    const link = writeShown({ path: pageNow().path, query: String(read()), open: !step || beside.isOpen(), pair });
+    const link = writeShown(pageNow().path, String(read()), !step || beside.isOpen());
     if (link === this.told) return;
     this.told = link;
     if (!(await act("show", { link })) && this.told === link) this.told = room.now?.link ?? ""; // told anew with what comes next
     // the lesson’s own way to the answer leads the room there too
     const question = room.now?.question;
     if (step && beside.isOpen() && question?.learn === nameOf(step) && this.acts.includes("answer"))
-      await this.answer();
+      await this.do("answer");
   }
 
-  /** @param {Omit<import("../base/messages.js").RoomAsked, "id" | "link">} question */
-  begin(question) {
-    const { maps } = viewNow() ?? {};
-    if (question.kind === "cell" && !maps) return;
-    this.card = "";
-    return ask({ ...question, size: question.kind === "cell" ? [maps.n, maps.keys.length] : null }, this.told);
-  }
-
-  /** @param {Act} name @returns {unknown} a promise of when it is there */
+  /** @param {Act} name */
   do(name) {
-    const step = beside.askedNow();
     if (name === "code" || name === "keys") return this.lay(name);
-    if (name === "ask" && step) return askStep(step, this.told);
-    if (name === "second") return this.askSecond(secondOf(step));
-    if (name === "answer") return this.answer();
-    return doPlain(name);
+    return doAct(name, beside.askedNow(), this.told);
   }
 
-  /** The second question of the same idea: its picture behind the curtain, then the vote on it. @param {Place | null} more */
-  async askSecond(more) {
-    if (!more) return;
-    go(addressOf(more));
-    await this.show();
-    await askStep(more, this.told);
-  }
-
-  /** Goes to the step that the projector's key asked. @param {State} now */
+  /** Goes to the step that was asked: its second question, or what the projector's key asked. @param {State} now */
   meet({ question }) {
     const before = this.met;
     this.met = question?.id ?? "";
     const place = find(question?.learn ?? "");
     if (before !== null && before !== this.met && place && nameOf(place) !== askedFor()) go(addressOf(place));
-  }
-
-  /** Opens the curtain, here and on the phones, with what the numbers say. */
-  async answer() {
-    const question = room.now?.question;
-    if (!question) return;
-    const step = beside.askedNow();
-    if (step && question.learn === nameOf(step)) beside.open();
-    await act("answer", { answer: await answerTo(question, this.told) });
-  }
-
-  /** Asks a sentence of each, to be measured at the words in focus. */
-  async askSentences() {
-    const view = viewNow();
-    if (!view) return;
-    const { row, key } = view.at;
-    this.pair = { row: view.maps.tokens[row] ?? "", key: view.maps.tokens[key] ?? "" };
-    this.card = "";
-    this.measured.clear();
-    await act("write", { state: "asked" });
-    this.show();
-  }
-
-  /** @param {string} text */
-  showSentence(text) {
-    const url = new URL(location.href);
-    url.searchParams.set("s", text);
-    url.searchParams.delete("learn");
-    go(url);
-  }
-
-  /** Measures the sentences that have come. */
-  async measure() {
-    const values = await measureNext(room.sentences, this.measured, readShown(this.told).query, this.pair);
-    if (values.length) act("measure", { values });
   }
 
   /** @param {KeyboardEvent} event */
@@ -214,15 +154,11 @@ class HostBar {
   }
 
   get acts() {
-    const step = beside.askedNow();
-    const canAsk = step !== null && !beside.isOpen();
-    const second = secondOf(step) !== null;
-    const { phase = "idle", write } = room.now ?? {};
-    return actsOf({ phase, write, step: canAsk, second });
+    return room.now ? actsOf(room.now, beside.askedNow(), beside.isOpen()) : [];
   }
 
   /** What was asked, with its votes; kept for the files. @param {State} now @returns {Counted[]} */
-  asked({ question, tallies, code }) {
+  past({ question, tallies, code }) {
     const { past, of } = kept("sessionStorage", PAST) ?? {};
     const all = /** @type {Counted[]} */ (of === code ? past : []);
     if (!question || !tallies.length) return all;
@@ -251,12 +187,8 @@ class HostBar {
     this.drawActs();
     p.ask.hidden = now.phase !== "idle";
     for (const [name, card] of Object.entries(this.cards)) card.hidden = this.card !== name;
-    this.ask.draw();
-    this.drawCode(this.asked(now));
+    this.drawCode(now, this.past(now));
     this.drawVotes(now);
-    this.points.element.hidden = now.write === "off";
-    this.points.draw(sayMeasure(this.pair), room.sentences, now.written);
-    if (now.write !== "off") this.measure();
     this.over.hidden = [...this.over.children].every((card) => /** @type {HTMLElement} */ (card).hidden);
     document.documentElement.style.setProperty("--room", `${this.strip.offsetHeight}px`);
   }
@@ -273,44 +205,51 @@ class HostBar {
 
   /** How far a vote is, and when it is closed what the host alone is told. @param {State} now */
   status({ question, phase, voted, round, tallies }) {
-    const tally = tallies[round];
-    if (!question || !tally) return question ? `${voted} have voted` : "";
+    if (!question) return "";
+    if (phase !== "closed") return `${voted} have voted`;
     if (this.right.of !== question.id) {
-      this.right = { of: question.id, answer: { right: [], text: "" } };
-      answerTo(question, this.told).then((answer) => {
-        this.right.answer = answer;
+      const right = { of: question.id, at: -1 };
+      this.right = right;
+      answerTo(question, this.told).then(({ right: [at = -1] }) => {
+        right.at = at;
         this.draw();
       });
     }
-    return phase.startsWith("closed") ? hintOf(tally, this.right.answer.right[0] ?? -1) : `${voted} have voted`;
+    return hintOf(tallies[round], this.right.at);
   }
 
-  /** @param {Counted[]} asked */
-  drawCode(asked) {
-    const { code } = this.cards;
+  /** @param {State} now @param {Counted[]} past */
+  drawCode({ code, locked }, past) {
+    const card = this.cards.code;
     if (this.card !== "code") return;
-    setText(code.children[0], room.now?.code ?? "");
-    setAttribute(code.image, "src", qrOf(house.address));
-    setText(code.children[2], sayLink(house.address));
-    setAttribute(code.counts, "href", `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(asked))}`);
+    setText(card.children[0], code);
+    setAttribute(card.image, "src", qrOf(house.address));
+    setText(card.children[2], sayLink(house.address));
+    setText(card.lock, locked ? "let others in" : "let nobody else in");
+    setAttribute(card.counts, "href", `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(past))}`);
     const lesson = beside.askedNow()?.lesson.id ?? "";
-    code.handout.hidden = !lesson;
-    const votes = encodeURIComponent(JSON.stringify(stepsOf(asked, lesson)));
-    setAttribute(code.handout, "href", `./handout?lesson=${lesson}#${votes}`);
+    card.handout.hidden = !lesson;
+    const votes = encodeURIComponent(JSON.stringify(stepsOf(past, lesson)));
+    setAttribute(card.handout, "href", `./handout?lesson=${lesson}#${votes}`);
   }
 
   /** The host sees the votes where the class does: they are its. @param {State} now */
-  drawVotes({ question, phase, tallies, round, answer }) {
-    const seen = phase === "tallies" || phase === "answer" ? tallies : [];
-    const isCell = question?.kind === "cell";
-    setDots(isCell ? (seen[round]?.dots ?? []) : []);
-    beside.cover(isCell && phase !== "answer" ? MAP : []);
+  drawVotes({ question, phase, tallies }) {
+    const rounds = phase === "tallies" || phase === "answer" ? tallies.map(handsOf) : [];
     const step = beside.askedNow();
-    const isStep = Boolean(step && question?.learn === nameOf(step));
-    if (isStep && phase === "answer" && !beside.isOpen()) beside.open(); // it was shown by the projector's key
-    beside.count(isStep ? seen.map(handsOf) : []);
-    this.votes.element.hidden = !question || isStep;
-    if (question && !isStep) this.votes.draw(question, seen, answer?.text ?? "");
+    const isStep = step !== null && question?.learn === nameOf(step);
+    if (isStep && phase === "answer" && !beside.isOpen()) beside.open();
+    beside.count(isStep ? rounds : []);
+    this.asked.hidden = !question || isStep;
+    if (!question || isStep) return;
+    setText(this.votes.text, question.text);
+    this.hands.rounds = rounds;
+    const make = () => div("option", span("letter"), span("text"), span("votes"));
+    fill(this.votes.options, question.options, make, (row, option, at) => {
+      setText(row.children[0], LETTERS[at]);
+      setText(row.children[1], option);
+      this.hands.drawBars(row.children[2], LETTERS[at]);
+    });
   }
 }
 
@@ -329,7 +268,7 @@ class PhoneBar {
     if (!now) return;
     if (now.follows) location.assign(this.back.href); // all are gathered
     setText(this.code, now.code);
-    setText(this.back, now.question ? words().asked : words().back);
+    setText(this.back, now.question ? "there is a question: vote" : "follow again");
   }
 }
 

@@ -4,10 +4,8 @@
 import { urlOf } from "../base/dom.js";
 import { keep, kept } from "../base/kept.js";
 import { answered, LOST, pause } from "../wire/answered.js";
-import { language, words } from "./room_words.js";
 
 /** @typedef {import("../base/messages.js").RoomState} State */
-/** @typedef {import("../base/messages.js").RoomSentence} Sentence */
 
 const KEPT = "headlight-room"; // in this tab
 
@@ -17,31 +15,26 @@ export const room = {
   get said() {
     return line.told || line.said;
   },
-  sentences: /** @type {Sentence[]} */ ([]),
 };
 const line = {
   code: "",
   secret: "",
   listen: "",
   events: /** @type {EventSource | null} */ (null),
-  read: "",
   said: "", // what is waited for, or why one is outside again
   told: "", // what came of this tab's last act: whoever else acts takes nothing of it back
 };
-
-/** The language in which the server is to answer: a host's is English, as all of the app. */
-const spoken = () => (room.role === "host" ? "en" : language());
 
 const changed = () => dispatchEvent(new Event("headlight-room"));
 
 /** @param {string} said of the line */
 function say(said) {
-  line.said = said === LOST && room.role !== "host" ? words().lost : said;
+  line.said = said;
   changed();
 }
 
 /** Says what came of an act of this tab, until the next one or until the room goes on. @param {string} said */
-export function sayTold(said) {
+function sayTold(said) {
   line.told = said;
   changed();
 }
@@ -54,14 +47,14 @@ function hush() {
 }
 
 /** What the room is at: people who come and votes that are counted leave it as it is. @param {State | null} now */
-const stageOf = (now) => now && JSON.stringify([now.question?.id, now.phase, now.round, now.write, now.follows]);
+const stageOf = (now) => now && JSON.stringify([now.question?.id, now.phase, now.round, now.follows]);
 
 /** Sends an act, again as it is if need be: none is done twice. What it answers, or null with the reason said.
  * @param {string} name @param {object} body @param {number} [times]
  */
 async function asked(name, body, times) {
   const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  const told = await answered(`api/room/${name}?lang=${spoken()}`, request, (answer) => answer.json(), {
+  const told = await answered(`api/room/${name}`, request, (answer) => answer.json(), {
     tell: (said) => (said === LOST ? say : sayTold)(said),
     times,
   });
@@ -112,7 +105,7 @@ function take(role, code, secret, listen) {
   room.role = role;
   hush();
   line.events?.close();
-  const events = new EventSource(urlOf(`api/room/events?${new URLSearchParams({ code, listen, lang: spoken() })}`));
+  const events = new EventSource(urlOf(`api/room/events?${new URLSearchParams({ code, listen })}`));
   Object.assign(line, { code, secret, listen, events });
   const told = (/** @type {MessageEvent<string>} */ { data }) => JSON.parse(data);
   events.addEventListener("room", (event) => hear(told(event)));
@@ -127,19 +120,10 @@ function take(role, code, secret, listen) {
 }
 
 /** @param {State} now */
-async function hear(now) {
+function hear(now) {
   line.said = "";
   if (stageOf(now) !== stageOf(room.now)) line.told = "";
   room.now = now;
-  changed();
-  const readable = JSON.stringify([now.write, now.written, now.points]);
-  if (!now.written || readable === line.read || (room.role === "phone" && now.write !== "shown")) return;
-  line.read = readable;
-  const { code, listen } = line;
-  const path = `api/room/sentences?${new URLSearchParams({ code, listen })}`;
-  const told = await answered(path, {}, (answer) => answer.json());
-  if (!told || line.read !== readable) return;
-  room.sentences = told.sentences;
   changed();
 }
 
@@ -181,27 +165,19 @@ export async function join(typed) {
 export function leave(why = "") {
   line.events?.close();
   keep("sessionStorage", KEPT, null);
-  Object.assign(line, { code: "", secret: "", events: null, read: "", told: "" });
-  Object.assign(room, { role: "", now: null, sentences: [] });
+  Object.assign(line, { code: "", secret: "", events: null, told: "" });
+  Object.assign(room, { role: "", now: null });
   say(why);
 }
 
-/** Tells the room something as a phone; whether it was taken. @param {"vote" | "sentence"} name @param {object} body */
-export const tell = async (name, body) =>
-  (await asked(name, { code: line.code, token: line.secret, ...body })) !== null;
+/** Votes as a phone; whether the vote was taken. @param {object} body */
+export const vote = async (body) => (await asked("vote", { code: line.code, token: line.secret, ...body })) !== null;
 
 /** Does something as the host; whether it was done, when it is there to be seen. @param {string} act @param {object} [body] */
 export async function act(act, body = {}) {
   const done = await asked("act", { code: line.code, key: line.secret, act, ...body });
   if (done) await heard(done.version);
   return done !== null;
-}
-
-/** An act that names nothing. @param {string} name of its key */
-export function doPlain(name) {
-  if (name === "gather") return act(room.now?.follows ? "let_go" : "gather");
-  if (name === "show" || name === "over") return act("write", { state: name === "show" ? "shown" : "off" });
-  return act(name);
 }
 
 /** Deletes the room with all that is in it. */

@@ -1,13 +1,13 @@
 // What the votes of a class say: how many chose what in each vote, what the host is told of them, and both as a table.
 
-/** @typedef {import("../base/messages.js").RoomTally} Tally */
-/** @typedef {import("../base/messages.js").RoomAsked & {tallies: Tally[]}} Counted a question and its votes */
+/** @typedef {import("../base/messages.js").RoomAsked & {tallies: number[][]}} Counted a question and its votes */
 
-export const LETTERS = "ABCDEF"; // of the options
+export const LETTERS = "ABCDEFGH"; // of the options
 const TALK = [35, 70]; // % of right answers between which talking to a neighbour teaches
 
-/** What is said to the host alone when a vote is closed. @param {Tally} tally @param {number} right the option that is; −1 where nothing says so */
-export function hintOf({ voted, counts }, right) {
+/** What is said to the host alone when a vote is closed. @param {number[]} counts @param {number} right the option that is; −1 where nothing says so */
+export function hintOf(counts, right) {
+  const voted = counts.reduce((sum, count) => sum + count, 0);
   if (!voted) return "Nobody has voted.";
   if (right < 0) return `${voted} have voted.`;
   const share = Math.round((100 * counts[right]) / voted);
@@ -17,8 +17,8 @@ export function hintOf({ voted, counts }, right) {
   return `${share} % are right: let them discuss, then vote again.`;
 }
 
-/** The letters of a tally, each as often as it was chosen: as hands are counted. @param {Tally} tally */
-export const handsOf = ({ counts }) =>
+/** The letters of a tally, each as often as it was chosen: as hands are counted. @param {number[]} counts */
+export const handsOf = (counts) =>
   counts.flatMap((count, at) => /** @type {string[]} */ (Array(count).fill(LETTERS[at])));
 
 /** A cell of a table in a file: a spreadsheet must not take it for a formula. @param {string | number} value */
@@ -27,23 +27,12 @@ const cell = (value) =>
     .replace(/^[=+\-@\t\r]/, "'$&")
     .replaceAll('"', '""')}"`;
 
-/** What was chosen in a vote on a map: "row, column" -> how many did. @param {Tally | undefined} tally */
-const cells = (tally) => new Map(tally?.dots.map(([row, column, count]) => [`${row}, ${column}`, count]));
-
-/** The rows of a question: what is chosen, its text, and how often it was in each vote. @param {Counted} question */
-function rowsOf({ kind, options, tallies }) {
-  const votes = [0, 1].map((at) => tallies[at]);
-  if (kind !== "cell")
-    return options.map((text, at) => [LETTERS[at], text, ...votes.map((vote) => vote?.counts[at] ?? "")]);
-  const counts = votes.map(cells);
-  const chosen = new Set(counts.flatMap((count) => [...count.keys()]));
-  return [...chosen].map((at) => [at, "", ...counts.map((count) => count.get(at) ?? 0)]);
-}
-
 /** Every question with its counts, a row for each answer. @param {Counted[]} questions */
 export function csvOf(questions) {
   const head = ["question", "asked", "answer", "text", "first vote", "second vote"];
-  const rows = questions.flatMap((question, at) => rowsOf(question).map((row) => [at + 1, question.text, ...row]));
+  const rows = questions.flatMap(({ text, options, tallies: [first, second] }, number) =>
+    options.map((option, at) => [number + 1, text, LETTERS[at], option, first?.[at] ?? "", second?.[at] ?? ""]),
+  );
   return [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
@@ -51,6 +40,7 @@ export function csvOf(questions) {
 export const stepsOf = (questions, lesson) =>
   Object.fromEntries(
     questions
-      .filter(({ learn, second }) => learn.startsWith(`${lesson}.`) && !second)
-      .map(({ learn, tallies }) => [learn.split(".")[1], tallies.map(({ counts }) => counts)]),
+      .map(({ learn, tallies }) => ({ name: learn.split("."), tallies }))
+      .filter(({ name }) => name[0] === lesson && name.length === 2) // a second question has one part more
+      .map(({ name, tallies }) => [name[1], tallies]),
   );

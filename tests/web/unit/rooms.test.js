@@ -1,13 +1,23 @@
-// A room: which keys act when, what is sent again, and how counts, clicks and sentences are shown.
+// A room: which keys act when, what is sent again, and how counts are shown.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { storageOf } from "./storage.js";
 
+/** The tab that the modules find when they are read. @type {Map<string, string>} */
+const kept = new Map();
+const page = new EventTarget();
+Object.assign(globalThis, {
+  addEventListener: page.addEventListener.bind(page),
+  dispatchEvent: page.dispatchEvent.bind(page),
+  document: Object.assign(new EventTarget(), { hidden: false, getElementById: () => null }),
+  location: { hash: "" },
+  sessionStorage: storageOf(kept),
+});
+
 const { csvOf, handsOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
-const { ACTS, actsOf, Keys } = await import("../../../assets/web/rooms/room_keys.js");
-const { measured, measureNext, sayMeasure } = await import("../../../assets/web/rooms/measure.js");
+const { ACTS, actsOf, Keys } = await import("../../../assets/web/rooms/host_acts.js");
 
 const { answered, LOST } = await import("../../../assets/web/wire/answered.js");
 
@@ -21,12 +31,12 @@ const SOON = { "Retry-After": "0.001" };
 const broken = () =>
   new Response(new ReadableStream({ start: (stream) => stream.error(new Error("died")) }), { headers: SOON });
 
-const PHASES = ["idle", "open", "closed", "discuss", "again", "closed_again", "tallies", "answer"];
-const tally = (...counts) => ({ voted: counts.reduce((sum, count) => sum + count, 0), counts, dots: [] });
+const PHASES = ["idle", "open", "closed", "discuss", "tallies", "answer"];
+const STEP = /** @type {any} */ ({ lesson: { id: "it" }, at: 1, again: false });
 
 test("no two acts that may be done at once have one key", () => {
   for (const phase of PHASES) {
-    const acts = [...actsOf({ phase, step: true, second: true }), "gather", "code", "keys"];
+    const acts = [...actsOf({ phase, round: 0 }, STEP, false), "gather", "code", "keys"];
     const keys = acts.map((act) => ACTS[act][0]);
     assert.equal(new Set(keys).size, keys.length, phase);
   }
@@ -40,7 +50,7 @@ test("a key that comes before its act can be done waits for what is under way", 
   let arrive = (/** @type {string} */ _) => {};
   const done = /** @type {string[]} */ ([]);
   const keys = new Keys(
-    () => actsOf({ phase, step: true, second: false }),
+    () => actsOf({ phase, round: 0 }, STEP, false),
     (act) => {
       done.push(act);
       return new Promise((resolve) => {
@@ -84,18 +94,9 @@ test("an act is sent again where its answer breaks off, or a proxy says that nob
 });
 
 test("a tab keeps its secret while the server is away, and opens a stream anew that a proxy refused", async (context) => {
-  const kept = new Map([
-    ["headlight-room", JSON.stringify({ role: "phone", code: "ABCDEF", secret: "mine" })],
-    ["headlight-language", JSON.stringify("en")],
-  ]);
+  kept.set("headlight-room", JSON.stringify({ role: "phone", code: "ABCDEF", secret: "mine" }));
   const streams = /** @type {any[]} */ ([]);
-  const page = new EventTarget();
   Object.assign(globalThis, {
-    addEventListener: page.addEventListener.bind(page),
-    dispatchEvent: page.dispatchEvent.bind(page),
-    document: Object.assign(new EventTarget(), { hidden: false }),
-    location: { hash: "" },
-    sessionStorage: storageOf(kept),
     EventSource: class extends EventTarget {
       static CLOSED = 2;
       readyState = streams.push(this) && 1;
@@ -108,7 +109,7 @@ test("a tab keeps its secret while the server is away, and opens a stream anew t
   const rest = async () => {
     for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
   };
-  const { enter, room, tell } = await import("../../../assets/web/rooms/room_line.js");
+  const { enter, room, vote } = await import("../../../assets/web/rooms/room_line.js");
   const away = () => new Response("<html>", { status: 502, headers: { "Content-Type": "text/html" } });
   const joined = () => Response.json({ token: "mine", listen: "name" });
   serverOf(...Array.from({ length: 8 }, away), joined(), away(), joined());
@@ -132,59 +133,39 @@ test("a tab keeps its secret while the server is away, and opens a stream anew t
     "awake, then in another network: a new stream each time, and one at a time",
   );
   const hear = (/** @type {object} */ now) =>
-    streams[3].dispatchEvent(new MessageEvent("room", { data: JSON.stringify({ write: "off", written: 0, ...now }) }));
+    streams[3].dispatchEvent(new MessageEvent("room", { data: JSON.stringify(now) }));
   hear({ version: 1, phase: "open" });
   serverOf(new Response("That question is over.", { status: 409, headers: { "Content-Type": "text/plain" } }));
-  assert.equal(await tell("vote", {}), false);
+  assert.equal(await vote({}), false);
   hear({ version: 2, phase: "open", joined: 2 });
   assert.equal(room.said, "That question is over.", "somebody else came: that takes nothing back");
   hear({ version: 3, phase: "closed" });
   assert.equal(room.said, "");
   const gone = new MessageEvent("gone", { data: JSON.stringify({ told: "It is gone." }) });
   streams[3].dispatchEvent(gone);
-  assert.deepEqual([room.said, [...kept.keys()], streams[3].readyState], ["It is gone.", ["headlight-language"], 2]);
-});
-
-test("a sentence that a busy server did not measure is asked for again, one that no model reads is not", async () => {
-  const busy = () => new Response("busy", { status: 503, headers: SOON });
-  const asked = serverOf(busy(), busy(), new Response("Too long.", { status: 422 }));
-  const sentence = { number: 1, text: "it", hidden: false };
-  const done = /** @type {Set<number>} */ (new Set());
-  assert.deepEqual(await measureNext([sentence], done, "s=it", { row: "it", key: "" }), []);
-  assert.deepEqual(await measureNext([sentence], done, "s=it", { row: "it", key: "" }), []);
-  assert.equal(asked(), 3);
+  assert.deepEqual([room.said, [...kept.keys()], streams[3].readyState], ["It is gone.", [], 2]);
 });
 
 test("counts become hands, a table and the votes of a handout", () => {
-  assert.deepEqual(handsOf(tally(2, 0, 1)), ["A", "A", "C"]);
-  const own = { kind: "own", text: "Which?", options: ["=1+1", 'a "word"'], learn: "it.2", second: false };
-  const cell = { kind: "cell", text: "Where?", options: [], learn: "" };
-  const votes = [
-    { dots: [[1, 2, 3]], counts: [] },
-    { dots: [[0, 0, 1]], counts: [] },
-  ];
-  const asked = [
-    { ...own, tallies: [tally(2, 0)] },
-    { ...cell, tallies: votes },
-  ];
+  assert.deepEqual(handsOf([2, 0, 1]), ["A", "A", "C"]);
+  const own = { text: "Which?", options: ["=1+1", 'a "word"'] };
+  const asked = /** @type {any[]} */ ([
+    { ...own, learn: "it.2", tallies: [[2, 0]] },
+    {
+      ...own,
+      learn: "it.2.2",
+      tallies: [
+        [1, 1],
+        [0, 2],
+      ],
+    },
+  ]);
   assert.deepEqual(csvOf(asked).split("\r\n").slice(1, -1), [
     `"1","Which?","A","'=1+1","2",""`,
     `"1","Which?","B","a ""word""","0",""`,
-    `"2","Where?","1, 2","","3","0"`,
-    `"2","Where?","0, 0","","0","1"`,
+    `"2","Which?","A","'=1+1","1","0"`,
+    `"2","Which?","B","a ""word""","1","2"`,
   ]);
   assert.deepEqual(stepsOf(asked, "it"), { 2: [[2, 0]] });
   assert.deepEqual(stepsOf(asked, "other"), {});
-});
-
-test("a measure is the weight of one word on another, a row's largest, or the mean on the first token", () => {
-  const tokens = ["[CLS]", "It", "barked"];
-  const weights = Float32Array.of(0.5, 0.25, 0.25, 0.125, 0.25, 0.625, 1, 0, 0);
-  const of = (row, key) => measured(tokens, weights, { row, key });
-  assert.equal(of("it", "barked"), 0.625);
-  assert.equal(of("it", ""), 0.625);
-  assert.equal(of("", ""), (0.5 + 0.125 + 1) / 3);
-  assert.equal(of("dog", "barked"), null);
-  assert.equal(of("it", "dog"), null);
-  assert.match(sayMeasure({ row: "it", key: "animal" }), /“it” on “animal”/);
 });

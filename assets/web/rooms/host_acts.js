@@ -1,0 +1,138 @@
+// What the host may do in a room, from the page with his strip and from the projector: which act comes next, the key of each, and
+// what is asked and answered of the picture that is shown.
+
+import { isShortcut, isTyped } from "../base/grid_keys.js";
+import { addressOf, find, nameOf } from "../lessons/course.js";
+import { answered } from "../wire/answered.js";
+import { act, room } from "./room_line.js";
+import { LETTERS } from "./tally.js";
+
+/** @typedef {import("../lessons/course.js").Place} Place */
+/** @typedef {import("./room_line.js").State} State */
+/** @typedef {"ask" | "close" | "discuss" | "again" | "tallies" | "answer" | "second" | "idle" | "gather" | "code" | "keys"} Act */
+
+/** Act -> its key and its words. @type {Record<Act, [string, string]>} */
+export const ACTS = {
+  ask: ["V", "ask the class"],
+  close: ["V", "close the vote"],
+  discuss: ["R", "discuss"],
+  again: ["V", "vote again"],
+  tallies: ["T", "votes"],
+  answer: ["S", "answer"],
+  second: ["X", "second question"],
+  idle: ["Q", "end the question"],
+  gather: ["G", "let go, gather"],
+  code: ["K", "the code"],
+  keys: ["?", "keys"],
+};
+
+/** Phase of a room -> what the host may do next, in the order in which he does it. @type {Record<string, Act[]>} */
+const NEXT = {
+  idle: ["ask"],
+  open: ["close"],
+  closed: ["discuss", "again", "tallies", "answer"],
+  discuss: ["again", "tallies"],
+  tallies: ["answer"],
+  answer: ["second", "idle"],
+};
+
+/** What may be done next. @param {Pick<State, "phase" | "round">} now @param {Place | null} place the lesson's step that is shown
+ * @param {boolean} isOpen its curtain @returns {Act[]}
+ */
+export function actsOf({ phase, round }, place, isOpen) {
+  /** @type {Partial<Record<Act, boolean>>} */
+  const can = { ask: place !== null && !isOpen, second: secondOf(place) !== null, discuss: !round, again: !round };
+  return NEXT[phase].filter((name) => can[name] ?? true);
+}
+
+/** The second question of a step; null where it has none, or is one. @param {Place | null} place */
+const secondOf = (place) => (place && !place.again ? find(`${nameOf(place)}.2`) : null);
+
+/** Does what a key says; a promise of when it is there. @param {Act} name @param {Place | null} place the lesson's step that is shown
+ * @param {string} link of what is shown
+ */
+export async function doAct(name, place, link) {
+  const { question, follows } = /** @type {State} */ (room.now);
+  const more = secondOf(place);
+  if (name === "gather") return act(follows ? "let_go" : "gather");
+  if (name === "ask") return place && askStep(place, link);
+  if (name === "answer") return question && act("answer", { answer: await answerTo(question, link) });
+  if (name !== "second") return act(name);
+  if (!more) return;
+  const shown = writeShown(more.step.path, String(addressOf(more).searchParams), false);
+  if (await act("show", { link: shown })) await askStep(more, shown);
+}
+
+/** @param {Omit<import("../base/messages.js").RoomAsked, "id">} question */
+export const ask = (question) =>
+  act("ask", { question: { ...question, id: crypto.getRandomValues(new Uint32Array(2)).join("-") } });
+
+/** @param {Place} place @param {string} link */
+function askStep(place, link) {
+  const { ask: text, options } = place.step;
+  return ask({ text, options: options.map(({ text }) => text), learn: nameOf(place), link });
+}
+
+/** The computed answer to a lesson's question; nothing is right where no number says so, or none can be had.
+ * @param {{learn: string}} question @param {string} link of what is shown
+ * @returns {Promise<import("../base/messages.js").RoomAnswer>}
+ */
+export async function answerTo({ learn }, link) {
+  const query = new URLSearchParams(readShown(link).query);
+  query.set("learn", learn);
+  const verdict = learn ? await answered(`api/lesson?${query}`, {}, (answer) => answer.json()) : null;
+  if (!verdict) return { right: [], text: "" };
+  const { picked, sentence, because } = /** @type {import("../base/messages.js").StepVerdict} */ (verdict);
+  return { right: picked ? [LETTERS.indexOf(picked)] : [], text: because || sentence };
+}
+
+const OPEN = "open"; // of the room's link: the curtain of the lesson, if there is one
+const OURS = ["big", "embed_options"]; // of a page's link: how the host's own window shows it
+
+/** The room's link of a page. @param {string} path @param {string} query @param {boolean} open */
+export function writeShown(path, query, open) {
+  const link = new URLSearchParams(query);
+  for (const key of OURS) link.delete(key);
+  if (open) link.set(OPEN, "1");
+  return `/${path}?${link}`;
+}
+
+/** What a room's link shows. @param {string} link */
+export function readShown(link) {
+  const [path, ...rest] = link.slice(1).split("?");
+  const query = new URLSearchParams(rest.join("?"));
+  const open = query.has(OPEN);
+  query.delete(OPEN);
+  return { path, query: String(query), open };
+}
+
+const KEYS = new Set(Object.values(ACTS).map(([key]) => key));
+
+/** The host's keys, one after the other: what the next one may do shows when what the last one did is there. */
+export class Keys {
+  /** @param {() => Act[]} may what may be done now @param {(act: Act) => unknown} act does it; a promise of when it is there */
+  constructor(may, act) {
+    this.may = may;
+    this.act = act;
+    this.waiting = 0;
+    this.last = /** @type {Promise<unknown>} */ (Promise.resolve());
+  }
+
+  /** Takes a key, if it is one of the room's. @param {KeyboardEvent} event @returns {boolean} */
+  take(event) {
+    const key = event.key.toUpperCase();
+    if (isShortcut(event) || isTyped(event) || event.repeat || !KEYS.has(key)) return false;
+    const wish = () => this.may().find((act) => ACTS[act][0] === key);
+    if (!this.waiting && !wish()) return false;
+    this.waiting += 1;
+    this.last = Promise.allSettled([this.last])
+      .then(() => {
+        const act = wish();
+        return act && this.act(act);
+      })
+      .finally(() => {
+        this.waiting -= 1;
+      });
+    return true;
+  }
+}
