@@ -13,12 +13,11 @@ from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.measure.by_hand import softmax_steps
 
-from . import barycentres, panels, remarks
+from . import panels, remarks
 from .panels import FOUR, TWO
-from .workbook import SIZES, SPREADS, TOKENS, Workbook, defaults, distinct
+from .workbook import SIZES, TOKENS, Workbook, defaults, distinct
 
 _EDITABLE = "every number in a frame can be changed; rows and columns count from 0"
-IDS = (10, 3, 5)
 N_HEADS, WIDTH = 2, 4
 SPELLINGS = ("naive", "efficient", "fused")
 
@@ -43,10 +42,7 @@ def one_head(book: Workbook) -> list[Block]:
     said = remarks.of_map(done, book.allow("a"), TOKENS)
     start = sheet.row([sheet.panel("Inputs", [sheet.row(inputs)], _EDITABLE), panels.mask(book, "a", TOKENS, TOKENS)])
     output = panels.softmax_and_output(book, done, v, TOKENS, TOKENS, said, v_is)
-    spread = book.presets("x", SPREADS, "Words x")
-    formula = panels.formula(book, [paper.attention(3, 3, 2, 2)])
-    points = barycentres.panel(done, v, TOKENS, TOKENS, [spread])
-    return [start, *between, *output, sheet.row([points, formula], even=True)]
+    return [start, *between, *output, panels.formula(book, [paper.attention(3, 3, 2, 2)])]
 
 
 def two_sentences(book: Workbook) -> list[Block]:
@@ -68,13 +64,7 @@ def two_sentences(book: Workbook) -> list[Block]:
         ),
         panels.scores(q, k, q @ k.T, book.queries, book.keys),
         *panels.softmax_and_output(book, done, k, book.queries, book.keys, said, "x of the keys"),
-        sheet.row(
-            [
-                barycentres.panel(done, k, book.queries, book.keys),
-                panels.formula(book, [paper.attention(len(book.queries), len(book.keys), 2, 2)]),
-            ],
-            even=True,
-        ),
+        panels.formula(book, [paper.attention(len(book.queries), len(book.keys), 2, 2)]),
     ]
 
 

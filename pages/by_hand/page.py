@@ -17,7 +17,7 @@ from mha_core.errors import HeadlightError
 from pages.frame import canvas, controls, links, widgets
 from pages.frame.form import Form, picture_page
 
-from . import embeddings, in_print, real_cell
+from . import embeddings, real_cell
 from .examples import EXAMPLES
 from .state import State
 
@@ -56,12 +56,6 @@ def show() -> None:
             canvas.sheet("hand", blocks, take)
             with widgets.kept_mounted("details", bool(details)), widgets.folded("details", "Every number of it"):
                 canvas.sheet("details", details)
-            panel = in_print.panel(example)
-            with (
-                widgets.kept_mounted("printed", bool(panel)),
-                widgets.folded("in_print", "The same numbers in print", "ex"),
-            ):
-                canvas.sheet("in_print", panel)
 
 
 def chosen() -> str:

@@ -92,7 +92,7 @@ def softmax_and_output(
         computed("out", done.mixed, rows, TWO, "i d", "weights · v"),
     ]
     chain = sheet.chain([*steps, *output], [*["→"] * (len(steps) - 1), "·", "="])
-    note = "row by row over the keys; each output is a mix of the values"
+    note = "row by row over the keys; each output is a weighted mean (barycentre) of the values"
     blocks = [division(book, [done]), chain, *map(sheet.text, said)]
     return [sheet.panel("Softmax, then the weighted sum of the values", blocks, note)]
 

@@ -27,11 +27,9 @@ SWITCHES = frozenset({"a", "a2", "a4"})
 MASKS = {"everyone": "everyone", "causal": "causal", "others only": "others", "nobody for row 0": "nobody"}
 LONGEST_CELL = 40  # characters of a text in a cell; the browser sends no more
 SIZES = {"large": "large", "÷ 1,000": "small"}
-SPREADS = {"on one line": "line", "apart": "apart"}
 
 # small enough to be followed with a pencil
 _EMBEDDINGS: Matrix = ((1.1, 1.2), (2.1, 2.2), (3.1, 3.2))
-_APART: Matrix = ((1.1, 1.2), (3.1, 1.7), (1.6, 3.2))
 _SCORES: Matrix = ((0.5, 0.1, 0.4), (0.1, 0.8, 0.3), (0.4, 0.3, 0.1))
 _FOUR: Matrix = ((1.0, 10.0, 100.0, 1000.0), (2.0, 20.0, 200.0, 2000.0), (3.0, 30.0, 300.0, 3000.0))
 
@@ -206,8 +204,6 @@ def preset(now: Matrix, name: str, key: str) -> Matrix | None:
     if name in SWITCHES and key in rules:
         rule = rules[key]
         return tuple(tuple(float(rule(i, j)) for j in range(len(now[0]))) for i in range(len(now)))
-    if name == "x":
-        return {"line": _EMBEDDINGS, "apart": _APART}.get(key)
     if name == "x4":
         return {"large": _FOUR, "small": _times(_FOUR, 1 / 1000)}.get(key)
     return None

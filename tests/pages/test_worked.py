@@ -15,9 +15,9 @@ from headlight.link.limits import LONGEST_MATRICES
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.measure.by_hand import softmax_steps, weights_of
-from pages.by_hand import barycentres, codec, examples
+from pages.by_hand import codec, examples
 from pages.by_hand.codec import Matrix
-from pages.by_hand.workbook import SPREADS, SWITCHES, Workbook, changed, defaults
+from pages.by_hand.workbook import SWITCHES, Workbook, changed, defaults
 from pages.by_hand.workbook import from_link as parse_link
 from pages.by_hand.workbook import to_link as link_of
 from tests.closeness import SAME_FUNCTION, identical, same_function
@@ -196,50 +196,27 @@ def test_six_projections_become_three() -> None:
         assert int(line[3]) == learnt == 48
 
 
-NUMBERS = st.integers(-1000, 1000).map(float)
-POINTS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=8)
-Point = tuple[float, float]
-
-
-def hull(blocks: list[Block]) -> Block:
-    return next(block for block in every(blocks) if block["kind"] == "hull")
-
-
-def beyond_any_side(point: Point, points: list[Point]) -> float:
-    """How far a point lies beyond points, seen from 720 sides: no corner, no edge, no order is asked for."""
-    angles = [math.pi * n / 360 for n in range(720)]
-    sides = [(math.cos(angle), math.sin(angle)) for angle in angles]
-    return max(point[0] * x + point[1] * y - max(other[0] * x + other[1] * y for other in points) for x, y in sides)
-
-
-def nothing(distance: float) -> bool:
-    """Tell whether a distance among points of whole numbers up to 1,000 is rounding."""
-    return distance <= 1000 * SAME_FUNCTION
-
-
-@drawn(POINTS, st.integers(0, 1000))
-def test_every_output_is_a_convex_combination_and_lies_inside(points: list[Point], seed: int) -> None:
-    scores = 5 * torch.randn(4, len(points), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    done = softmax_steps(scores, torch.tensor(points, dtype=torch.float64))
+@drawn(st.integers(1, 8), st.integers(0, 1000))
+def test_every_output_is_a_convex_combination_and_lies_inside(keys: int, seed: int) -> None:
+    random = torch.Generator().manual_seed(seed)
+    scores, values = (torch.randn(*size, generator=random).double() for size in ((4, keys), (keys, 2)))
+    done = softmax_steps(5 * scores, values)
     assert float(done.weights.min()) >= 0
     same_function(done.weights.sum(dim=-1), torch.ones(4, dtype=torch.float64))
-    corners = [points[at] for at in barycentres.hull(points)]
-    for x, y in done.mixed.tolist():
-        assert nothing(beyond_any_side((x, y), points))
-        assert nothing(barycentres.outside((x, y), corners))
-    assert barycentres.outside((2000.0, 0.0), corners) >= 1000
+    angles = torch.arange(720) * (math.pi / 360)  # seen from each side, no output lies beyond the values
+    sides = torch.stack([angles.cos(), angles.sin()]).double()
+    assert bool(((done.mixed @ sides).amax(0) <= (values @ sides).amax(0) + SAME_FUNCTION).all())
+    assert "barycentre" in str(examples.one_head(given()))
 
 
-def test_the_picture_of_the_first_example() -> None:
-    book = given()
-    picture = hull(examples.one_head(book))
-    assert [value[2] for value in picture["values"]] == ["how", "are", "you"]
-    weights = torch.tensor(picture["shares"], dtype=torch.float64)
-    values, outputs = (
-        torch.tensor([one[:2] for one in picture[name]], dtype=torch.float64) for name in ("values", "outputs")
-    )
-    same_function(outputs, weights @ values)
-    apart = changed(book, {"fill": "x", "preset": SPREADS["apart"]})
-    assert hull(examples.one_head(apart))["edge"] == [0, 1, 2]
-    for mask, shown in ((((0,) * 3, (1,) * 3, (1,) * 3), 2), (((0,) * 3,) * 3, 0)):
-        assert len(hull(examples.one_head(given(a=mask)))["outputs"]) == shown
+def test_the_articles_numbers_and_where_they_differ() -> None:
+    """The article that the inputs are from cuts digits off two weights, and adds 0.1 or 0.2 in place of attending."""
+    made = {key: torch.tensor(value, dtype=torch.float64) for key, value in DEFAULTS.items()}
+    one = softmax_steps(made["s"], made["x"])
+    printed = torch.tensor([[0.38, 0.26, 0.35], [0.23, 0.48, 0.29], [0.38, 0.34, 0.28]], dtype=torch.float64)
+    apart = (printed - one.weights.round(decimals=2)).abs() > 0.005
+    assert apart.nonzero().tolist() == [[0, 0], [1, 0]]
+    assert (one.weights[apart] * 100).floor().tolist() == [38, 23]
+    for head, value in enumerate(([3.0, 30.0], [300.0, 3000.0])):
+        v = made["x4"] @ made[f"wv{head}"]
+        same_function(softmax_steps(v @ v.T, v).mixed[0], torch.tensor(value, dtype=torch.float64))

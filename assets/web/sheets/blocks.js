@@ -4,7 +4,6 @@ import { curves } from "./curves.js";
 import { diagram } from "./diagram.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { equation } from "./equation.js";
-import { hull } from "./hull.js";
 import { lessons } from "../lessons/lesson_cards.js";
 import { makeListing, updateListing } from "../picture/listing.js";
 import { patches } from "./patches.js";
@@ -244,7 +243,6 @@ export const PLAIN = {
   curves: curves(table),
   diagram,
   equation,
-  hull,
   patches,
   bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
   buttons: { make: makeButtons, update: updateButtons },
