@@ -22,7 +22,6 @@ from pages.implementations import files as implementations_files
 from pages.masks import files as masks_files
 from pages.masks import message as masks
 from pages.positions import files as positions_files
-from pages.scaled_dot import files as scaled_dot_files
 from pages.shapes import files as shapes_files
 from pages.shapes import message as shapes
 from pages.side_by_side import files as side_by_side_files
@@ -38,7 +37,6 @@ _FILES: Final[dict[str, ModuleType]] = {
     "side_by_side": side_by_side_files,
     "positions": positions_files,
     "by_hand": by_hand_files,
-    "scaled_dot": scaled_dot_files,
     "implementations": implementations_files,
 }
 _WRITERS: Final = {"about": take_along.about, "ipynb": notebook}  # from the settings of each side, and the place

@@ -14,6 +14,5 @@ FILES: dict[str, tuple[str, ...]] = {
     "side_by_side": ("csv", "npz", *OF_SETTINGS),
     "positions": ("csv", "npz", *OF_SETTINGS),
     "by_hand": ("csv", "npz", *OF_SETTINGS),
-    "scaled_dot": ("csv", "npz"),
     "implementations": OF_SETTINGS,
 }

@@ -171,6 +171,12 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
             limits.LONGEST_MATRICES + 1,
             note="edited matrices, a name and its numbers row by row: `s_0.5_0.9_…`",
         ),
+        _text("qs", "2, 3, 6", "Shape of the queries: two to five sizes", called="the shape of the queries"),
+        _choice("kv", "both the queries", "Keys and values", *_KEYS_AND_VALUES),
+        _number("nk", None, "Keys, j", 1, limits.LONGEST_AXIS),
+        _number("wv", None, "Width of the values", 1, limits.LONGEST_AXIS),
+        _number("draw", 0, "Seed of the numbers", 0, 9999),
+        _text("aat", "3, 10, 256", "Shape of A: three or four sizes", called="the shape of A"),
     ),
     "Compare": (
         _text(
@@ -179,6 +185,9 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         *map(_right, _SWITCHES),
         _text("order", "", _SHUFFLE, _SENTENCE, called="the new order"),
         _number("shuffle", 1, "shuffle", 1, limits.MOST_SHUFFLES, note="the number of a random order"),
+        _several("three", [], "Positions side by side", *limits.POSITIONS, note="up to 4; none: the usual three"),
+        _switch("mean", "The mean over the heads", default=True),
+        _switch("kin", "Models that were trained with other positions", default=True),
     ),
     "Masks": (_text("pad", "how are you", "Another sentence in the same batch", _SENTENCE, called=_IN_BATCH),),
     "Shapes": (
@@ -266,19 +275,6 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("tab", "Curves", "tab", "Curves", "Ask", "Film", "Report", note="the part of the page that is open"),
         _choice("tbias", None, "Biases in the attention", "yes", "no", "output alone"),
         _number("tdrop", None, "Dropout of the attention weights", 0.0, 0.9, 0.05),
-    ),
-    "Side by side": (
-        _several("three", [], "Positions side by side", *limits.POSITIONS, note="up to 4; none: the usual three"),
-        _switch("mean", "The mean over the heads", default=True),
-        _switch("kin", "Models that were trained with other positions", default=True),
-    ),
-    "Scaled dot product": (
-        _text("qs", "2, 3, 6", "Shape of the queries: two to five sizes", called="the shape of the queries"),
-        _choice("kv", "both the queries", "Keys and values", *_KEYS_AND_VALUES),
-        _number("nk", None, "Keys, j", 1, limits.LONGEST_AXIS),
-        _number("wv", None, "Width of the values", 1, limits.LONGEST_AXIS),
-        _number("draw", 0, "Seed of the numbers", 0, 9999),
-        _text("aat", "3, 10, 256", "Shape of A: three or four sizes", called="the shape of A"),
     ),
     "Claims": (
         _text("claim", "symmetric", "claim", note="the claim, by its name"),

@@ -27,6 +27,8 @@ class Named:
 
 
 DEFAULT = "explore"  # the page at the server's own address
+# The names of pages that are parts of another one now -> that page, and what its link says before all that was said.
+MOVED = {DEFAULT: ("", ""), "scaled-dot": ("by-hand", "ex=scaled+dot+product")}
 # by the name of its package. The order tells a story: lessons, texts, look, change, build, train.
 PAGES = {
     "lessons": Named(
@@ -94,12 +96,6 @@ PAGES = {
         "Where does one weight come from?",
         "Choose an example and follow its numbers, step by step, to the result.",
         model=True,
-    ),
-    "scaled_dot": Named(
-        "Build",
-        "Scaled dot product",
-        "What does attention compute, as one function?",
-        "Choose the shapes. Random numbers go through our function and through PyTorch’s own.",
     ),
     "shapes": Named(
         "Build",

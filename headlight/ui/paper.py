@@ -7,7 +7,7 @@ is a list: the name of a MathML element, the letter of an axis or "" (its colour
 from collections.abc import Sequence
 from typing import Any
 
-from .numbers import number, whole
+from .numbers import whole
 from .sheet import Block
 
 Node = list[Any]
@@ -79,7 +79,6 @@ def equation(title: str, lines: Sequence[Node], note: str = "") -> Block:
 
 
 _Q, _K, _V = (name(letter) for letter in "QKV")
-_PAIR = name("m")  # the paper's i, which is a query everywhere else here
 
 
 def attention(len_q: int, len_k: int, d: int, width: int, leading: Sequence[int] = ()) -> Block:
@@ -124,29 +123,3 @@ def multi_head(len_q: int, n_heads: int, d_model: int, width: int | None = None)
     lines = [whole_layer, row(head, sign("="), called("Attention", *own))]
     counted = f"h from 1 to {n_heads}, as the paper counts" if n_heads > 1 else "with one head"
     return equation("Multi-head attention", lines, counted)
-
-
-def sinusoids(position: int, pair: int, d_model: int, waves: tuple[float, float]) -> Block:
-    """Section 3.5: a sine and a cosine for each pair of channels, with one place worked out.
-
-    Args:
-        position, pair: of that place, counted from 0. waves: its sine and cosine, as computed.
-    """
-    exponent = row(value("2"), _PAIR, sign("/"), lowered(name("d"), name("model")))
-    angle = fraction(name("pos", "i"), power(value("10000"), exponent))
-    here = fraction(
-        value(whole(position), "i"),
-        power(value("10000"), row(value(whole(2 * pair)), sign("/"), value(whole(d_model), "c"))),
-    )
-    lines: list[Node] = []
-    for function, more, found in zip(("sin", "cos"), (0, 1), waves, strict=True):
-        channel = row(value("2"), _PAIR, *([sign("+"), value("1")] if more else []))
-        general = row(
-            lowered(name("PE"), row(name("pos", "i"), sign(","), channel)), sign("="), called(function, angle)
-        )
-        at = row(value(whole(position), "i"), sign(","), value(whole(2 * pair + more), "c"))
-        lines.append(general)
-        lines.append(
-            row(lowered(name("PE"), at), sign("="), called(function, here), sign("="), value(number(found, 6)))
-        )
-    return equation("Positional encoding", [lines[0], lines[2], lines[1], lines[3]], "m counts pairs of channels")

@@ -6,19 +6,22 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.link.fields import DEFAULTS
 from headlight.link.limits import LONGEST_TEXT, MOST_WORDS
 from headlight.picture import words
 from headlight.picture.recorded import recorded
 from headlight.picture.settings import Settings
 from headlight.registry import models
-from headlight.ui import sheet
+from headlight.ui import events, sheet
+from headlight.ui.numbers import cut
 from headlight.ui.sheet import Block
-from mha_core.errors import HeadlightError
+from mha_core.errors import DeviceError, HeadlightError, SizeError
 from pages.frame import canvas, controls, links, widgets
 from pages.frame.form import Form, picture_page
 
-from . import embeddings, real_cell
+from . import embeddings, products, real_cell, scaled_dot
 from .examples import EXAMPLES
+from .scaled_dot import CASES, SCALED_DOT, Case, parse_shape
 from .state import State
 
 REAL = {
@@ -40,6 +43,8 @@ def show() -> None:
             place = widgets.kept_mounted("real", example in REAL)
             with widgets.kept_mounted("words", example == "two sentences"):
                 state.mount_words()
+            with widgets.kept_mounted("shapes", example == SCALED_DOT):
+                mount_shapes()
         with place, widgets.folded("changes", changed(page), lazy=True):
             asked = replace(controls.switches(page), text=sentence)
         with page.hidden:
@@ -50,6 +55,8 @@ def show() -> None:
             blocks, take = real_blocks(page, example, asked)
             if example == "a real cell":
                 blocks, details = blocks[:-2], blocks[-2:]
+        elif example == SCALED_DOT:
+            blocks, take = scaled_dot_blocks(page), choose_case
         else:
             blocks, take = worked_blocks(page, example, state), state.take
         with page.stage:
@@ -61,7 +68,7 @@ def show() -> None:
 def chosen() -> str:
     """The example, and what only the first of them has: where the scores come from."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="examples"):
-        example = widgets.segments("ex", [*EXAMPLES, *REAL])
+        example = widgets.segments("ex", [*EXAMPLES, *REAL, SCALED_DOT])
         with widgets.kept_mounted("src", example == "one head"):
             widgets.segments("src")
     return example
@@ -74,6 +81,57 @@ def changed(page: Form) -> str:
     except HeadlightError:  # what cannot be used is told below
         return "Change the model"
     return f"Change the model ({changed})"
+
+
+def mount_shapes() -> None:
+    """The controls of the call and of A."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="call_sizes"):
+        widgets.text("qs")
+        source = widgets.segments("kv")
+        with widgets.kept_mounted("nk", source != DEFAULTS["kv"]):
+            widgets.optional_number("nk", "as many as queries")
+        with widgets.kept_mounted("wv", source == "both from elsewhere"):
+            widgets.optional_number("wv", "as wide as keys")
+        widgets.whole("draw")
+        widgets.text("aat")
+
+
+def scaled_dot_blocks(page: Form) -> list[Block]:
+    """One call of the bare function, and A Aᵀ as the loops that it stands for."""
+    problems: list[str] = []
+
+    def made(key: str, compute: Callable[[], list[Block]], usual: Callable[[], list[Block]]) -> list[Block]:
+        """What comes of the shape that is typed; of one that cannot be used, what came of the last one."""
+        typed = links.value(key)
+        try:
+            found = compute()
+        except (SizeError, DeviceError) as error:
+            last, found = st.session_state.get(f"last_{key}") or (DEFAULTS[key], usual())
+            problems.append(f"“{cut(typed, 40)}” is not used: {error}. Still shown: ({last}).")
+        else:
+            st.session_state[f"last_{key}"] = ", ".join(map(str, parse_shape(typed, 1, 5))), found
+        return found
+
+    call = made(
+        "qs",
+        lambda: scaled_dot.blocks(Case.of_link(links.value), page.query.device),
+        lambda: scaled_dot.blocks(CASES["(2, 3, 6)"], "auto"),
+    )
+    product = made(
+        "aat",
+        lambda: products.blocks(parse_shape(links.value("aat"), *products.AXES), links.value("draw")),
+        lambda: products.blocks((3, 10, 256), 0),
+    )
+    return [sheet.notices([*page.answer_link(), *problems]), *call, *product]
+
+
+def choose_case(event: dict[str, Any]) -> None:
+    """Sets the controls to the case, or to the shape of A, of a button."""
+    case, text = CASES.get(events.text(event, "case") or ""), events.text(event, "product")
+    if case is not None:
+        st.session_state.update(case.controls)
+    elif text in products.CASES.values():
+        st.session_state["aat"] = text
 
 
 def worked_blocks(page: Form, example: str, state: State) -> list[Block]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from playwright.sync_api import Locator, expect
 
 from .tab import Tab
 
-__all__ = ["Claims", "Glossary", "Phone", "ScaledDot", "SideBySide", "Texts"]
+__all__ = ["Claims", "Glossary", "Phone", "SideBySide", "Texts"]
 
 
 class Claims(Tab):
@@ -25,17 +23,6 @@ class SideBySide(Tab):
 
 class Texts(Tab):
     PATH = "/texts"
-
-
-class ScaledDot(Tab):
-    PATH = "/scaled-dot"
-
-    def settled(self) -> Self:
-        """Waits for the last part of the page and for the server to be at rest."""
-        self.page.get_by_role("heading", name="What @ does").wait_for()
-        self.page.locator("math").first.wait_for()
-        self.script_ended()
-        return self
 
 
 class Phone(Tab):

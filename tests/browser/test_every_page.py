@@ -31,7 +31,7 @@ from .measures import (
     unnamed,
     unreadable,
 )
-from .plain_pages import Claims, Glossary, ScaledDot, SideBySide, Texts
+from .plain_pages import Claims, Glossary, SideBySide, Texts
 from .shapes_page import Shapes
 from .tab import TWO_FRAMES, Tab
 from .train_page import Train
@@ -43,7 +43,7 @@ ROW_4[:, 4] = True
 KINDS: dict[str, type[Tab]] = {
     "explore": Explore, "shapes": Shapes, "masks": Masks, "positions": Positions, "compare": Compare,
     "by_hand": ByHand, "implementations": Implementations, "train": Train, "glossary": Glossary,
-    "side_by_side": SideBySide, "scaled_dot": ScaledDot, "claims": Claims, "lessons": Lessons, "texts": Texts,
+    "side_by_side": SideBySide, "claims": Claims, "lessons": Lessons, "texts": Texts,
 }  # fmt: skip
 # A link of each page with as much on it as it has, and with code where a person may type.
 RICH: dict[str, dict[str, Any]] = {
@@ -62,20 +62,18 @@ RICH: dict[str, dict[str, Any]] = {
     "lessons": {},
     "texts": {},
     "side_by_side": {"s": f"can {EVIL}", "three": ["none", "rotary"], "mean": "false", "at": "2.1"},
-    "scaled_dot": {"qs": "2, 4, 10, 8", "kv": "both from elsewhere", "nk": "5", "wv": "3", "aat": "3, 2, 10, 256"},
     "claims": {"claim": "overlap", "say": "true"},
     "train": {"cand": "rotary", "ask": EVIL, "film": "0.0.1"},
 }  # fmt: skip
-LONGER = {"positions", "implementations", "scaled_dot"}  # by what these links show; their own tests open them at rest
+LONGER = {"positions", "implementations"}  # by what these links show; their own tests open them at rest
 # What must fit on a phone in large type too, beside the page as it opens.
 NARROW: dict[str, dict[str, Any]] = {
     "explore": {"look": "table", "s": "internationalization " * 30, "pin": "1.1~none~trained~1~~it"},
     "shapes": {"vs": "naive", "step": "weights", "mask": "window", "lesson": "products are loops"},
     "compare": {"s": "can you can that", "look": "table", "s2": "how are you"},
-    "by_hand": {"ex": "a real cell"},
+    "by_hand": {"ex": "scaled dot product", "qs": "2, 2, 4, 10, 8", "aat": "3, 2, 10, 256"},
     "positions": {"enc": "t5", "enc2": "rotary", "pair": "2", "far": "700", "ch": ["1"]},
     "implementations": {"diff": "largest", "impl": "naive"},
-    "scaled_dot": {"qs": "2, 2, 4, 10, 8", "aat": "3, 2, 10, 256"},
     "claims": {"claim": "mean", "say": "show"},
 }  # fmt: skip
 AT_400_PER_CENT: ViewportSize = {"width": 320, "height": 256}  # a window of 1280×1024, magnified

@@ -1,4 +1,4 @@
-"""Positions, Implementations, Claims, Scaled dot product and Texts in a browser: what each page is for."""
+"""Positions, Implementations, Claims, By hand's scaled dot product and Texts in a browser: what each page is for."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pages.texts.catalog import texts
 
 from .conftest import NewTab
 from .expected import WIDE
-from .form_pages import Implementations, Positions
+from .form_pages import ByHand, Implementations, Positions
 from .measures import height
-from .plain_pages import Claims, ScaledDot, Texts
+from .plain_pages import Claims, Texts
 from .shapes_page import Shapes
 from .tab import place_of
 
@@ -104,7 +104,7 @@ def test_a_claim_is_answered_by_keyboard_and_a_term_explained(new_tab: NewTab) -
 
 
 def test_a_case_by_one_click_its_formula_and_a_box_of_the_figure(new_tab: NewTab) -> None:
-    tab = new_tab(ScaledDot).open(qs="3, 6", s="how are you")
+    tab = new_tab(ByHand).open(ex="scaled dot product", qs="3, 6", s="how are you")
     assert fits_in_three_windows(tab.page)
     formula = tab.page.locator("math").first
     expect(formula).to_contain_text("3×6")

@@ -16,7 +16,7 @@ from .conftest import app_at
 
 # what must be chosen so that every control of a page is there
 CHOSEN = {"side_by_side": {"s": "how are you"}}
-FORMS = {"positions", "by_hand", "scaled_dot", "implementations", "train"}
+FORMS = {"positions", "by_hand", "implementations", "train"}
 KINDS = ("text_input", "number_input", "slider", "selectbox", "segmented_control", "pills", "multiselect", "toggle")
 
 

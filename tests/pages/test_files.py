@@ -129,7 +129,7 @@ def test_positions_scaled_dot_and_shapes_give_what_they_show() -> None:
     waves, lowered = Sinusoidal(64, 0.5).add(torch.zeros(1, 4, 64))[0], ALiBi(8).bias(torch.zeros(1, 8, 4, 8), 4)
     identical(torch.from_numpy(arrays["sinusoidal, channels"]), waves)
     identical(torch.from_numpy(arrays["alibi, head 7"]), lowered[0, 7])
-    arrays = arrays_of("scaled_dot.npz", qs="2, 3, 6", kv="both from elsewhere", nk="5", wv="4")
+    arrays = arrays_of("by_hand.npz", ex="scaled dot product", qs="2, 3, 6", kv="both from elsewhere", nk="5", wv="4")
     weights = torch.from_numpy(next(value for name, value in arrays.items() if name.endswith("weights")))
     ours, torchs = (
         torch.from_numpy(value) for name, value in arrays.items() if "mixed" in name and value.dtype == "f4"
@@ -138,7 +138,7 @@ def test_positions_scaled_dot_and_shapes_give_what_they_show() -> None:
     within_rounding(weights.double().sum(-1), torch.ones(3), rounding.of_sums(5, 1, 1))
     within_rounding(ours, torchs, rounding.of_sums(6, 6, 5, 5, 5))  # scores twice, a softmax's row, and what is mixed
     with pytest.raises(HeadlightError, match="0 sizes, need 2 to 5"):
-        made("scaled_dot.csv", qs="x")
+        made("by_hand.csv", ex="scaled dot product", qs="x")
     steps = {step.name: step.value for step in traced(Settings("can you"), 1, "fused").steps}
     link = {"s": "can you", "impl": "fused", "step": "weights", "at": "1.3"}
     head, *rows = rows_of("shapes.csv", **link)

@@ -160,6 +160,8 @@ def test_addresses_of_no_page_and_of_the_first_page() -> None:
     assert re.findall(r'<a href="/([^"]*)">', answer.text) == [pages.path(name) for name in pages.PAGES]
     answer = client.get("/explore?s=hi+there", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (307, "/?s=hi+there")
+    answer = client.get("/scaled-dot?ex=entropy&qs=3%2C+6", follow_redirects=False)
+    assert answer.headers["location"] == "/by-hand?ex=scaled+dot+product&qs=3%2C+6"
     assert client.get(f"/explore?s={'a' * (LONGEST - 4)}", follow_redirects=False).status_code == 307
     assert client.get(f"/explore?s={'|' * (LONGEST // 3)}", follow_redirects=False).status_code == 414, "quoted"
 

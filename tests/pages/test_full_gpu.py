@@ -23,11 +23,11 @@ from headlight.queue import single_flight
 from headlight.registry.pretrained import Pretrained
 from mha_core.models.fall_back import FallBack
 from pages.by_hand import embeddings, real_cell
+from pages.by_hand.scaled_dot import CASES, checked
 from pages.compare import orders, pairs
 from pages.implementations import parity
 from pages.masks import effects, padding
 from pages.positions import encodings, in_model
-from pages.scaled_dot.case import CASES, checked
 from pages.shapes import random_layer
 from pages.shapes.reshape_lessons import LESSONS
 from pages.side_by_side import beside

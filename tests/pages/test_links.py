@@ -18,7 +18,7 @@ from .conftest import app_at, go_to, payloads
 HUGE = 200_000  # characters; Streamlit takes no message with more than 2 MB
 LONG = 30_000  # Streamlit leaves a longer address alone
 # pages, and their bound texts; other words change the matrices "m"
-BY_HAND = [("by_hand", ("s", "qw", "kw", "rule", "on")), ("by_hand", ("m",)), ("scaled_dot", ("qs", "aat"))]
+BY_HAND = [("by_hand", ("s", "qw", "kw", "rule", "on")), ("by_hand", ("m", "qs", "aat"))]
 
 
 @pytest.mark.parametrize(("page", "keys"), BY_HAND)

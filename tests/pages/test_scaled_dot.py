@@ -1,9 +1,10 @@
-"""The Scaled dot product page without a browser: cases, links, bounds, and every number against torch."""
+"""Scaled dot product on By hand without a browser: cases, links, bounds, and every number against torch."""
 
 from __future__ import annotations
 
 import inspect
 import math
+import re
 from typing import Any
 
 import pytest
@@ -17,28 +18,27 @@ from headlight.queue import single_flight
 from mha_core import IMPLEMENTATIONS, Trace, attention
 from mha_core.errors import SizeError
 from mha_core.measure import rounding
-from pages.scaled_dot import case as cases
-from pages.scaled_dot import page, parts, products
-from pages.scaled_dot.case import CASES, SOURCES, Case, checked, parse_shape
-from pages.scaled_dot.parts import FIGURES
+from pages.by_hand import figures, page, products
+from pages.by_hand import scaled_dot as cases
+from pages.by_hand.scaled_dot import CASES, SCALED_DOT, SOURCES, Case, checked, parse_shape
 from tests.closeness import same_function
 
 from .conftest import app_at, blocks, every, picture_of
-from .numbers_shown import assert_shows
+from .numbers_shown import assert_shows, read_number
 
 pytestmark = pytest.mark.numeric
 
 
 def open_page(**values: str) -> AppTest:
-    return app_at("scaled_dot", **values).run()
+    return app_at("by_hand", ex=SCALED_DOT, **values).run()
 
 
 def notices(app: AppTest) -> list[str]:
-    return [line for block in blocks(app, "told") for line in block.get("sentences", [])]
+    return [line for block in blocks(app, "hand") for line in block.get("sentences", [])]
 
 
 def shapes(app: AppTest) -> dict[str, str]:
-    (found,) = [block for block in blocks(app, "call") if block["kind"] == "table" and block["head"][0] == "tensor"]
+    (found,) = [block for block in blocks(app, "hand") if block["kind"] == "table" and block["head"][0] == "tensor"]
     return {line[0]: line[1] for line in found["rows"]}
 
 
@@ -71,19 +71,22 @@ def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
             for key, exp in enumerate(exps):
                 expected[(*lead, row)] += exp / sum(exps) * v[(*lead, key)]
         made = checked(case, "cpu")
-        assert (made.shapes["mixed"], made.shapes["weights"]) == (tuple(expected.shape), (*case.leading, i, j)), name
+        assert (made.shapes["mixed"][0], made.shapes["q kᵀ / √d, weights"][0]) == (
+            tuple(expected.shape),
+            (*case.leading, i, j),
+        ), name
         shown = expected.reshape(-1, i, width)[0, : cases.MOST_SHOWN, : cases.MOST_SHOWN]
-        for found in (made.mixed, made.torchs):
+        for found in list(made.matrices.values())[1:]:
             same_function(torch.tensor(found, dtype=torch.float64), shown)
-        same_function(1 + max(made.to_torch, made.to_truth, made.torch_to_truth), 1.0)
-        same_function(made.row_sum, 1.0)
+        same_function(1 + max(made.differences.values()), 1.0)
     single_flight.forget()
 
 
 def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     made, (x,) = checked(CASES["(2, 3, 6)"], "cpu"), cases.tensors(CASES["(2, 3, 6)"])
     assert (tuple(x.shape), x.dtype) == ((2, 3, 6), torch.float32)
-    assert 0 < max(made.to_truth, made.torch_to_truth) <= rounding.of_sums(6, 3, 3)
+    apart = made.differences
+    assert 0 < max(apart["attention − truth"], apart["torch's own − truth"]) <= rounding.of_sums(6, 3, 3)
 
     def wrong(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return attention(q, k, v)[0] * 1.5
@@ -91,9 +94,10 @@ def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.Monk
     monkeypatch.setattr(F, "scaled_dot_product_attention", wrong)
     case = Case((2, 3, 6), seed=77)  # which nobody has asked for yet
     made, (mixed, _) = checked(case, "cpu"), attention(cases.tensors(case)[0])
-    assert_shows("0.33333", made.to_torch)
-    assert_shows("0.50000", made.torch_to_truth)
-    assert_shows(f"{made.largest:.5f}", float(mixed.abs().max()) / 2)
+    assert_shows("0.33333", made.differences["attention − torch's own"])
+    assert_shows("0.50000", made.differences["torch's own − truth"])
+    largest = made.differences["largest single difference to torch's own"]
+    assert_shows(f"{largest:.5f}", float(mixed.abs().max()) / 2)
 
 
 def test_a_shape_is_read_or_refused() -> None:
@@ -106,13 +110,13 @@ def test_a_shape_is_read_or_refused() -> None:
         Case((1024, 1024)).check()
     for shape, what in (((300, 2, 2), "products"), ((3, 1000, 400), "numbers"), ((1, 500, 600), "multiplications")):
         with pytest.raises(SizeError, match=f"{what}.*, at most"):
-            products.product(shape, 0)
+            products.blocks(shape, 0)
 
 
 def test_it_opens_on_the_case_and_says_how_far_torch_lies() -> None:
     app = open_page()
     assert notices(app) == []
-    assert (shapes(app)["q"], shapes(app)["weights"]) == ("(2, 3, 6)", "(2, 3, 3)")
+    assert (shapes(app)["q"], shapes(app)["q kᵀ / √d, weights"]) == ("(2, 3, 6)", "(2, 3, 3)")
     mixed, weights = attention(cases.tensors(CASES["(2, 3, 6)"])[0].double())
     assert_cells(cells(app, "mixed, by attention"), mixed[0])
     assert_cells(cells(app, "weights"), weights[0])
@@ -128,17 +132,19 @@ def test_a_button_sets_the_controls_and_is_pressed_when_they_hold_its_case(monke
     monkeypatch.setattr("streamlit.session_state", state)
     for name in CASES:
         page.choose_case({"case": name})
-        buttons = parts.cases(Case(parse_shape(state["qs"], 2, 5), state["kv"], state["nk"], state["wv"]))
+        (buttons,) = [
+            block for block in cases.blocks(Case.of_link({**state, "draw": 0}.get), "cpu") if block["kind"] == "buttons"
+        ]
         assert [one["text"] for one in buttons["buttons"] if one["pressed"]] == [name]
     before = dict(state)
     page.choose_case({"case": "nothing"})
-    page.choose_product({"product": "9, 9"})
+    page.choose_case({"product": "9, 9"})
     assert state == before
 
 
 def test_a_link_with_garbage_says_so_and_what_is_typed_wrongly_keeps_the_last_shape() -> None:
     for key, value, start in (
-        ("qs", "<b>2</b>", "“"), ("aat", "100, 100, 2, 2", ("“", "This is not computed")),
+        ("qs", "<b>2</b>", "“"), ("aat", "100, 100, 2, 2", "“100, 100, 2, 2” is not used: 10,000 matrix products"),
         ("nk", "0", "The link says nk=0"),
     ):  # fmt: skip
         app = open_page(**{key: value})
@@ -159,25 +165,28 @@ def test_a_batched_product_is_the_loop_and_symmetric() -> None:
         a = torch.randn(shape, generator=torch.Generator().manual_seed(0)).double()
         looped = products.LOOPS[len(shape)](a)
         same_function(looped, torch.einsum("...id,...jd->...ij", a, a))
-        made = products.product(shape, 0)
-        assert made.result == tuple(looped.shape) == (*shape[:-1], shape[-2])
-        most = rounding.of_sums(shape[-1]) * float(looped.abs().max())
-        assert 0 <= made.apart <= most
-        assert 0 <= made.asymmetry <= most
-        assert_shows(f"{made.diagonal:.2f}", float(a.square().sum(dim=-1).mean()))
         app = open_page(aat=text)
+        said = " ".join(block.get("text", "") for block in blocks(app, "hand"))
+        assert f"The result is {(*shape[:-1], shape[-2])}" in said
+        most = rounding.of_sums(shape[-1]) * float(looped.abs().max())
+        for what in ("the loops", "its transpose"):
+            (apart,) = re.findall(rf"largest difference to {what}: ([^ ]+)\.", said)
+            assert 0 <= read_number(apart) <= most
+        (diagonal,) = re.findall(r"meets itself: ([\d.]+) on average", said)
+        assert_shows(diagonal, float(a.square().sum(dim=-1).mean()))
         name = f"(A Aᵀ)[{', '.join('0' for _ in shape[:-2])}]"
         assert_cells(cells(app, name), looped.reshape(-1, 10, 10)[0])
-        assert any(inspect.getsource(products.LOOPS[len(shape)]).rstrip() in code.value for code in app.code)
+        source = inspect.getsource(products.LOOPS[len(shape)]).splitlines()
+        assert source in [block["lines"] for block in blocks(app, "hand") if block["kind"] == "code"]
 
 
 def test_boxes_are_steps_and_open_them() -> None:
     trace = Trace()
     IMPLEMENTATIONS["efficient"](4, 2)(torch.randn(1, 3, 4), allow=torch.ones(3, 3).tril().bool(), trace=trace)
     made = [step.name for step in trace.steps]
-    for boxes in FIGURES.values():
-        assert all(box.step in made for box in boxes)
-    drawn = {block["name"]: block for block in every([parts.figures()]) if block["kind"] == "diagram"}
+    for boxes in figures.FIGURES.values():
+        assert all(dict(box["link"])["step"] in made for box in boxes)
+    drawn = {block["name"]: block for block in every([figures.figures()]) if block["kind"] == "diagram"}
     mask = next(box for box in drawn["Scaled dot-product attention"]["boxes"] if box["text"].startswith("Mask"))
     picture, _ = picture_of("steps", **dict(mask["link"]))
     assert (picture["step"], picture["notices"]) == ("masked", [])

@@ -45,8 +45,8 @@ assert source_of("random:minilm").load("cpu").run("how are you").weights.shape =
 shown("", model="random:minilm")
 """,
     "A control": """
-page = shown("scaled-dot", echo="true", qs="2, 3, 7")
-assert "(2, 3, 7)" in text_of(page, "echo_sheet")
+page = shown("by-hand", ex="scaled dot product", echo="true", qs="2, 3, 7")
+assert "2, 3, 7" in text_of(page, "echo_sheet")
 """,
     "A quantity, and a lesson that asks for it": """
 from headlight.lessons.evaluate import truth

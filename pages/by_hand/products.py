@@ -1,0 +1,82 @@
+"""Batched matrix products as the loops that they stand for: A Aᵀ by @, and one matrix at a time."""
+
+import inspect
+import math
+
+import torch
+from cachetools import LRUCache
+from torch import Tensor
+
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
+from headlight.ui import sheet
+from headlight.ui.numbers import count, difference, number, whole
+from headlight.ui.sheet import Block
+from mha_core.measure.measures import largest_difference
+
+from .scaled_dot import MOST_SHOWN, check_amounts, first
+
+AXES = (3, 4)
+CASES = {"(3, 10, 256)": "3, 10, 256", "(3, 2, 10, 256)": "3, 2, 10, 256"}
+
+
+def one_loop(a: Tensor) -> Tensor:
+    """a (b, i, d) -> a aᵀ (b, i, i): a matrix product for each of b."""
+    b, i, _ = a.shape
+    product = a.new_empty(b, i, i)
+    for n in range(b):
+        product[n] = a[n] @ a[n].T
+    return product
+
+
+def two_loops(a: Tensor) -> Tensor:
+    """a (b, h, i, d) -> a aᵀ (b, h, i, i): a matrix product for each of b and each of h."""
+    b, h, i, _ = a.shape
+    product = a.new_empty(b, h, i, i)
+    for n in range(b):
+        for head in range(h):
+            product[n, head] = a[n, head] @ a[n, head].T
+    return product
+
+
+LOOPS = {3: one_loop, 4: two_loops}
+
+
+@shared(LRUCache(64))
+def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
+    """A of this shape, standard normal, times its transpose: by @, by its loops, and its first matrix.
+
+    Raises a SizeError when it is too large.
+    """
+    *leading, i, d = shape
+    many = math.prod(leading)
+    check_amounts(many * i * max(i, d), many * i * i * d, many)
+    with turn(), torch.no_grad():
+        a = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+        product = a @ a.mT
+        apart = largest_difference(product, LOOPS[len(shape)](a))
+    loops = ("one loop", "two loops, one in the other")[len(leading) - 1]
+    told = (
+        f"A is {shape}. A.mT swaps the last two axes. @ multiplies the last two axes as matrices, "
+        f"({i}, {d}) by ({d}, {i}), and repeats that for every index before them: {loops}, {count(many, 'product')}. "
+        f"The result is {tuple(product.shape)}; largest difference to the loops: {difference(apart)}."
+    )
+    pairs = (
+        "Row n meets row m as row m meets row n, so each matrix is symmetric; largest difference to its transpose: "
+        f"{difference(largest_difference(product, product.mT))}. On the diagonal each row meets itself: "
+        f"{number(float(product.diagonal(dim1=-2, dim2=-1).mean()), 1)} on average, "
+        f"about d = {whole(d)}, as {whole(d)} squares of standard normal numbers are added."
+    )
+    labels = [str(place) for place in range(min(i, MOST_SHOWN))]
+    cut = f"rows and columns 0 to {MOST_SHOWN - 1} of {i}" if i > MOST_SHOWN else ""
+    name = f"(A Aᵀ)[{', '.join('0' for _ in leading)}]"
+    style = {"axes": "", "decimals": 1, "colour": "signed", "compact": True, "note": cut}
+    matrix = sheet.matrix(name, first(product), rows=labels, cols=labels, **style)  # type: ignore[arg-type]
+    text = ", ".join(map(str, shape))
+    choices = [(case, {"product": written}, written == text) for case, written in CASES.items()]
+    source = sheet.code(inspect.getsource(LOOPS[len(shape)]).splitlines())
+    return [
+        sheet.title("A product of batches is a loop", "three axes: one loop; four axes: two"),
+        sheet.buttons("Shapes of A", choices),
+        sheet.panel("What @ does", [sheet.text(told), sheet.row([matrix, sheet.text(pairs)]), source]),
+    ]
