@@ -1,132 +1,48 @@
-"""The process that trains, seen from its parent.
+"""The process that trains: on Linux forked from a server that has imported torch, elsewhere started anew."""
 
-On Linux it is forked from one that has read torch in (`mha_core.training.nursery`), elsewhere it is started anew, which
-takes seconds.
-"""
-
-import os
-import select
-import signal
-import socket
-import subprocess
+import multiprocessing
 import sys
 import threading
-from contextlib import suppress
-from typing import IO
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from types import ModuleType
+from typing import Any
 
-from headlight import ROOT
-from mha_core.training.nursery import NUMBER
+from mha_core.training.limits import Order
 
-PATIENCE = 60.0  # seconds for the first one, while torch is read in on busy cores
-
+_context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 _lock = threading.Lock()
-_nursery: tuple[subprocess.Popen[bytes], socket.socket] | None = None
-
-
-class Forked:
-    """A process that the nursery has forked. Raises an OSError when the nursery is gone."""
-
-    def __init__(self, nursery: socket.socket) -> None:
-        (theirs_in, ours_in), (ours_out, theirs_out), (ours_told, theirs_told) = os.pipe(), os.pipe(), os.pipe()
-        self.stdin: IO[bytes] | None = os.fdopen(ours_in, "wb")
-        self.stdout: IO[bytes] | None = os.fdopen(ours_out, "rb")
-        self._told = os.fdopen(ours_told, "rb", buffering=0)
-        self._code: int | None = None
-        theirs = [theirs_in, theirs_out, theirs_told]
-        with suppress(OSError):  # then nothing comes back either
-            socket.send_fds(nursery, [b"."], theirs)
-        for file in theirs:
-            os.close(file)
-        pid = self._number(PATIENCE)
-        if pid is None:
-            for end in (self.stdin, self.stdout, self._told):
-                end.close()
-            raise OSError("the nursery forks nobody")
-        self.pid = pid
-
-    def wait(self, timeout: float | None = None) -> int:
-        if self._code is None:
-            if not select.select([self._told], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired("training", timeout or 0.0)
-            code = self._number(None)
-            self._code = -signal.SIGKILL if code is None else code  # whoever watched it was killed with it
-            self._told.close()
-        return self._code
-
-    def kill(self) -> None:
-        if self._code is None:
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-
-    def _number(self, timeout: float | None) -> int | None:
-        """The next number that is told, None when none will come."""
-        if not select.select([self._told], [], [], timeout)[0]:
-            return None
-        said = self._told.read(NUMBER.size) or b""
-        return int(NUMBER.unpack(said)[0]) if len(said) == NUMBER.size else None
-
-
-Process = Forked | subprocess.Popen[bytes]
 
 
 def prepare() -> None:
-    """Starts the nursery, if there can be one and it is not there; returns at once."""
+    """Starts the fork server where there can be one; returns before it has imported torch."""
     if sys.platform == "linux":
-        with suppress(OSError):
-            _ready()
+        with _lock, _no_main():
+            _context.set_forkserver_preload(["mha_core.training.preload"])
+            forkserver.ensure_running()
 
 
-def start() -> Process:
-    """The process, which waits for its order. It finds the core where this one did, nothing else by chance."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            return Forked(_ready())
-    flags = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "mha_core.training.worker"],
-        cwd=ROOT,
-        env=_environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        creationflags=flags,
-    )
+def start(order: Order) -> tuple[BaseProcess, Connection]:
+    """Starts a process that trains this order; returns it with our end of its pipe."""
+    from mha_core.training import worker
+
+    prepare()
+    ours, theirs = _context.Pipe()
+    process = _context.Process(target=worker.main, args=(order, theirs), name="training")
+    with _lock, _no_main(), theirs:
+        process.start()
+    return process, ours
 
 
-def _ready() -> socket.socket:
-    """The socket of the nursery, which is started where it is not there, or not any more."""
-    global _nursery
-    with _lock:
-        if _nursery is None or _nursery[0].poll() is not None:
-            if _nursery is not None:
-                _nursery[1].close()
-            ours, theirs = socket.socketpair()
-            with theirs:
-                process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "mha_core.training.nursery"],
-                    cwd=ROOT,
-                    env=_environment(),
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
-            _nursery = process, ours
-        return _nursery[1]
-
-
-def _environment() -> dict[str, str]:
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path}
-
-
-def tell(stdin: IO[bytes], line: str) -> None:
-    """Writes a line to a process that may be gone."""
-    with suppress(OSError):  # whoever watches the process will find that it has ended
-        stdin.write(line.encode() + b"\n")
-        stdin.flush()
-
-
-def ending(code: int) -> str:
-    if code >= 0:
-        return f"code {code}"
-    return next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
+@contextmanager
+def _no_main() -> Iterator[None]:
+    """Hides the main module, which every new process would run again: under Streamlit it is the page."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main

@@ -4,15 +4,15 @@ import json
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training.events import History, Step, from_line
 from mha_core.training.recipe import Recipe
 
 CUT_SHORT = ("stopped", "time")  # the ends of runs that had steps to do
-MOST_LINE = 16 * 2**20
 MOST_HEARD = 128 * 2**20  # snapshots above all, which the process keeps within bounds of its own
 
 
@@ -26,17 +26,15 @@ class Record:
     Attributes:
         saved: for each run its folder, or None as long as it has none.
         told: what must be said of the runs, in whole sentences.
-        timing: what was measured in the end, as `mha_core.training.worker` tells it; None without.
         done: why it ended, as the worker tells it: "steps", "time" or "stopped"; empty before.
         error: why it ended early, a sentence without its full stop; empty when nothing went wrong.
-        news: grows with everything that is told but single steps: starts, looks, maps, ends, saved runs, the timing.
+        news: grows with everything that is told but single steps: starts, looks, maps, ends, saved runs.
     """
 
     def __init__(self, recipes: Sequence[Recipe], folder: Path) -> None:
         self.folder = folder
         self.saved: tuple[Path | None, ...] = (None,) * len(recipes)
         self.told: tuple[str, ...] = ()
-        self.timing: dict[str, Any] | None = None
         self.error = ""
         self.news = 0
         self.done = ""
@@ -57,24 +55,24 @@ class Record:
                 self.saved = (*self.saved[:number], folder, *self.saved[number + 1 :])
             case {"told": sentence}:
                 self.told = (*self.told, sentence)
-            case {"timing": timing}:
-                self.timing = timing
             case {"error": error}:
                 self.error = error
             case {"done": reason}:
                 self.done = reason
         self.news += not single_step
 
-    def read(self, lines: IO[bytes]) -> None:
-        """Takes every line until the process has nothing more to say; what is wrong with one becomes `error`."""
+    def read(self, pipe: Connection) -> None:
+        """Takes every message until the process has nothing more to say; what is wrong with one becomes `error`."""
         heard = 0
         try:
-            while line := lines.readline(MOST_LINE):
-                heard += len(line)
-                if len(line) == MOST_LINE or heard > MOST_HEARD:
+            while True:
+                message = pipe.recv_bytes()
+                heard += len(message)
+                if heard > MOST_HEARD:
                     raise SizeError("the runs tell more than is kept here; choose fewer runs or smaller sizes")
-                if line.endswith(b"\n"):  # else it was killed in the middle of it
-                    self.take(json.loads(line))
+                self.take(json.loads(message))
+        except (EOFError, OSError):
+            return  # it has ended, or was killed in the middle of a message
         except HeadlightError as error:
             self.error = str(error)
         except (ValueError, TypeError, KeyError, IndexError) as error:

@@ -3,13 +3,15 @@
 While another visitor waits, a job has no more than `SHARED_SECONDS`. A job whose process dies ends too.
 """
 
-import subprocess
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from headlight.link.limits import MOST_BUDGET
 from headlight.queue.policy import BOUNDS, Work
@@ -29,7 +31,7 @@ MOST_BYTES: Final = LIMITS["bytes"]  # of data from outside
 STOP_SECONDS: Final = 1.8  # a worker that has not ended itself so long after it was told to is killed
 WIND_UP_SECONDS: Final = 9.0  # the same when it is the server that ends, and nobody waits for the button
 POLL_SECONDS: Final = 0.1
-# A worker ends itself after the plan's seconds; these are for its start, the timing and for saving.
+# A worker ends itself after the plan's seconds; these are for its start and for saving.
 SLACK_SECONDS: Final = 90.0
 USUAL_SLACK_SECONDS: Final = 15.0  # of them, what the queue reckons with
 RELOAD_SECONDS: Final = 30.0  # in which a tab that is loaded anew says who it is, on a slow line too
@@ -59,13 +61,11 @@ class TrainingPlan:
         recipes: one for each run; all are trained in turn.
         data: None where the recipes' tasks make their own.
         seconds: the time budget of all runs together.
-        timing: whether a step of each implementation is measured against nn.MultiheadAttention in the end.
     """
 
     recipes: tuple[Recipe, ...]
     data: TrainingData | None = None
     seconds: float = 120.0
-    timing: bool = False
 
     def check(self) -> None:
         """Raises a HeadlightError for what cannot be trained, a SizeError for what would be too much."""
@@ -108,7 +108,7 @@ class TrainingJob(Job):
         self.folder = folder
         self.record = Record(plan.recipes, folder)
         self.pid: int | None = None
-        self._process: worker.Process | None = None
+        self._process: BaseProcess | None = None
         self._shortened = 0.0
         self._patience = STOP_SECONDS
 
@@ -153,49 +153,41 @@ class TrainingJob(Job):
                 path.write_bytes(plan.data.content)
             file = plan.data
             data = limits.Data(file.kind, str(path), file.text, file.label, file.keep_duplicates)
-        return limits.Order(str(self.folder), plan.recipes, data, plan.seconds, plan.timing)
+        return limits.Order(str(self.folder), plan.recipes, data, plan.seconds)
 
     def _see_through(self, order: limits.Order) -> None:
-        process = self._process = worker.start()
-        self.pid, stdin, stdout = process.pid, process.stdin, process.stdout
-        if stdin is None or stdout is None:
-            raise OSError("no pipe")
-        reader = threading.Thread(target=self.record.read, args=(stdout,), name="training reader", daemon=True)
+        process, pipe = worker.start(order)
+        self._process, self.pid, was_told = process, process.pid, False
+        reader = threading.Thread(target=self.record.read, args=(pipe,), name="training reader", daemon=True)
         reader.start()
-        was_told = False
         try:
-            worker.tell(stdin, order.to_line())
-            was_told = self._watch(process, stdin)
+            was_told = self._watch(process, pipe)
         finally:
             process.kill()
-            process.wait()
+            process.join()
             reader.join()  # it has read to the end of what the process had to say
-            with suppress(OSError):
-                stdin.close()
-            stdout.close()
+            pipe.close()
         self.error = self.error or self.record.error
         if not self.record.done and not self.error and not was_told:
-            self.error = f"the training process ended unexpectedly ({worker.ending(process.wait())})"
+            self.error = f"the training process ended unexpectedly ({_ending(process.exitcode or 0)})"
 
-    def _watch(self, process: worker.Process, stdin: IO[bytes]) -> bool:
+    def _watch(self, process: BaseProcess, pipe: Connection) -> bool:
         """Waits until the process has ended. Returns whether it was told to."""
         told_at: float | None = None
         latest = self.plan.seconds + SLACK_SECONDS
         while True:
-            try:
-                process.wait(POLL_SECONDS)
+            process.join(POLL_SECONDS)
+            if process.exitcode is not None:
                 return told_at is not None
-            except subprocess.TimeoutExpired:
-                pass
             if not self._shortened and self._is_enough():
                 self._shortened = self.elapsed
                 latest = self._shortened + SLACK_SECONDS
-                worker.tell(stdin, "enough")
+                _tell(pipe, b"enough")
             late = self.elapsed > latest
             if told_at is None and (late or self.record.error or self.must_end()):
                 if late:
                     self.error = f"the training did not end within its {self._shortened or self.plan.seconds:.0f} s"
-                worker.tell(stdin, "stop")
+                _tell(pipe, b"stop")
                 told_at = self._clock()
             nothing_to_save = not self.record.step
             if told_at is not None and (nothing_to_save or self._clock() - told_at > self._patience):
@@ -204,6 +196,18 @@ class TrainingJob(Job):
     def _is_enough(self) -> bool:
         """Tells whether it has had its share of the time, and somebody else waits."""
         return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._queue.others_wait(self._turn)
+
+
+def _tell(pipe: Connection, word: bytes) -> None:
+    """Sends a word to a process that may be gone."""
+    with suppress(OSError):  # whoever watches the process will find that it has ended
+        pipe.send_bytes(word)
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"code {code}"
+    return next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
 
 
 @contextmanager

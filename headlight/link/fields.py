@@ -249,7 +249,6 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _number("lr", None, "Learning rate, at most", 1e-5, 0.1),
         _choice("sched", None, "Learning rate", "one-cycle", "constant"),
         _number("budget", None, "Seconds for all runs, at most", 5, limits.MOST_BUDGET),
-        _switch("ratio", "Time an epoch against torch", default=True),
         _text("tc", "text", "Column of the texts", 1000, called="the column of the texts"),
         _text("lc", "label", "Column of the labels", 1000, called="the column of the labels"),
         _switch("dups", "Keep duplicate rows"),

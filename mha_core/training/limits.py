@@ -1,11 +1,9 @@
 """The order of a training process, and bounds on what it may ask for."""
 
-import json
 import os
-from dataclasses import asdict, dataclass
-from typing import Self
+from dataclasses import dataclass
 
-from ..errors import HeadlightError, SizeError
+from ..errors import SizeError
 from .events import Start
 from .recipe import Recipe
 
@@ -16,6 +14,7 @@ MOST_PRODUCTS = 8_000_000_000  # layers · b · n · d · (4 d + 2 feed-forward)
 # All runs of a job are in memory at once, and the optimiser keeps three numbers more for each parameter.
 MOST_PARAMETERS = 20_000_000
 MOST_MAPS = 60_000_000  # bytes of the snapshots of all runs together, which the listener keeps
+NICENESS = 10
 
 
 @dataclass(frozen=True)
@@ -37,28 +36,6 @@ class Order:
     recipes: tuple[Recipe, ...]
     data: Data | None
     seconds: float
-    timing: bool
-
-    def to_line(self) -> str:
-        """One line of JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_line(cls, line: str) -> Self:
-        """The order of a line of `to_line`.
-
-        Raises:
-            HeadlightError: it is none, or a recipe is out of bounds.
-        """
-        try:
-            values = json.loads(line)
-            recipes = tuple(Recipe.from_json(recipe) for recipe in values.pop("recipes"))
-            data = values.pop("data")
-            return cls(recipes=recipes, data=None if data is None else Data(**data), **values)
-        except HeadlightError:
-            raise
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise HeadlightError(f"this is no order for a training ({type(error).__name__})") from error
 
 
 def cores() -> int:
@@ -69,6 +46,12 @@ def cores() -> int:
 def most_threads() -> int:
     """The number of threads that one training may use: of several cores, one is left for the pages."""
     return max(1, cores() - 1)
+
+
+def step_back() -> None:
+    """Gives this process, and those that it forks, a low priority: visitors who look at pages come first."""
+    if hasattr(os, "nice"):
+        os.nice(max(0, NICENESS - os.nice(0)))
 
 
 def check_threads(recipes: tuple[Recipe, ...]) -> None:

@@ -1,23 +1,20 @@
-"""One order of trainings: its runs in turn, and how long a step takes in each implementation."""
+"""One order of trainings: its runs in turn."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from ..clock import calls, spread
 from ..errors import HeadlightError
 from . import tasks
 from .events import End, Evaluation, Start, to_line
-from .limits import KINDS, Data, Order, check_maps, check_parameters, check_step, check_threads
+from .limits import KINDS, Data, Order, check_maps, check_step
 from .loop import Training
 from .recipe import NOT_A_NUMBER, Recipe
 from .tasks import Task
 
 TURN_SECONDS = 1.0
-TIMING_SECONDS, FEWEST_ROUNDS, MOST_ROUNDS = 3.0, 3, 200
 
 
 class OrderRuns:
@@ -25,7 +22,7 @@ class OrderRuns:
 
     Args:
         order: what is trained.
-        say: takes each line as keyword arguments, see `worker`, and `at_once=False` for one that may wait.
+        say: takes each message as keyword arguments, see `worker`.
         stop: ends the runs where they are.
         enough: ends them as their time budget would.
         clock: seconds, for the budget of the whole order and for turns.
@@ -50,20 +47,16 @@ class OrderRuns:
         self._cut = False
 
     def run(self) -> None:
-        """Trains, keeps and times everything that was ordered.
+        """Trains and keeps everything that was ordered.
 
         Raises:
             HeadlightError: the order is more than this machine may do, or its data cannot be used.
         """
-        check_parameters(self.order.recipes)
-        check_threads(self.order.recipes)
         turns: dict[int, Iterator[str]] = {number: self._turns(number) for number in range(len(self.order.recipes))}
         while turns:
             for number, turn in list(turns.items()):
                 if next(turn, None) is None:
                     del turns[number]
-        if self.order.timing and not self.stop.is_set():
-            self._time_steps()
         self.say(done="stopped" if self.stop.is_set() else "time" if self._cut else "steps")
 
     def _is_over(self) -> bool:
@@ -90,7 +83,7 @@ class OrderRuns:
             if isinstance(event, End) and event.reason == "stopped" and not self.stop.is_set():
                 event = replace(event, reason="time")  # it was the job's time that was over, no visitor stopped it
                 training.history.take(event)
-            self.say(run=number, line=to_line(event), at_once=isinstance(event, (Start, End)))
+            self.say(run=number, line=to_line(event))
             self._tell(training.notices)
             if isinstance(event, Evaluation) or self._clock() - began > TURN_SECONDS:
                 yield "turn"
@@ -115,53 +108,6 @@ class OrderRuns:
             raise HeadlightError("the folder of this visit is gone")  # it is not made again
         training.save(folder)
         self.say(saved=number)
-
-    def _time_steps(self) -> None:
-        """Tells how long a step of every implementation in the order takes, and of "torch".
-
-        All have the sizes and the data of the first run, and no positions, since not every one can serve them.
-        """
-        first = replace(self.order.recipes[0], position="none", schedule="constant")
-        names = dict.fromkeys((*(recipe.implementation for recipe in self.order.recipes), "torch"))
-        trainings = {name: Training(replace(first, implementation=name), self._task(first)) for name in names}
-        timing = step_times(trainings, self.stop)
-        if timing is not None:
-            self.say(timing=timing)
-
-
-def step_times(trainings: dict[str, Training], stop: threading.Event) -> dict[str, Any] | None:
-    """Times the steps of these trainings, shuffled and interleaved; None when it was stopped too early, or when only
-    some of them had room on their device.
-
-    Args:
-        trainings: by the name of their implementation; "torch" is one of them.
-
-    Returns:
-        names: of each implementation "median", "low" and "high" as multiples of the median of "torch", and "calls".
-        seconds: of an epoch; of one step where every batch is made anew.
-        steps_per_epoch: 0 where every batch is made anew.
-    """
-    seconds: dict[str, list[float]] = {name: [] for name in trainings}
-    devices = {training.device for training in trainings.values()}
-    ends = time.monotonic() + TIMING_SECONDS
-    candidates = {name: training.step for name, training in trainings.items()}
-    for name, number, took in calls(candidates, MOST_ROUNDS, device=trainings["torch"].device):
-        if number >= 0:
-            seconds[name].append(took)
-        round_is_full = len(set(map(len, seconds.values()))) == 1
-        if stop.is_set() or (number + 1 >= FEWEST_ROUNDS and round_is_full and time.monotonic() > ends):
-            break
-    devices |= {training.device for training in trainings.values()}
-    if not all(seconds.values()) or len(devices) > 1:
-        return None
-    spreads = {name: spread(times) for name, times in seconds.items()}
-    steps, yardstick = trainings["torch"].steps_per_epoch, spreads["torch"].median
-    ratios = {
-        name: {"median": s.median / yardstick, "low": s.low / yardstick, "high": s.high / yardstick, "calls": s.calls}
-        for name, s in spreads.items()
-    }
-    epochs = {name: s.median * (steps or 1) for name, s in spreads.items()}
-    return {"names": ratios, "seconds": epochs, "steps_per_epoch": steps}
 
 
 def _from_outside(data: Data, recipe: Recipe) -> Task:

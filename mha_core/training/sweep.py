@@ -23,9 +23,8 @@ from typing import NamedTuple
 from ..errors import HeadlightError
 from . import saved
 from .events import History
-from .limits import cores
+from .limits import cores, step_back
 from .loop import Training
-from .priority import step_back
 from .recipe import Recipe
 from .report import mean_and_sd
 from .tasks import Task

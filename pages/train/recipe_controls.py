@@ -67,7 +67,6 @@ class Wish:
         recipes: a recipe for every candidate, without seeds; of data from outside the number of steps is still open.
         steps: as asked for, None = what suits the data.
         seconds: the budget of all runs together.
-        ratio: the time of an epoch is measured against torch's afterwards.
         keep_duplicates: rows that occur more than once stay; None = as the switch beside the file says.
         context: tokens that are seen at once.
         notices: what was left out, and why.
@@ -78,7 +77,6 @@ class Wish:
     seeds: int
     steps: int | None
     seconds: int
-    ratio: bool
     keep_duplicates: bool | None
     context: int
     notices: tuple[str, ...]
@@ -112,7 +110,6 @@ def controls_of(name: str, shown: Runs, positions: DeltaGenerator, more: DeltaGe
     budget = BUDGETS.get(name, BUDGET)
     with measuring[0]:
         many = widgets.whole("seeds")
-        ratio = widgets.switch("ratio")
     with measuring[1]:
         seconds = widgets.optional_number("budget", f"{budget}")
     usual = replace(defaults("news" if as_post else name), task=name)
@@ -125,7 +122,7 @@ def controls_of(name: str, shown: Runs, positions: DeltaGenerator, more: DeltaGe
         layers = [int(layers) for layers in counts] or [base.n_layers]
         recipes, notices = combined(base, encodings, implementations, layers, masks)
     keep_duplicates = post == POST_CHOICES[1] if as_post else None
-    asked = (steps, int(seconds or budget), ratio, keep_duplicates, base.max_len)
+    asked = (steps, int(seconds or budget), keep_duplicates, base.max_len)
     return Wish(name, tuple(recipes), many, *asked, tuple(notices))
 
 
@@ -183,7 +180,7 @@ def plan_of(wish: Wish, task: Task | None, data: TrainingData | None) -> tuple[T
         epoch = math.ceil(len(task.train) / recipes[0].batch)
         steps = wish.steps or EPOCHS * epoch
         recipes = [replace(recipe, steps=steps, evaluations=max(1, steps // epoch)) for recipe in recipes]
-    plan = TrainingPlan(with_seeds(recipes, wish.seeds), data, float(wish.seconds), wish.ratio)
+    plan = TrainingPlan(with_seeds(recipes, wish.seeds), data, float(wish.seconds))
     try:
         plan.check()
     except HeadlightError as error:

@@ -41,7 +41,7 @@ def draw(shown: Runs, task: Task | None, asked: Questions, *, is_open: bool) -> 
     _predictions(names, asked, is_open=is_open)
     if is_open:
         about = sheet.text(summary.about_data(shown.first(names[0])), muted=True)
-        blocks = [*summary.epochs(shown.timing), *(_heads(shown)), about]
+        blocks = [*_heads(shown), about]
         canvas.sheet("trained", [sheet.panel("How they were trained", blocks)])
 
 

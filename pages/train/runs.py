@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from headlight.jobs.training import TrainingJob
 from headlight.registry import trained
@@ -48,13 +48,11 @@ class Runs:
     Attributes:
         models: for each the name of its first seed's model, as `pictures.model_on` takes it; None before it is saved.
         beforehand: they come with Headlight.
-        timing: as in `headlight.jobs.record.Record`.
     """
 
     candidates: tuple[Candidate, ...] = ()
     models: tuple[str | None, ...] = ()
     beforehand: bool = False
-    timing: dict[str, Any] | None = None
 
     def __add__(self, other: Runs) -> Runs:
         """Both, side by side; the names stay different."""
@@ -94,7 +92,7 @@ def of_job(job: TrainingJob, names: Mapping[Path, str]) -> Runs:
     """The runs of a job; `names`: the names of this visitor's models by their folders."""
     record = job.record
     models_of_runs = [None if folder is None else names.get(folder) for folder in record.saved]
-    return replace(of_histories(record.histories, models_of_runs), timing=record.timing)
+    return of_histories(record.histories, models_of_runs)
 
 
 def of_histories(histories: Sequence[History], names: Sequence[str | None]) -> Runs:

@@ -1,8 +1,7 @@
 """The outcome of training as tables and words: accuracy, its spread, parameters, time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
 
 from headlight.jobs.record import CUT_SHORT
 from headlight.ui import sheet
@@ -51,29 +50,6 @@ def note(candidates: Sequence[Candidate]) -> str:
     if any(_labelled(history) for candidate in candidates for history in candidate.histories):
         said += " 95 % interval (Wilson): uncertainty from the number of test rows; spread between seeds not included."
     return f"{said} Seconds are those of one run’s training steps alone{', the mean of the seeds' * (seeds > 1)}."
-
-
-def epochs(timing: Mapping[str, Any] | None) -> list[Block]:
-    """The time of an epoch in each implementation, as `mha_core.training.worker` measured it after the training."""
-    if not timing:
-        return []
-    steps = timing["steps_per_epoch"]
-    rows = [
-        [
-            name,
-            f"{ratio['median']:.2f}",
-            f"{ratio['low']:.2f} to {ratio['high']:.2f}",
-            f"{timing['seconds'][name]:.3f}",
-            f"{ratio['calls']}",
-        ]
-        for name, ratio in timing["names"].items()
-    ]
-    what = "an epoch" if steps else "a step"
-    caption = (
-        f"Time of {what}{f' of {steps:,} steps' if steps else ''}: the same batch through each implementation in "
-        "shuffled rounds, after the training, without positions; × the median of torch."
-    )
-    return [sheet.table(["implementation", "× torch", "quartiles", f"seconds for {what}", "calls"], rows, caption)]
 
 
 def mirrors(candidates: Sequence[Candidate]) -> str:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,39 +32,34 @@ CSV = b"text,label\n" + b"".join(b"%s,%s\n" % (b"good day" * n, b"ab"[n % 2 : n 
 Lines = list[dict[str, Any]]
 
 
-def order(folder: Path, *recipes: Recipe, data: Data | None = None, seconds: float = 60, timing: bool = False) -> Order:
-    return Order(str(folder), recipes, data, seconds, timing)
+def order(folder: Path, *recipes: Recipe, data: Data | None = None, seconds: float = 60) -> Order:
+    return Order(str(folder), recipes, data, seconds)
 
 
 @contextmanager
-def worker() -> Iterator[process.Process]:
-    """A process that waits for its order, as the app starts it."""
-    running = process.start()
-    assert running.stdin
-    assert running.stdout
-    with running.stdout:
+def worker(given: Order) -> Iterator[tuple[BaseProcess, Connection]]:
+    """A process that trains, as the app starts it."""
+    running, pipe = process.start(given)
+    with pipe:
         try:
-            yield running
+            yield running, pipe
         finally:
             running.kill()
-            running.wait()
-            with suppress(BrokenPipeError):
-                running.stdin.close()
+            running.join()
 
 
-def send(running: process.Process, line: str) -> Iterator[dict[str, Any]]:
-    """Write a line to a process; what it answers from then on."""
-    assert running.stdin
-    assert running.stdout
-    process.tell(running.stdin, line)
-    return map(json.loads, running.stdout)
+def said(pipe: Connection) -> Iterator[dict[str, Any]]:
+    """What a process says until its end."""
+    with suppress(EOFError):
+        while True:
+            yield json.loads(pipe.recv_bytes())
 
 
 def here(given: Order, stop_at: int = 0, *, enough: bool = False, **how: Any) -> Lines:
     """All that a job reports, in this process; in step `stop_at` it is stopped, or reads that it is enough."""
     lines, signals = Lines(), (threading.Event(), threading.Event())
 
-    def say(*, at_once: bool = True, **line: Any) -> None:
+    def say(**line: Any) -> None:
         lines.append(line)
         if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == stop_at:
             signals[enough].set()
@@ -87,9 +84,10 @@ def others(lines: Lines) -> Lines:
 def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
     """Also: the same seed gives the same weights, bit for bit, and tokenizer in this process as in that one."""
     recipes = (replace(TINY, position="none"), TINY)
-    with worker() as running:
-        lines = list(send(running, order(tmp_path, *recipes).to_line()))
-        assert running.wait(PATIENCE) == 0
+    with worker(order(tmp_path, *recipes)) as (running, pipe):
+        lines = list(said(pipe))
+        running.join(PATIENCE)
+        assert running.exitcode == 0
     assert others(lines) == [{"saved": 0}, {"saved": 1}, {"done": "steps"}]
     for number, recipe in enumerate(recipes):
         history, kept = History.of(events(lines, number)), saved.read(tmp_path / str(number))
@@ -108,7 +106,7 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
 def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path: Path) -> None:
     for name in ("stop", "enough"):
         (tmp_path / name).mkdir()
-    lines = here(order(tmp_path / "stop", ENDLESS, replace(ENDLESS, seed=2), timing=True), 4)
+    lines = here(order(tmp_path / "stop", ENDLESS, replace(ENDLESS, seed=2)), 4)
     assert ends(lines, 0, 1) == [("stopped", 4), ("stopped", 0)]
     assert others(lines) == [{"saved": 0}, {"done": "stopped"}]
     assert saved.read(tmp_path / "stop" / "0").end == events(lines, 0)[-1]
@@ -119,19 +117,16 @@ def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path:
 
 
 @pytest.mark.faults
-@pytest.mark.thorough("processes of their own are left by their parent, or read nonsense")
-def test_the_parent_is_gone_or_the_order_cannot_be_read(tmp_path: Path) -> None:
-    with worker() as running:
-        lines = send(running, order(tmp_path, ENDLESS).to_line())
-        next(lines)
-        assert running.stdin
-        running.stdin.close()
-        *_, last = lines
-        assert running.wait(PATIENCE) == 0
-    assert last == {"done": "stopped"}
-    with worker() as running:
-        assert list(send(running, "nonsense")) == [{"error": "this is no order for a training (JSONDecodeError)"}]
-        assert running.wait(PATIENCE) == 0
+@pytest.mark.thorough("a process of its own trains")
+def test_a_process_that_is_told_to_stop_keeps_what_it_has_learnt(tmp_path: Path) -> None:
+    with worker(order(tmp_path, ENDLESS)) as (running, pipe):
+        lines = said(pipe)
+        while "Step" not in next(lines)["line"]:
+            pass
+        pipe.send_bytes(b"stop")
+        assert list(lines)[-2:] == [{"saved": 0}, {"done": "stopped"}]
+        running.join(PATIENCE)
+        assert running.exitcode == 0
 
 
 def test_the_time_of_all_runs_together_is_bounded_and_they_take_turns(tmp_path: Path) -> None:
@@ -173,16 +168,6 @@ def test_orders_that_cannot_be_carried_out(tmp_path: Path, monkeypatch: pytest.M
             bounds.setattr(limits, bound, 100)
             with pytest.raises(SizeError, match=sentence):
                 here(order(tmp_path, TINY, replace(TINY, seed=2)))
-
-
-def test_an_order_is_one_line_and_another_line_is_refused() -> None:
-    given = Order("there", (TINY, replace(TINY, seed=2)), Data("csv", "here", "a", "b", True), 60.0, True)
-    for one in (given, replace(given, data=None)):
-        assert "\n" not in one.to_line()
-        assert Order.from_line(one.to_line()) == one
-    for line in ("", "nonsense", "[]", "{}", '{"recipes": [], "data": 3}', '{"recipes": [{}]}'):
-        with pytest.raises(HeadlightError, match=r"no order|no recipe"):
-            Order.from_line(line)
 
 
 def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,15 +33,14 @@ import socket, sys, time, uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 import app
-from headlight.jobs import process, training as trainings; from pages.frame import visitor
+from headlight.jobs import training as trainings; from pages.frame import visitor
 from headlight.server import readiness
 from headlight.jobs.training import TrainingPlan
 from tests.pages.workers import ENDLESS, parent
-process.PATIENCE = 1e9  # busy cores: who waits no longer starts it anew, and has no nursery
 training = visitor.start(TrainingPlan((ENDLESS,)))
 while not training.record.step: time.sleep(0.01)
 pids = [training.pid]
-for _ in range(2 if sys.platform == "linux" else 0):  # its guard, and the nursery
+if sys.platform == "linux":  # its server
     pids.append(parent(pids[-1]))
 print(visitor.name(), training.folder.parent, *pids, flush=True)
 readiness.WIND_UP_SECONDS = trainings.WIND_UP_SECONDS = {patience}  # the tests beside this one take their time
@@ -105,7 +104,7 @@ def test_a_training_ends_with_what_it_has_learnt_and_another_server_takes_it_up(
         server.kill()
         server.communicate()
     assert not Path(folder).exists()
-    assert len(set(pids)) == (3 if sys.platform == "linux" else 1)
+    assert len(set(pids)) == (2 if sys.platform == "linux" else 1)
     for process in (Path(f"/proc/{pid}/cmdline") for pid in pids):
         wait(lambda process=process: not process.exists() or not process.read_bytes())  # type: ignore[misc]
     found = visits.find(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,13 +14,14 @@ import pytest
 from headlight.jobs import process
 from mha_core.training import tasks
 from mha_core.training.events import End, Evaluation, Event, Start, Step, to_line
+from mha_core.training.limits import Order
 from mha_core.training.recipe import Recipe
 
 from .waiting import wait
 
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
 ENDLESS = replace(TINY, steps=100_000, evaluations=1000, seconds=1e6)
-LISTENS = "import sys; sys.stdin.readline(); "  # the order
+LISTENS = "import sys; "
 
 
 def prints(*events: Event) -> str:
@@ -45,11 +47,35 @@ def learns(recipe: Recipe = TINY, *, time_is_up: bool = False) -> str:
 
 
 class Watched(subprocess.Popen[bytes]):
+    """A script as a process of `multiprocessing` with its pipe, where a line is a message."""
+
     looks = 0
 
-    def wait(self, timeout: float | None = None) -> int:
+    def join(self, timeout: float | None = None) -> None:
         self.looks += 1
-        return super().wait(timeout)
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(timeout)
+
+    @property
+    def exitcode(self) -> int | None:
+        return self.poll()
+
+    def recv_bytes(self) -> bytes:
+        assert self.stdout
+        if line := self.stdout.readline():
+            return line
+        raise EOFError
+
+    def send_bytes(self, word: bytes) -> None:
+        assert self.stdin
+        self.stdin.write(word + b"\n")
+        self.stdin.flush()
+
+    def close(self) -> None:
+        for end in (self.stdin, self.stdout):
+            assert end
+            with suppress(BrokenPipeError):
+                end.close()
 
     def check_goes_on(self) -> None:
         """Wait until the job has looked at it, and did not end it."""
@@ -62,10 +88,10 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, script: str) -> list[Watched]:
     """Puts a script in the worker's place; its processes."""
     started = list[Watched]()
 
-    def start() -> Watched:
+    def start(_order: Order) -> tuple[Watched, Watched]:
         pipe, command = subprocess.PIPE, [sys.executable, "-S", "-c", script]
         started.append(Watched(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL))
-        return started[-1]
+        return started[-1], started[-1]
 
     monkeypatch.setattr(process, "start", start)
     return started
