@@ -13,10 +13,9 @@
     load          what 25 visitors wait and cost who type, switch and go from page to page: load --visitors 50
     soak          an hour of mixed visits, and the server's memory: soak --minutes 10
     models        every model type of transformers, tiny, and what of its attention can be seen: docs/models.md
-    checkpoints   train the models in assets/trained again: checkpoints [--workers 4]
+    checkpoints   train the models in assets/trained again: checkpoints [--workers 4] [--csv NEWS]
     scripts       build assets/app.js and what mha_core draws with, after a change of assets/web
     screenshots   the pictures of the README: every page in both themes; or some: screenshots explore masks
-    reproduce     the long post's experiment: reproduce --csv FILE [--seeds 3] [--epochs 10]
 
 Further arguments are handed on: ``python make.py test -k softmax -x`` (and ``-n 0`` for one test after another),
 ``python make.py lock --upgrade``.
@@ -66,7 +65,7 @@ BENCHES = {"bench": tuple(f"tests.bench.{name}" for name in ("core", "server", "
 # A module, and what it is told where nothing else is said, or before that.
 MODULES = {"load": ("tests.bench.load", "--visitors=25"), "soak": ("tests.bench.load", "--minutes=60"),
            "checkpoints": ("mha_core.training.checkpoints", "assets/trained"),
-           "screenshots": ("tests.browser.screenshots",), "reproduce": ("mha_core.training.reproduce",)}  # fmt: skip
+           "screenshots": ("tests.browser.screenshots",)}  # fmt: skip
 COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "models", "lock", "scripts")
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
@@ -308,7 +307,7 @@ def main(command: str, *args: str) -> int:
         return lock(*args)
     if command in TESTS:
         check_machine()
-    set_up(dev=command not in ("run", "reproduce"))
+    set_up(dev=command != "run")
     if command == "run":
         line = [str(PYTHON), "-m", "streamlit", "run", "app.py", *args]
         if os.name != "nt":

@@ -32,7 +32,7 @@ def parser() -> Parser:
     made.add_argument("--steps", type=int, help="of each run (default: the task's own)")
     made.add_argument("--threads", type=int, default=1, help="of each run (default: %(default)s)")
     made.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where each run gets a folder")
-    sweep.add_arguments(made, "one for each core")
+    sweep.add_arguments(made)
     return made
 
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         how = {name: value for name in ("steps", "threads") if (value := getattr(chosen, name)) is not None}
         jobs = _jobs(check_folder("--out", chosen.out), lists, chosen.seeds, how)
-        return _tell(sweep.run(jobs, sweep.executor(chosen, threads=chosen.threads)))
+        return _tell(sweep.run(jobs, sweep.workers_of(chosen, chosen.threads)))
     except (HeadlightError, Refused, OSError) as error:
         print(f"headlight: {error}.", file=sys.stderr)
         return 1

@@ -1,10 +1,12 @@
 """Trains the models that Headlight ships: `python -m mha_core.training.checkpoints FOLDER [task …]`.
 
 Each task with the positions that make its point, several seeds each. Every seed's history is written, the weights of
-the first one alone.
+the first one alone. With --csv it trains the long post's news instead, whose histories docs/long-post.md tells of;
+their table may not be shipped, so no weights are written.
 """
 
 import argparse
+import math
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +15,7 @@ from pathlib import Path
 from ..errors import HeadlightError
 from . import saved, sweep, tasks
 from .recipe import Recipe, defaults
+from .tasks import from_csv
 
 SEEDS = 5
 # task -> name of a variant -> what differs from the task's defaults
@@ -27,6 +30,21 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "made_up": {name: {"position": name} for name in ("none", "sinusoidal", "rotary")},
 }
 
+# The long post's experiment: as the post does it, with each implementation's own initial weights, and made fair.
+POST, FAIR = "post", "fair"
+EPOCHS = 10
+NEWS: dict[str, dict[str, object]] = {
+    f"{POST}-torch": {"implementation": "torch"},
+    f"{POST}-naive": {"implementation": "naive"},
+    f"{POST}-efficient": {"implementation": "efficient"},
+    f"{POST}-efficient-sinusoidal": {"implementation": "efficient", "position": "sinusoidal"},
+    f"{FAIR}-torch": {"implementation": "torch"},
+    f"{FAIR}-naive": {"implementation": "naive"},
+    f"{FAIR}-fused": {"implementation": "fused"},
+    f"{FAIR}-fused-sinusoidal": {"implementation": "fused", "position": "sinusoidal"},
+    f"{FAIR}-fused-sinusoidal-0.1": {"implementation": "fused", "position": "sinusoidal", "amplitude": 0.1},
+}
+
 
 def recipes(task: str) -> dict[str, Recipe]:
     """The recipes of a task's shipped runs, by the name of their folder."""
@@ -37,29 +55,60 @@ def recipes(task: str) -> dict[str, Recipe]:
     }
 
 
+def news_recipe(line: str, rows: int, seed: int) -> Recipe:
+    """The recipe of one of `NEWS`: the post's sizes and steps, for `EPOCHS` of so many training rows."""
+    base, is_post = defaults("news"), line.startswith(POST)
+    changes: dict[str, object] = {
+        "position": "none",
+        "mask_padding": not is_post,
+        "start": "own" if is_post else "shared",
+        "vocabulary_of": "all texts" if is_post else "training rows",
+        "steps": EPOCHS * math.ceil(rows / base.batch),
+        "evaluations": EPOCHS,
+        "seconds": 24 * 3600.0,
+        "seed": seed,
+    }
+    return replace(base, **changes | NEWS[line])  # type: ignore[arg-type]
+
+
+def news_runs(content: bytes) -> dict[str, sweep.PlannedRun]:
+    """The runs on a table of news, by the name of their folder; as the post does it, its duplicates are kept."""
+    runs = {}
+    for line in NEWS:
+        task = from_csv(content, keep_duplicates=line.startswith(POST), name="news")
+        task = replace(task, probes=task.questions)
+        for seed in range(1, SEEDS + 1):
+            runs[f"news-{line}-{seed}"] = sweep.PlannedRun(news_recipe(line, len(task.train), seed), task)
+    return runs
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Trains and writes."""
     parser = argparse.ArgumentParser(prog="python -m mha_core.training.checkpoints", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("tasks", nargs="*", default=list(VARIANTS), help=f"some of {', '.join(VARIANTS)}")
-    sweep.add_arguments(parser, "one for each core")
+    parser.add_argument("--csv", type=Path, help="the news alone: a table with columns text and label, in five classes")
+    sweep.add_arguments(parser)
     chosen = parser.parse_args(arguments)
     unknown = sorted(set(chosen.tasks) - set(VARIANTS))
     if unknown:
         parser.error(f"no task {', '.join(unknown)}; choose some of {', '.join(VARIANTS)}")
     try:
-        execute, jobs = sweep.executor(chosen), dict[Path, sweep.PlannedRun]()
-        for name in chosen.tasks:
-            for earlier in chosen.folder.glob(f"{name}-*"):
-                shutil.rmtree(earlier)
+        workers, jobs = sweep.workers_of(chosen), dict[Path, sweep.PlannedRun]()
+        if chosen.csv:
+            jobs = {chosen.folder / name: run for name, run in news_runs(chosen.csv.read_bytes()).items()}
+        for name in () if chosen.csv else chosen.tasks:
             task = tasks.build(name)
             jobs |= {chosen.folder / folder: sweep.PlannedRun(recipe, task) for folder, recipe in recipes(name).items()}
-        for place, history in sweep.run(jobs, execute).items():
+        for name in ["news"] if chosen.csv else chosen.tasks:
+            for earlier in chosen.folder.glob(f"{name}-*"):
+                shutil.rmtree(earlier)
+        for place, history in sweep.run(jobs, workers).items():
             if isinstance(history, str):
                 raise HeadlightError(f"{place.name}: {history}")
-            if history.recipe.seed > 1:
-                saved.save(place, history)
-    except HeadlightError as error:
+            if chosen.csv or history.recipe.seed > 1:
+                saved.save(place, history, maps=history.recipe.seed == 1)
+    except (HeadlightError, OSError) as error:
         parser.exit(1, f"This cannot be trained: {error}\n")
 
 

@@ -10,12 +10,10 @@ import argparse
 import multiprocessing
 import shutil
 import signal
-from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, suppress
-from functools import partial
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -30,7 +28,7 @@ from .report import mean_and_sd
 from .tasks import Task
 
 MOST_WORKERS = 256
-ATTEMPTS = 3  # of a run whose worker is killed
+ATTEMPTS = 3  # without a run that ends, before those that are left are given up
 KILLED = f"its worker was killed {ATTEMPTS} times; less memory is needed with fewer workers or smaller sizes"
 
 
@@ -43,7 +41,6 @@ class PlannedRun(NamedTuple):
 
 # The number of each job that has ended, with its saved run, packed, or why there is none, in a sentence.
 Ended = Generator[tuple[int, bytes | str], None, None]
-Executor = Callable[[Sequence[PlannedRun]], Ended]
 
 
 def train(job: PlannedRun) -> bytes | str:
@@ -60,75 +57,56 @@ def train(job: PlannedRun) -> bytes | str:
 
 
 def in_processes(jobs: Sequence[PlannedRun], workers: int) -> Ended:
-    """An `Executor` of so many processes, which end with it."""
-    begin = multiprocessing.get_context("spawn")
-    waiting, killed = list(reversed(range(len(jobs)))), Counter[int]()
-    alive: dict[Connection, SpawnProcess] = {}
-    busy: dict[Connection, int] = {}
-    try:
-        while waiting or busy:
-            while waiting and len(busy) < workers:
-                ours = next((pipe for pipe in alive if pipe not in busy), None)
-                if ours is None:
-                    ours, theirs = begin.Pipe()
-                    alive[ours] = begin.Process(target=work, args=(theirs,), daemon=True)
-                    alive[ours].start()
-                    theirs.close()
-                busy[ours] = waiting.pop()
-                with suppress(OSError):  # killed meanwhile, as is found out below
-                    ours.send(jobs[busy[ours]])
-            ready = wait(list(busy))
-            for pipe in [pipe for pipe in busy if pipe in ready]:
-                number = busy.pop(pipe)
-                try:
-                    result = pipe.recv()
-                except (EOFError, OSError):
-                    alive.pop(pipe).join()
-                    killed[number] += 1
-                    if killed[number] < ATTEMPTS:
-                        waiting.append(number)
-                        continue
-                    result = KILLED
-                yield number, result
-    finally:
-        for process in alive.values():
-            process.kill()
-            process.join()
+    """The runs in so many processes; where one is killed, all that have not ended begin again."""
+    left, killed = dict(enumerate(jobs)), 0
+    while left:
+        pool = ProcessPoolExecutor(min(workers, len(left)), multiprocessing.get_context("spawn"), begin)
+        try:
+            futures = {pool.submit(train, job): number for number, job in left.items()}
+            for future in as_completed(futures):
+                result = future.result()
+                del left[futures[future]]
+                killed = 0
+                yield futures[future], result
+        except BrokenProcessPool:
+            killed += 1
+            if killed == ATTEMPTS:
+                yield from ((number, KILLED) for number in left)
+                return
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def work(pipe: Connection) -> None:
-    """Trains what comes, until nobody is there any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C goes to all: the parent says when to end
+def begin() -> None:
+    """Prepares a worker: it comes after all others, and Ctrl+C ends it."""
     step_back()
-    with suppress(EOFError, OSError):
-        while True:
-            pipe.send(train(pipe.recv()))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def add_arguments(parser: argparse.ArgumentParser, workers: str) -> None:
-    """Lets a command choose its workers. workers: how many there are without `--workers`, in words."""
-    parser.add_argument("--workers", type=int, help=f"processes of this machine (default: {workers})")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Lets a command choose its workers."""
+    parser.add_argument("--workers", type=int, help="processes of this machine (default: one for each core)")
 
 
-def executor(chosen: argparse.Namespace, *, default: int | None = None, threads: int = 1) -> Executor:
-    """The processes that the argument asks for; without it `default`, or as many as there are cores for their threads.
+def workers_of(chosen: argparse.Namespace, threads: int = 1) -> int:
+    """The number of processes that the argument asks for; without it as many as there are cores for their threads.
 
     Raises:
         HeadlightError: it asks for none, or for too many.
     """
-    workers = default or max(1, cores() // threads) if chosen.workers is None else chosen.workers
+    workers: int = max(1, cores() // threads) if chosen.workers is None else chosen.workers
     if not 1 <= workers <= MOST_WORKERS:
         raise HeadlightError(f"--workers={workers}: choose 1 to {MOST_WORKERS}")
-    return partial(in_processes, workers=workers)
+    return workers
 
 
-def run(jobs: Mapping[Path, PlannedRun], execute: Executor) -> dict[Path, History | str]:
+def run(jobs: Mapping[Path, PlannedRun], workers: int) -> dict[Path, History | str]:
     """The runs, each in its folder: those that lie there, and the others, trained and written; a bar shows how far.
 
     Returns: the history of each, or why there is none, in a sentence.
 
     Raises:
-        HeadlightError: as the executor does, or nothing can be written there.
+        HeadlightError: nothing can be written there.
     """
     from tqdm import tqdm
 
@@ -136,7 +114,7 @@ def run(jobs: Mapping[Path, PlannedRun], execute: Executor) -> dict[Path, Histor
     left = [place for place in jobs if place not in results]
     with (
         tqdm(total=len(jobs), initial=len(results), unit="run", disable=None) as bar,
-        closing(execute([jobs[place] for place in left])) as ended,
+        closing(in_processes([jobs[place] for place in left], workers)) as ended,
     ):
         for number, result in ended:
             place = left[number]

@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 import torch
 
-from mha_core.training import checkpoints, inference, reproduce, saved, tasks
+from mha_core.training import checkpoints, inference, saved, tasks
 from mha_core.training.objectives import objective
 from mha_core.training.tasks import Labelled
 from tests.closeness import same_function
@@ -19,7 +19,7 @@ LEAST = {"dates": 0.99, "shapes": 0.95}  # accuracy on unseen ones, of every see
 
 def test_exactly_these_are_there() -> None:
     assert {folder.name for folder in SHIPPED.iterdir() if not folder.name.startswith("news-")} == set(RECIPES)
-    recorded = {f"news-{line}-{seed}" for line in reproduce.LINES for seed in range(1, 6)}
+    recorded = {f"news-{line}-{seed}" for line in checkpoints.NEWS for seed in range(1, 6)}
     assert {folder.name for folder in SHIPPED.glob("news-*")} == recorded
     assert all([file.name for file in (SHIPPED / name).iterdir()] == [saved.RUN] for name in recorded)
     for name in RECIPES:

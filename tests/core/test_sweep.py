@@ -1,6 +1,5 @@
 """Many runs at once: the bits of a run alone, whatever is killed; what is refused, and how."""
 
-import multiprocessing
 import os
 import signal
 from dataclasses import replace
@@ -46,21 +45,22 @@ def weights(place: Path) -> list[bytes]:
 def test_a_killed_worker_s_run_is_done_again_with_the_same_bits(tmp_path: Path) -> None:
     (tmp_path / "trap").touch()
     jobs = {tmp_path / "killed": sweep.PlannedRun(SMALL, Deadly(tmp_path / "trap")), tmp_path / "no": IMPOSSIBLE}
-    results = sweep.run(jobs, lambda jobs: sweep.in_processes(jobs, 1))
+    results = sweep.run(jobs, 1)
     assert not (tmp_path / "trap").exists()
     assert results[tmp_path / "no"] == sweep.train(IMPOSSIBLE)
-    alone = sweep.run({tmp_path / "alone": JOB}, here)[tmp_path / "alone"]
-    assert not isinstance(alone, str)
+    alone = sweep.train(JOB)
+    assert isinstance(alone, bytes)
+    saved.unpack(alone, tmp_path / "alone")
     assert weights(tmp_path / "killed") == weights(tmp_path / "alone")
     assert load_model(str(tmp_path / "killed")).run("a b").weights.shape[:2] == (2, 2)
-    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.faults
+@pytest.mark.thorough("processes are killed three times")
 def test_a_run_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sweep, "work", stand_ins.dies)
+    monkeypatch.setattr(sweep, "train", stand_ins.dies)
     place = tmp_path / "run"
-    assert sweep.run({place: JOB}, lambda jobs: sweep.in_processes(jobs, 2)) == {place: sweep.KILLED}
+    assert sweep.run({place: JOB}, 2) == {place: sweep.KILLED}
     assert not place.exists()
 
 

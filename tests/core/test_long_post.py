@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mha_core import load_model
-from mha_core.training import inference, reproduce, saved, sweep
+from mha_core.training import checkpoints, saved, sweep
+from mha_core.training.checkpoints import FAIR, NEWS, POST, news_recipe
 from mha_core.training.report import mean_and_sd
-from mha_core.training.reproduce import FAIR, LINES, POST, PROBES
 
 from .runs import SHIPPED, here
 
@@ -21,30 +20,24 @@ CSV = "text,label\n" + "".join(
 
 
 @pytest.mark.thorough("all lines of the experiment are trained on a small table")
-def test_the_whole_experiment_on_a_small_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = tmp_path / "news.csv"
+def test_the_whole_experiment_on_a_small_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, place = tmp_path / "news.csv", tmp_path / "trained"
     table.write_text(CSV + "the match number 0 is won,sport\n", "utf-8")
+    for name, value in (("EPOCHS", 1), ("SEEDS", 1)):
+        monkeypatch.setattr(checkpoints, name, value)
     monkeypatch.setattr(sweep, "in_processes", here)
-    kept, recorded = tmp_path / "kept", tmp_path / "recorded"
-    call = ["--csv", str(table), "--seeds", "1", "--epochs", "1", "--folder", str(kept), "--record", str(recorded)]
-    reproduce.main(call)
-    said = capsys.readouterr().out
-    assert said.count("accuracy 0") + said.count("accuracy 1") == len(LINES)
-    for line in LINES:
-        assert f"\n| {line} | " in said
-        history = saved.read(kept / f"{line}-1-1")
-        assert saved.read(recorded / f"news-{line}-1") == history
-        assert {file.name for file in (recorded / f"news-{line}-1").iterdir()} == {saved.RUN}
-    model = load_model(str(kept / "post-torch-1-1"), device="cpu")
-    for text, row in zip(PROBES, inference.probabilities(model, PROBES[:2]).tolist(), strict=False):
-        assert f"| {text} | {' | '.join(f'{share:.3f}' for share in row)} |" in said
+    checkpoints.main([str(place), "--csv", str(table)])
+    assert {folder.name for folder in place.iterdir()} == {f"news-{line}-1" for line in NEWS}
+    for folder in place.iterdir():
+        assert [file.name for file in folder.iterdir()] == [saved.RUN], "no weights"
+        start = saved.read(folder).start
+        assert start
+        assert start.rows_train + start.rows_test == 24 + ("post" in folder.name), "its duplicate"
     texts = [line.split(",")[0] for line in CSV.splitlines()[1:]]
-    assert not any(text in file.read_text("utf-8") for file in recorded.rglob("*.json") for text in texts)
+    assert not any(text in file.read_text("utf-8") for file in place.rglob("*.json") for text in texts)
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", NEWS)
 def test_recorded_runs_are_what_their_line_says_and_the_document_tells(line: str) -> None:
     scores = []
     for seed in SEEDS:
@@ -52,7 +45,7 @@ def test_recorded_runs_are_what_their_line_says_and_the_document_tells(line: str
         start, end = history.start, history.end
         assert start
         assert end
-        assert history.recipe == reproduce.recipe(line, start.rows_train, seed=seed, epochs=10)
+        assert history.recipe == news_recipe(line, start.rows_train, seed)
         assert (end.reason, end.step, history.epochs) == ("steps", history.recipe.steps, 10)
         assert (start.rows_train, start.rows_test) == ((918, 307) if line.startswith(POST) else (896, 299))
         assert (start.parameters, start.longest, start.vocabulary, len(start.classes)) == (89_605, 512, 1000, 5)
