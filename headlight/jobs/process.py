@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mha_core.training.limits import Order
+from mha_core.training.limits import TrainingPlan
 
 _context: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 _lock = threading.Lock()
@@ -25,13 +26,13 @@ def prepare() -> None:
             forkserver.ensure_running()
 
 
-def start(order: Order) -> tuple[BaseProcess, Connection]:
-    """Starts a process that trains this order; returns it with our end of its pipe."""
+def start(plan: TrainingPlan, folder: Path) -> tuple[BaseProcess, Connection]:
+    """Starts a process that trains this plan into a folder; returns it with our end of its pipe."""
     from mha_core.training import worker
 
     prepare()
     ours, theirs = _context.Pipe()
-    process = _context.Process(target=worker.main, args=(order, theirs), name="training")
+    process = _context.Process(target=worker.main, args=(plan, folder, theirs), name="training")
     with _lock, _no_main(), theirs:
         process.start()
     return process, ours

@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -18,7 +17,7 @@ from headlight.queue.policy import BOUNDS, Work
 from headlight.queue.visitor import Visitor
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import limits
-from mha_core.training.recipe import Recipe
+from mha_core.training.limits import TrainingPlan
 from mha_core.training.tasks.table import LIMITS
 
 from . import process as worker
@@ -37,52 +36,22 @@ USUAL_SLACK_SECONDS: Final = 15.0  # of them, what the queue reckons with
 RELOAD_SECONDS: Final = 30.0  # in which a tab that is loaded anew says who it is, on a slow line too
 
 
-@dataclass(frozen=True)
-class TrainingData:
-    """Data from outside.
-
-    Attributes:
-        kind: "csv", "news" (a CSV too), "text", or "hub", which has no content.
-        text, label, keep_duplicates: of a CSV, as in `mha_core.training.tasks.from_csv`.
-    """
-
-    kind: str
-    content: bytes = b""
-    text: str = "text"
-    label: str = "label"
-    keep_duplicates: bool = False
-
-
-@dataclass(frozen=True)
-class TrainingPlan:
-    """The runs of a training.
-
-    Attributes:
-        recipes: one for each run; all are trained in turn.
-        data: None where the recipes' tasks make their own.
-        seconds: the time budget of all runs together.
-    """
-
-    recipes: tuple[Recipe, ...]
-    data: TrainingData | None = None
-    seconds: float = 120.0
-
-    def check(self) -> None:
-        """Raises a HeadlightError for what cannot be trained, a SizeError for what would be too much."""
-        if not 1 <= len(self.recipes) <= MOST_RUNS:
-            raise SizeError(f"{len(self.recipes)} runs; choose 1 to {MOST_RUNS}")
-        for recipe in self.recipes:
-            recipe.check()
-        limits.check_parameters(self.recipes)
-        limits.check_threads(self.recipes)
-        if not 0 < self.seconds <= MOST_BUDGET:
-            raise SizeError(f"a time budget of {self.seconds:g} s; choose up to {MOST_BUDGET:,} s")
-        if self.data is not None and len(self.data.content) > MOST_BYTES:
-            raise SizeError(f"a file of {len(self.data.content):,} bytes; at most {MOST_BYTES:,} are read")
+def check_plan(plan: TrainingPlan) -> None:
+    """Raises a HeadlightError for what cannot be trained, a SizeError for what would be too much."""
+    if not 1 <= len(plan.recipes) <= MOST_RUNS:
+        raise SizeError(f"{len(plan.recipes)} runs; choose 1 to {MOST_RUNS}")
+    for recipe in plan.recipes:
+        recipe.check()
+    limits.check_parameters(plan.recipes)
+    limits.check_threads(plan.recipes)
+    if not 0 < plan.seconds <= MOST_BUDGET:
+        raise SizeError(f"a time budget of {plan.seconds:g} s; choose up to {MOST_BUDGET:,} s")
+    if plan.data is not None and len(plan.data.content) > MOST_BYTES:
+        raise SizeError(f"a file of {len(plan.data.content):,} bytes; at most {MOST_BYTES:,} are read")
 
 
 class TrainingJob(Job):
-    """One plan in training. Raises what `TrainingPlan.check` raises.
+    """One plan in training. Raises what `check_plan` raises.
 
     Args:
         folder: of this job alone, and there already; run n is saved in its folder "n".
@@ -102,7 +71,7 @@ class TrainingJob(Job):
         visitor: Visitor | None = None,
         is_here: Callable[[], bool] = lambda: True,
     ) -> None:
-        plan.check()
+        check_plan(plan)
         super().__init__(Work.TRAINING, min(plan.seconds, SHARED_SECONDS) + USUAL_SLACK_SECONDS, visitor, is_here)
         self.plan = plan
         self.folder = folder
@@ -139,24 +108,7 @@ class TrainingJob(Job):
 
     def _work(self) -> None:
         """Starts the process and sees it to its end, whichever way it comes."""
-        data = self.folder / "data"
-        try:
-            self._see_through(self._order(data))
-        finally:
-            with suppress(OSError):  # it is gone already, or goes with the visit
-                data.unlink()
-
-    def _order(self, path: Path) -> limits.Order:
-        plan, data = self.plan, None
-        if plan.data is not None:
-            with writing():
-                path.write_bytes(plan.data.content)
-            file = plan.data
-            data = limits.Data(file.kind, str(path), file.text, file.label, file.keep_duplicates)
-        return limits.Order(str(self.folder), plan.recipes, data, plan.seconds)
-
-    def _see_through(self, order: limits.Order) -> None:
-        process, pipe = worker.start(order)
+        process, pipe = worker.start(self.plan, self.folder)
         self._process, self.pid, was_told = process, process.pid, False
         reader = threading.Thread(target=self.record.read, args=(pipe,), name="training reader", daemon=True)
         reader.start()

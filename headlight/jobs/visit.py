@@ -27,10 +27,11 @@ from headlight.server import sockets, store
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
 from mha_core.training.events import History
+from mha_core.training.tasks import TrainingData
 
 from . import kept
 from .job import under_way
-from .training import TrainingData, TrainingJob, writing
+from .training import TrainingJob, writing
 
 KEPT_SECONDS = 2 * 3600.0
 MOST_OWN = 120  # runs, and
@@ -149,11 +150,10 @@ class Visit:
         Raises:
             HeadlightError: they cannot be written.
         """
-        content = data.content or b"asked for"  # of a hub
-        digest = hashlib.blake2b(content, key=self.name.encode(), digest_size=16).digest()
+        digest = hashlib.blake2b(data.content, key=self.name.encode(), digest_size=16).digest()
         name = urlsafe_b64encode(digest).decode()[:22]
         if not store.has("data", name):
-            store.keep("data", content, name)
+            store.keep("data", data.content, name)
         try:
             yield
         except BaseException:

@@ -1,13 +1,18 @@
-"""The order of a training process, and bounds on what it may ask for."""
+"""The plan of a training, and bounds on what it may ask for."""
+
+from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..errors import SizeError
 from .events import Start
 from .recipe import Recipe
 
-KINDS = ("csv", "news", "text", "hub")
+if TYPE_CHECKING:
+    from .tasks import TrainingData
+
 # Bounds of one step, which nothing can interrupt: below a second on two cores, and its maps in 2 GB.
 MOST_SCORES = 80_000_000  # layers · b · h · n²
 MOST_PRODUCTS = 8_000_000_000  # layers · b · n · d · (4 d + 2 feed-forward)
@@ -18,24 +23,18 @@ NICENESS = 10
 
 
 @dataclass(frozen=True)
-class Data:
-    """Data from outside. kind: one of `KINDS`, where "hub" alone has no file; the rest as in `tasks.from_csv`."""
+class TrainingPlan:
+    """The runs of a training.
 
-    kind: str
-    path: str = ""
-    text: str = "text"
-    label: str = "label"
-    keep_duplicates: bool = False
+    Attributes:
+        recipes: one for each run; all are trained in turn.
+        data: None where the recipes' tasks make their own.
+        seconds: the time budget of all runs together.
+    """
 
-
-@dataclass(frozen=True)
-class Order:
-    """The order of a worker. folder: where trained runs go; seconds: the budget of all runs together."""
-
-    folder: str
     recipes: tuple[Recipe, ...]
-    data: Data | None
-    seconds: float
+    data: TrainingData | None = None
+    seconds: float = 120.0
 
 
 def cores() -> int:

@@ -1,11 +1,11 @@
-"""A process that trains an order and reports over a pipe.
+"""A process that trains a plan and reports over a pipe.
 
 "stop", or the end of the pipe because the parent is gone, ends the runs where they are; "enough" ends them as their
 time budget would. The messages out are objects of JSON with one of these keys:
 
     run, line     an event of that run, counted from 0, as `events.to_line` writes it
     told          what must be said of the runs, in a sentence
-    saved         that run lies complete in the order's folder, under its number
+    saved         that run lies complete in the plan's folder, under its number
     error         why the job ends early, in a sentence
     done          "steps", "time" or "stopped": the last message of every job that had no error
 """
@@ -14,16 +14,17 @@ import json
 import signal
 import threading
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from ..device import is_out_of_memory
 from ..errors import HeadlightError
-from .limits import Order, step_back
-from .order_runs import OrderRuns
+from .limits import TrainingPlan, step_back
+from .plan_runs import PlanRuns
 
 
-def main(order: Order, pipe: Connection) -> None:
-    """Trains one order and reports its events; an error is reported too."""
+def main(plan: TrainingPlan, folder: Path, pipe: Connection) -> None:
+    """Trains one plan and reports its events; an error is reported too."""
     step_back()
     for number in (signal.SIGINT, signal.SIGTERM):  # a whole group may get it: the parent says when to end
         signal.signal(number, signal.SIG_IGN)
@@ -34,7 +35,7 @@ def main(order: Order, pipe: Connection) -> None:
 
     threading.Thread(target=_listen, args=(pipe, stop, enough), name="listener", daemon=True).start()
     try:
-        OrderRuns(order, say, stop, enough).run()
+        PlanRuns(plan, folder, say, stop, enough).run()
     except HeadlightError as error:
         say(error=str(error))
     except BrokenPipeError:

@@ -9,12 +9,14 @@ import streamlit as st
 from streamlit import runtime
 
 from headlight import registry
-from headlight.jobs.training import TrainingData, TrainingJob, TrainingPlan, writing
+from headlight.jobs.training import TrainingJob, writing
 from headlight.jobs.visit import OwnRun, Tab, Visit, find
 from headlight.registry import recordings, trained
 from headlight.registry.album import ALBUMS
 from headlight.server import sockets, store
 from mha_core.training import saved
+from mha_core.training.limits import TrainingPlan
+from mha_core.training.tasks import TrainingData
 
 from .visits import address, visitor
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from headlight.jobs.training import TrainingJob, TrainingPlan
+from headlight.jobs.training import TrainingJob
 from headlight.ui import sheet
 from headlight.ui.numbers import count
 from mha_core.errors import HeadlightError
+from mha_core.training.limits import TrainingPlan
 from mha_core.training.tasks import Task
 from pages.frame import canvas, visitor
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from headlight.jobs.training import TrainingData, TrainingPlan
+from headlight.jobs.training import check_plan
 from headlight.link.limits import MOST_LAYERS, SIZES
 from headlight.ui import sheet
 from mha_core import IMPLEMENTATIONS
@@ -19,9 +19,9 @@ from mha_core import device as devices
 from mha_core.errors import HeadlightError
 from mha_core.positions import NAMES as ENCODINGS
 from mha_core.training import tasks
-from mha_core.training.limits import most_threads
+from mha_core.training.limits import TrainingPlan, most_threads
 from mha_core.training.recipe import Recipe, defaults
-from mha_core.training.tasks import Labelled, Task
+from mha_core.training.tasks import Labelled, Task, TrainingData
 from pages.frame import canvas, widgets
 
 from . import picture_settings
@@ -182,7 +182,7 @@ def plan_of(wish: Wish, task: Task | None, data: TrainingData | None) -> tuple[T
         recipes = [replace(recipe, steps=steps, evaluations=max(1, steps // epoch)) for recipe in recipes]
     plan = TrainingPlan(with_seeds(recipes, wish.seeds), data, float(wish.seconds))
     try:
-        plan.check()
+        check_plan(plan)
     except HeadlightError as error:
         return None, f"This cannot be trained: {error}."
     return plan, ""

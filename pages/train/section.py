@@ -13,12 +13,13 @@ from cachetools import LRUCache
 from cachetools.keys import hashkey
 from streamlit.delta_generator import DeltaGenerator
 
-from headlight.jobs.training import TrainingJob, TrainingPlan
+from headlight.jobs.training import TrainingJob
 from headlight.link.fields import DEFAULTS
 from headlight.queue.single_flight import heavy, shared
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError
 from mha_core.training import bag_of_words
+from mha_core.training.limits import TrainingPlan
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Task
 from pages.frame import canvas, missing, polling, visitor, widgets

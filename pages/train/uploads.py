@@ -10,13 +10,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from headlight.jobs.training import MOST_BYTES, TrainingData, writing
+from headlight.jobs.training import MOST_BYTES, writing
 from headlight.registry import source_of
-from headlight.server.public import is_local
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved, tasks
-from mha_core.training.tasks import Labelled, Task
+from mha_core.training.tasks import Labelled, Task, TrainingData
 from mha_core.training.tasks.table import LIMITS
 from pages.frame import canvas, visitor, widgets
 
@@ -29,8 +28,6 @@ _MOST_NAMED = 8  # classes
 _SHAKESPEARE = Path(__file__).parents[2] / "assets" / "texts" / "shakespeare.txt"
 _SHIPPED = "Shakespeare’s Coriolanus, acts I to IV, in the public domain; a text of your own takes its place."
 _TEXT = "A text of your own, of at least 200 characters; it stays in this visit"
-_HUB = "Fetch BBC news from the Hugging Face hub (asks a server outside this machine)"
-_NOT_FOR_OTHERS = "Switched off on a server that serves others"
 
 
 @lru_cache(maxsize=8)
@@ -102,14 +99,9 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
             label = widgets.text("lc")
         with right, widgets.kept_mounted("dups", keep_duplicates is None):  # the long post's experiment decides it
             keep = widgets.switch("dups")
-        if name == "news" and tasks.can_ask_hub():
-            alone = is_local()
-            if st.button(_HUB, key="hub", disabled=not alone, help=None if alone else _NOT_FOR_OTHERS):
-                contents["hub"] = b"asked for"
-                contents.pop("news", None)
     if name in contents:
         return TrainingData(name, contents[name], text, label, keep if keep_duplicates is None else keep_duplicates)
-    return TrainingData("hub") if name == "news" and "hub" in contents else None
+    return None
 
 
 def _upload(label: str, kinds: list[str], key: str, megabytes: int, contents: dict[str, bytes], name: str) -> None:
@@ -128,21 +120,11 @@ def _read(data: TrainingData, context: int) -> tuple[Task | None, str]:
     if known is None or known[0] != wanted:
         try:
             with st.spinner("Reading the data"):
-                task: tuple[Task | None, str] = _task_of(data, context), ""
+                task: tuple[Task | None, str] = tasks.from_outside(data, length=context), ""
         except HeadlightError as error:
             task = None, f"This data cannot be used: {error}."
         known = st.session_state["read_data"] = (wanted, task)
     return known[1]
-
-
-def _task_of(data: TrainingData, context: int) -> Task:
-    if data.kind == "text":
-        return tasks.from_text(data.content, length=context)
-    if data.kind == "hub":
-        return tasks.from_hub()
-    return tasks.from_csv(
-        data.content, text=data.text, label=data.label, keep_duplicates=data.keep_duplicates, name=data.kind
-    )
 
 
 def saved_run() -> None:

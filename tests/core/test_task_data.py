@@ -2,10 +2,8 @@
 
 import csv
 import io
-import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -150,26 +148,3 @@ def test_tables_without_names_with_known_names_and_with_numbers() -> None:
     # numbers are labels where nothing else returns
     lines = [("review", "stars"), *((f"review number {number} of all", str(number % 5)) for number in range(30))]
     assert tasks.from_csv(written(lines)).classes == ("0", "1", "2", "3", "4")
-
-
-# ---- the hub
-
-
-@pytest.mark.faults
-def test_the_hub_gives_its_training_part_or_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[str, str]] = []
-
-    def load(name: str, *, split: str) -> list[dict[str, object]]:
-        calls.append((name, split))
-        if len(calls) > 1:
-            raise ConnectionError("no route")
-        return [{"text": text, "label": 0, "label_text": label} for text, label in rows(40, 5)]
-
-    module = ModuleType("datasets")
-    module.load_dataset = load  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "datasets", module)
-    task = tasks.from_hub()
-    assert calls == [("SetFit/bbc-news", "train")]
-    assert (task.name, task.title, len(task.train), len(task.test)) == ("news", "BBC news", 30, 10)
-    with pytest.raises(HeadlightError, match=r"could not be fetched from the hub \(ConnectionError\)"):
-        tasks.from_hub()

@@ -1,4 +1,4 @@
-"""The training process: its orders, the lines it writes, and its end when the parent is gone."""
+"""The training process: its plan, what it says, and its end when the parent is gone."""
 
 import itertools
 import json
@@ -21,9 +21,10 @@ from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import limits, saved
 from mha_core.training.events import End, Evaluation, Event, History, Start, Step, from_line
-from mha_core.training.limits import Data, Order, check_parameters, check_step, check_threads
-from mha_core.training.order_runs import OrderRuns
+from mha_core.training.limits import TrainingPlan, check_parameters, check_step, check_threads
+from mha_core.training.plan_runs import PlanRuns
 from mha_core.training.recipe import Recipe
+from mha_core.training.tasks import TrainingData
 
 PATIENCE = 60  # seconds: only for a test that has already failed
 TINY = Recipe(task="who", d_model=16, n_heads=2, vocabulary=60, steps=6, evaluations=2, batch=8)
@@ -32,14 +33,10 @@ CSV = b"text,label\n" + b"".join(b"%s,%s\n" % (b"good day" * n, b"ab"[n % 2 : n 
 Lines = list[dict[str, Any]]
 
 
-def order(folder: Path, *recipes: Recipe, data: Data | None = None, seconds: float = 60) -> Order:
-    return Order(str(folder), recipes, data, seconds)
-
-
 @contextmanager
-def worker(given: Order) -> Iterator[tuple[BaseProcess, Connection]]:
+def worker(folder: Path, *recipes: Recipe) -> Iterator[tuple[BaseProcess, Connection]]:
     """A process that trains, as the app starts it."""
-    running, pipe = process.start(given)
+    running, pipe = process.start(TrainingPlan(recipes, seconds=60), folder)
     with pipe:
         try:
             yield running, pipe
@@ -55,7 +52,15 @@ def said(pipe: Connection) -> Iterator[dict[str, Any]]:
             yield json.loads(pipe.recv_bytes())
 
 
-def here(given: Order, stop_at: int = 0, *, enough: bool = False, **how: Any) -> Lines:
+def here(
+    folder: Path,
+    *recipes: Recipe,
+    stop_at: int = 0,
+    enough: bool = False,
+    data: TrainingData | None = None,
+    seconds: float = 60,
+    **how: Any,
+) -> Lines:
     """All that a job reports, in this process; in step `stop_at` it is stopped, or reads that it is enough."""
     lines, signals = Lines(), (threading.Event(), threading.Event())
 
@@ -64,7 +69,7 @@ def here(given: Order, stop_at: int = 0, *, enough: bool = False, **how: Any) ->
         if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == stop_at:
             signals[enough].set()
 
-    OrderRuns(given, say, *signals, **how).run()
+    PlanRuns(TrainingPlan(recipes, data, seconds), folder, say, *signals, **how).run()
     return lines
 
 
@@ -84,7 +89,7 @@ def others(lines: Lines) -> Lines:
 def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
     """Also: the same seed gives the same weights, bit for bit, and tokenizer in this process as in that one."""
     recipes = (replace(TINY, position="none"), TINY)
-    with worker(order(tmp_path, *recipes)) as (running, pipe):
+    with worker(tmp_path, *recipes) as (running, pipe):
         lines = list(said(pipe))
         running.join(PATIENCE)
         assert running.exitcode == 0
@@ -94,7 +99,7 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
         assert (history.recipe, len(history.steps)) == (recipe, TINY.steps)
         assert (kept.end, kept.evaluations) == (history.end, history.evaluations)
     (tmp_path / "here").mkdir()
-    here(order(tmp_path / "here", TINY))
+    here(tmp_path / "here", TINY)
     ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("here/0", "1"))
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
@@ -106,12 +111,12 @@ def test_two_runs_in_a_process_of_their_own(tmp_path: Path) -> None:
 def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path: Path) -> None:
     for name in ("stop", "enough"):
         (tmp_path / name).mkdir()
-    lines = here(order(tmp_path / "stop", ENDLESS, replace(ENDLESS, seed=2)), 4)
+    lines = here(tmp_path / "stop", ENDLESS, replace(ENDLESS, seed=2), stop_at=4)
     assert ends(lines, 0, 1) == [("stopped", 4), ("stopped", 0)]
     assert others(lines) == [{"saved": 0}, {"done": "stopped"}]
     assert saved.read(tmp_path / "stop" / "0").end == events(lines, 0)[-1]
     assert not (tmp_path / "stop" / "1").exists()  # it has learnt nothing
-    lines = here(order(tmp_path / "enough", ENDLESS), 4, enough=True)
+    lines = here(tmp_path / "enough", ENDLESS, stop_at=4, enough=True)
     assert ends(lines, 0) == [("time", 4)]
     assert others(lines) == [{"saved": 0}, {"done": "time"}]
 
@@ -119,7 +124,7 @@ def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path:
 @pytest.mark.faults
 @pytest.mark.thorough("a process of its own trains")
 def test_a_process_that_is_told_to_stop_keeps_what_it_has_learnt(tmp_path: Path) -> None:
-    with worker(order(tmp_path, ENDLESS)) as (running, pipe):
+    with worker(tmp_path, ENDLESS) as (running, pipe):
         lines = said(pipe)
         while "Step" not in next(lines)["line"]:
             pass
@@ -131,34 +136,31 @@ def test_a_process_that_is_told_to_stop_keeps_what_it_has_learnt(tmp_path: Path)
 
 def test_the_time_of_all_runs_together_is_bounded_and_they_take_turns(tmp_path: Path) -> None:
     ticks = itertools.count()
-    given = order(tmp_path, ENDLESS, replace(ENDLESS, seed=2), seconds=40)
-    lines = here(given, clock=lambda: float(next(ticks)))
+    two = (ENDLESS, replace(ENDLESS, seed=2))
+    lines = here(tmp_path, *two, seconds=40, clock=lambda: float(next(ticks)))
     assert all(reason == "time" and 0 < step < 40 for reason, step in ends(lines, 0, 1))
     assert lines[-1] == {"done": "time"}
     (tmp_path / "turns").mkdir()
-    lines = here(order(tmp_path / "turns", TINY, replace(TINY, seed=2)))
+    lines = here(tmp_path / "turns", TINY, replace(TINY, seed=2))
     turns = [line["run"] for line in lines if "run" in line and isinstance(from_line(line["line"]), Evaluation)]
     assert turns == [0, 1, 0, 1, 0, 1]
 
 
 def test_data_from_a_table_or_a_text(tmp_path: Path) -> None:
-    file = tmp_path / "data"
     for kind, contexts in (("csv", (64,)), ("text", (16, 100))):
         (tmp_path / kind).mkdir()
-        file.write_bytes(CSV if kind != "text" else b"to be or not to be, that is the question. " * 40)
+        content = CSV if kind != "text" else b"to be or not to be, that is the question. " * 40
         recipes = [replace(TINY, task=kind, max_len=context) for context in contexts]
-        lines = here(order(tmp_path / kind, *recipes, data=Data(kind, str(file))))
+        lines = here(tmp_path / kind, *recipes, data=TrainingData(kind, content))
         starts = [cast(Start, events(lines, run)[0]) for run in range(len(recipes))]
         assert lines[-1] == {"done": "steps"}, kind
         assert starts[0].classes == ([] if kind == "text" else ["a", "b"]), kind
     assert [load_model(str(tmp_path / "text" / str(run))).sizes.max_len for run in range(2)] == [16, 100]
 
 
-def test_orders_that_cannot_be_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(HeadlightError, match="choose one of csv, news, text, hub"):
-        here(order(tmp_path, TINY, data=Data("pickle")))
+def test_plans_that_cannot_be_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HeadlightError, match="gone"):
-        here(order(tmp_path / "gone", TINY))
+        here(tmp_path / "gone", TINY)
     assert not list(tmp_path.iterdir())
     for bound, sentence in (
         ("MOST_SCORES", "choose a smaller batch"),
@@ -167,7 +169,7 @@ def test_orders_that_cannot_be_carried_out(tmp_path: Path, monkeypatch: pytest.M
         with monkeypatch.context() as bounds:
             bounds.setattr(limits, bound, 100)
             with pytest.raises(SizeError, match=sentence):
-                here(order(tmp_path, TINY, replace(TINY, seed=2)))
+                here(tmp_path, TINY, replace(TINY, seed=2))
 
 
 def test_a_core_is_left_for_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:

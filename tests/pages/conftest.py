@@ -24,7 +24,6 @@ from torch import Tensor
 from headlight.api.routes import Handler
 from headlight.jobs import job
 from headlight.jobs import visit as visits
-from headlight.jobs.training import TrainingPlan
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.queue import single_flight
@@ -33,6 +32,7 @@ from headlight.server import options
 from headlight.ui.figures import Figure
 from mha_core import Model
 from mha_core.training import tasks
+from mha_core.training.limits import TrainingPlan
 from mha_core.training.loop import Training
 from mha_core.training.recipe import Recipe
 from pages.frame import canvas, visitor

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
@@ -16,13 +15,14 @@ import pytest
 
 from headlight.jobs import job, process, record, training
 from headlight.jobs.job import SILENCE, Job
-from headlight.jobs.training import TrainingData, TrainingJob, TrainingPlan
+from headlight.jobs.training import TrainingJob
 from headlight.queue.policy import Work
 from headlight.queue.visitor import Visitor
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import saved
-from mha_core.training.limits import NICENESS, Order
+from mha_core.training.limits import NICENESS, TrainingPlan
 from mha_core.training.recipe import Recipe
+from mha_core.training.tasks import TrainingData
 from pages.frame import upload_gate
 
 from .waiting import PATIENCE, Clock, of_jobs, wait
@@ -182,17 +182,7 @@ def test_a_training_that_had_its_share_ends_while_others_wait(
 
 
 @pytest.mark.faults
-def test_a_folder_that_cannot_be_written_and_bad_data_are_reported(new_job: NewJob) -> None:
-    def full(_path: Path, _content: bytes) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Path, "write_bytes", full)
-        failed = new_job(replace(TINY, task="text"), data=TrainingData("text", b"to be or not to be. " * 40))
-        failed.join(PATIENCE)
-    assert failed.error == (
-        "nothing can be kept on this server, because its temporary folder cannot be written (No space left on device)"
-    )
+def test_bad_data_are_reported(new_job: NewJob) -> None:
     failed = new_job(replace(TINY, task="csv"), data=TrainingData("csv", b"a,b\n1,2\n"))
     failed.join(PATIENCE)
     assert "no column 'label'" in failed.error
@@ -218,7 +208,7 @@ def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
         assert failed.error.startswith(error)
         assert (failed.stopped, failed.record.saved) == (False, (None,))
 
-    def fail(_order: Order) -> None:
+    def fail(*_: object) -> None:
         raise PermissionError("a secret path")
 
     monkeypatch.setattr(process, "start", fail)
@@ -267,8 +257,8 @@ def test_a_plan_that_cannot_be_trained_is_refused() -> None:
 
 
 def test_processes_do_not_hear_each_other_and_say_how_they_ended(tmp_path: Path) -> None:
-    given = Order(str(tmp_path), (ENDLESS,), None, 1e6)
-    (one, pipe), (other, left) = process.start(given), process.start(given)
+    given = TrainingPlan((ENDLESS,)), tmp_path
+    (one, pipe), (other, left) = process.start(*given), process.start(*given)
     assert one.pid is not None
     assert {one.pid, other.pid}.isdisjoint({os.getpid()})
     if sys.platform == "linux":  # elsewhere each process is started anew, and none is forked

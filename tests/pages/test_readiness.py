@@ -35,7 +35,7 @@ from starlette.middleware import Middleware
 import app
 from headlight.jobs import training as trainings; from pages.frame import visitor
 from headlight.server import readiness
-from headlight.jobs.training import TrainingPlan
+from mha_core.training.limits import TrainingPlan
 from tests.pages.workers import ENDLESS, parent
 training = visitor.start(TrainingPlan((ENDLESS,)))
 while not training.record.step: time.sleep(0.01)

@@ -18,7 +18,6 @@ import streamlit as st
 from headlight.api.routes import Wire
 from headlight.jobs import kept
 from headlight.jobs import visit as visits
-from headlight.jobs.training import TrainingData
 from headlight.queue.executor import Queue
 from headlight.registry import source_of
 from headlight.registry.trained import Trained
@@ -26,6 +25,7 @@ from headlight.server import store
 from headlight.ui.web import API
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved
+from mha_core.training.tasks import TrainingData
 from pages.frame import visitor
 from pages.handlers import HANDLERS
 from pages.train import page

@@ -11,17 +11,16 @@ from typing import Any
 import pytest
 import torch
 
-from headlight.jobs.training import TrainingData, TrainingPlan
 from headlight.queue.policy import Turn, Work
 from headlight.queue.visitor import Visitor
 from headlight.registry import recordings
-from headlight.server import options
 from headlight.server.public import NO_FILES, VARIABLE
 from mha_core import load_model
 from mha_core.pretrained.recordings import Group, Recording
 from mha_core.training import saved, tasks
+from mha_core.training.limits import TrainingPlan
 from mha_core.training.recipe import defaults
-from mha_core.training.tasks import Labelled
+from mha_core.training.tasks import TrainingData
 from pages.frame import visitor
 from pages.train import uploads
 from pages.train.page import OWN_RUNS
@@ -301,39 +300,9 @@ def test_the_experiment_of_the_long_post(shipped: Path, planned: list[TrainingPl
         assert {recipe.start for recipe in plan.recipes} == {"own" if as_posted else "shared"}
 
 
-def test_the_hub_is_asked_only_when_a_button_says_so(
-    shipped: Path, planned: list[TrainingPlan], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def from_hub() -> Labelled:
-        asked.append(True)
-        return tasks.from_csv(NEWS.encode(), name="news")
-
-    monkeypatch.setattr(tasks, "can_ask_hub", lambda: False)
-    assert not [button for button in Train(task="BBC news").app.button if button.key == "hub"]
-    monkeypatch.setattr(tasks, "can_ask_hub", lambda: True)
-    monkeypatch.setattr(tasks, "from_hub", from_hub)
-    page = Train(task="BBC news", seeds="1", pe=["none"])
-    assert not asked
-    assert page.off("train_start")
-    page.app.button(key="hub").click().run()
-    plan = plan_of(page, planned)
-    assert plan.data == TrainingData("hub")
-    assert asked == [True]
-
-
-def test_a_server_for_others_does_not_ask_the_hub_and_a_public_one_takes_no_files(
-    shipped: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    option = options.read
-    monkeypatch.setattr(tasks, "can_ask_hub", lambda: True)
-    with monkeypatch.context() as patched:
-        patched.setattr(options, "read", lambda name: "0.0.0.0" if name == "server.address" else option(name))
-        assert Train(task="BBC news", seeds="1", pe=["none"]).app.button(key="hub").disabled
+def test_a_public_server_takes_no_files(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "1")
     page = Train(task="BBC news", seeds="1", pe=["none"])
-    assert page.app.button(key="hub").disabled
     assert not page.app.file_uploader
     assert [caption.value for caption in page.app.caption].count(NO_FILES) == 2  # a table, a saved run
 

@@ -17,9 +17,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from headlight.jobs import visit as visits
-from headlight.jobs.training import TrainingJob, TrainingPlan
+from headlight.jobs.training import TrainingJob
 from mha_core.errors import HeadlightError
 from mha_core.training import saved
+from mha_core.training.limits import TrainingPlan
 from pages.frame import visitor as visit
 
 from .waiting import PATIENCE, wait

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headlight.jobs.training import TrainingJob, TrainingPlan
+from headlight.jobs.training import TrainingJob
+from mha_core.training.limits import TrainingPlan
 
 from .conftest import app_at, blocks
 from .waiting import PATIENCE, wait

@@ -14,7 +14,6 @@ import pytest
 from headlight.jobs import process
 from mha_core.training import tasks
 from mha_core.training.events import End, Evaluation, Event, Start, Step, to_line
-from mha_core.training.limits import Order
 from mha_core.training.recipe import Recipe
 
 from .waiting import wait
@@ -88,7 +87,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, script: str) -> list[Watched]:
     """Puts a script in the worker's place; its processes."""
     started = list[Watched]()
 
-    def start(_order: Order) -> tuple[Watched, Watched]:
+    def start(*_: object) -> tuple[Watched, Watched]:
         pipe, command = subprocess.PIPE, [sys.executable, "-S", "-c", script]
         started.append(Watched(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL))
         return started[-1], started[-1]

@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 from ...errors import HeadlightError
 from . import made_up_news, order
-from .base import Batch, Labelled, Language, Pairs, Row, Translation
+from .base import Batch, Labelled, Language, Pairs, Row, TrainingData, Translation
 from .characters import Characters
 from .dates import Dates
-from .hub import can_ask_hub, from_hub
 from .shapes import Pictures, pictures
 from .table import from_csv
 from .words import Names, Words
@@ -21,11 +20,11 @@ __all__ = [
     "Pictures",
     "Row",
     "Task",
+    "TrainingData",
     "Translation",
     "build",
-    "can_ask_hub",
     "from_csv",
-    "from_hub",
+    "from_outside",
     "from_text",
 ]
 
@@ -59,3 +58,21 @@ def build(name: str, seed: int = 0) -> Task:
 def from_text(data: bytes | str, seed: int = 0, length: int = 64) -> Language:
     """Any text, character by character, so many of them at once; see `Characters`."""
     return Characters(data, seed, length)
+
+
+def from_outside(data: TrainingData, *, seed: int = 0, length: int = 64) -> Task:
+    """The task of such data; `length`: characters of a text that are seen at once.
+
+    Raises:
+        HeadlightError: they cannot be used.
+    """
+    if data.kind == "text":
+        return from_text(data.content, seed=seed, length=length)
+    return from_csv(
+        data.content,
+        text=data.text,
+        label=data.label,
+        seed=seed,
+        keep_duplicates=data.keep_duplicates,
+        name=data.kind,
+    )

@@ -14,6 +14,22 @@ B = TypeVar("B")  # a batch of a task
 
 
 @dataclass(frozen=True)
+class TrainingData:
+    """Data from outside.
+
+    Attributes:
+        kind: "csv", "news" (a CSV too) or "text".
+        text, label, keep_duplicates: of a CSV, as in `from_csv`.
+    """
+
+    kind: str
+    content: bytes
+    text: str = "text"
+    label: str = "label"
+    keep_duplicates: bool = False
+
+
+@dataclass(frozen=True)
 class Row:
     """A text, the number of its class, and the number that it shares with its mirror (None = it has none)."""
 

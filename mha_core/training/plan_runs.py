@@ -1,4 +1,4 @@
-"""One order of trainings: its runs in turn."""
+"""One plan of trainings: its runs in turn."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import HeadlightError
 from . import tasks
 from .events import End, Evaluation, Start, to_line
-from .limits import KINDS, Data, Order, check_maps, check_step
+from .limits import TrainingPlan, check_maps, check_step
 from .loop import Training
 from .recipe import NOT_A_NUMBER, Recipe
 from .tasks import Task
@@ -17,42 +17,44 @@ from .tasks import Task
 TURN_SECONDS = 1.0
 
 
-class OrderRuns:
-    """The runs of an order, trained in turn, so that their curves grow side by side.
+class PlanRuns:
+    """The runs of a plan, trained in turn, so that their curves grow side by side.
 
     Args:
-        order: what is trained.
+        plan: what is trained.
+        folder: where run n is saved in its folder "n".
         say: takes each message as keyword arguments, see `worker`.
         stop: ends the runs where they are.
         enough: ends them as their time budget would.
-        clock: seconds, for the budget of the whole order and for turns.
+        clock: seconds, for the budget of the whole plan and for turns.
     """
 
     def __init__(
         self,
-        order: Order,
+        plan: TrainingPlan,
+        folder: Path,
         say: Callable[..., None],
         stop: threading.Event,
         enough: threading.Event,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.order = order
+        self.plan, self.folder = plan, folder
         self.say = say
         self.stop = stop
         self.enough = enough
         self._tasks: dict[tuple[str, int, int], Task] = {}
         self._told: set[str] = set()
         self._clock = clock
-        self._ends = clock() + order.seconds
+        self._ends = clock() + plan.seconds
         self._cut = False
 
     def run(self) -> None:
-        """Trains and keeps everything that was ordered.
+        """Trains and keeps everything that is planned.
 
         Raises:
-            HeadlightError: the order is more than this machine may do, or its data cannot be used.
+            HeadlightError: the plan is more than this machine may do, or its data cannot be used.
         """
-        turns: dict[int, Iterator[str]] = {number: self._turns(number) for number in range(len(self.order.recipes))}
+        turns: dict[int, Iterator[str]] = {number: self._turns(number) for number in range(len(self.plan.recipes))}
         while turns:
             for number, turn in list(turns.items()):
                 if next(turn, None) is None:
@@ -64,22 +66,26 @@ class OrderRuns:
 
     def _task(self, recipe: Recipe) -> Task:
         """The recipe's data, built once for all runs on it."""
-        key, data = (recipe.task, recipe.data_seed, recipe.max_len), self.order.data
+        key, data = (recipe.task, recipe.data_seed, recipe.max_len), self.plan.data
         if key not in self._tasks:
-            self._tasks[key] = tasks.build(*key[:2]) if data is None else _from_outside(data, recipe)
+            self._tasks[key] = (
+                tasks.build(*key[:2])
+                if data is None
+                else tasks.from_outside(data, seed=recipe.data_seed, length=recipe.max_len)
+            )
         return self._tasks[key]
 
     def _turns(self, number: int) -> Iterator[str]:
         """Trains one run, and yields after each evaluation, or when its turn has lasted long."""
         if self.stop.is_set():
             return
-        recipe = self.order.recipes[number]
+        recipe = self.plan.recipes[number]
         training = Training(recipe, self._task(recipe))
         began = self._clock()
         for event in training.events(self._is_over):
             if isinstance(event, Start):
                 check_step(recipe, event.longest)
-                check_maps(event, len(self.order.recipes))
+                check_maps(event, len(self.plan.recipes))
             if isinstance(event, End) and event.reason == "stopped" and not self.stop.is_set():
                 event = replace(event, reason="time")  # it was the job's time that was over, no visitor stopped it
                 training.history.take(event)
@@ -103,23 +109,8 @@ class OrderRuns:
         self._cut |= end is not None and end.reason == "time"
         if end is None or not end.step or end.reason == NOT_A_NUMBER:
             return
-        folder = Path(self.order.folder, str(number))
+        folder = self.folder / str(number)
         if not folder.parent.is_dir():
             raise HeadlightError("the folder of this visit is gone")  # it is not made again
         training.save(folder)
         self.say(saved=number)
-
-
-def _from_outside(data: Data, recipe: Recipe) -> Task:
-    """The recipe's task, which comes from a file or from the hub."""
-    seed = recipe.data_seed
-    if data.kind not in KINDS:
-        raise HeadlightError(f"data of the kind {data.kind!r:.40}: choose one of {', '.join(KINDS)}")
-    if data.kind == "hub":
-        return tasks.from_hub(seed=seed)
-    content = Path(data.path).read_bytes()
-    if data.kind == "text":
-        return tasks.from_text(content, seed=seed, length=recipe.max_len)
-    return tasks.from_csv(
-        content, text=data.text, label=data.label, seed=seed, keep_duplicates=data.keep_duplicates, name=data.kind
-    )
