@@ -1,18 +1,20 @@
 """The exercise: attention written line by line, each line run on the page's layer and held against what that makes.
 
-Nothing that is typed is run: every line that can be chosen is a function of `own_lines`.
+Nothing that is typed is run: every line that can be chosen is one of `GAPS`.
 """
 
+import math
 import re
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from headlight.picture.traces import Traced
 from headlight.ui import sheet
-from headlight.ui.numbers import count, difference, number, share
+from headlight.ui.numbers import count, difference
 from headlight.ui.sheet import Block
 from mha_core import Trace
 from mha_core.attention.efficient import EfficientAttention
@@ -20,8 +22,85 @@ from mha_core.measure import measures
 
 from . import random_layer
 from .lesson import StepLesson, shape_of, source_of
-from .own_lines import GAPS, Gap, Line, last_line
 
+Line = Callable[..., Tensor]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A function that lacks its last line.
+
+    Attributes:
+        head: its first line. does: what it makes of what, in axes. sizes: the line that names them, or nothing.
+        lines: what it may return: the right expression and the usual mistakes; which one is right, the layer says.
+        given, made: names of the steps of the layer that go in and should come out.
+    """
+
+    head: str
+    does: str
+    sizes: str
+    lines: tuple[str, ...]
+    given: tuple[str, ...]
+    made: str
+
+    def source(self, number: int) -> str:
+        """The whole function with the line of that number, counted from 1."""
+        return "\n    ".join(filter(None, [f"{self.head}:", self.sizes, f"return {self.lines[number - 1]}"]))
+
+    def function(self, number: int) -> Line:
+        """The same, to be called."""
+        names: dict[str, Any] = {"math": math, "torch": torch}
+        exec(self.source(number), names)
+        function: Line = names[self.head.removeprefix("def ").partition("(")[0]]
+        return function
+
+
+GAPS = (
+    Gap(
+        "def split_heads(x, n_heads)",
+        "(b, i, c) → (b, h, i, d): each head its own part of every token",
+        "b, i, c = x.shape",
+        (
+            "x.view(b, n_heads, i, c // n_heads)",
+            "x.view(b, i, n_heads, c // n_heads).transpose(1, 2)",
+            "x.view(b, i, n_heads, c // n_heads)",
+        ),
+        ("q.project",),
+        "q",
+    ),
+    Gap(
+        "def scores(q, k)",
+        "(b, h, i, d), (b, h, j, d) → (b, h, i, j): how well each key fits each query",
+        "",
+        (
+            "q @ k.transpose(2, 3)",
+            "q @ k.transpose(2, 3) / q.shape[-1]",
+            "q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])",
+        ),
+        ("q", "k"),
+        "scores",
+    ),
+    Gap(
+        "def weights(scores)",
+        "(b, h, i, j) → (b, h, i, j): what weight a query gives each key",
+        "",
+        ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=1)", "torch.softmax(scores, dim=2)"),
+        ("scores",),
+        "weights",
+    ),
+    Gap(
+        "def combine_heads(mixed)",
+        "(b, h, i, d) → (b, i, c): the heads of a token side by side again",
+        "b, h, i, d = mixed.shape",
+        (
+            "mixed.reshape(b, i, h * d)",
+            "mixed.transpose(1, 2).view(b, i, h * d)",
+            "mixed.transpose(1, 2).reshape(b, i, h * d)",
+        ),
+        ("mixed",),
+        "joined",
+    ),
+)
 NAME, QUESTION = "write it", "Can you write it yourself?"
 ROUNDING = 1e-6  # relative; the right lines do what the layer does, step by step
 NONE_CHOSEN = (0,) * len(GAPS)
@@ -42,23 +121,30 @@ def write_it(layer: Traced, head: int, numbers: Sequence[int] = NONE_CHOSEN) -> 
     `numbers`: as in `chosen`.
     """
     own, steps = of_layer(layer)
-    lines = [gap.lines[number - 1] if number else None for gap, number in zip(GAPS, numbers, strict=True)]
-    panels = [_panel(at, numbers[at], own, steps, layer.tokens) for at in range(len(GAPS))]
-    picked = [line for line in lines if line is not None]
+    chosen = [(gap, number) for gap, number in zip(GAPS, numbers, strict=True) if number]
+    panels = [_panel(at, number, own, steps) for at, number in enumerate(numbers)]
     said = (
         f"Layer {layer.layer} keeps its four Linears. Choose what each function between them returns: the line is run "
         f"now on the layer’s own numbers for these {len(layer.tokens)} tokens, without mask, encoding and temperature, "
         "and held against what the layer makes of them."
     )
+    whole = [
+        sheet.text(f"{count(len(GAPS) - len(chosen), 'line')} to choose; then the four are run as one layer."),
+        sheet.verdict("", "", ""),
+    ]
+    if len(chosen) == len(GAPS):
+        made = run(together, [gap.function(number) for gap, number in chosen], own, steps["x"])
+        linears = sheet.text("Projections and the last Linear are the layer’s own, with its biases.")
+        whole = [linears, _judged(made, steps["out"])]
     return StepLesson(
         [
             sheet.title("Write attention yourself", "one line for each of four functions"),
             sheet.text(said),
             sheet.row(panels[:2], even=True),
             sheet.row(panels[2:], even=True),
-            _whole(picked, own, steps),
+            sheet.panel("All four together", whole),
         ],
-        source_of(together, *picked),
+        "\n\n".join([source_of(together), *(gap.source(number) for gap, number in chosen)]),
     )
 
 
@@ -90,25 +176,19 @@ def run(line: Line, *given: object) -> Tensor | str:
         return str(error).splitlines()[0]
 
 
-def _panel(
-    at: int, number_of_line: int, own: EfficientAttention, steps: dict[str, Tensor], tokens: Sequence[str]
-) -> Block:
+def _panel(at: int, number: int, own: EfficientAttention, steps: dict[str, Tensor]) -> Block:
     """One function: its lines to choose from, and what the chosen one gives."""
     gap = GAPS[at]
-    choices = [(last_line(line), {"gap": at, "line": n}, n == number_of_line) for n, line in enumerate(gap.lines, 1)]
-    given = [steps[name] for name in gap.given]
-    arguments = [*given, own.n_heads] if gap.made == "q" else given
-    found = sheet.verdict("", "", "")
-    if number_of_line:
-        line = gap.lines[number_of_line - 1]
-        found = _judged(run(line, *arguments), steps[gap.made], _consequence(gap, line, steps, tokens))
+    choices = [(line, {"gap": at, "line": n}, n == number) for n, line in enumerate(gap.lines, 1)]
+    given = [*(steps[name] for name in gap.given), *([own.n_heads] if gap.made == "q" else [])]
+    found = _judged(run(gap.function(number), *given), steps[gap.made]) if number else sheet.verdict("", "", "")
     return sheet.panel(
         f"{gap.head}:", [sheet.text(gap.does, muted=True), sheet.buttons("return", choices, code=True), found]
     )
 
 
-def _judged(made: Tensor | str, right: Tensor, consequence: str) -> Block:
-    """Whether a line gives what the layer makes, and what comes of it."""
+def _judged(made: Tensor | str, right: Tensor) -> Block:
+    """Whether a line gives what the layer makes."""
     if isinstance(made, str):
         return sheet.verdict("does not hold", "torch refuses it.", f"It says: {made}")
     if made.shape != right.shape:
@@ -117,58 +197,5 @@ def _judged(made: Tensor | str, right: Tensor, consequence: str) -> Block:
     apart = measures.relative_difference(made, right)
     far = f"relative difference {difference(apart)}"
     if apart <= ROUNDING:
-        return sheet.verdict("holds", f"What the layer makes: {far}.", consequence)
-    return sheet.verdict("does not hold", f"Not what the layer makes: {far}.", consequence)
-
-
-def _whole(picked: Sequence[Line], own: EfficientAttention, steps: dict[str, Tensor]) -> Block:
-    """The layer that the chosen lines make together."""
-    open_ = len(GAPS) - len(picked)
-    if open_:
-        told = f"{count(open_, 'line')} to choose; then the four are run as one layer."
-        return sheet.panel("All four together", [sheet.text(told), sheet.verdict("", "", "")])
-    made = run(together, picked, own, steps["x"])
-    said = "Projections and the last Linear are the layer’s own, with its biases."
-    return sheet.panel("All four together", [sheet.text(said), _judged(made, steps["out"], "")])
-
-
-def _consequence(gap: Gap, line: Line, steps: dict[str, Tensor], tokens: Sequence[str]) -> str:
-    """What one sees of a line, in a sentence that is computed from what it gives."""
-    b, h, i, d = steps["q"].shape
-    match gap.made:
-        case "q":
-            return _of_split(run(line, torch.arange(b * i * h * d).view(b, i, h * d), h), h, d)
-        case "scores":
-            return _of_scores(line(steps["q"], steps["k"]), steps["scores"])
-        case "weights":
-            sums = line(steps["scores"]).sum(dim=-1)
-            ends = dict.fromkeys(number(float(end), 2) for end in (sums.min(), sums.max()))
-            return f"Its rows sum to {' to '.join(ends)}."
-    return _of_joined(run(line, torch.arange(b * h * i * d).view(b, h, i, d)), d, tokens)
-
-
-def _of_split(places: Tensor | str, n_heads: int, d: int) -> str:
-    """Where the numbers of each head really come from; `places`: the line on the numbers of the places."""
-    if isinstance(places, str) or places.shape[1] != n_heads:
-        return ""
-    token, head = places // (n_heads * d), places % (n_heads * d) // d
-    fits = (token == torch.arange(places.shape[2])[:, None]) & (head == torch.arange(n_heads)[:, None, None])
-    right = share(float(fits.float().mean()), 2)
-    return f"A share of {right} of its numbers is of the token and head that they stand for."
-
-
-def _of_scores(made: Tensor, right: Tensor) -> str:
-    """How sharp a softmax of these scores is."""
-    ours, theirs = (share(float(scores.softmax(-1).amax(-1).mean()), 2) for scores in (made, right))
-    return f"After the softmax the largest weight of a row is {ours} on average; of the layer’s own scores {theirs}."
-
-
-def _of_joined(places: Tensor | str, d: int, tokens: Sequence[str]) -> str:
-    """Whose numbers stand in each row; `places` as in `_of_split`."""
-    if isinstance(places, str):
-        return ""
-    owners, n = places // d % len(tokens), len(tokens)
-    fits = share(float((owners == torch.arange(n)[:, None]).float().mean()), 2)
-    of = count(len(set(owners[0, -1].tolist())), "token")
-    row = f"the last row, “{tokens[-1]}”, holds those of {of}"
-    return f"A share of {fits} of its numbers stands in their token’s row; {row}."
+        return sheet.verdict("holds", f"What the layer makes: {far}.", "")
+    return sheet.verdict("does not hold", f"Not what the layer makes: {far}.", "")

@@ -1,15 +1,21 @@
-"""A lesson: its blocks, the source that it ran, and how its matrices and shapes are written."""
+"""A lesson: its blocks, the source that it ran, alone or with all that it calls, and how its matrices are written."""
 
+import ast
 import inspect
+import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
 
 from torch import Tensor
 
 from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block
 
+_OURS = "mha_core.attention."
+_LEFT_OUT = {"Switches", "KVCache", "AttentionLayer"}  # what a pass is given, which says nothing of how it is computed
 MOST_SHOWN = 6  # tokens of a matrix that is to be read; two stand side by side
 
 
@@ -47,3 +53,19 @@ def shape_of(value: Tensor) -> str:
 def source_of(*functions: Callable[..., object]) -> str:
     """The lines of functions or classes, one after another."""
     return "\n\n".join(textwrap.dedent(inspect.getsource(function)).rstrip() for function in functions)
+
+
+def whole_source(kind: Callable[..., Any]) -> str:
+    """The lines of a class or function, then those of all of ours that it calls, each once, in that order."""
+    found = [kind]
+    for one in found:
+        found += [other for other in dict.fromkeys(_called_by(one)) if other not in found]
+    return "\n\n\n".join(inspect.getsource(part).rstrip() for part in found)
+
+
+def _called_by(one: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """Those whose names stand in its lines, as its module knows them, in order."""
+    names = [node for node in ast.walk(ast.parse(inspect.getsource(one))) if isinstance(node, ast.Name)]
+    places = sorted((name.lineno, name.col_offset, name.id) for name in names)
+    known = (vars(sys.modules[one.__module__]).get(name) for _, _, name in places if name not in _LEFT_OUT)
+    return [other for other in known if isinstance(other, (type, FunctionType)) and other.__module__.startswith(_OURS)]

@@ -21,9 +21,9 @@ from mha_core.measure.agreement import BIASES
 from mha_core.show.packing import pack, pack_focus, pack_parts
 
 from . import exercise, random_layer
+from .lesson import whole_source
 from .reshape_lessons import LESSONS, QUESTIONS
 from .step_names import find, in_texts, usable
-from .whole_source import whole_source
 
 _RANDOM = ("lw", "biases", "drop", "dice")
 # keys of the link, that the view owns

@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from headlight.picture.settings import Settings
-from pages.shapes import exercise
-from pages.shapes.own_lines import GAPS, last_line
+from pages.shapes.exercise import GAPS, QUESTION
 from pages.shapes.reshape_lessons import LESSONS
 
 from .expected import TIRED, WIDE
@@ -155,18 +154,18 @@ def test_lines_are_written_and_the_controls_of_the_layer(shapes: Shapes) -> None
 
     # attention is written line by line: a wrong first line, then the right one
     shapes.to_step("out")
-    shapes.side().get_by_role("button", name=f"? {exercise.QUESTION}").click()
+    shapes.side().get_by_role("button", name=f"? {QUESTION}").click()
     expect(shapes.lesson).to_be_in_viewport()
     choices, found = shapes.lesson.locator(".code"), shapes.lesson.locator(".verdict")
     expect(choices).to_have_count(len(GAPS))
     written = ["0"] * len(GAPS)
     for at, (gap, line) in enumerate(zip(GAPS, (1, 3, 1, 3), strict=True)):
-        choices.nth(at).get_by_role("button", name=last_line(gap.lines[line - 1]), exact=True).click()
+        choices.nth(at).get_by_role("button", name=gap.lines[line - 1], exact=True).click()
         written[at] = str(line)
         shapes.wait_for_query(wrote=".".join(written))
         expect(found.nth(at)).to_have_attribute("data-result", "holds" if at else "does not hold")
     expect(found.last).to_have_attribute("data-result", "does not hold")
-    choices.first.get_by_role("button", name=last_line(GAPS[0].lines[1]), exact=True).click()
+    choices.first.get_by_role("button", name=GAPS[0].lines[1], exact=True).click()
     expect(found.last).to_have_attribute("data-result", "holds")
     expect(found.last).to_contain_text("What the layer makes: relative difference 0")
 

@@ -13,11 +13,11 @@ from mha_core import IMPLEMENTATIONS, masks
 from mha_core.measure import rounding
 from mha_core.measure.agreement import BIASES, random_weights
 from mha_core.positions import Shaw
-from pages.shapes import random_layer, time_first_lessons
+from pages.shapes import random_layer, reshape_lessons
+from pages.shapes.lesson import whole_source
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import WORDS as WORDS_OF_TEXTS
 from pages.shapes.step_names import in_texts
-from pages.shapes.whole_source import whole_source
 from tests.closeness import within_rounding
 
 from .conftest import answers, unpacked
@@ -84,14 +84,14 @@ def test_relative_attention_is_shaws(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "relative difference of the outputs 0.0000" not in said(lesson)
     table, *_ = blocks(lesson, "table")
     x, layer = value(found, "x"), pictures.model_on("auto").stack.block(1).attention
-    shaw = Shaw(32, time_first_lessons.REACH, time_first_lessons.SPREAD, torch.Generator().manual_seed(0))
+    shaw = Shaw(32, reshape_lessons.REACH, reshape_lessons.SPREAD, torch.Generator().manual_seed(0))
     away = (torch.arange(x.shape[1])[:, None] - torch.arange(x.shape[1])).abs()
     for row, position in zip(table["rows"], (None, shaw), strict=True):
         with torch.no_grad():
             _, maps = layer(x, position=position)
         assert_shows(row[1], float((maps[0, 3] * away).sum(-1).mean()))
     monkeypatch.setattr(
-        time_first_lessons.RelativeAttention, "scores", lambda _, q, k: torch.einsum("ibhd,jbhd->ijbh", q, k)
+        reshape_lessons.RelativeAttention, "scores", lambda _, q, k: torch.einsum("ibhd,jbhd->ijbh", q, k)
     )
     assert said(LESSONS["relative"](found, 3)) != said(lesson)
 
@@ -103,7 +103,7 @@ def test_the_lesson_on_dropout_is_of_the_rate_that_is_chosen() -> None:
     before, after = blocks(lesson, "matrix")
     assert set(before["sums"]) == {"1.00"}
     weights = value(found, "weights")
-    dropped = time_first_lessons.after_dropout(weights, 0.5, 2)
+    dropped = reshape_lessons.after_dropout(weights, 0.5, 2)
     assert after["sums"] == [f"{float(row.sum()):.2f}" for row in dropped[0, 3]]
     assert torch.equal(dropped, torch.where(dropped > 0, 2 * weights, 0.0))
 

@@ -13,8 +13,8 @@ from headlight.picture.link_query import Refused
 from headlight.picture.settings import Settings
 from headlight.picture.traces import traced
 from mha_core import IMPLEMENTATIONS
+from pages.shapes.lesson import whole_source
 from pages.shapes.reshape_lessons import LESSONS, QUESTIONS
-from pages.shapes.whole_source import whole_source
 
 from .conftest import answer, answers, unpacked
 
