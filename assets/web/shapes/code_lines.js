@@ -2,13 +2,11 @@
 // behind a line stands the shape of what it made.
 
 import { Aside } from "../wire/aside.js";
-import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {import("./tensor.js").Trace} Trace */
-/** @typedef {{text: string, shape: string, marked: boolean, record: boolean, folded: string}} Line folded: the lines
- * that one dot stands for
- */
+/** @typedef {{text: string, shape: string, marked: boolean, folded: string}} Line folded: the lines that one dot stands for */
 
 const shapeOf = (/** @type {Tensor} */ { sizes }) => `(${sizes.join(", ")})`;
 const baseOf = (/** @type {Tensor} */ { name }) => name.split(".")[0];
@@ -35,60 +33,39 @@ export function shapesBehind(trace, step) {
   return new Map([...made].map(([line, tensors]) => [line, `  # ${words(tensors)}`]));
 }
 
-/** The lines as they are to be seen. @param {Trace} trace @param {Tensor} step @param {boolean} whole nothing is folded
- * @returns {Line[]}
- */
-function linesOf(trace, step, whole) {
+/** The lines as they are to be seen. @param {Trace} trace @param {Tensor} step @returns {Line[]} */
+function linesOf(trace, step) {
   const { lines, records } = trace.sources[step.source];
   const shapes = shapesBehind(trace, step);
-  const folds = (/** @type {number} */ n) => !whole && records.includes(n) && !step.marked.includes(n);
   const shown = /** @type {Line[]} */ ([]);
   lines.forEach((text, n) => {
+    const marked = step.marked.includes(n);
+    const folds = records.includes(n) && !marked;
     const before = shown.at(-1);
-    if (folds(n) && before?.folded) before.folded += `\n${text.trim()}`;
-    else
-      shown.push({
-        text,
-        shape: shapes.get(n) ?? "",
-        marked: step.marked.includes(n),
-        record: records.includes(n),
-        folded: folds(n) ? text.trim() : "",
-      });
+    if (folds && before?.folded) before.folded += `\n${text.trim()}`;
+    else shown.push({ text, shape: shapes.get(n) ?? "", marked, folded: folds ? text.trim() : "" });
   });
   return shown;
 }
 
 export class CodeLines {
   constructor() {
-    this.whole = false; // the lines that record are shown too
-    this.where = h("span");
-    this.fold = button("", () => {
-      this.whole = !this.whole;
-      this.draw(...this.drawn);
-    });
+    this.where = h("p", { class: "label" });
     this.list = h("ol");
     this.room = h("div", { class: "code", tabindex: "0", role: "group" }, this.list);
-    this.element = div("source", h("p", { class: "label" }, this.where, this.fold), this.room);
-    this.drawn = /** @type {[Trace, Tensor]} */ (/** @type {unknown} */ ([]));
+    this.element = div("source", this.where, this.room);
   }
 
   /** @param {Trace} trace @param {Tensor} step */
   draw(trace, step) {
-    this.drawn = /** @type {[Trace, Tensor]} */ ([trace, step]);
-    const { where, first, lines, records } = trace.sources[step.source];
-    const hidden = records.filter((n) => !step.marked.includes(n)).length;
+    const { where, first, lines } = trace.sources[step.source];
     setText(this.where, `${where}, lines ${first}–${first + lines.length - 1}: this ran; marked: made this step`);
-    setText(this.fold, this.whole ? "fold the lines that record" : `· ${hidden} that only record`);
-    setAttribute(this.fold, "aria-pressed", String(this.whole));
-    setAttribute(this.fold, "title", "A line trace(…) hands a tensor to this page and changes nothing.");
-    this.fold.hidden = !hidden;
     setAttribute(this.room, "aria-label", `source of ${step.name}`);
     const make = () => h("li", {}, span("line"), span("shape"));
-    fill(this.list, linesOf(trace, step, this.whole), make, (line, { text, shape, marked, record, folded }) => {
+    fill(this.list, linesOf(trace, step), make, (line, { text, shape, marked, folded }) => {
       setText(line.children[0], folded ? "·" : text || " ");
       setText(line.children[1], folded ? "" : shape);
-      const kinds = [marked && "marked", record && "record", folded && "folded"].filter(Boolean);
-      setAttribute(line, "class", kinds.join(" ") || null);
+      setAttribute(line, "class", marked ? "marked" : folded ? "folded" : null);
       setAttribute(line, "title", folded ? `Folded here, for it only records:\n${folded}` : null);
       setAttribute(line, "aria-current", marked ? "true" : null);
     });

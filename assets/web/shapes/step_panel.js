@@ -5,10 +5,9 @@ import { button, div, fill, h, setAttribute, setText, span, topOf } from "../bas
 import { nearest } from "../base/grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
-import { lessonOf, whyOf } from "./steps_why.js";
-import { axisName, madeFrom, sourcesOf, titleOf } from "./steps_words.js";
+import { axisName, lessonOf, madeFrom, sourcesOf, titleOf, whyOf } from "./steps_words.js";
 import { Strides } from "./strides.js";
-import { panel } from "../base/view_base.js";
+import { panel, rem } from "../base/view_base.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {import("./pictures.js").Area} Area */
@@ -26,7 +25,6 @@ export class Side {
     this.code = new CodeLines();
     this.strides = new Strides(() => this.lightMemory());
     this.lesson = /** @type {string | null} */ (null); // what happens without this step
-    this.gap = h("div", { class: "lesson-gap", hidden: "" }); // where the lesson stands while it is open
     /** @type {[Tensor, Painting] | null} what the memory was drawn with */
     this.painted = null;
     /** @type {WeakMap<EventTarget, Area[]>} what a click on a picture means */
@@ -38,29 +36,19 @@ export class Side {
       axes: span("axes"),
       texts: h("dl", { class: "texts", "aria-label": "the same step in other texts" }),
       why: h("span"),
-      learn: button("", () => this.learn(), { class: "learn", "aria-expanded": "false" }),
+      learn: button("", () => this.lesson && view.lesson.open(this.lesson), { class: "learn" }),
       facts: h("dl", { class: "facts" }),
       said: h("p", { class: "said" }),
       before: div("pictures"),
       after: div("pictures"),
     };
     const p = this.parts;
-    const made = div("made", p.before, p.after);
-    made.onclick = (event) => this.click(event);
-    this.made = made;
+    this.made = div("made", p.before, p.after);
+    this.made.onclick = (event) => this.click(event);
     const header = [div("titles", p.title, p.name, p.label), p.axes];
     const why = div("why", h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
-    const inside = [
-      p.texts,
-      why,
-      this.gap,
-      this.code.element,
-      p.facts,
-      p.said,
-      made,
-      this.strides.element,
-      this.plane.element,
-    ];
+    const { code, made, strides, plane } = this;
+    const inside = [p.texts, why, code.element, p.facts, p.said, made, strides.element, plane.panel];
     this.element = panel("side", null, header, ...inside);
   }
 
@@ -69,10 +57,6 @@ export class Side {
       offsetX >= x && offsetX <= x + width && offsetY >= y && offsetY <= y + height;
     const area = this.areas.get(target ?? this.element)?.find((own) => own.head !== null && inside(own));
     if (area && area.head !== null) this.view.go({ head: area.head });
-  }
-
-  learn() {
-    if (this.lesson) this.view.lesson.turn(this, this.lesson);
   }
 
   /** @param {import("./tensor.js").Trace} trace @param {number} at the step
@@ -90,7 +74,7 @@ export class Side {
     fillTerms(p.texts, step.texts); // what it is called in the texts that write it this way
     drawAxes(p.axes, step);
     setText(p.why, whyOf(step, trace));
-    this.lesson = lessonOf(step.name, trace.implementation);
+    this.lesson = lessonOf(step, trace.implementation);
     p.learn.hidden = !this.lesson;
     setText(p.learn, `? ${lessons[this.lesson ?? ""] ?? ""}`);
     this.code.draw(trace, step);
@@ -102,8 +86,8 @@ export class Side {
     const { head, row, key, feature } = place;
     const column = step.hasKeys || (step.axis("c") < 0 && step.axis("d") < 0) ? (key ?? 0) : feature;
     const plane = step.plane(head);
-    const index = plane.index(...nearest([row, column], [0, plane.height - 1], [0, plane.width - 1]));
-    this.strides.draw(step, index);
+    const chosen = nearest([row, column], [0, plane.height - 1], [0, plane.width - 1]);
+    this.strides.draw(step, plane.index(...chosen));
     const room = ink.projected ? this.roomDown(ink.floor) : Number.POSITIVE_INFINITY;
     const each = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
     const from = sourcesOf(step, trace, place.head);
@@ -112,15 +96,14 @@ export class Side {
     this.drawPictures(p.after, [step], step.parents.length ? "to " : "", each);
     this.painted = [step, each];
     if (this.strides.jump) this.lightMemory();
-    this.plane.draw({ tensor: step, tokens: trace.tokens, head, row, column, ...ink, width });
+    this.plane.drawHead(step, trace.tokens, head, chosen, ink, width);
   }
 
   /** Pixels that the window has for the matrices, so that their memory ends above the floor while nothing is scrolled.
    * @param {number} floor
    */
   roomDown(floor) {
-    const top = topOf(this.parts.before) - this.gap.offsetHeight;
-    return floor - top - MEMORY * parseFloat(getComputedStyle(document.documentElement).fontSize);
+    return floor - topOf(this.parts.before) - MEMORY * rem();
   }
 
   /** Draws the memory of the step anew, with the jump along the axis that is pointed at. */

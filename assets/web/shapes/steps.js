@@ -29,7 +29,6 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 /** @typedef {import("../base/messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
 
 const BEAT = 1600; // ms a step while playing
-const WALK = 150; // ms between two questions for the numbers of steps, however fast they are walked through
 const LETTERS = "b batch, i queries, j keys, h heads, d features of a head, c channels";
 const PROJECTED = 1.5; // how much larger the letters of the pictures are then
 const RANDOM = ["lw", "biases", "drop", "dice"]; // random weights in the place of the model's
@@ -51,9 +50,6 @@ export class StepView extends PlaceView {
     super(root, STYLES, "steps");
     this.values = /** @type {import("../link/link.js").Values} */ ({}); // what the link says; of `at` what it said when opened
     this.tracesOf = ""; // the query that the traces answer, but for what is in sight
-    this.lastAsked = ""; // the traces that were asked for last, and when
-    this.askedAt = 0;
-    this.later = 0;
     this.playing = 0;
     this.asking = false; // the long questions stand in the place of the steps
     this.box = new SentenceBox(this, (text) => this.type(text));
@@ -83,7 +79,7 @@ export class StepView extends PlaceView {
     const bar = div("bar", stepper, ...places, ...this.controls.lists);
     const controls = div("controls", this.controls.chips);
     const top = div("top", this.box.element, p.notices);
-    const end = div("end", this.lesson.home, p.label, this.classes.element);
+    const end = div("end", this.lesson.element, p.label, this.classes.element);
     const sides = this.sides.map(({ element }) => element);
     const list = div("list-column", this.tabs.element, this.list.element);
     this.show(top, bar, controls, this.controls.panel, list, ...sides, end);
@@ -160,30 +156,8 @@ export class StepView extends PlaceView {
   }
 
   ask() {
-    clearTimeout(this.later);
-    const query = this.query();
-    const traces = `${this.at.layer} ${without(query, ...IN_SIGHT)}`;
-    const wait = traces === this.lastAsked && this.route(query) ? this.askedAt + WALK - performance.now() : 0;
-    if (wait > 0) {
-      this.later = setTimeout(() => this.ask(), wait);
-      return;
-    }
-    this.lastAsked = traces;
-    this.askedAt = performance.now();
     super.ask();
-    this.askLesson();
-  }
-
-  /** Asks for the lesson, once the traces are here and nobody types; until then that of earlier ones is in their way. */
-  askLesson() {
-    const query = this.query();
-    if (this.route(query)) this.lesson.wire.settle();
-    else if (this.picture && this.isHere && !this.pause) this.lesson.ask(query);
-  }
-
-  writeAddress() {
-    super.writeAddress();
-    this.askLesson();
+    if (this.route(this.query())) this.lesson.lesson.stop(); // that of earlier traces is in their way
   }
 
   // ---- what the visitor does
@@ -249,7 +223,6 @@ export class StepView extends PlaceView {
 
   leave() {
     super.leave();
-    clearTimeout(this.later);
     clearInterval(this.playing);
   }
 
@@ -277,6 +250,8 @@ export class StepView extends PlaceView {
     const colours = inks(this.element);
     const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, projected, floor: this.foot.top };
     shown.forEach((own, n) => this.sides[n].draw(own.trace, own.at, place, ink, picture.lessons));
+    const query = this.query();
+    if (!this.pause && !this.route(query)) this.lesson.ask(query); // once the traces are here and nobody types
     this.lesson.draw();
     this.controls.draw(colours);
     this.foot.draw();

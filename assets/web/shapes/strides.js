@@ -25,7 +25,6 @@ export class Strides {
   constructor(light) {
     this.tell = light;
     this.lit = /** @type {number | null} */ (null);
-    this.focused = /** @type {number | null} */ (null); // lit again when the pointer leaves
     this.tensor = /** @type {Tensor} */ (/** @type {unknown} */ (null));
     this.index = /** @type {number[]} */ ([]);
     this.axes = h("span", { class: "axes", role: "group", "aria-label": "strides" });
@@ -50,9 +49,9 @@ export class Strides {
       (axis) =>
         button("", () => this.light(axis), {
           onpointerenter: () => this.light(axis),
-          onpointerleave: () => this.light(this.focused),
-          onfocus: () => this.focus(axis),
-          onblur: () => this.focus(null),
+          onpointerleave: () => this.light(null),
+          onfocus: () => this.light(axis),
+          onblur: () => this.light(null),
         }),
       (element, axis, at) => {
         setAttribute(element, "class", `axis ${axis.letter || "v"}`);
@@ -60,12 +59,6 @@ export class Strides {
       },
     );
     this.say();
-  }
-
-  /** @param {number | null} axis */
-  focus(axis) {
-    this.focused = axis;
-    this.light(axis);
   }
 
   /** @param {number | null} axis */

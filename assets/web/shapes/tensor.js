@@ -101,7 +101,7 @@ export class Tensor extends Step {
     return this.axis("c") >= 0 ? Math.floor(index[this.axis("c")] / this.dHead) % this.heads : null;
   }
 
-  /** The matrix of one head: its axes' letters and sizes, the channel it begins at, and `index(i, j)` of its cells. */
+  /** The matrix of one head: its axes' letters and sizes, the channel it begins at, and of a cell `index(i, j)` and value. */
   plane(head) {
     const rows = this.axis("i") >= 0 ? "i" : "j";
     const cols = this.hasKeys ? "j" : this.axis("d") >= 0 ? "d" : "c";
@@ -115,7 +115,10 @@ export class Tensor extends Step {
       return at;
     };
     const width = cols === "c" ? this.dHead : this.sizes[colAxis];
-    return { rows, cols, height: this.sizes[rowAxis], width, first, index };
+    const from = this.place(index(0, 0));
+    const [down, along] = [this.strides[rowAxis], this.strides[colAxis]];
+    const value = (/** @type {number} */ i, /** @type {number} */ j) => this.memory[from + i * down + j * along];
+    return { rows, cols, height: this.sizes[rowAxis], width, first, index, value };
   }
 
   /** Calls `visit(place, index)` for every element in reading order; `index` is one array, written over. */
@@ -146,23 +149,5 @@ export class Tensor extends Step {
       this.sampled = sample[Math.floor(0.97 * (sample.length - 1))] || 1;
     }
     return this.sampled;
-  }
-
-  /** True when the numbers, index by index, are those of another tensor of the same sizes or with its heads merged. */
-  holdsTheSameAs(other) {
-    if (this.count !== other.count || !this.here || !other.here) return false;
-    let same = true;
-    other.each((place, index) => {
-      if (same && this.memory[this.place(this.matching(other, index))] !== other.memory[place]) same = false;
-    });
-    return same;
-  }
-
-  /** The index here of what lies at `index` in another tensor: by letters, c being h and d in one. */
-  matching(other, index) {
-    const at = Object.fromEntries(other.letters.map((letter, axis) => [letter, index[axis]]));
-    if (at.c !== undefined) Object.assign(at, { h: Math.floor(at.c / this.dHead), d: at.c % this.dHead });
-    else if (at.h !== undefined && at.d !== undefined) at.c = at.h * this.dHead + at.d;
-    return this.letters.map((letter) => at[letter] ?? 0);
   }
 }
