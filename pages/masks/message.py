@@ -13,7 +13,7 @@ from headlight.link.place import At, Look
 from headlight.link.presets import PRESETS
 from headlight.link.rules import DrawnRule
 from headlight.picture import fitting, means, pictures, words
-from headlight.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
+from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.registry import recordings, source_of
@@ -77,7 +77,7 @@ class Masks(PictureAnswer, _OfMask):
 class MaskOutcomes(TypedDict):
     mask: list[Block]
     padding: list[Block]  # of the second sentence in the batch
-    pad: str  # that sentence
+    refusal: str  # why it cannot be used: then the usual one is
 
 
 def masked(raw: bytes) -> bytes:
@@ -103,27 +103,30 @@ def first(raw: bytes) -> bytes:
 
 
 def outcomes(raw: bytes) -> bytes:
-    """What follows from the mask, and what becomes of a second sentence in the same batch: blocks of sheets, as JSON.
-
-    Raises:
-        Refused: the second sentence cannot be used.
-    """
+    """What follows from the mask, and what becomes of a second sentence in its batch: blocks of sheets, as JSON."""
     query = LinkQuery(raw)
     settings, _ = query.within()
     if "mask" in query.fixed:
-        return json.dumps(MaskOutcomes(mask=[], padding=[], pad=query["pad"])).encode()
-    at, second = query.at.on(pictures.tokens(settings), goes_on=source_of(settings.model).goes_on), query["pad"]
-    try:
-        check_length(second)
-        padded = [sheet.text(query.fixed["batch"])] if "batch" in query.fixed else padding.blocks(settings, second)
-    except HeadlightError as error:
-        raise Refused("pad", words.sentence(error)) from error
+        return json.dumps(MaskOutcomes(mask=[], padding=[], refusal="")).encode()
+    at = query.at.on(pictures.tokens(settings), goes_on=source_of(settings.model).goes_on)
+    padded, refusal = _padding(query, settings)
     said: list[Block] = []
     if pictures.picture(settings).run.columns is None:
         said.append(sheet.text(effects.renormalised(settings, at)))
     if "steps" not in query.fixed:
         said += effects.empty_rows(settings, at)
-    return json.dumps(MaskOutcomes(mask=said, padding=padded, pad=second)).encode()
+    return json.dumps(MaskOutcomes(mask=said, padding=padded, refusal=refusal)).encode()
+
+
+def _padding(query: LinkQuery, settings: Settings) -> tuple[list[Block], str]:
+    """What becomes of the second sentence, and why the usual one stands in its place, or nothing."""
+    if "batch" in query.fixed:
+        return [sheet.text(query.fixed["batch"])], ""
+    try:
+        check_length(query["pad"])
+        return padding.blocks(settings, query["pad"]), ""
+    except HeadlightError as error:
+        return padding.blocks(settings, query.default("pad")), words.sentence(error)
 
 
 def _message(raw: bytes, begins: dict[str, str]) -> bytes:

@@ -87,8 +87,8 @@ class Masks(Tab):
 
     @property
     def sums(self) -> Locator:
-        """What each row of the weights after sums to."""
-        return self.view.get_by_role("list", name="What each row of the weights after sums to")
+        """What the rows of the weights after sum to."""
+        return self.view.locator("section.after header .label")
 
     @property
     def cell(self) -> Locator:

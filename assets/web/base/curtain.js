@@ -13,7 +13,7 @@ const MAPS = ["map", "rows", "row"]; // those that hide cells of maps
 
 // what Explore says of its maps, and where a sheet's numbers may be changed
 const WORDS = ".large h2, .large-words, .under, .next-tokens, .changed .said, .try-and-change, .other-views, .proof";
-const SUMS = ":is(.before, .after) .label, .sums, .foot, .readout, .outcomes > .sheet";
+const SUMS = ":is(.before, .after) .label, .foot, .readout, .outcomes > .sheet";
 const EDITED = ".matrix :is(input, td button)";
 const COMPUTED = [
   `:scope > .stack > .panel:not(:has(${EDITED}))`,

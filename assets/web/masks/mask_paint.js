@@ -3,11 +3,11 @@
 import { readCells, readFlips, writeFlips } from "../link/painted.js";
 
 /** @typedef {import("../base/grid_keys.js").Place} Place */
-/** @typedef {"block" | "allow" | "row" | "column" | "others"} Tool "others": a column, but for the key's own row */
+/** @typedef {"block" | "allow" | "row" | "column"} Tool */
 /** @typedef {"all" | "one"} Scope the heads that are painted */
 
 const MOST_UNDONE = 200;
-const LINES = ["row", "column", "others"]; // tools that turn many cells round at once
+const LINES = ["row", "column"]; // tools that turn many cells round at once
 
 export class MaskPaint {
   constructor() {
@@ -65,7 +65,7 @@ export class MaskPaint {
     const own = this.allow();
     const isOfLine = (/** @type {number} */ at) => {
       const [row, key] = [Math.floor(at / this.n), at % this.n];
-      return this.tool === "row" ? row === i : key === j && (this.tool === "column" || row !== j);
+      return this.tool === "row" ? row === i : key === j;
     };
     const frees = LINES.includes(this.tool) && !own.some((cell, at) => cell && isOfLine(at));
     this.value = this.tool === "allow" || frees ? 1 : 0;
@@ -75,15 +75,13 @@ export class MaskPaint {
   paint([i, j]) {
     if (this.tool === "row") for (let key = 0; key < this.n; key++) this.set(i, key);
     else if (this.tool === "column") for (let row = 0; row < this.n; row++) this.set(row, j);
-    else if (this.tool === "others") for (let row = 0; row < this.n; row++) row !== j && this.set(row, j);
     else this.set(i, j);
   }
 
   set(i, j) {
     const at = i * this.n + j;
     if (this.own[at]) return;
-    // a word that is let in again is seen by whom the rule lets look at it
-    const turned = this.tool === "others" && this.value ? 0 : this.value === this.base[at] ? 1 : 0;
+    const turned = this.value === this.base[at] ? 1 : 0;
     for (const own of this.scope === "all" ? this.flips : [this.flips[this.head]]) own[at] = turned;
   }
 
@@ -97,7 +95,7 @@ export class MaskPaint {
   /** Turns a whole row or column round. @param {"row" | "column"} tool @param {number} at */
   line(tool, at) {
     const own = this.tool;
-    this.tool = tool === "column" && own === "others" ? own : tool;
+    this.tool = tool;
     this.toggle([at, at]);
     this.tool = own;
   }

@@ -16,7 +16,6 @@ const TOOLS = [
   ["allow", "allow", "erase: what is touched is allowed"],
   ["row", "row", "flip whole rows"],
   ["column", "column", "flip whole columns"],
-  ["others", "rest of column", "hide this word from all others: flip all but its own row"],
 ];
 /** @type {[Scope, string][]} */
 const SCOPES = [
