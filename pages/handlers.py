@@ -56,7 +56,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "maps": explore.maps,
     "focus": explore.focus,
     "compared": explore.compared,
-    "masked_word": explore.masked_word,
     "overview": explore.overview,
     "sentences": explore.sentences,
     "flow": explore.flow,

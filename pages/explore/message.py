@@ -1,6 +1,5 @@
 """What the map view is told of a picture, by the wire: the answer to a link."""
 
-import json
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -32,12 +31,10 @@ from . import (
     pins,
     reading,
 )
-from . import masked_word as masked_words
 from .effect import ChangeEffect, effect
 from .goes_on import GoesOn
 from .kinds import Kind
 from .long_message import tile
-from .masked_word import MaskedWord
 from .picture_fields import EffectHere, ExplorePicture, MapBefore, OfMaps, PinnedMap
 from .reading import Reading
 
@@ -275,12 +272,6 @@ def flow(raw: bytes) -> bytes:
 def channels(raw: bytes) -> bytes:
     """The score of the pair of a query, channel by channel. Raises a HeadlightError."""
     return pack_parts(pair_channels.answer(LinkQuery(raw)))
-
-
-def masked_word(raw: bytes) -> bytes:
-    """The sentence with a mask token in the place of the word that holds the row, as JSON. Raises a HeadlightError."""
-    answer: MaskedWord = masked_words.of_link(LinkQuery(raw))
-    return json.dumps(answer).encode()
 
 
 def seen(raw: bytes) -> bytes:

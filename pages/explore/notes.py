@@ -13,8 +13,7 @@ from headlight.ui import numbers
 from mha_core import Run
 from mha_core.measure import measures
 from mha_core.models.run import Heard
-
-from . import masked_word
+from mha_core.models.words import mask_token
 
 
 def of_tokens(picture: Picture) -> list[str]:
@@ -34,8 +33,8 @@ def of_tokens(picture: Picture) -> list[str]:
             told[-1] += " SmolLM2 reads other languages byte by byte: choose it above."
     elif unknown:
         told.append(f"{unknown} of {n} tokens are unknown to this model: to it they are all one word, [UNK].")
-    if mask := masked_word.in_words(picture.model, tokens):
-        told.append(mask)
+    if (mask := mask_token(picture.model)) in tokens:
+        told.append(f"{mask} hides a word: models of this kind learnt to guess what stood there.")
     if piece := next((token for token in tokens if token.startswith("##")), ""):
         told.append(f"Rare words are split: “{piece}” continues the piece before it.")
     if any(token.startswith("<0x") for token in tokens):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
-from urllib.parse import urlencode
 
-import pytest
 import torch
 from torch import Tensor
 
@@ -17,7 +14,6 @@ from headlight.picture.settings import Settings
 from headlight.ui.numbers import precise
 from mha_core import Model
 from mha_core.attention import as_implementation
-from mha_core.errors import HeadlightError
 from mha_core.measure import rounding
 from mha_core.measure.reading import merged, renormalised
 from mha_core.models.words import words_of
@@ -25,7 +21,7 @@ from mha_core.show.cells import write_cells
 from pages.explore.first_row import PRONOUNS
 from tests.closeness import identical, quoted, same_function, within_rounding
 
-from .conftest import answer, answers, picture_of
+from .conftest import answers, picture_of
 
 N = 15  # tokens of the first sentence
 ALL = [(layer, head) for layer in range(6) for head in range(12)]
@@ -206,15 +202,5 @@ def test_rows_without_the_models_own_tokens_sum_to_1_and_what_sank_is_said(model
     assert float(both[:, -1].abs().max()) > 0
 
 
-def test_a_word_is_replaced_by_the_mask_token_and_what_cannot_be_is_refused(model: Model) -> None:
-    def masked_word(**link: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(answer("masked_word", urlencode(link).encode()))
-        return found
-
-    for text, row, masked in ((TEXT, 3, "[MASK], it didn't"), ("  Unbelievably odd ", 2, "  [MASK] odd ")):
-        found = masked_word(s=text, at=f"3.1.{row}")
-        assert (found["text"], model.tokenize(masked)[0][found["row"]]) == (masked, "[MASK]")
-        assert "[MASK] hides a word" in " ".join(shown(s=masked)["pieces"])
-    for at, why in (("3.1.0", "own token and stands for no word"), ("3.1", "choose a word first")):
-        with pytest.raises(HeadlightError, match=why):
-            masked_word(s=TEXT, at=at)
+def test_a_mask_token_in_the_sentence_is_explained() -> None:
+    assert "[MASK] hides a word" in " ".join(shown(s="[MASK], it didn't")["pieces"])

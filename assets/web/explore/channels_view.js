@@ -36,7 +36,7 @@ export class ChannelsView {
     this.said = div("said-of-view");
     this.notes = div("label");
     this.readout = div("readout");
-    this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text) });
+    this.grid = new DrawnGrid({ pick: () => {}, hover: (text) => setText(this.readout, text ?? "") });
     this.table = new FoldedTable("Channels as a table", () => view.redraw());
     const legend = div("label", "up and orange: above 0, down and blue: below 0; full colour: the strongest");
     const [grid, table, under] = [this.grid.element, this.table.element, div("under", legend, this.readout)];
@@ -74,7 +74,7 @@ export class ChannelsView {
       const product = `${signed(q[channel])} × ${signed(k[channel])} = ${signed(products[channel])}`;
       return `channel ${channel}: ${product}; sum so far ${signed(sums[place])}`;
     };
-    grid.draw(
+    grid.drawGrid(
       {
         name: `Channels of ${head}, “${answer.query}” → “${answer.looked}”`,
         how: "q × k, and the sum so far",

@@ -101,7 +101,7 @@ export class Explore extends WireView {
     this.foot = new ProjectorBar(this, this.box.element, this.tiles, undo);
     this.shared = h("p", { class: "label shared" }, "Heads with one colour at the edge share their keys and values.");
     this.allHeads = h("section", { class: "all-heads", "aria-label": "Heads" });
-    this.allHeads.append(this.bar.element, this.heads.element, this.mean.tile, this.shared);
+    this.allHeads.append(this.bar.element, this.heads.element, this.shared);
     const [given, recorded, underWay] = [this.given, this.recorded, this.underWay].map(({ element }) => element);
     this.show(
       div("top", this.box.element, given, recorded, said, this.cutText, underWay),

@@ -1,24 +1,18 @@
-// Things to try on the sentence, one at a time: each says what to look for, and keeps its question until the visitor, or
-// its press, has made the change; then it says what was and what is. What it changed is taken back before the next one.
+// Changes that are worth a try, one after another: a press makes one and says what was and what is; the next one begins
+// where that one did.
 
 import { button, div, h, setText, span } from "../base/dom.js";
 import { addressOf, find, load } from "../lessons/course.js";
-import { reads } from "../link/look.js";
 import { go } from "../link/way.js";
 import { sentenceOf } from "./state.js";
-import { swapped } from "./swaps.js";
 import { isWord, rowOf } from "../wire/packets.js";
 import { gave, percent, quoted, ranked, short, toggled } from "../base/words.js";
 
-/** @typedef {import("./state.js").Sentence} Sentence */
-/** @typedef {{text?: string, pos?: string | null, head?: string}} Change head: "layer.head", switched over */
-/** @typedef {{said: string, change: Change}} Try */
-/** What a question is about; of: all that it depends on, key: what the row looks at most among words, weight: how much.
- * @typedef {{of: string, text: string, pos: string, isOff: boolean, place: string, key: number, whom: string, weight: number}} Ground
+/** @typedef {{said: string, text?: string, pos?: string | null, head?: string}} Try head: "layer.head", switched over */
+/** @typedef {Try & {sentence: import("./state.js").Sentence, before: string | null, whom: string, weight: number, isOff: boolean, count: number, answer: string}} Made
+ * with what was before it: the sentence, the encoding, what the row in focus looked at most among words, and how much
  */
-/** @typedef {Try & {ground: Ground, sentence: Sentence, pos: string | null, model: string, count: number, answer: string}} Asked with what was before it */
 
-const TRAINED = "as trained";
 const STRONG = 0.05; // a weight that is worth a question
 const FELT = 3; // layers that are named
 const TWINS = [
@@ -31,7 +25,7 @@ export class FirstSteps {
   constructor(view) {
     this.view = view;
     this.at = 0;
-    this.asked = /** @type {Asked | null} */ (null);
+    this.made = /** @type {Made | null} */ (null);
     this.text = span("text");
     this.count = span("count");
     const star = h("span", { class: "star", "aria-hidden": "true" }, "✦");
@@ -43,91 +37,54 @@ export class FirstSteps {
     this.element = div("first-steps", this.press, this.answer);
   }
 
-  /** Layer, head and row in focus, one head or all, and what else is changed in the model. */
-  get place() {
-    const { at, look, controls } = this.view;
-    const { mask, t } = controls;
-    return [at.layer, at.head, at.row, mask ?? "none", Number(t ?? 1), reads(look)].join(" ");
-  }
-
-  /** The encoding of the order. */
-  get pos() {
-    return this.view.controls.pos ?? TRAINED;
-  }
-
-  /** The weights of the row in focus. @returns {Float32Array} */
+  /** The weights of the row in focus. */
   get row() {
     const { maps, at, weights } = this.view;
     return weights ? rowOf(weights, at.row, maps.n) : new Float32Array(maps.n);
   }
 
-  /** The word in focus. */
-  get own() {
-    return this.view.maps.tokens[this.view.at.row];
-  }
-
-  /** What is seen. @returns {Ground} */
-  get ground() {
-    const { view, pos, place } = this;
-    const { maps, at, off, text } = view;
+  /** The word that the row in focus looks at most, and how much. @returns {[string, number]} */
+  get best() {
+    const { maps } = this.view;
     const [key, weight] = ranked(this.row).find(([one]) => isWord(maps, one)) ?? [0, 0];
-    const isOff = off.has(`${at.layer}.${at.head}`);
-    const of = [text, pos, place, isOff].join("\n");
-    return { of, text, pos, isOff, place, key, whom: maps.tokens[key], weight };
+    return [maps.tokens[key], weight];
   }
 
-  /** The change that is asked for is made, by whomever. @param {Asked} asked */
-  isDone({ change: { text, pos, head }, ground }) {
-    if (text !== undefined) return this.view.text === text;
-    if (pos !== undefined) return this.pos === (pos ?? TRAINED);
-    return head !== undefined && this.view.off.has(head) !== ground.isOff;
-  }
-
-  /** The questions that make sense here. @param {Ground} ground @returns {Try[]} */
-  steps(ground) {
-    const { view } = this;
-    const { layer, head, row } = view.at;
-    const isOff = ground.isOff ? "switch this head on again" : "switch this head off";
-    const isHeard = layer < view.maps.layers - 1 || view.picture.next.length > 0;
-    return [
-      ...(isWord(view.maps, row) ? [...this.ofWords(ground), ...this.ofOrder(ground)] : []),
-      ...(isHeard ? [{ said: `${isOff}: which layers notice?`, change: { head: `${layer}.${head}` } }] : []),
-    ];
-  }
-
-  /** Other words. @param {Ground} ground @returns {Try[]} */
-  ofWords({ text }) {
-    const { maps, at, picture } = this.view;
+  /** The changes that make sense here: other words, the order taken away, the head switched over. @returns {Try[]} */
+  get steps() {
+    const { maps, at, off, text, picture, controls } = this.view;
+    const [whom, weight] = this.best;
+    const own = quoted(maps.tokens[at.row]);
+    const asks = `what does ${own} look at now?`;
+    const steps = /** @type {Try[]} */ ([]);
     const [word, twin] = picture.presets.includes(text) ? (TWINS.find(([one]) => text.endsWith(one)) ?? []) : [];
-    if (word)
-      return [{ said: `type “${twin}” for “${word}”: ${this.asks}`, change: { text: text.replace(word, twin) } }];
-    const other = swapped(text, maps.tokens, at.row, this.row);
-    if (!other) return [];
-    const [left, right] = other.words.map(quoted);
-    return [{ said: `swap ${left} and ${right}: ${this.asks}`, change: { text: other.text } }];
+    if (word && isWord(maps, at.row))
+      steps.push({ said: `type “${twin}” for “${word}”: ${asks}`, text: text.replace(word, twin) });
+    if (isWord(maps, at.row) && picture.positions.some(([name]) => name === "none")) {
+      const still = weight >= STRONG ? `does ${own} still look at ${quoted(whom)}?` : asks;
+      const isNone = controls.pos === "none";
+      const said = isNone ? `give the order back: ${asks}` : `take the order away: ${still}`;
+      steps.push({ said, pos: isNone ? null : "none" });
+    }
+    const head = `${at.layer}.${at.head}`;
+    const press = off.has(head) ? "switch this head on again" : "switch this head off";
+    if (at.layer < maps.layers - 1 || picture.next.length) steps.push({ said: `${press}: which layers notice?`, head });
+    return steps;
   }
 
-  get asks() {
-    return `what does ${quoted(this.own)} look at now?`;
-  }
-
-  /** The order of the words taken away. @param {Ground} ground @returns {Try[]} */
-  ofOrder({ pos, whom, weight }) {
-    if (!this.view.picture.positions.some(([name]) => name === "none")) return [];
-    if (pos === "none") return [{ said: `give the order back: ${this.asks}`, change: { pos: null } }];
-    const still = `does ${quoted(this.own)} still look at ${quoted(whom)}?`;
-    return [{ said: `take the order away: ${weight >= STRONG ? still : this.asks}`, change: { pos: "none" } }];
-  }
-
-  /** Makes the change. */
+  /** Makes the change; the row that is asked about stays in focus. */
   take() {
-    if (!this.asked) return;
-    const { change, sentence } = this.asked;
-    // the row that is asked about stays in focus
-    this.change(change, { ...sentence, text: change.text, key: null, rowChosen: true }, change.pos);
+    const { view, steps } = this;
+    const { state, controls, off } = view;
+    const step = steps[this.at];
+    const [whom, weight] = this.best;
+    const sentence = sentenceOf(state);
+    const before = { sentence, before: controls.pos ?? null, isOff: off.has(step.head ?? "") };
+    this.made = { ...step, ...before, whom, weight, count: steps.length, answer: "" };
+    this.change(this.made, { ...sentence, text: step.text, key: null, rowChosen: true }, step.pos);
   }
 
-  /** Changes what a question is about. @param {Change} change @param {Partial<Sentence>} sentence @param {string | null} [to] encoding */
+  /** @param {Try} step @param {Partial<import("./state.js").Sentence>} sentence @param {string | null} [to] encoding */
   change({ text, pos, head }, sentence, to = null) {
     const { view } = this;
     view.edit({
@@ -137,27 +94,31 @@ export class FirstSteps {
     });
   }
 
-  /** To the next question, or after the last one to the first lesson; what the change was is taken back. */
+  /** To the next change, or after the last one to the first lesson; this one is taken back, whatever was changed since. */
   goOn() {
-    const { view, asked } = this;
-    if (!asked || this.at + 1 >= asked.count) return toLesson();
-    const moved = asked.ground.place === this.place ? {} : { ...view.at, rowChosen: true };
+    const { made } = this;
+    if (!made || this.at + 1 >= made.count) return toLesson();
     this.at += 1;
-    this.asked = null;
-    return this.change(asked.change, { ...asked.sentence, ...moved }, asked.pos);
+    this.made = null;
+    return this.change(made, made.sentence, made.before);
   }
 
-  /** What the change did, from the numbers that are shown. @param {Asked} asked */
-  answered({ change, ground }) {
+  /** Whether what was made was not taken back. @param {Made} made */
+  stands({ text, pos, head, sentence, isOff }) {
     const { view } = this;
-    if (change.head) return felt(view.picture.effect);
-    const { row, own } = this;
-    const { maps } = view;
-    const key = maps.tokens[ground.key] === ground.whom ? ground.key : maps.tokens.indexOf(ground.whom);
+    if (head) return view.off.has(head) !== isOff && view.text === sentence.text;
+    return view.text === (text ?? sentence.text) && (pos === undefined || (view.controls.pos ?? null) === pos);
+  }
+
+  /** What the change did, from the numbers that are shown. @param {Made} made */
+  told({ head, whom, weight }) {
+    const { picture, maps, at } = this.view;
+    if (head) return felt(picture.effect);
+    const { row } = this;
+    const key = maps.tokens.indexOf(whom);
     const [best, most] = ranked(row)[0];
-    const pair = key < 0 ? "" : gave(own, ground.whom, ground.weight, row[key]);
-    const now = best === key ? "" : `Most now: ${quoted(maps.tokens[best])} ${percent(most)}.`;
-    return [pair, now].filter(Boolean).join(" ");
+    const pair = key < 0 ? "" : gave(maps.tokens[at.row], whom, weight, row[key]);
+    return [pair, best !== key && `Most now: ${quoted(maps.tokens[best])} ${percent(most)}.`].filter(Boolean).join(" ");
   }
 
   draw() {
@@ -166,28 +127,17 @@ export class FirstSteps {
     // what is asked is asked of one sentence, of a model, whose maps are all here
     this.element.hidden = maps.columns !== null || "s" in picture.fixed || picture.tile > 0 || sight.isWords;
     if (this.element.hidden || !view.weights || view.waiting || !view.text.trim()) return; // its numbers are on their way, or there are none
-    const before = this.asked?.model === view.picture.model ? this.asked : null;
-    if (!before || (!this.isDone(before) && before.ground.of !== this.ground.of)) this.ask();
-    const { asked } = this;
-    const isDone = asked !== null && this.isDone(asked);
-    if (asked && !isDone) asked.answer = "";
-    else if (asked && (!asked.answer || this.place === asked.ground.place)) asked.answer = this.answered(asked);
-    this.press.hidden = !asked || isDone;
-    this.answer.hidden = !this.press.hidden;
-    setText(this.text, asked?.said ?? "");
-    setText(this.count, asked ? `${this.at + 1} of ${asked.count}` : "");
-    setText(this.said, asked?.answer ?? "");
-    setText(this.onward, !asked || this.at + 1 >= asked.count ? "Next: lesson 1 ›" : "Next ›");
-  }
-
-  /** Asks of what is seen now. */
-  ask() {
-    const { ground, view } = this;
-    const steps = this.steps(ground);
-    this.at = Math.min(this.at, Math.max(0, steps.length - 1));
-    const { state, controls, picture } = view;
-    const now = { ground, sentence: sentenceOf(state), pos: controls.pos ?? null, model: picture.model };
-    this.asked = steps.length ? { ...steps[this.at], ...now, count: steps.length, answer: "" } : null;
+    if (this.made && !this.stands(this.made)) this.made = null;
+    const { made, steps } = this;
+    if (made) made.answer ||= this.told(made); // of the head and the row that it was asked of
+    const count = made?.count ?? steps.length;
+    this.at = Math.min(this.at, Math.max(0, count - 1));
+    this.press.hidden = made !== null || !count;
+    this.answer.hidden = made === null;
+    setText(this.text, steps[this.at]?.said ?? "");
+    setText(this.count, `${this.at + 1} of ${count}`);
+    setText(this.said, made?.answer ?? "");
+    setText(this.onward, this.at + 1 >= count ? "Next: lesson 1 ›" : "Next ›");
   }
 }
 

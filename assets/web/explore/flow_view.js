@@ -40,7 +40,10 @@ export class FlowView {
     this.said = div("said-of-view");
     this.left = div("label");
     this.readout = div("readout");
-    this.grid = new DrawnGrid({ pick: (at) => this.pick(at), hover: (text) => setText(this.readout, text) });
+    this.grid = new DrawnGrid({
+      pick: (row, token) => this.pick(row, token ?? 0),
+      hover: (text) => setText(this.readout, text ?? ""),
+    });
     this.table = new FoldedTable("Flow as a table", () => view.redraw());
     this.notes = div("label");
     const more = h("a", { class: "page-link", href: "glossary" }, "What the words mean →");
@@ -61,8 +64,8 @@ export class FlowView {
     this.answer = { ...header, masses: floats };
   }
 
-  /** A node is a layer and a row; one of the input the key that the way leads to. @param {Place} at */
-  pick([row, token]) {
+  /** A node is a layer and a row; one of the input the key that the way leads to. @param {number} row @param {number} token */
+  pick(row, token) {
     const { answer, view } = this;
     if (!answer) return;
     const level = answer.layers - row;
@@ -85,7 +88,7 @@ export class FlowView {
     setText(this.left, answer.left);
     const layout = layOutFlow(answer, { width: contentWidth(this.element), height: HIGH });
     const { layer } = view.at;
-    grid.draw(
+    grid.drawGrid(
       {
         name: `Flow into ${quoted(tokens[row])} by ${answer.norm ? BY_NORM : ROLLOUT}`,
         how: "levels from the output down to the input, and tokens",

@@ -11,7 +11,7 @@ import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
 import { fadeMap } from "../picture/fade.js";
 import { MapPanel } from "../picture/map_panel.js";
-import { ColumnSwitches, MaskedWord } from "./word_switches.js";
+import { ColumnSwitches } from "./word_switches.js";
 import { reads, writeAt } from "../link/look.js";
 import { sortKey } from "../picture/heads_order.js";
 import { rowOf, trimmed } from "../wire/packets.js";
@@ -71,7 +71,6 @@ export class FocusPanel {
     this.modes = choice("Lines, map or table", MODES, draw);
     this.lamp = button("", () => view.toggleOff(view.at.layer, view.at.head));
     this.columns = new ColumnSwitches(view);
-    this.masked = new MaskedWord(view);
     this.readout = div("readout");
     this.legend = ["low", "ramp", "high", "law"].map((kind) => h("span", { class: kind }));
     this.list = h("div", { class: "bars", role: "list", "aria-label": "It looks at" });
@@ -82,7 +81,7 @@ export class FocusPanel {
     const lines = PARTS.flatMap((part, at) => [h("dt", { class: part }, part), this.lines[at]]);
     this.from = h("a", { class: "page-link from" });
     this.words = div("large-words", this.looks, this.sum, view.values.element, this.columns.element);
-    this.words.append(this.masked.element, h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
+    this.words.append(h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
     const titles = div("titles", this.title, this.typed, div("under-title", this.label, this.changed, this.why));
     const ways = h("div", { class: "actions", role: "group", "aria-label": "How it is drawn" });
     ways.append(this.modes.element, view.bar.menu.element, view.all.keys);
@@ -180,7 +179,6 @@ export class FocusPanel {
     if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
     this.drawLegend(shown, mode, inks);
     this.columns.draw();
-    this.masked.draw();
     view.mean.draw();
     view.reading.draw();
     const { row } = this;

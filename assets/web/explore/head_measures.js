@@ -65,30 +65,6 @@ function testOf(word, measures, heads) {
   return (at) => (sign === ">" ? values[at] > Number(bound) : values[at] < Number(bound));
 }
 
-/** The heads most like one: Euclid's distance over all measures, each divided by its spread over the heads.
- * @param {Measure[]} measures @param {number} of @param {number} most @returns {[number, number][]} head and distance
- */
-export function nearestHeads(measures, of, most) {
-  const scaled = measures.flatMap(({ values }) => {
-    const spread = values ? deviation(values) : 0;
-    return values && spread ? [Array.from(values, (value) => value / spread)] : [];
-  });
-  if (!scaled.length) return [];
-  const far = scaled[0].map((_, at) => Math.hypot(...scaled.map((one) => one[at] - one[of])));
-  const others = [...far.keys()].filter((at) => at !== of);
-  return others
-    .sort((a, b) => far[a] - far[b] || a - b)
-    .slice(0, most)
-    .map((at) => [at, far[at]]);
-}
-
-/** @param {ArrayLike<number>} values */
-function deviation(values) {
-  const all = Array.from(values);
-  const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
-  return Math.sqrt(all.reduce((sum, value) => sum + (value - mean) ** 2, 0) / all.length);
-}
-
 /** Four digits, as in every table. @param {number} value */
 export const digits = (value) => (value > 0 && value < 0.00005 ? "<0.0001" : value.toFixed(4));
 
@@ -106,11 +82,13 @@ export function withValues({ measures, layers, heads }, floats) {
 export class Pool {
   /** @type {Map<string, {sums: Float64Array, rows: number}>} */
   #sums = new Map();
+  #made = /** @type {Measure[] | null} */ (null);
   texts = 0;
 
   /** @param {Measure[]} measures of one more text */
   add(measures) {
     this.texts += 1;
+    this.#made = null;
     for (const { name, rows, values } of measures) {
       if (!values || !rows) continue;
       const had = this.#sums.get(name) ?? { sums: new Float64Array(values.length), rows: 0 };
@@ -120,12 +98,13 @@ export class Pool {
     }
   }
 
-  /** The same measures over all texts until now. @param {Omit<Measure, "values">[]} measures @returns {Measure[]} */
+  /** The same measures over all texts until now, made once. @param {Omit<Measure, "values">[]} measures @returns {Measure[]} */
   of(measures) {
-    return measures.map((one) => {
+    this.#made ??= measures.map((one) => {
       const had = this.#sums.get(one.name);
       if (!had) return { ...one, rows: 0, values: null };
       return { ...one, missing: "", rows: had.rows, values: Float32Array.from(had.sums, (sum) => sum / had.rows) };
     });
+    return this.#made;
   }
 }

@@ -6,7 +6,7 @@ import { div, fill, h, LETTERS, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
 
 /** @typedef {import("./head_measures.js").Measure} Measure */
-/** @typedef {{low: number, high: number, ticks: number[], title: string}} Axis */
+/** @typedef {{low: number, high: number, title: string}} Axis */
 /** @typedef {{width: number, height: number, x: Axis, y: Axis, points: [number, number][]}} Scatter points in pixels, a head each */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 
@@ -23,7 +23,7 @@ export class HeadPlot {
     });
     this.readout = div("readout");
     this.grid = new DrawnGrid({
-      pick: ([layer, head]) => of.view.all.open(layer, head),
+      pick: (layer, head) => of.view.all.open(layer, head ?? 0),
       hover: (text) => setText(this.readout, text || this.say(of.head)),
     });
     const [across, up] = this.axes;
@@ -33,24 +33,14 @@ export class HeadPlot {
     this.layout = /** @type {Scatter | null} */ (null);
   }
 
-  /** @param {Place} place */
-  at([layer, head]) {
-    return layer * this.of.view.maps.heads + head;
-  }
-
-  /** @param {number} at */
+  /** What a head says, and which points lie over its own. @param {number} at */
   say(at) {
-    const texts = this.shown.map(({ title, unit, values }) => `${title} ${digits(values?.[at] ?? 0)} ${unit}`);
-    return `${this.of.nameOf(at)}: ${texts.join(", ")}${this.sayOthers(at)}`;
-  }
-
-  /** Which points lie over this one. @param {number} at */
-  sayOthers(at) {
-    const others = this.layout ? atTheSamePlace(this.layout, at) : [];
-    if (!others.length) return "";
-    const named = others.slice(0, MOST_NAMED).map((one) => this.of.nameOf(one));
-    const rest = others.length > named.length ? ` and ${others.length - named.length} more` : "";
-    return `; over it ${named.join(", ")}${rest}`;
+    const { of, shown, layout } = this;
+    const texts = shown.map(({ title, unit, values }) => `${title} ${digits(values?.[at] ?? 0)} ${unit}`);
+    const others = layout ? atTheSamePlace(layout, at).map((one) => of.nameOf(one)) : [];
+    const rest = others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : "";
+    const over = others.length ? `; over it ${others.slice(0, MOST_NAMED).join(", ")}${rest}` : "";
+    return `${of.nameOf(at)}: ${texts.join(", ")}${over}`;
   }
 
   /** @param {Measure[]} columns @param {import("../base/colour.js").Inks} inks */
@@ -70,18 +60,18 @@ export class HeadPlot {
     const { layers, heads } = view.maps;
     const layout = layOutScatter(x, y, { width: contentWidth(this.element), height: HIGH });
     this.layout = layout;
-    const off = [...view.off].map((id) => this.at(/** @type {Place} */ (id.split(".").map(Number))));
+    const at = (/** @type {Place} */ [layer, own]) => layer * heads + own;
+    const off = new Set([...view.off].map((id) => at(/** @type {Place} */ (id.split(".").map(Number)))));
     const known = new Set([head, most(x.values ?? []), most(y.values ?? [])]);
-    const names = new Map([...known].map((at) => [at, this.of.nameOf(at)]));
-    const marked = { focus: head, off: new Set(off), names };
+    const marked = { focus: head, off, names: new Map([...known].map((one) => [one, this.of.nameOf(one)])) };
     if (!this.grid.element.matches(":focus-within")) this.grid.active = [view.at.layer, view.at.head];
-    this.grid.draw(
+    this.grid.drawGrid(
       {
         name: `Heads by ${x.title} and ${y.title}`,
         how: "arrows up and down go through layers, left and right through their heads",
         size: [layers, heads],
-        say: (place) => this.say(this.at(place)),
-        boxOf: (place) => boxOfPoint(layout, this.at(place)),
+        say: (place) => this.say(at(place)),
+        boxOf: (place) => boxOfPoint(layout, at(place)),
         at: (left, top) => {
           const found = pointAt(layout, left, top);
           return found === null ? null : [Math.floor(found / heads), found % heads];
@@ -89,7 +79,7 @@ export class HeadPlot {
       },
       layout,
       inks,
-      [x.name, y.name, x.values, y.values, head, String(off), inks.text],
+      [x.name, y.name, x.values, y.values, head, String([...off]), inks.text],
       (pen) => drawScatter(pen, layout, inks, marked),
     );
     if (!this.grid.element.matches(":hover, :focus-within")) setText(this.readout, this.say(head));
@@ -101,24 +91,13 @@ export class HeadPlot {
 const MARGIN = { left: 58, right: 14, top: 30, bottom: 44 }; // pixels
 const RADIUS = 4;
 const REACH = 14; // pixels from a point that still press it
-const TICKS = 5;
-
-/** Round numbers from one end to the other, at most so many steps. @param {number} low @param {number} high */
-export function ticksOf(low, high, most = TICKS) {
-  const rough = (high - low) / most;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * /** @type {number} */ ([1, 2, 5, 10].find((one) => one * power >= rough * (1 - 1e-9)));
-  const first = Math.ceil(low / step - 1e-9);
-  const count = Math.floor(high / step + 1e-9) - first + 1;
-  return Array.from({ length: count }, (_, at) => (first + at) * step);
-}
+const STEPS = 4; // from one end of an axis to the other
 
 /** From 0 on, or below. @param {Measure} measure @returns {Axis} */
 function axisOf({ title, unit, values }) {
   const all = Array.from(values ?? []);
   const [low, most] = [Math.min(0, ...all), Math.max(0, ...all)];
-  const high = most > low ? most : low + 1;
-  return { low, high, ticks: ticksOf(low, high), title: `${title} (${unit})` };
+  return { low, high: most > low ? most : low + 1, title: `${title} (${unit})` };
 }
 
 /** @param {Measure} across @param {Measure} up @param {{width: number, height: number}} size @returns {Scatter} */
@@ -139,21 +118,17 @@ function placed({ width, height, x, y }, across, up) {
   ];
 }
 
-/** The head whose point is nearest to a pixel and in reach; null where there is none. @param {Scatter} of */
-export function pointAt({ points }, left, top) {
-  let [best, near] = [/** @type {number | null} */ (null), REACH];
-  points.forEach(([x, y], at) => {
-    const far = Math.hypot(x - left, y - top);
-    if (far <= near) [best, near] = [at, far];
-  });
-  return best;
+/** The heads whose points are so near to a pixel, the nearest first. @param {Scatter} of @param {number} left @param {number} top @param {number} reach */
+function near({ points }, left, top, reach) {
+  const far = points.map(([x, y]) => Math.hypot(x - left, y - top));
+  return [...far.keys()].filter((at) => far[at] <= reach).sort((one, other) => far[one] - far[other]);
 }
 
-/** The others whose points lie over the one of a head. @param {Scatter} of @param {number} at @returns {number[]} */
-export const atTheSamePlace = ({ points }, at) =>
-  points.flatMap(([x, y], own) =>
-    own !== at && Math.hypot(x - points[at][0], y - points[at][1]) <= 2 * RADIUS ? [own] : [],
-  );
+/** The head whose point is nearest to a pixel and in reach; null where there is none. @param {Scatter} of */
+export const pointAt = (of, left, top) => near(of, left, top, REACH)[0] ?? null;
+
+/** The others whose points lie over the one of a head. @param {Scatter} of @param {number} at */
+const atTheSamePlace = (of, at) => near(of, ...of.points[at], 2 * RADIUS).filter((own) => own !== at);
 
 /** @param {Scatter} of @param {number} at */
 export function boxOfPoint({ points }, at) {
@@ -173,17 +148,16 @@ export function drawScatter(pen, of, inks, { focus, off, names }) {
   pen.font = `${LETTERS}px ${inks.mono}`;
   const [left, bottom] = placed(of, x.low, y.low);
   const [right, top] = placed(of, x.high, y.high);
-  Object.assign(pen, { strokeStyle: inks.line, fillStyle: inks.muted, lineWidth: 1, textAlign: "center" });
-  for (const value of x.ticks) {
-    const [at] = placed(of, value, y.low);
-    pen.strokeRect(at, top, 0, bottom - top);
-    pen.fillText(write(value), at, bottom + 16);
-  }
-  pen.textAlign = "right";
-  for (const value of y.ticks) {
-    const [, at] = placed(of, x.low, value);
-    pen.strokeRect(left, at, right - left, 0);
-    pen.fillText(write(value), left - 6, at + 4);
+  Object.assign(pen, { strokeStyle: inks.line, fillStyle: inks.muted, lineWidth: 1 });
+  for (let step = 0; step <= STEPS; step += 1) {
+    const [across, up] = [x, y].map(({ low, high }) => low + (step / STEPS) * (high - low));
+    const [px, py] = placed(of, across, up);
+    pen.strokeRect(px, top, 0, bottom - top);
+    pen.strokeRect(left, py, right - left, 0);
+    pen.textAlign = "center";
+    pen.fillText(write(across), px, bottom + 16);
+    pen.textAlign = "right";
+    pen.fillText(write(up), left - 6, py + 4);
   }
   pen.fillText(`${x.title} →`, right, height - 6);
   pen.textAlign = "left";

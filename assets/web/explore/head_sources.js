@@ -86,8 +86,8 @@ export class HeadSources {
 
   /** Our sentences come when they are first wanted; what is measured follows the run. */
   follow() {
-    if (!this.isCollection) return this.close();
-    if (this.on === this.held) this.texts.follow();
+    if (!this.isCollection) this.close();
+    else if (this.on === this.held) this.texts.follow();
     else if (this.on === "ours") this.ours.ask(new URLSearchParams());
   }
 
@@ -150,7 +150,6 @@ export class CollectionRun {
     this.at = 0; // the sentence that is measured now
     this.isOn = false;
     this.pool = new Pool();
-    this.made = { pool: this.pool, texts: 0, of: /** @type {Measure[]} */ ([]) };
     this.refused = /** @type {string[]} */ ([]); // why sentences were left out
     const hears = {
       take: (bytes) => this.next(() => this.pool.add(unpack(bytes))),
@@ -166,40 +165,31 @@ export class CollectionRun {
     return query;
   }
 
-  /** @param {Collection} collection */
+  /** From the first sentence on, of the run as it is now. @param {Collection} collection */
   begin(collection) {
-    this.collection = collection;
-    this.renew();
-  }
-
-  /** From the first sentence on, of the run as it is now. */
-  renew() {
-    Object.assign(this, { base: String(this.run), at: 0, pool: new Pool(), refused: [] });
+    Object.assign(this, { collection, base: String(this.run), at: 0, pool: new Pool(), refused: [] });
     this.goOn();
   }
 
   /** Of another run all begins anew. */
   follow() {
-    if (this.collection && this.base !== String(this.run)) this.renew();
+    if (this.collection && this.base !== String(this.run)) this.begin(this.collection);
   }
 
   goOn() {
     this.isOn = this.isLeft;
-    if (this.isOn) this.ask();
+    if (!this.isOn) return;
+    const query = this.run;
+    put(query, "s", this.collection?.sentences[this.at] ?? "");
+    query.sort();
+    this.wire.stop(); // or an equal sentence would not be asked about
+    this.wire.ask("overview", query, this.view.visit);
   }
 
   stop() {
     this.isOn = false;
     this.wire.stop();
     this.view.redraw();
-  }
-
-  ask() {
-    const query = this.run;
-    put(query, "s", this.collection?.sentences[this.at] ?? "");
-    query.sort();
-    this.wire.stop(); // or an equal sentence would not be asked about
-    this.wire.ask("overview", query, this.view.visit);
   }
 
   /** @param {() => void} take what came of the sentence */
@@ -213,13 +203,6 @@ export class CollectionRun {
 
   get isLeft() {
     return Boolean(this.collection && this.at < this.collection.sentences.length);
-  }
-
-  /** What was measured until now; the same as long as nothing new has come. @param {Omit<Measure, "values">[]} measures */
-  measures(measures) {
-    if (this.made.texts !== this.pool.texts || this.made.pool !== this.pool || !this.made.of.length)
-      this.made = { pool: this.pool, texts: this.pool.texts, of: this.pool.of(measures) };
-    return this.made.of;
   }
 
   /** How far it is, in words. */

@@ -1,9 +1,9 @@
 // All heads as a table, and by name. The name of a head opens it.
 
-import { areSame, button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { digits, filterOf, HEAD, most, nearestHeads, ordered } from "./head_measures.js";
+import { areSame, button, div, fill, h, setText, span } from "../base/dom.js";
+import { digits, filterOf, HEAD, most, ordered } from "./head_measures.js";
 import { makeListing, updateListing } from "../picture/listing.js";
-import { many, number } from "../base/words.js";
+import { many } from "../base/words.js";
 
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
@@ -70,18 +70,12 @@ export class HeadTable {
   }
 }
 
-const ALIKE = 5;
-const RULE = "Distance over all measures of the table, each divided by its spread over the heads.";
-
-/** Heads that others have named, where they are in this model; and those most like the head in focus. */
+/** Heads that others have named, where they are in this model. */
 export class HeadNames {
   /** @param {import("./heads_view.js").HeadsView} of */
   constructor(of) {
     this.of = of;
-    this.known = h("ul", { class: "named-heads", "aria-label": "Heads that others have named" });
-    this.who = span("label");
-    this.alike = h("div", { class: "actions", role: "group", "aria-label": "Heads most like it", title: RULE });
-    this.element = div("head-names", this.known, div("actions", this.who, this.alike));
+    this.element = h("ul", { class: "named-heads", "aria-label": "Heads that others have named" });
   }
 
   /** @param {Measure[]} columns @param {[string, string, string][]} names measure, name, who gave it */
@@ -92,23 +86,11 @@ export class HeadNames {
     });
     const makePress = () => /** @type {HTMLElement} */ (button("", () => {}));
     const make = () => h("li", {}, makePress(), span("label"));
-    fill(this.known, found, make, (item, { title, who, at, value }) => {
+    fill(this.element, found, make, (item, { title, who, at, value }) => {
       const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
       setText(press, this.of.nameOf(at));
       press.onclick = () => this.of.open(at);
       setText(said, `comes nearest to ${title} (${who}): ${digits(value)}`);
-    });
-    this.drawAlike(nearestHeads(columns, this.of.head, ALIKE));
-  }
-
-  /** @param {[number, number][]} near */
-  drawAlike(near) {
-    setText(this.who, near.length ? `Most like ${this.of.nameOf(this.of.head)}, and how far from it` : "");
-    const make = () => /** @type {HTMLElement} */ (button("", () => {}));
-    fill(this.alike, near, make, (press, [at, far]) => {
-      setText(press, `${this.of.nameOf(at)}  ${number(far)}`);
-      setAttribute(press, "aria-label", `show ${this.of.nameOf(at)} ${number(far)} away`);
-      press.onclick = () => this.of.open(at);
     });
   }
 }

@@ -134,7 +134,7 @@ export class HeadsView {
   /** @returns {Measure[]} */
   get measures() {
     const { effects, sources, ofText, header } = this;
-    if (sources.isCollection) return sources.texts.measures(header?.measures ?? []);
+    if (sources.isCollection) return sources.texts.pool.of(header?.measures ?? []);
     const values = sources.on || effects.of !== String(this.view.queryOfRun()) ? null : this.lost;
     return values ? ofText.map((one) => (one.name === EFFECT ? { ...one, values } : one)) : ofText;
   }

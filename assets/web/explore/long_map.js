@@ -5,7 +5,7 @@ import { button, contextOf, div, frame, h, setAttribute, setText, span } from ".
 import { isShortcut, walked } from "../base/grid_keys.js";
 import { put } from "../link/link.js";
 import { BigMap } from "../picture/map.js";
-import { cellsOf, including, pieceOf, Pieces, previewOf, stepOf, within, zoomed } from "../picture/window.js";
+import { cellsOf, including, pieceOf, previewOf, stepOf, within, zoomed } from "../picture/window.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
 import { Wire } from "../wire/wire.js";
 
@@ -19,7 +19,6 @@ const MOST_PIECES = 16; // 4 MiB
 const FIRST = 32; // cells in sight at first
 const WHOLE = 128; // pixels of the whole map
 const DRAGGED = 5; // pixels from which a press is a drag
-const PINCHED = 1.4; // how much farther apart two fingers are, until the next size
 const KEYS = /** @type {Record<string, number>} */ ({ "+": -1, "=": -1, "-": 1, "−": 1, 0: Infinity });
 
 export class LongMap extends BigMap {
@@ -33,15 +32,13 @@ export class LongMap extends BigMap {
     this.window = /** @type {Window} */ ({ row: 0, column: 0, size: 0 });
     this.of = ""; // the map whose window it is
     this.placed = ""; // the row and key that the window was last moved to
-    this.pieces = /** @type {Pieces<Piece>} */ (new Pieces(MOST_PIECES));
+    this.pieces = /** @type {Map<string, Piece>} */ (new Map()); // by what was asked
     const hears = {
       take: (bytes, question) => this.take(bytes, question),
       refuse: (sentence) => setText(this.said, sentence),
     };
     this.wire = new Wire(hears, view.here.signal);
     this.again = () => {}; // draws the map as it was drawn last, and nothing else of the page
-    this.fingers = /** @type {Map<number, [number, number]>} */ (new Map());
-    this.apart = 0; // of two fingers, in pixels, when the size was last changed
     this.from = /** @type {{x: number, y: number, window: Window} | null} */ (null); // where a drag began
     this.wasDragged = false;
     this.whole = h("canvas", { class: "whole-map", "aria-hidden": "true" });
@@ -59,10 +56,12 @@ export class LongMap extends BigMap {
   listen() {
     const { element, whole } = this;
     element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    element.addEventListener("pointerdown", (event) => this.press(event));
+    element.addEventListener("pointerdown", (event) => this.grab(event));
     element.addEventListener("pointermove", (event) => this.drag(event));
     for (const end of /** @type {const} */ (["pointerup", "pointercancel"]))
-      element.addEventListener(end, (event) => this.release(event));
+      element.addEventListener(end, () => {
+        this.from = null;
+      });
     // a drag is no click on the cell where it ends
     element.addEventListener("click", (event) => this.wasDragged && event.stopImmediatePropagation(), true);
     const center = (/** @type {PointerEvent} */ event) => event.buttons && this.center(event);
@@ -158,7 +157,8 @@ export class LongMap extends BigMap {
   /** @param {Uint8Array} bytes @param {string} question */
   take(bytes, question) {
     const { header, floats } = unpackFloats(bytes);
-    this.pieces.put(question, { header, floats });
+    this.pieces.set(question, { header, floats });
+    if (this.pieces.size > MOST_PIECES) this.pieces.delete([...this.pieces.keys()][0]);
     this.again();
   }
 
@@ -220,43 +220,19 @@ export class LongMap extends BigMap {
   }
 
   /** @param {PointerEvent} event */
-  press(event) {
-    this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
+  grab(event) {
     this.wasDragged = false;
     this.from = { x: event.clientX, y: event.clientY, window: this.window };
-    if (this.fingers.size === 2) this.apart = this.spread;
-  }
-
-  /** Pixels between two fingers. */
-  get spread() {
-    const [[x, y], [right, low]] = [...this.fingers.values()];
-    return Math.hypot(right - x, low - y);
   }
 
   /** @param {PointerEvent} event */
   drag(event) {
-    if (!this.fingers.has(event.pointerId) || !this.from) return;
-    this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
-    if (this.fingers.size === 2) return this.pinch();
+    if (!this.from) return;
     const [x, y] = [event.clientX - this.from.x, event.clientY - this.from.y];
     if (!this.wasDragged && Math.hypot(x, y) < DRAGGED) return;
     if (!this.wasDragged) this.element.setPointerCapture(event.pointerId);
     this.wasDragged = true;
     this.pan(-y / this.step, -x / this.wide, this.from.window);
-  }
-
-  pinch() {
-    const ratio = this.spread / this.apart;
-    this.wasDragged = true;
-    if (ratio < PINCHED && ratio > 1 / PINCHED) return;
-    this.apart = this.spread;
-    this.zoom(ratio > 1 ? -1 : 1);
-  }
-
-  /** @param {PointerEvent} event */
-  release(event) {
-    this.fingers.delete(event.pointerId);
-    this.from = null;
   }
 
   /** The place on the whole map that was pressed comes to the middle of the window. @param {PointerEvent} event */

@@ -1,7 +1,6 @@
 // The mean over heads in the place of the head in focus, of a layer drawn at once from the bytes that are here.
 
-import { button, setAttribute } from "../base/dom.js";
-import { choosesMean, meanOf } from "../link/look.js";
+import { meanOf } from "../link/look.js";
 import { meanChoice } from "../picture/map_choice.js";
 import { many } from "../base/words.js";
 
@@ -13,9 +12,6 @@ export class MeanMap {
   constructor(view) {
     this.view = view;
     this.choice = meanChoice(view, true);
-    const title = "the mean over the heads of this layer stands large, as a head does";
-    const choose = () => view.see(choosesMean(view.look, "mean"));
-    this.tile = button("mean of these heads", choose, { class: "mean-tile", title });
     this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
   }
 
@@ -55,8 +51,6 @@ export class MeanMap {
     const isLong = this.view.picture.tile > 0; // of one layer at a time the maps are here
     for (const press of this.choice.buttons.slice(2)) press.disabled = isLong;
     this.choice.draw();
-    this.tile.hidden = !this.view.look.all || this.view.maps.heads < 2; // of one layer it is in the menu of the map
-    setAttribute(this.tile, "aria-pressed", String(meanOf(this.view.look) === "mean"));
   }
 }
 

@@ -1,14 +1,11 @@
-// What one press does to a word of the large map: the column of the key in focus is taken out, the word in focus masked.
+// What one press does to a word of the large map: the column of the key in focus is taken out.
 
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { LONGEST_RULE } from "../base/facts.js";
 import { maskOf, ruleOf, toggledUnseen, unseenOf, valuesOff } from "../link/changes.js";
-import { put } from "../link/link.js";
 import { quoted, toggled } from "../base/words.js";
 import { readFlips, writeFlips } from "../link/painted.js";
 import { sortKey } from "../picture/heads_order.js";
-import { Aside } from "../wire/aside.js";
-import { writeAt } from "../link/look.js";
 
 const SEEN = "a mask: the softmax shares its weight out among the other keys";
 const HEARD = "no mask: every weight stays, and this key’s value counts as 0 for all other tokens";
@@ -83,46 +80,5 @@ export class ColumnSwitches {
     setAttribute(this.value, "title", unheard ?? HEARD);
     setAttribute(this.value, "aria-pressed", String(valuesOff(controls).includes(key)));
     setText(this.said, view.matching ? picture.columns : "");
-  }
-}
-
-/** The word in focus replaced by the model's mask token, at one press: another sentence, which undo takes back. */
-export class MaskedWord {
-  /** @param {import("./explore.js").Explore} view */
-  constructor(view) {
-    this.view = view;
-    this.press = button("", () => this.ask(), { title: "of the whole word, all its pieces" });
-    this.said = span("label");
-    this.said.setAttribute("role", "status");
-    this.masked = /** @type {Aside<import("../base/messages.js").MaskedWord>} */ (
-      new Aside(view, "masked_word", () => this.take())
-    );
-    this.element = div("actions", this.press, this.said);
-  }
-
-  get query() {
-    const query = this.view.query();
-    put(query, "at", writeAt(this.view.at, true));
-    return query;
-  }
-
-  ask() {
-    this.masked.stop(); // the same may be asked again
-    this.masked.ask(this.query);
-  }
-
-  take() {
-    const { masked, view } = this;
-    if (!masked.answer) return view.redraw();
-    if (masked.of !== String(this.query)) return; // nothing that was typed since is replaced
-    view.edit({ sentence: { ...view.at, ...masked.answer, key: null, rowChosen: true } });
-  }
-
-  draw() {
-    const { maps, sight, state, given } = this.view;
-    setText(this.press, `put a mask in place of ${quoted(sight.tokens[sight.row])}`);
-    const isOfText = maps.columns === null && given.rows === "words";
-    this.element.hidden = !isOfText || !state.rowChosen; // of a word that was chosen, not of the page’s first
-    setText(this.said, this.masked.of === String(this.query) ? this.masked.refusal : "");
   }
 }

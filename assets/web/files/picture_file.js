@@ -3,7 +3,6 @@
 
 import { drawing } from "../base/dom.js";
 import { drawViews, views } from "../base/view_base.js";
-import { drawings } from "../picture/drawn_grid.js";
 
 /** @typedef {import("../base/view_base.js").Theme} Theme */
 /** @typedef {{element: Element, name: string}} Picture a part of the page that can be taken along */
@@ -32,7 +31,7 @@ const inSight = (element, kind) =>
 export function picturesOfPage() {
   return [...views].flatMap(({ element }) => {
     const framed = inSight(element, FRAMED).filter(
-      (one) => inSight(one, "canvas").length && drawings.get(one)?.isThere !== false,
+      (one) => inSight(one, "canvas").length && !one.matches(".drawn:not([data-name])"),
     );
     const outer = framed.filter((one) => !framed.some((other) => other !== one && other.contains(one)));
     const large = outer.filter((one) => one.matches(".large"));
@@ -45,7 +44,9 @@ export function picturesOfPage() {
 /** @param {Element} element */
 function nameOf(element) {
   const name =
-    drawings.get(element)?.name ?? element.getAttribute("aria-label") ?? element.querySelector("h2, h3")?.textContent;
+    element.getAttribute("data-name") ??
+    element.getAttribute("aria-label") ??
+    element.querySelector("h2, h3")?.textContent;
   return (name ?? "").trim().slice(0, 80) || "Picture";
 }
 

@@ -7,31 +7,28 @@ import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 /** @typedef {{left: number, top: number, width: number, height: number}} Box pixels */
+/** @typedef {{pick(row: number, column: number | null, adds?: boolean): void, hover(text: string | null, at: Place | null): void}} Actions */
 /** @typedef {{name: string, how: string, size: Place, say: (at: Place) => string, boxOf: (at: Place) => Box, at: (x: number, y: number) => Place | null}} Grid
  * what it is called and how it is read, its rows and columns, what a place says, where it stands, and which one stands at a pixel
  */
 
-/** The drawings of the page by their elements. @type {WeakMap<Element, DrawnGrid>} */
-export const drawings = new WeakMap();
-
 export class DrawnGrid {
-  /** @param {{pick: (at: Place) => void, hover: (text: string) => void}} actions */
-  constructor(actions) {
+  /** @param {Actions} actions @param {string} [kind] its class */
+  constructor(actions, kind = "drawn map") {
     this.actions = actions;
     this.base = h("canvas", { "aria-hidden": "true" });
     this.over = h("canvas", { class: "over", "aria-hidden": "true" });
     this.cell = new GridCell();
-    this.element = h("div", { class: "drawn map", role: "grid" }, this.base, this.over, this.cell.row);
+    this.element = h("div", { class: kind, role: "grid" }, this.base, this.over, this.cell.row);
     this.grid = /** @type {Grid | null} */ (null);
-    this.inks = /** @type {Inks | null} */ (null);
-    this.active = /** @type {Place} */ ([0, 0]);
+    this.inks = /** @type {Inks} */ ({});
+    this.active = /** @type {Place | null} */ (null);
     this.drawn = /** @type {unknown[]} */ ([]); // what the drawing was made from
-    drawings.set(this.element, this);
-    this.element.onpointermove = (event) => this.point(this.under(event));
+    this.element.onpointermove = (event) => this.point(this.cellAt(event));
     this.element.onpointerleave = () => this.point(null);
     this.element.onclick = (event) => {
-      const at = this.under(event);
-      if (at) this.press(at);
+      const at = this.cellAt(event);
+      if (at) this.press(at, event);
     };
     this.cell.element.onkeydown = (event) => this.key(event);
     this.cell.element.onfocus = () => this.point(this.active);
@@ -42,9 +39,10 @@ export class DrawnGrid {
    * @param {Grid} grid @param {{width: number, height: number}} size pixels @param {Inks} inks
    * @param {unknown[]} from what it is made from @param {(context: CanvasRenderingContext2D) => void} paint
    */
-  draw(grid, { width, height }, inks, from, paint) {
+  drawGrid(grid, { width, height }, inks, from, paint) {
     Object.assign(this, { grid, inks });
-    this.active = nearest(this.active, [0, grid.size[0] - 1], [0, grid.size[1] - 1]);
+    this.element.dataset.name = grid.name;
+    this.active = nearest(this.active ?? [0, 0], ...this.ends);
     const made = [width, height, devicePixelRatio, document.fonts.status, ...from];
     if (!areSame(made, this.drawn)) {
       this.drawn = made;
@@ -56,48 +54,57 @@ export class DrawnGrid {
     this.describe();
   }
 
-  get name() {
-    return this.grid?.name ?? "";
+  /** What the grid is called. */
+  get label() {
+    return `${this.grid?.name}: ${this.grid?.how}`;
   }
 
-  get isThere() {
-    return Boolean(this.grid);
+  /** The first and the last row that the keys reach, and column. @returns {[Place, Place]} */
+  get ends() {
+    const [rows, columns] = this.grid?.size ?? [1, 1];
+    return [
+      [0, rows - 1],
+      [0, columns - 1],
+    ];
   }
 
-  /** @param {MouseEvent} event */
-  under(event) {
+  /** The place that a pointer means. @param {MouseEvent} event @returns {Place | null} */
+  cellAt(event) {
     const box = this.element.getBoundingClientRect();
     return this.grid?.at(event.clientX - box.left, event.clientY - box.top) ?? null;
   }
 
-  /** Marks a place on a canvas of its own and says it. @param {Place | null} at */
+  /** Marks a place and says it. @param {Place | null} at */
   point(at) {
-    const { grid, inks } = this;
-    const context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
-    context.clearRect(0, 0, this.over.width, this.over.height);
-    if (!grid || !inks) return;
-    this.actions.hover(at ? grid.say(at) : "");
-    if (!at) return;
-    const { left, top, width, height } = grid.boxOf(at);
-    Object.assign(context, { lineWidth: 2, strokeStyle: inks.text });
-    context.strokeRect(left, top, width, height);
+    this.mark(at);
+    if (at && this.grid) this.actions.hover(this.grid.say(at), at);
+    else this.actions.hover(null, null);
   }
 
-  /** @param {Place} at */
-  press(at) {
+  /** Marks a place on a canvas of its own, so that nothing else is painted again. @param {Place | null} at */
+  mark(at) {
+    const context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
+    context.clearRect(0, 0, this.over.width, this.over.height);
+    if (!at || !this.grid) return;
+    const { left, top, width, height } = this.grid.boxOf(at);
+    Object.assign(context, { lineWidth: 2, strokeStyle: this.inks.text });
+    context.strokeRect(left, top, Math.max(2, width), Math.max(2, height));
+  }
+
+  /** @param {Place} at @param {MouseEvent | KeyboardEvent} event */
+  press(at, event) {
     this.moveTo(at);
-    this.actions.pick(at);
+    this.actions.pick(...at, event.shiftKey);
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    if (!this.grid || isShortcut(event)) return;
-    const [rows, columns] = this.grid.size;
-    const to = walked(event, this.active, [0, rows - 1], [0, columns - 1]);
+    if (!this.active || isShortcut(event)) return;
+    const to = walked(event, this.active, ...this.ends);
     if (!to && event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     if (to) this.moveTo(to);
-    else this.press(this.active);
+    else this.press(this.active, event);
   }
 
   /** @param {Place} at */
@@ -109,8 +116,8 @@ export class DrawnGrid {
 
   /** Moves the cell that has the focus to the active place. */
   describe() {
-    if (!this.grid) return;
-    const { name, how, size, say, boxOf } = this.grid;
-    this.cell.put(this.element, `${name}: ${how}`, size, this.active, say(this.active), boxOf(this.active));
+    const { grid, active } = this;
+    if (grid && active)
+      this.cell.put(this.element, this.label, grid.size, active, grid.say(active), grid.boxOf(active));
   }
 }

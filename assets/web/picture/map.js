@@ -1,9 +1,10 @@
 // One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
 
 import { inkOn, isPlain, mostOf, picture } from "../base/colour.js";
-import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute } from "../base/dom.js";
-import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
+import { areSame, contextOf, frame, LETTERS, pixelRatio, setAttribute } from "../base/dom.js";
+import { nearest } from "../base/grid_keys.js";
 import { Bubble } from "./bubble.js";
+import { DrawnGrid } from "./drawn_grid.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
 import { pooled, toBytes, trimmed } from "../wire/packets.js";
 import { BLOCKED, number, ranked, short } from "../base/words.js";
@@ -14,7 +15,7 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
 /** `labels`: of a map beside it, as wide as whose labels its own are taken, so that the rows of both line up.
  * @typedef {{width: number, height: number, labels?: string[]}} Room
  */
-/** @typedef {{pick(row: number, key: number | null, adds?: boolean): void, hover(text: string | null, at: Place | null): void}} Actions */
+/** @typedef {import("./drawn_grid.js").Actions} Actions */
 /**
  * @typedef {object} MapPicture
  * @property {string[]} tokens a row each
@@ -48,20 +49,15 @@ export const wholeMap = (tokens, weights, { map = { size: tokens.length, bytes: 
   ...more,
 });
 
-export class BigMap {
+export class BigMap extends DrawnGrid {
   /** @param {Actions} actions */
   constructor(actions) {
-    this.actions = actions;
-    this.base = h("canvas", { "aria-hidden": "true" });
-    this.over = h("canvas", { class: "over", "aria-hidden": "true" });
-    this.cell = new GridCell();
+    super(actions, "map");
     this.bubble = new Bubble();
-    this.element = h("div", { class: "map", role: "grid" }, this.base, this.over, this.cell.row, this.bubble.element);
+    this.element.append(this.bubble.element);
     this.shown = /** @type {MapPicture | null} */ (null);
-    this.inks = /** @type {Inks} */ ({});
     this.visible = /** @type {string[]} */ ([]); // tokens of the rows in sight
     this.seen = /** @type {string[]} */ ([]); // and of the columns
-    this.active = /** @type {Place | null} */ (null);
     this.left = this.top = this.right = 0; // pixels
     this.side = this.step = this.across = this.wide = 0; // of all rows and of one, of all columns and of one
     // how much wider than high a cell may be; pixels that it may be high, and its number grows with it; the smallest weight
@@ -75,26 +71,15 @@ export class BigMap {
     this.share = 0.4; // of a cell that its number is high
     this.beside = 0; // pixels to keep free on the right, besides what the labels take
     this.isSteady = false; // what is drawn is drawn again only where something of it has changed
-    this.drawn = /** @type {unknown[]} */ ([]); // what the drawing was made from
-    this.element.onpointermove = (event) => this.point(this.cellAt(event));
     this.element.onpointerleave = () => this.bubble.at || this.point(null); // what a finger tapped stays said
-    this.element.onclick = (event) => {
-      const at = this.cellAt(event);
-      if (!at) return;
-      this.active = at;
-      this.actions.pick(...at, event.shiftKey || event.ctrlKey || event.metaKey);
-      this.point(at); // a finger has left by now, and its cell is not read out any more
-      if (/** @type {PointerEvent} */ (event).pointerType === "touch") this.bubble.put(at, this);
-    };
-    this.cell.element.onkeydown = (event) => this.key(event);
-    this.cell.element.onfocus = () => this.point(this.active);
-    this.cell.element.onblur = () => this.point(null);
   }
 
   /** @param {MapPicture} shown @param {Inks} inks @param {Room} room */
   draw(shown, inks, room) {
-    Object.assign(this, { shown, inks });
-    const { tokens, keys, first, last, row, key } = shown;
+    const { tokens, keys, first, last, row, key, name } = shown;
+    const how = "rows are queries, columns are keys";
+    const places = { size: [tokens.length, keys.length], say: (at) => this.say(at), boxOf: (at) => this.boxOf(at) };
+    Object.assign(this, { shown, inks, grid: { name, how, ...places } });
     this.visible = tokens.slice(first, tokens.length - last);
     this.seen = keys === tokens ? this.visible : keys.slice(first, keys.length - last);
     const n = this.visible.length;
@@ -117,7 +102,7 @@ export class BigMap {
     const size = [map.size, unit, pixelRatio(), this.smallest, ...Object.values(this.limits)];
     const own = [tokens.join("\n"), keys.join("\n"), buffer, byteOffset, ...size];
     const from = [...own, ...Object.values(shown), ...Object.values(room), document.fonts.status];
-    const is = this.isSteady && from.every((value, at) => value === this.drawn[at]);
+    const is = this.isSteady && areSame(from, this.drawn);
     this.drawn = from;
     return is;
   }
@@ -287,24 +272,25 @@ export class BigMap {
     return first + ranked(weights.subarray(i * keys.length + first, i * keys.length + last + 1))[0][0];
   }
 
-  /** Marks a cell and says its number. @param {Place | null} at */
-  point(at) {
-    this.bubble.put(null, this);
-    this.mark(at);
-    if (at && this.shown) this.actions.hover(this.say(at), at);
-    else this.actions.hover(null, null);
+  /** Looks at a cell, or adds its key. @param {Place} at @param {MouseEvent | KeyboardEvent} event */
+  press(at, event) {
+    this.active = at;
+    this.actions.pick(...at, event.shiftKey || event.ctrlKey || event.metaKey);
+    this.moveTo(at); // a finger has left by now, and its cell is not read out any more
+    if ("pointerType" in event && event.pointerType === "touch") this.bubble.put(at, this);
   }
 
-  /** Marks a cell on a canvas of its own, so that nothing else is painted again. @param {Place | null} at */
+  /** @param {Place | null} at */
+  point(at) {
+    this.bubble.put(null, this);
+    super.point(at);
+  }
+
+  /** @param {Place | null} at */
   mark(at) {
-    const context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
-    context.clearRect(0, 0, this.over.width, this.over.height);
-    if (!at || !this.shown) return;
-    const { left, top, width, height } = this.boxOf(at);
-    context.lineWidth = 2;
-    context.strokeStyle = this.inks.text;
-    context.strokeRect(left, top, Math.max(2, width), Math.max(2, height));
-    if (this.every > 1) drawPointedLabels(context, this, at);
+    super.mark(at);
+    if (at && this.shown && this.every > 1)
+      drawPointedLabels(/** @type {any} */ (this.over.getContext("2d")), this, at);
   }
 
   /** @param {Place} at */
@@ -325,34 +311,5 @@ export class BigMap {
     const { tokens, keys, weights, forbids } = /** @type {MapPicture} */ (this.shown);
     const weight = weights ? number(weights[i * keys.length + j]) : "…";
     return `${tokens[i]} → ${keys[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
-  }
-
-  /** What the grid is called. */
-  get label() {
-    return `${this.shown?.name}: rows are queries, columns are keys`;
-  }
-
-  /** Moves the cell that has the focus to the active place. */
-  describe() {
-    if (!this.shown || !this.active) return;
-    const { tokens, keys } = this.shown;
-    const size = /** @type {Place} */ ([tokens.length, keys.length]);
-    this.cell.put(this.element, this.label, size, this.active, this.say(this.active), this.boxOf(this.active));
-  }
-
-  key(event) {
-    if (!this.active || isShortcut(event)) return;
-    const to = walked(event, this.active, ...this.ends);
-    if (!to && event.key !== "Enter" && event.key !== " ") return;
-    if (!to) this.actions.pick(...this.active, event.shiftKey);
-    event.preventDefault();
-    this.moveTo(to ?? this.active);
-  }
-
-  /** @param {Place} at */
-  moveTo(at) {
-    this.active = at;
-    this.describe();
-    this.point(at);
   }
 }

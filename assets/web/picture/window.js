@@ -92,26 +92,3 @@ export function previewOf({ size: small, bytes }, window, n) {
     for (let j = 0; j < wide; j++) found[i * wide + j] = bytes[at(window.row, i) * small + at(window.column, j)];
   return { size: rows, bytes: found };
 }
-
-/** Pieces by what was asked for: those used last, and no more than so many. @template Kind */
-export class Pieces {
-  /** @param {number} most */
-  constructor(most) {
-    this.most = most;
-    this.kept = /** @type {Map<string, Kind>} */ (new Map());
-  }
-
-  /** @param {string} name */
-  get(name) {
-    const found = this.kept.get(name);
-    if (found) this.put(name, found);
-    return found;
-  }
-
-  /** @param {string} name @param {Kind} piece */
-  put(name, piece) {
-    this.kept.delete(name);
-    this.kept.set(name, piece);
-    if (this.kept.size > this.most) this.kept.delete([...this.kept.keys()][0]);
-  }
-}

@@ -1,4 +1,4 @@
-// All heads by their measures: what the link says of them, orders and filters, neighbours, means over texts, and points.
+// All heads by their measures: what the link says of them, orders and filters, means over texts, and points.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,9 +6,8 @@ import { test } from "node:test";
 import * as plot from "../../../assets/web/explore/head_plot.js";
 import * as heads from "../../../assets/web/explore/head_measures.js";
 import { CollectionRun, readCollection, sentencesOf } from "../../../assets/web/explore/head_sources.js";
-import { isSame } from "./close.js";
 
-const { filterOf, nearestHeads, ordered, readShown, writeShown } = heads;
+const { filterOf, ordered, readShown, writeShown } = heads;
 const NAMES = ["previous", "first", "entropy"];
 
 /** @param {string} name @param {number[] | null} values */
@@ -55,22 +54,6 @@ test("filters", () => {
   for (const text of ["first > 0", "previous", "L", "previous > x", "<script>"]) assert.equal(kept(text), null, text);
 });
 
-test("the nearest heads are those of a loop", () => {
-  const spread = (/** @type {number[]} */ all) => {
-    const mean = all.reduce((a, b) => a + b) / all.length;
-    return Math.sqrt(all.reduce((sum, one) => sum + (one - mean) ** 2, 0) / all.length);
-  };
-  const [p, e] = [measures[0], measures[2]].map(({ values }) => Array.from(values ?? []));
-  const far = [0, 1, 2].map((at) => Math.hypot((p[at] - p[3]) / spread(p), (e[at] - e[3]) / spread(e)));
-  const expected = [0, 1, 2].sort((a, b) => far[a] - far[b]).slice(0, 2);
-  nearestHeads(measures, 3, 2).forEach(([at, distance], place) => {
-    assert.equal(at, expected[place]);
-    assert.ok(isSame(distance, far[at]));
-  });
-  assert.equal(nearestHeads(measures, 3, 2).length, 2);
-  assert.deepEqual(nearestHeads([measure("first", [1, 1, 1, 1])], 0, 2), [], "what is equal everywhere tells nothing");
-});
-
 test("over several texts each row counts alike", () => {
   const pool = new heads.Pool();
   pool.add([measure("previous", [1, 0], 3), measure("first", null)]);
@@ -114,7 +97,7 @@ test("it is measured sentence by sentence, as long as somebody waits", async (co
     answers.pop()?.(answer);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  const mean = () => [...(run.measures([measure("previous", [0, 0])])[0].values ?? [])];
+  const mean = () => [...(run.pool.of([measure("previous", [0, 0])])[0].values ?? [])];
   run.begin({ sentences: ["a", "a", "too long", "b"], said: "" });
   await come(new Response(Uint8Array.of(1)));
   await come(new Response(Uint8Array.of(3)));

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { UnderWay } from "../../../assets/web/explore/under_way.js";
-import { swapped } from "../../../assets/web/explore/swaps.js";
 import { fileNameOf } from "../../../assets/web/files/take_along.js";
 import { level, standingOut } from "../../../assets/web/base/colour.js";
 import { nextMoved } from "../../../assets/web/picture/next_bars.js";
@@ -83,17 +82,6 @@ test("a change in words", () => {
   assert.equal(nextMoved(next), "Next word: “Drive” 84 %, now “Road” 40 %.");
   assert.equal(nextMoved(next.slice(1)), "Next word: “Drive” 84 %, now 30 %.");
   assert.equal(nextMoved([{ ...next[0], before: null }]) + nextMoved([]), "");
-});
-
-test("two nouns of a sentence swapped, and nothing else", () => {
-  const swappedOf = (text) => {
-    const tokens = text.toLowerCase().match(/\p{L}+|[^\p{L}\s]/gu) ?? [];
-    return swapped(text, tokens, 0, Float32Array.from(tokens.keys()))?.text;
-  };
-  assert.equal(swappedOf("The dog bit the man"), "The man bit the dog");
-  assert.equal(swappedOf("my grandmother baked her cake"), "my cake baked her grandmother");
-  for (const none of ["The old man saw the dog", "Mr Dursley of number four Privet Drive", "The dog", "猫 犬", ""])
-    assert.equal(swappedOf(none), undefined);
 });
 
 test("a file is named after what it shows", () => {
