@@ -5,7 +5,6 @@ import { gradient } from "../base/colour.js";
 import { heightLeft } from "../base/curtain.js";
 import { DifferenceMap, IN_TABLE, signedGradient } from "../picture/differences.js";
 import { div, frame, h, LETTERS, setAttribute, setText, span } from "../base/dom.js";
-import { fadeMap } from "../picture/fade.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { meanOf, parseLook } from "../link/look.js";
@@ -128,7 +127,6 @@ export class PairPanels {
     map.map.project(this.view.foot.isOn);
     const writing = difference ? IN_TABLE : {};
     if (!difference) /** @type {SideMap} */ (map.map).repeated = picture.sides[n].repeated;
-    if (!look.table) fadeMap(map.map.base, shown);
     map.draw(/** @type {any} */ (shown), look.table, colours, this.roomFor(n), writing);
     this.drawLegend(legend, map.map, colours);
   }

@@ -9,7 +9,6 @@ import { button, div, fill, h, LETTERS, setAttribute, setText, span } from "../b
 import { LongMap } from "./long_map.js";
 import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
-import { fadeMap } from "../picture/fade.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { ColumnSwitches } from "./word_switches.js";
 import { reads, writeAt } from "../link/look.js";
@@ -199,10 +198,8 @@ export class FocusPanel {
     this.element.classList.toggle("as-table", mode === "table");
     const room = roomFor(view, map.element);
     asLines.element.hidden = mode !== "lines";
-    if (mode === "map" && !isLong) fadeMap(map.map.base, shown); // another part of a long one is no other map
     if (mode === "lines") {
       map.map.element.hidden = map.table.hidden = true;
-      fadeMap(asLines.canvas, shown);
       asLines.draw(shown, inks, room);
     } else map.draw(shown, mode === "table", inks, room, difference.isOn ? IN_TABLE : {});
   }

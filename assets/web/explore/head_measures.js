@@ -37,34 +37,6 @@ export function ordered(count, values, up) {
   return all;
 }
 
-/** What a filter keeps: `L16`, `H3`, `previous > 0.5`, several with a space or comma between them; null = it cannot be read.
- * @param {string} text @param {Measure[]} measures @param {number} heads of a layer @returns {((at: number) => boolean) | null}
- */
-export function filterOf(text, measures, heads) {
-  const words = text
-    .replace(/\s*([<>])\s*/g, "$1")
-    .split(/[\s,]+/)
-    .filter(Boolean);
-  const tests = words.map((word) => testOf(word.toLowerCase(), measures, heads));
-  return tests.includes(null) ? null : (at) => tests.every((test) => test?.(at));
-}
-
-/** @param {string} word @param {Measure[]} measures @param {number} heads @returns {((at: number) => boolean) | null} */
-function testOf(word, measures, heads) {
-  const place = word.match(/^(l?)(\d+)(?:h(\d+))?$|^h(\d+)$/);
-  if (place) {
-    const [, , layer, head, alone] = place;
-    const [wantedLayer, wantedHead] = [layer, head ?? alone].map((part) => (part === undefined ? null : Number(part)));
-    return (at) =>
-      (wantedLayer === null || Math.floor(at / heads) === wantedLayer) &&
-      (wantedHead === null || at % heads === wantedHead);
-  }
-  const [, name, sign, bound] = word.match(/^([a-z]+)([<>])(-?\d*\.?\d+)$/) ?? [];
-  const values = measures.find((one) => one.name === name)?.values;
-  if (!values) return null;
-  return (at) => (sign === ">" ? values[at] > Number(bound) : values[at] < Number(bound));
-}
-
 /** Four digits, as in every table. @param {number} value */
 export const digits = (value) => (value > 0 && value < 0.00005 ? "<0.0001" : value.toFixed(4));
 

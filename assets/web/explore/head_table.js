@@ -1,7 +1,7 @@
 // All heads as a table, and by name. The name of a head opens it.
 
 import { areSame, button, div, fill, h, setText, span } from "../base/dom.js";
-import { digits, filterOf, HEAD, most, ordered } from "./head_measures.js";
+import { digits, HEAD, most, ordered } from "./head_measures.js";
 import { makeListing, updateListing } from "../picture/listing.js";
 import { many } from "../base/words.js";
 
@@ -9,31 +9,19 @@ import { many } from "../base/words.js";
 
 const FEW = 15; // rows, until all are asked for
 
-/** All heads, sorted by the column that is pressed, filtered by what is typed. */
+/** All heads, sorted by the column that is pressed. */
 export class HeadTable {
   /** @param {import("./heads_view.js").HeadsView} of */
   constructor(of) {
     this.of = of;
-    this.filter = "";
     this.whole = false;
     this.drawn = /** @type {unknown[]} */ ([]); // what the table was made from
-    this.field = h("input", {
-      type: "search",
-      placeholder: "L16, H0, previous > 0.5",
-      "aria-label": "Filter the heads",
-      oninput: (/** @type {any} */ { target }) => this.change({ filter: target.value }),
-    });
-    this.wrong = h("span", { class: "label", role: "status" });
     this.listing = makeListing();
-    this.every = button("", () => this.change({ whole: !this.whole }));
-    const filter = div("actions", span("label", "Heads"), this.field, this.wrong);
-    this.element = div("head-table", filter, this.listing, this.every);
-  }
-
-  /** @param {{filter?: string, whole?: boolean}} change */
-  change(change) {
-    Object.assign(this, change);
-    this.of.view.redraw();
+    this.every = button("", () => {
+      this.whole = !this.whole;
+      of.view.redraw();
+    });
+    this.element = div("head-table", this.listing, this.every);
   }
 
   /** @param {Measure[]} columns @param {number} at */
@@ -45,14 +33,12 @@ export class HeadTable {
 
   /** @param {Measure[]} columns */
   draw(columns) {
-    const { shown, head, count, heads } = this.of;
-    const made = [...columns.map(({ values }) => values), shown.by, shown.up, head, this.filter, this.whole];
+    const { shown, head, count } = this.of;
+    const made = [...columns.map(({ values }) => values), shown.by, shown.up, head, this.whole];
     if (areSame(made, this.drawn)) return;
     this.drawn = made;
-    const keeps = filterOf(this.filter, columns, heads);
-    setText(this.wrong, keeps ? "" : "Write L16, H0 or a measure: previous > 0.5, entropy < 1.");
     const by = columns.findIndex(({ name }) => name === shown.by);
-    const all = ordered(count, columns[by]?.values, shown.up).filter((at) => !keeps || keeps(at));
+    const all = ordered(count, columns[by]?.values, shown.up);
     const rows = this.whole ? all : all.slice(0, FEW);
     const focused = rows.indexOf(head);
     const block = {

@@ -5,9 +5,7 @@ import { drawNext, makeWord } from "../picture/next_bars.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { number } from "../base/words.js";
 
-const PLAY = 250; // ms that a picture stands before the next token is written
 const LARGE_LOSS = 11; // nats; nobody who takes all words for equally likely is more surprised
-const MOST = 40; // tokens written by one press on “play”
 const ABOUT =
   "0 writes the likeliest token. Above it one is drawn, from probabilities that this temperature sharpens (below 1) or evens out.";
 
@@ -16,8 +14,6 @@ export class NextTokens {
   constructor(view) {
     this.view = view;
     this.written = /** @type {{text: string, before: string, n: number}[]} */ ([]); // by presses here, the latest last; n: tokens before
-    this.left = 0; // tokens to be written yet
-    this.timer = 0;
     this.list = h("ol", { class: "next-list" });
     this.word = makeWord((word) => this.choose({ word: word || null }));
     this.draws = makeSampling((change) => this.choose(change));
@@ -26,14 +22,13 @@ export class NextTokens {
     const key = { title: "writes the next token: n", "aria-keyshortcuts": "n" };
     this.one = button("add a word", () => this.writeNext(), key);
     this.back = button("remove last", () => this.takeBack(), { title: "b", "aria-keyshortcuts": "b" });
-    this.play = button("", () => this.toggle(), { title: "writes the next token, again and again" });
     const title = "a bar at each word: how little the model expected it, −log of the probability that it gave it";
     const turn = () => view.see({ surprise: !view.look.surprise });
     this.losses = button("show how unexpected each word was", turn, { title });
     this.room = h("div", { class: "draw", hidden: "" }, this.draws.element, this.word.element, this.losses);
     this.more = button("more", () => this.open(this.room.hidden), { class: "opener", "aria-expanded": "false" });
     const line = div("next-line", span("label", "Most likely next word:"), this.list);
-    line.append(this.one, this.play, this.back, this.more);
+    line.append(this.one, this.back, this.more);
     const props = { class: "next-tokens", "aria-label": "What the model says next", hidden: "" };
     this.element = h("section", props, line, this.room);
     addEventListener("keydown", (event) => this.key(event), { signal: view.here.signal });
@@ -78,31 +73,8 @@ export class NextTokens {
   }
 
   takeBack() {
-    this.stop();
     const last = this.written.pop();
     if (last) this.view.retype(last.before, false);
-  }
-
-  toggle() {
-    if (this.left) return this.stop();
-    this.left = MOST;
-    this.goOn();
-  }
-
-  stop() {
-    this.left = 0;
-    clearTimeout(this.timer);
-    this.view.redraw();
-  }
-
-  /** Writes the next token of a picture that has stood for a moment. */
-  goOn() {
-    const { picture, text } = this.view;
-    const { first } = this;
-    if (picture.typed !== text || this.view.waiting) return; // the picture of the last one is on its way
-    if (!this.left || !first?.text || !this.view.isHere || this.view.refused.size) return this.stop();
-    this.left -= 1;
-    this.write(first.text);
   }
 
   draw() {
@@ -111,8 +83,6 @@ export class NextTokens {
     setAttribute(this.element, "data-typed", `${picture.typed} …`); // its title where it is shown alone
     if (this.written.at(-1)?.text !== text) this.written = []; // typed since
     this.back.hidden = !this.written.length;
-    setText(this.play, this.left ? "stop" : "keep writing");
-    setAttribute(this.play, "aria-pressed", String(this.left > 0));
     const choose = (/** @type {number} */ at) => this.write(this.view.picture.next[at].text);
     drawNext(this.list, picture.next, { choose, before: "in the untouched model" });
     this.draws.draw(picture);
@@ -122,10 +92,6 @@ export class NextTokens {
     this.word.draw(picture.sampling[2], picture.wordSaid);
     setAttribute(this.losses, "aria-pressed", String(this.view.look.surprise));
     this.drawLosses();
-    if (this.left && picture.typed === text) {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.goOn(), PLAY);
-    }
   }
 
   /** What is to be seen of each word of the sentence: who wrote it, and as a bar how little the model expected it. */

@@ -1,7 +1,6 @@
 // A drawing whose places are rows and columns: pointed at, pressed, and walked by the arrows from one of them.
 
 import { areSame, contextOf, h } from "../base/dom.js";
-import { fade } from "./fade.js";
 import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
@@ -47,7 +46,6 @@ export class DrawnGrid {
     if (!areSame(made, this.drawn)) {
       this.drawn = made;
       Object.assign(this.element.style, { width: `${width}px`, height: `${height}px` });
-      fade(this.base, [width, height].join(), made);
       contextOf(this.over, width, height);
       paint(contextOf(this.base, width, height));
     }

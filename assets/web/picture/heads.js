@@ -1,10 +1,10 @@
 // The grid of heads: real elements for names, lamps and focus, one canvas over all of them for the maps.
 
-import { picture } from "../base/colour.js";
+import { isPlain, picture } from "../base/colour.js";
 import { button, contextOf, div, fill, frame, h, setAttribute, setText, span } from "../base/dom.js";
 import { MOST_OF_IT, STRONG } from "../base/facts.js";
 import { isShortcut, walkedTiles } from "../base/grid_keys.js";
-import { hatched } from "./hatch.js";
+import { hatchOf } from "./hatch.js";
 import { pooled, trimmed } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { BLOCKED, number, OFF } from "../base/words.js";
@@ -191,7 +191,7 @@ export class HeadsGrid {
   draw(inks) {
     if (!this.rects.length) this.measure();
     const { off, layer, head, row, first, last, forbidden = [] } = this.state;
-    const { n, keys } = this.maps;
+    const { n } = this.maps;
     const context = contextOf(this.canvas, this.width, this.height);
     const size = n - first - last;
     context.imageSmoothingEnabled = false;
@@ -202,8 +202,8 @@ export class HeadsGrid {
       context.globalAlpha = this.isFaded(pair) ? 0.12 : off.has(pair.join(".")) ? 0.3 : 1;
       context.drawImage(this.image(pair), x, y, width, height);
       context.globalAlpha = 1;
-      const hatch = hatched(forbidden, pair[1], n, keys.length, [first, last], rect, inks.line);
-      if (hatch) context.drawImage(hatch, x, y, width, height);
+      const text = forbidden[pair[1]] ?? forbidden[0];
+      if (text && !isPlain) context.drawImage(this.hatch(text, pair[1], rect, inks.line), x, y, width, height);
       if (pair[0] === layer && pair[1] === head && row >= first && row - first < size)
         frame(context, x, y + ((row - first) * height) / size, width, height / size, inks.query);
     });
@@ -221,6 +221,22 @@ export class HeadsGrid {
     if (known) return known;
     const map = this.maps.map(layer, head);
     const made = picture(pooled(whole ? trimmed(map, first, last) : map, POOLED), theme, scale);
+    this.images.set(id, made);
+    return made;
+  }
+
+  /** The lines over what is blocked, made once for each size. @param {string} text @param {number} head
+   * @param {{width: number, height: number}} room @param {string} ink
+   */
+  hatch(text, head, room, ink) {
+    const { first, last, forbidden = [] } = this.state;
+    const { n, keys } = this.maps;
+    const id = [text, room.width, room.height, ink].join(" ");
+    const known = this.images.get(id);
+    if (known) return known;
+    const isBlocked = forbids(forbidden, head, n, keys.length);
+    const [rows, columns] = [n, keys.length].map((all) => all - first - last);
+    const made = hatchOf(rows, columns, (i, j) => isBlocked(first + i, first + j), room, ink);
     this.images.set(id, made);
     return made;
   }

@@ -5,6 +5,7 @@ import { areSame, contextOf, frame, LETTERS, pixelRatio, setAttribute } from "..
 import { nearest } from "../base/grid_keys.js";
 import { Bubble } from "./bubble.js";
 import { DrawnGrid } from "./drawn_grid.js";
+import { hatchOf } from "./hatch.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
 import { pooled, toBytes, trimmed } from "../wire/packets.js";
 import { BLOCKED, number, ranked, short } from "../base/words.js";
@@ -37,7 +38,7 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
  */
 
 const MEASURE = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-const HATCH = [0.25, 0.6, 0.95, 1.3, 1.65]; // where the lines of a forbidden cell begin, in sides of it
+const HATCH = 0.35; // of the side of a cell, from one line over forbidden ones to the next
 
 /** A map that is there as float32, all of it in sight unless `more` says otherwise.
  * @param {string[]} tokens @param {Float32Array} weights
@@ -185,23 +186,13 @@ export class BigMap extends DrawnGrid {
 
   /** Hatches the cells that the mask forbids. @param {CanvasRenderingContext2D} context */
   drawForbidden(context) {
-    const { step, wide, left, top, visible, seen } = this;
+    const { step, left, top, side, across, visible, seen } = this;
     const { first, forbids } = /** @type {MapPicture} */ (this.shown);
     if (step < 5 || isPlain) return;
-    context.strokeStyle = this.inks.line;
-    context.lineWidth = 1;
-    context.beginPath();
-    visible.forEach((_, i) => {
-      seen.forEach((_, j) => {
-        if (!forbids(i + first, j + first)) return;
-        const [x, y] = [left + j * wide, top + i * step];
-        for (const at of HATCH) {
-          context.moveTo(x + Math.max(0, at - 1) * wide, y + Math.min(1, at) * step);
-          context.lineTo(x + Math.min(1, at) * wide, y + Math.max(0, at - 1) * step);
-        }
-      });
-    });
-    context.stroke();
+    const isBlocked = (/** @type {number} */ i, /** @type {number} */ j) => forbids(i + first, j + first);
+    const room = { width: across, height: side };
+    const lines = hatchOf(visible.length, seen.length, isBlocked, room, this.inks.line, Math.max(5, HATCH * step));
+    context.drawImage(lines, left, top, across, side);
   }
 
   /** The numbers, from float32 only. @param {Float32Array} weights @param {Bytes} cut @param {number} size pixels */

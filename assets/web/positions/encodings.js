@@ -2,7 +2,6 @@
 
 import { inks, picture } from "../base/colour.js";
 import { button, contextOf, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { fadeMap } from "../picture/fade.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { mount } from "../base/mount.js";
 import { toBytes } from "../wire/packets.js";
@@ -78,7 +77,6 @@ class Encodings extends View {
     const shown = wholeMap(tokens, this.maps[at], { name, row, key, theme: this.theme, map: this.bytes[at] });
     const room = { width: contentWidth(this.picture), height: this.room(width) };
     this.large.smallest = this.projector ? READABLE : 10;
-    fadeMap(this.large.base, shown);
     this.large.draw(shown, inks(this.element), room);
     setText(this.caption, `${place}: mean weight on the word before, by encoding. Press one to enlarge it.`);
     this.read(null);

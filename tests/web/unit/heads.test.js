@@ -1,4 +1,4 @@
-// All heads by their measures: what the link says of them, orders and filters, means over texts, and points.
+// All heads by their measures: what the link says of them, orders, means over texts, and points.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import * as plot from "../../../assets/web/explore/head_plot.js";
 import * as heads from "../../../assets/web/explore/head_measures.js";
 import { CollectionRun, readCollection, sentencesOf } from "../../../assets/web/explore/head_sources.js";
 
-const { filterOf, ordered, readShown, writeShown } = heads;
+const { ordered, readShown, writeShown } = heads;
 const NAMES = ["previous", "first", "entropy"];
 
 /** @param {string} name @param {number[] | null} values */
@@ -41,17 +41,6 @@ test("orders", () => {
   assert.deepEqual(ordered(4, measures[0].values, false), [1, 2, 3, 0]);
   assert.deepEqual(ordered(4, measures[0].values, true), [0, 2, 3, 1], "equal heads stay as they stand");
   assert.deepEqual(ordered(3, null, true), [2, 1, 0]);
-});
-
-test("filters", () => {
-  const kept = (/** @type {string} */ text) => {
-    const keeps = filterOf(text, measures, HEADS);
-    return keeps && [0, 1, 2, 3].filter(keeps);
-  };
-  const places = { "": [0, 1, 2, 3], L1: [2, 3], h1: [1, 3], "L1 H0": [2], l1h0: [2] };
-  const wanted = { ...places, "previous > 0.2, entropy<1.5": [1, 3], "previous>2": [] };
-  for (const [text, at] of Object.entries(wanted)) assert.deepEqual(kept(text), at, text);
-  for (const text of ["first > 0", "previous", "L", "previous > x", "<script>"]) assert.equal(kept(text), null, text);
 });
 
 test("over several texts each row counts alike", () => {
