@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headlight.picture import words
 from headlight.picture.link_query import Refused
-from headlight.picture.query import LONGEST, Query
+from headlight.picture.query import LONGEST, parse
 from headlight.queue.executor import QUEUE, Gone, Queue
 from headlight.queue.policy import Busy, Superseded, Work
 from headlight.queue.visitor import Visitor, is_open
@@ -74,9 +74,9 @@ class Wire:
             if refusal is not None:
                 await refusal(scope, receive, send)
                 return
-            query = Query(raw)
+            parsed = parse(raw)
             files = await asyncio.to_thread(_course_files) if name in LESSONS else None
-            asked = raw if name in OF_WHOLE_QUERY else query.pairs
+            asked = raw if name in OF_WHOLE_QUERY else parsed.pairs
             tag = _tag(name, asked, squeezed, files)
             if headers.get("if-none-match") == tag:
                 await Response(None, 304, _headers(tag))(scope, receive, send)

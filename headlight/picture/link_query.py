@@ -1,6 +1,6 @@
 """The query of a visitor's link, as far as it can be used: the nearest picture, and a sentence for each other value."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import floor
 from typing import Any, TypedDict, TypeVar
@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar
 from headlight.link import link_version
 from headlight.link.fields import FIELDS, SIDE
 from headlight.link.limits import LONGEST_RULE, MOST_TOKENS
-from headlight.link.place import At, Look, named_heads, parse_look
+from headlight.link.place import At, Look
 from headlight.link.presets import NAMES
 from headlight.registry import MINILM, album, models, source_of
 from headlight.ui.numbers import count, cut
@@ -21,10 +21,11 @@ from mha_core.pretrained.hf_model import HfModel
 
 from . import pictures, words
 from .fitting import longest_fit, within
-from .query import Query
+from .query import READERS, Query, Unusable
 from .settings import Settings
 
 T = TypeVar("T")
+EVERYWHERE = (link_version.KEY, "model", "dev", "big")  # keys of every page
 SHARPER = 0.5  # the temperature of a right side of which nothing else can be changed
 # What a person types: while such a text cannot be used, the view keeps the last one that could.
 TYPED = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
@@ -67,58 +68,69 @@ class Refused(HeadlightError):
 
 
 class LinkQuery(Query):
-    """A query of which nothing but a typed text is refused.
+    """A query of which nothing but a typed text is refused: the nearest value stands for every other.
 
     Args:
         takes_model: the page shows the model that the link names, otherwise MiniLM.
 
     Attributes:
-        told: a sentence for each value that cannot be used, of the values that were asked for until now.
-        unusable: their keys, each with what of it can be used, which the address must say instead.
+        warnings: key -> what is said of a value that cannot be used.
+        unusable: the same keys, each with what of it can be used, which the address must say instead.
     """
 
     def __init__(self, raw: bytes, *, minilm_at: str = "", takes_model: bool = True) -> None:
-        super().__init__(raw, minilm_at=minilm_at)
-        self.pairs = self.pairs if takes_model else tuple(pair for pair in self.pairs if pair[0] != "model")
-        version = link_version.in_words(self.version)
-        self.told = [version] if version else []
-        self.unusable: dict[str, list[str]] = {link_version.KEY: []} if self.version else {}
+        super().__init__(raw, minilm_at=minilm_at, without="" if takes_model else "model")
+        version = link_version.in_words(self.parsed.version)
+        self.warnings = {link_version.KEY: version} if version else {}
+        self.unusable: dict[str, list[str]] = {link_version.KEY: []} if version else {}
+        self._name = self._checked_name()
 
     def __getitem__(self, key: str) -> Any:
-        """As of a `Query`; the default in place of what no control could say.
+        return self.default(key) if key in self.unusable else self.values[key]
+
+    def read(self, key: str) -> Any:
+        """As of a `Query`; the nearest that the model has."""
+        return self.readings[key]
+
+    @cached_property
+    def values(self) -> Mapping[str, Any]:
+        """What every control says; the default in place of what none could say.
 
         A typed text is cut to its bound, beyond which its own check refuses it.
         """
-        if key in self.unusable:
+        _ = self.model  # first: it may not be the one that the link names
+        return {key: self._value(key) for key in FIELDS}
+
+    @cached_property
+    def readings(self) -> Mapping[str, Any]:
+        """What every key of `READERS` means in the model, or the nearest that it has."""
+        found = {}
+        for key, reader in READERS.items():
+            try:
+                found[key] = reader(self, key)
+            except Unusable as error:
+                found[key] = error.nearest
+                self.leave_out(key, usable=error.usable)
+        return found
+
+    def _value(self, key: str) -> Any:
+        base, said, parsed = key.removesuffix("2"), self.parsed.said.get(key), self.parsed.values
+        if said is None or key in self.unusable:
             return self.default(key)
-        if key in ("pos2", "t2") and not self.is_said(key):
-            return self.default(key)
-        if why := self.is_said(key) and self.fixed.get(key.removesuffix("2")):
-            return self.leave_out(key, FIELDS[key.removesuffix("2")].default, f" {why}")
-        if key in ("s", "s2") and (why := self._no_text(key)):
+        if base in SIDE and (why := self.fixed.get(base)):
+            return self.leave_out(key, FIELDS[base].default, f" {why}")
+        if key in ("s", "s2") and (why := self._no_text(key, said[0])):
             return self.leave_out(key, self.default(key), f" {why}")
-        try:
-            return super().__getitem__(key)
-        except HeadlightError:
-            texts = [text for own, text in self.pairs if own == key]
-            if key in TYPED and len(texts) == 1:
-                return texts[0][: FIELDS[key].longest]
-            return self.leave_out(key, self.default(key))
+        if key in parsed:
+            return parsed[key]
+        is_one_text = key in TYPED and len(said) == 1
+        return said[0][: FIELDS[key].longest] if is_one_text else self.leave_out(key, self.default(key))
 
-    def _no_text(self, key: str) -> str:
+    def _no_text(self, key: str, said: str) -> str:
         """Why the sentence of the link is none that the model reads, where it reads a few alone."""
-        said = [text for own, text in self.pairs if own == key]
-        known = (
-            not said
-            or (key == "s2" and (not said[0] or self["model2"]))
-            or said[0] in source_of(self.name).presets
-            or album.is_there(said[0])
-        )
+        is_others = key == "s2" and (not said or self.parsed.values.get("model2"))
+        known = is_others or said in source_of(self.name).presets or album.is_there(said)
         return "" if known else self.fixed.get("s", "")
-
-    def is_said(self, key: str) -> bool:
-        """Tells whether the link says anything of a control of a side of a picture."""
-        return key.removesuffix("2") in SIDE and any(own == key for own, _ in self.pairs)
 
     @cached_property
     def fixed(self) -> Mapping[str, str]:
@@ -129,22 +141,22 @@ class LinkQuery(Query):
         """What a control says while the link says nothing of it."""
         if key == "t2" and {"pos", "mask"} <= set(self.fixed) and "t" not in self.fixed:
             return SHARPER  # what is left to compare
-        if key == "pos2" and ("pos" in self.fixed or self["model2"]):
+        if key == "pos2" and ("pos" in self.fixed or self.parsed.values.get("model2")):
             return "as trained"  # another model is the one thing that differs
-        return devices.available()[0] if key == "dev" else self.defaults.get(key, FIELDS[key].default)
+        return devices.available()[0] if key == "dev" else super().default(key)
 
-    @cached_property
+    @property
     def name(self) -> str:
         """The name of its model, or of MiniLM where there is none of that name."""
-        said = [text for key, text in self.pairs if key == "model"]
-        if not said:
-            return MINILM
+        return self._name
+
+    def _checked_name(self) -> str:
+        name = self.parsed.said.get("model", [MINILM])[0]
         try:
-            source_of(said[0]).check()
+            source_of(name).check()
         except HeadlightError as error:
-            self.__dict__["name"] = MINILM  # whose defaults hold from now on
             return self.leave_out("model", MINILM, f" {words.sentence(error)}")
-        return said[0]
+        return name
 
     @cached_property
     def model(self) -> Model:
@@ -155,14 +167,17 @@ class LinkQuery(Query):
         except Unsupported as error:
             if not source.group:
                 raise
-            self.__dict__["name"] = source.name
+            self._name = source.name
             self.leave_out("model", more=f" {words.sentence(error)}", usable=[source.name])
             return pictures.model_on(self.device, source.name)
 
     @cached_property
     def device(self) -> str:
         """As in `Settings`; the best one where the one that is named is not here."""
-        return self._usable("dev", lambda: super(LinkQuery, self).device, "auto")
+        try:
+            return super().device
+        except HeadlightError:
+            return self.leave_out("dev", "auto")
 
     def within(self, side: str = "", text: str = "", *, most: int | None = MOST_TOKENS) -> tuple[Settings, list[str]]:
         """The settings of a side as far as its sentence can take them, and what must be said of the rest.
@@ -174,7 +189,6 @@ class LinkQuery(Query):
         Raises:
             Refused: a sentence or a rule that cannot be used.
         """
-        _ = self.model  # first: it may not be the one that the link names
         settings = self.settings(side, text)
         try:
             fitting, left_out = within(settings, most)
@@ -187,13 +201,8 @@ class LinkQuery(Query):
             raise Refused(f"s{side}" if self[f"s{side}"] else "s", said, fits) from error
         return fitting, left_out
 
-    @property
-    def at(self) -> At:
-        """The place looked at; the first one where the model has no such head."""
-        return self._usable("at", lambda: super(LinkQuery, self).at, At.of(self.default("at")))
-
     def place(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> At:
-        """The same on a sentence, which must have row and key; `columns`: what has the key, where that is another."""
+        """`at` on a sentence, which must have row and key; `columns`: what has the key, where that is another."""
         at = self.at
         if not at.fits(tokens, columns):
             self.leave_out("at", usable=[f"{at.layer}.{at.head}"])
@@ -202,54 +211,31 @@ class LinkQuery(Query):
     @property
     def look(self) -> Look:
         """How the maps are drawn."""
-        look = parse_look(self["look"], *self.sizes)
-        return look or self.leave_out("look", Look())
+        found: Look = self.read("look")
+        return found
 
     def rule(self, key: str) -> str:
         """As of a `Query`. Raises Refused for what is no rule."""
         try:
             return super().rule(key)
-        except Refused:
-            raise
         except HeadlightError as error:
             raise Refused(key, NOT_A_RULE) from error
-
-    def painted(self, side: str) -> str:
-        """As of a `Query`; nothing where it cannot be read."""
-        return self._usable(f"p{side}", lambda: super(LinkQuery, self).painted(side), "")
-
-    def position(self, side: str) -> str:
-        """As of a `Query`; as the model was trained where it cannot take the one that is asked for."""
-        return self._usable(f"pos{side}", lambda: super(LinkQuery, self).position(side), "trained")
-
-    def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
-        """As of a `Query`, without those that the model lacks."""
-        pairs, key = named_heads(*self.sizes), f"off{side}"
-        there = [name for name in self[key] if name in pairs]
-        if len(there) < len(self[key]):
-            self.leave_out(key, usable=there)
-        return tuple(sorted({pairs[name] for name in there}))
-
-    def values_off(self, side: str) -> tuple[int, ...]:
-        """As of a `Query`; none where they cannot be read."""
-        return self._usable(f"unheard{side}", lambda: super(LinkQuery, self).values_off(side), ())
 
     def leave_out(self, key: str, instead: T = None, more: str = "", usable: Sequence[str] = ()) -> T:  # type: ignore[assignment]
         """Says, once, that what the link says of a key cannot be used, or what of it; returns what is used instead."""
         if key not in self.unusable:
             self.unusable[key] = list(usable)
-            default = in_link(self.default(key))
-            shown = default if isinstance(default, str) else ", ".join(default)
-            meant = "the default" if FIELDS[key].kind == "text" else cut(shown, 40) or "nothing"
+            meant = "the default"
+            if FIELDS[key].kind != "text":
+                default = in_link(self.default(key))
+                meant = cut(default if isinstance(default, str) else ", ".join(default), 40) or "nothing"
             used = cut(", ".join(usable), 40) or meant
-            self.told.append(unused(key, [text for own, text in self.pairs if own == key], used) + more)
+            self.warnings[key] = unused(key, self.parsed.said.get(key, []), used) + more
         return instead
 
-    def _usable(self, key: str, read: Callable[[], T], instead: T) -> T:
-        try:
-            return read()
-        except HeadlightError:
-            return self.leave_out(key, instead)
+    def told(self, keys: Iterable[str]) -> dict[str, str]:
+        """The warnings of these keys, and of those that every page has."""
+        return {key: said for key, said in self.warnings.items() if key in (*keys, *EVERYWHERE)}
 
 
 def _too_long(model: Model, error: TooLong, rest: str) -> str:
@@ -262,9 +248,9 @@ def _too_long(model: Model, error: TooLong, rest: str) -> str:
 
 
 def answer_of(
-    query: LinkQuery, keys: Iterable[str], at: At, digest: str, notices: Iterable[str], **used: str
+    query: LinkQuery, keys: Collection[str], at: At, digest: str, notices: Iterable[str], **used: str
 ) -> PictureAnswer:
-    """What every picture says of its query, once all of that was asked for.
+    """What every picture says of its query.
 
     Args:
         keys: of the link, that the view owns.
@@ -272,16 +258,17 @@ def answer_of(
         notices: what must be said beside what cannot be used.
         used: the typed texts that the picture is of, by their keys.
     """
-    query["big"]  # the frame's, whom nobody else tells
     (layers, heads), presets = query.sizes, source_of(query.name).presets
+    _ = query.readings  # with which every warning is there
+    told = query.told((*keys, "mask"))  # which on Masks begins with another value than the table says
     return {
         "digest": digest,
         "model": query.name,
         "used": used,
-        "unusable": query.unusable,
-        "told": query.told,
+        "unusable": {key: query.unusable[key] for key in told},
+        "told": list(told.values()),
         "defaults": {key: in_link(query.default(key)) for key in keys},
-        "notices": list(dict.fromkeys([*query.told, *words.of_rows(query.model), *notices])),
+        "notices": list(dict.fromkeys([*told.values(), *words.of_rows(query.model), *notices])),
         "presets": presets,
         "presetNames": [NAMES.get(text, "") for text in presets],
         "positions": words.encodings(query.model),

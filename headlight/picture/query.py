@@ -1,10 +1,11 @@
-"""The query of a public link, parsed by the table of fields into the settings of a picture: without the app's script.
+"""The query of a public link: parsed once by the table of fields, and read as the settings of a picture in its model.
 
 What no control could say is an error here, one sentence; `link_query.LinkQuery` leaves it out and says so.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
@@ -12,7 +13,7 @@ from urllib.parse import parse_qsl
 from headlight.link import link_version, mask_codec, rules
 from headlight.link.fields import FIELDS, MASKS, Field
 from headlight.link.limits import MOST_CHOSEN, POSITIONS
-from headlight.link.place import At, named_heads, parse_at, parse_places
+from headlight.link.place import At, Look, named_heads, parse_at, parse_look, parse_places
 from headlight.registry import MINILM, models, source_of
 from mha_core import Model
 from mha_core import device as devices
@@ -29,27 +30,78 @@ MOST_NAMED = 12  # choices that an error lists
 _SWITCHES = {"true": True, "false": False}
 
 
-class Query:
-    """The values that a link gives to the controls of a page; each is checked when it is asked for.
+class Unusable(HeadlightError):
+    """What a link says of a key cannot be used in its model: the nearest value that can, and what of the text can."""
 
-    Args:
-        raw: what stands behind the question mark. Keys of no control are left out.
-        minilm_at: where the page looks first in MiniLM, if not where others do.
+    def __init__(self, sentence: str, nearest: Any, usable: Sequence[str] = ()) -> None:
+        super().__init__(sentence)
+        self.nearest, self.usable = nearest, list(usable)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a link says, as far as the table of fields tells.
+
+    Attributes:
+        pairs: sorted keys and texts, of the keys that a control has.
+        said: the same, key -> its texts.
+        values: key -> what its control says.
+        errors: key -> why no control could say that, in a sentence.
+        version: of the link's format, as it stands there.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    said: Mapping[str, list[str]]
+    values: Mapping[str, Any]
+    errors: Mapping[str, str]
+    version: list[str]
+
+
+def parse(raw: bytes, without: str = "") -> Parsed:
+    """Parse what stands behind the question mark; `without`: a key that does not count, as those of no control.
 
     Raises:
         HeadlightError: it is too long, or no text.
     """
-
-    def __init__(self, raw: bytes, *, minilm_at: str = "") -> None:
-        if len(raw) > LONGEST:
-            raise HeadlightError(f"a query may have {LONGEST:,} bytes, this one has {len(raw):,}")
+    if len(raw) > LONGEST:
+        raise HeadlightError(f"a query may have {LONGEST:,} bytes, this one has {len(raw):,}")
+    try:
+        found = parse_qsl(raw.decode("ascii"), True, encoding="utf-8", errors="strict", max_num_fields=MOST_PAIRS)
+    except ValueError:
+        raise HeadlightError("the query is not UTF-8 in percent signs") from None
+    pairs = tuple(sorted((key, text) for key, text in found if key in FIELDS and key != without))
+    said: dict[str, list[str]] = {}
+    for key, text in pairs:
+        said.setdefault(key, []).append(text)
+    values, errors = dict[str, Any](), dict[str, str]()
+    for key, texts in said.items():
         try:
-            pairs = parse_qsl(raw.decode("ascii"), True, encoding="utf-8", errors="strict", max_num_fields=MOST_PAIRS)
-        except ValueError:
-            raise HeadlightError("the query is not UTF-8 in percent signs") from None
-        self.pairs = tuple(sorted((key, text) for key, text in pairs if key in FIELDS))
-        self.version = [text for key, text in pairs if key == link_version.KEY]
+            values[key] = _value(FIELDS[key], texts)
+        except HeadlightError as error:
+            errors[key] = str(error)
+    return Parsed(pairs, said, values, errors, [text for key, text in found if key == link_version.KEY])
+
+
+class Query:
+    """The values that a link gives to the controls of a page.
+
+    Args:
+        raw: as of `parse`.
+        minilm_at: where the page looks first in MiniLM, if not where others do.
+        without: as of `parse`.
+
+    Raises:
+        HeadlightError: as `parse`.
+    """
+
+    def __init__(self, raw: bytes, *, minilm_at: str = "", without: str = "") -> None:
+        self.parsed = parse(raw, without)
         self._minilm_at = minilm_at
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """As of `Parsed`."""
+        return self.parsed.pairs
 
     def __getitem__(self, key: str) -> Any:
         """The value of a control, its default where the query says nothing.
@@ -57,19 +109,22 @@ class Query:
         Raises:
             HeadlightError: no control of that key could say this.
         """
-        field, texts = FIELDS[key], [text for own, text in self.pairs if own == key]
-        if not texts:
-            return self.defaults.get(key, field.default)
-        if len(texts) > (MOST_CHOSEN if field.kind == "choices" else 1):
-            raise HeadlightError(f"the link says “{key}” {len(texts)} times")
-        for text in texts:
-            _check(field, text)
-        return texts if field.kind == "choices" else _value(field, texts[0])
+        if key in self.parsed.errors:
+            raise HeadlightError(self.parsed.errors[key])
+        return self.parsed.values[key] if key in self.parsed.values else self.default(key)
 
-    @cached_property
+    def default(self, key: str) -> Any:
+        """What a control says while the link says nothing of it."""
+        return self.defaults.get(key, FIELDS[key].default)
+
+    def read(self, key: str) -> Any:
+        """What a key of `READERS` means in the model. Raises a HeadlightError where it means nothing."""
+        return READERS[key](self, key)
+
+    @property
     def name(self) -> str:
         """The name of its model; whether there is one, `model` says."""
-        return self["model"] if any(key == "model" for key, _ in self.pairs) else MINILM
+        return self["model"] if "model" in self.parsed.said else MINILM
 
     @cached_property
     def model(self) -> Model:
@@ -84,7 +139,7 @@ class Query:
     @property
     def device(self) -> str:
         """As in `Settings`: the best one is "auto"."""
-        chosen, present = self["dev"], devices.available()
+        chosen, present = Query.__getitem__(self, "dev"), devices.available()
         if chosen not in (None, *present):
             raise HeadlightError(f"the device “{chosen:.20}” is not here; there are {', '.join(present)}")
         return "auto" if chosen in (None, present[0]) else chosen
@@ -99,21 +154,19 @@ class Query:
         return Settings(
             text=self[f"s{side}"] or text,
             mask=rule,
-            position=self.position(side),
+            position=self.read(f"pos{side}"),
             temperature=self[f"t{side}"],
-            heads_off=self.heads_off(side),
+            heads_off=self.read(f"off{side}"),
             device=self.device,
             painted=painted,
             model=self.name,
-            values_off=self.values_off(side),
+            values_off=self.read(f"unheard{side}"),
         )
 
     @property
     def at(self) -> At:
         """The place looked at; the sentence may lack its row or key."""
-        found = parse_at(self["at"], *self.sizes)
-        if found is None:
-            raise HeadlightError(f"this model has no head “{self['at']:.20}”")
+        found: At = self.read("at")
         return found
 
     @cached_property
@@ -127,7 +180,7 @@ class Query:
         kind = self[f"mask{side}"]
         if kind not in WRITTEN:
             return ":".join([kind, *(str(self[f"{key}{side}"]) for key in MASKS[kind])]), ""
-        return self.rule(f"{WRITTEN[kind]}{side}"), self.painted(side) if kind == "painted" else ""
+        return self.rule(f"{WRITTEN[kind]}{side}"), self.read(f"p{side}")
 
     def rule(self, key: str) -> str:
         """The rule that a control of this key says, in its one spelling."""
@@ -136,42 +189,79 @@ class Query:
             raise HeadlightError("this is not a valid rule of a mask")
         return rules.plain(rule)
 
-    def painted(self, side: str) -> str:
-        """The cells that are painted, in use or not, in their one spelling."""
-        cells = mask_codec.usable(self[f"p{side}"], self.sizes[1])
-        if cells is None:
-            raise HeadlightError("this is not a valid painted mask")
-        return cells
 
-    def position(self, side: str) -> str:
-        """The encoding, as `Model.run` takes it."""
-        core = POSITIONS[self[f"pos{side}"]]
-        if core not in models.encodings(self.model):
-            raise HeadlightError("this model cannot take these positions")
-        return core
-
-    def heads_off(self, side: str) -> tuple[tuple[int, int], ...]:
-        """Heads that are switched off, as sorted (layer, head) pairs."""
-        pairs, chosen = named_heads(*self.sizes), set(self[f"off{side}"])
-        if not chosen <= set(pairs):
-            raise HeadlightError(f"this model has no head “{min(chosen - set(pairs)):.20}”")
-        return tuple(sorted(pairs[name] for name in chosen))
-
-    def values_off(self, side: str) -> tuple[int, ...]:
-        """Sorted places of tokens whose value no other token mixes in."""
-        places = parse_places(self[f"unheard{side}"])
-        if places is None:
-            raise HeadlightError("“unheard” of a link has places of tokens, as 0-4")
-        return places
+def _painted(query: Query, key: str) -> str:
+    """The cells that are painted, in their one spelling; "" while they are not in use."""
+    if query[f"mask{key[1:]}"] != "painted":
+        return ""
+    cells = mask_codec.usable(query[key], query.sizes[1])
+    if cells is None:
+        raise Unusable("this is not a valid painted mask", "")
+    return cells
 
 
-def _value(field: Field, text: str) -> Any:
-    """The value of a control that says one thing, from a text that `_check` lets through."""
-    if field.kind == "number":
-        return _number(field, text)
+def _position(query: Query, key: str) -> str:
+    """The encoding, as `Model.run` takes it."""
+    core = POSITIONS[query[key]]
+    if core not in models.encodings(query.model):
+        raise Unusable("this model cannot take these positions", "trained")
+    return core
+
+
+def _heads_off(query: Query, key: str) -> tuple[tuple[int, int], ...]:
+    """Heads that are switched off, as sorted (layer, head) pairs."""
+    pairs, chosen = named_heads(*query.sizes), query[key]
+    usable = [name for name in chosen if name in pairs]
+    found = tuple(sorted({pairs[name] for name in usable}))
+    if len(usable) < len(chosen):
+        raise Unusable(f"this model has no head “{min(set(chosen) - set(pairs)):.20}”", found, usable)
+    return found
+
+
+def _values_off(query: Query, key: str) -> tuple[int, ...]:
+    """Sorted places of tokens whose value no other token mixes in."""
+    places = parse_places(query[key])
+    if places is None:
+        raise Unusable("“unheard” of a link has places of tokens, as 0-4", ())
+    return places
+
+
+def _at(query: Query, key: str) -> At:
+    found = parse_at(query[key], *query.sizes)
+    if found is None:
+        raise Unusable(f"this model has no head “{query[key]:.20}”", At.of(query.default(key)))
+    return found
+
+
+def _look(query: Query, key: str) -> Look:
+    """How the maps are drawn."""
+    found = parse_look(query[key], *query.sizes)
+    if found is None:
+        raise Unusable("“look” of a link is how the maps are drawn, as linear_nospecials", Look())
+    return found
+
+
+_OF_SIDE = {"p": _painted, "pos": _position, "off": _heads_off, "unheard": _values_off}
+# what a key means in a model: its head, its encoding …
+READERS: dict[str, Callable[[Query, str], Any]] = {
+    "at": _at,
+    "look": _look,
+    **{f"{key}{side}": reader for key, reader in _OF_SIDE.items() for side in ("", "2")},
+}
+
+
+def _value(field: Field, texts: Sequence[str]) -> Any:
+    """What a control says. Raises a HeadlightError for what no control could say."""
+    if len(texts) > (MOST_CHOSEN if field.kind == "choices" else 1):
+        raise HeadlightError(f"the link says “{field.key}” {len(texts)} times")
+    for text in texts:
+        _check(field, text)
+    if field.kind == "choices":
+        return list(texts)
+    text = texts[0]
     if field.kind == "switch" and text not in _SWITCHES:
         raise HeadlightError(f"“{field.key}” of a link is true or false")
-    return _SWITCHES[text] if field.kind == "switch" else text
+    return _number(field, text) if field.kind == "number" else _SWITCHES[text] if field.kind == "switch" else text
 
 
 def _check(field: Field, text: str) -> None:

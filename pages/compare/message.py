@@ -149,7 +149,6 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     right = side.settings
     shown = Pair(*pictures.both(left, right), query.at, query.look, side.at)
     offered = tries.tries(query.name, shown.left.model)
-    _ = query["shuffle"]  # which changes nothing here; what cannot be used of it is said
     sides = {"on the left": shown.left, "on the right": shown.right}
     at = query.place(shown.of_sides[0], shown.left.run.columns)
     digest = f"{left.digest}-{right.digest}"

@@ -44,9 +44,8 @@ def of(query: LinkQuery, left: Settings) -> RightSide:
         is_left = error.key == "s" and not query["s2"]
         raise Refused(error.key if is_left else f"{error.key}2", str(error), error.fits) from error
     at = other.at
-    for key, usable in other.unusable.items():
-        query.unusable.setdefault(f"{key}2", usable)
-    query.told += [said for said in other.told if said not in query.told]
+    query.unusable.update((f"{key}2", usable) for key, usable in other.unusable.items())
+    query.warnings.update((f"{key}2", said) for key, said in other.warnings.items())
     return RightSide(settings, at, other, told)
 
 
@@ -63,8 +62,8 @@ def _of_other_model(query: LinkQuery, left: Settings) -> LinkQuery | None:
     if other.name == name:
         return other
     query.unusable["model2"] = []
-    said = "\n".join(other.told).replace("model=", "model2=").replace(f"{MINILM} is used", "the left one is used")
-    query.told += said.splitlines()
+    said = other.warnings["model"].replace("model=", "model2=")
+    query.warnings["model2"] = said.replace(f"{MINILM} is used", "the left one is used")
     return None
 
 

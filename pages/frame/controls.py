@@ -28,8 +28,8 @@ def sentence(name: str = MINILM, start: str = "") -> str:
 def switches(page: Form) -> Settings:
     """Mask, position, temperature and heads: the settings but for their sentence."""
     rule, encoding, degrees, off = mask(page), position(page), widgets.slider("t"), heads_off(page)
-    cells = page.query.painted("") if st.session_state.get("mask") == "painted" else ""
-    unheard, device = page.query.values_off(""), page.query.device
+    cells = page.query.read("p") if st.session_state.get("mask") == "painted" else ""
+    unheard, device = page.query.read("unheard"), page.query.device
     return Settings("", rule, encoding, degrees, off, device, cells, page.name, unheard)
 
 

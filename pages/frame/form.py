@@ -70,8 +70,9 @@ class Form(layout.Page):
         """
         left_out = [key for key, used in usable.items() if not used and key in st.query_params]
         told = [unused(key, st.query_params.get_all(key)) for key in left_out]
-        self.unusable += [*left_out, *self.query.unusable]
-        return list(dict.fromkeys([*self.said, *links.notices(left_out), *told, *self.query.told]))
+        warnings = self.query.told(("at", "unheard", "p"))  # which no control holds
+        self.unusable += [*left_out, *warnings]
+        return list(dict.fromkeys([*self.said, *links.notices(left_out), *told, *warnings.values()]))
 
 
 @contextmanager

@@ -136,8 +136,6 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     settings, left_out = query.within()
     unmasked, picture = pictures.both(before(settings), settings)
     at = query.place(picture.run.tokens, picture.run.columns)
-    for key in KEYS:
-        query[key]  # what cannot be used is said, in use or not
     runs = [unmasked.run, picture.run]
     heads = means.heads_of(query.look, at, *query.sizes)
     weights = [means.map_of(run.weights, at, heads) for run in runs]

@@ -177,9 +177,7 @@ def _choices(query: LinkQuery, names: list[str]) -> _Choices:
 
 
 def check(query: LinkQuery) -> None:
-    """Leaves out what no control could say, in use or not, and a step, channel or lesson that there is not."""
-    for key in KEYS:
-        query[key]
+    """Leaves out a step, channel or lesson that there is not."""
     model = query.model.sizes
     if not usable(query["step"]):
         query.leave_out("step")

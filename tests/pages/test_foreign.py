@@ -74,7 +74,7 @@ def test_no_such_name_is_there_or_costs_more_than_a_sentence() -> None:
         assert not source_of(name).exists, name
         link = LinkQuery(query(name))
         assert link.name == MINILM, name
-        assert (link.unusable, len(link.told)) == ({"model": []}, 1), name
+        assert (link.unusable, len(link.warnings)) == ({"model": []}, 1), name
     for name in ("tiny/gpt3", "../x", "", f"tiny/gpt2@{'f' * 40}"):  # of the command
         with pytest.raises(HeadlightError):
             foreign.named(name)

@@ -167,8 +167,11 @@ def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(route: str, side
 NEAREST: list[tuple[str, dict[str, Any]]] = [
     ("maps", {"mask": "everything", "pos": "learned", "t": "99", "at": "6.0", "look": "hide9.9", "pin": "~~~~~"}),
     ("maps", {"t": "-1e308", "off": "L6 H0", "at": "3.1.2.3.4", "look": "x" * 5000, "pin": "3.1~evil~trained~1~~x"}),
-    ("maps", {"dev": "cuda:9", "unheard": "1-", "temp": "9", "dice": "-1", "model": "nobody", "view": "clouds.3"}),
-    ("maps", {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22}),
+    (
+        "maps",
+        {"w": "x", "dev": "cuda:9", "unheard": "1-", "temp": "9", "dice": "-1", "model": "nobody", "view": "clouds.3"},
+    ),
+    ("maps", {"pin": "3.1~none~trained~1~~" + "a b " * 400, "model": "A" * 22, "w": "x"}),
     ("masked", {"mask": ["causal", "none"], "at": "3", "on": ["causal", "none"], "pad": ["a", "b"], "w": "0"}),
     ("masked", {"p": "x" * 3002, "model": "nobody"}),
 ]
@@ -176,8 +179,7 @@ NEAREST: list[tuple[str, dict[str, Any]]] = [
 
 def test_what_cannot_be_used_is_named_and_the_nearest_picture_is_drawn() -> None:
     for route, link in NEAREST:
-        unread = {"w": "x"} if route == "maps" else {}  # of a window alone
-        header, _ = picture_of(route, **link, **unread)
+        header, _ = picture_of(route, **link)
         assert header["digest"] == Settings(PRESETS[0]).digest
         assert (header["layer"], header["head"], header.get("pin")) == (3, 1, None)
         assert sorted(notice.split("=")[0] for notice in header["notices"]) == sorted(
