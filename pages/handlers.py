@@ -17,6 +17,7 @@ from pages.by_hand.quantities import quantities
 from pages.compare import files as compare_files
 from pages.compare import message as compare
 from pages.explore import files as explore_files
+from pages.explore import given, heads_overview, layer_flow, long_pictures, pair_channels
 from pages.explore import message as explore
 from pages.implementations import files as implementations_files
 from pages.masks import files as masks_files
@@ -56,14 +57,15 @@ HANDLERS: Final[dict[str, Handler]] = {
     "maps": explore.maps,
     "focus": explore.focus,
     "compared": explore.compared,
-    "overview": explore.overview,
-    "sentences": explore.sentences,
-    "flow": explore.flow,
-    "channels": explore.channels,
-    "part": explore.part,
-    "tile": explore.tile,
-    "seen": explore.seen,
-    "heard": explore.heard,
+    "masked_word": given.masked_word,
+    "overview": heads_overview.answer,
+    "sentences": heads_overview.sentences,
+    "flow": layer_flow.answer,
+    "channels": pair_channels.answer,
+    "part": explore.maps,
+    "tile": long_pictures.tile,
+    "seen": given.png,
+    "heard": given.wav,
     "masked": masks.masked,
     "entered": masks.entered,
     "outcomes": masks.outcomes,

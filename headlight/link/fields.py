@@ -48,7 +48,7 @@ _PIN = "the pinned picture: at~mask~position~temperature~heads off~sentence; at@
 _LESSON = "no transpose, wrong axis, products are loops, contiguous, relative, mask shapes, dropout or write it"
 _WROTE = "the chosen lines of “write it”, a number for each of four functions, as `2.3.1.0`; 0 = none yet"
 _LOOK = (
-    "linear or own (scale), nospecials, all, open (a head over all), table, lines, sort, difference, surprise, random, "
+    "linear or own (scale), nospecials, all, open (a head over all), table, lines, sort, difference, surprise, "
     "mean, meanall or meanseen (over the layer’s heads, all layers’, those in sight), values, words (tokens joined), "
     "nofirst, renorm (rows without what is not shown sum to 1), hide…, solo…, keys… (beside `at`), joined by `_`"
 )

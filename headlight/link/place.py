@@ -18,7 +18,7 @@ SCALES = ("root", "linear", "own")
 _DRAWN = ("nospecials", "all", "open", "table", "lines", "sort", "difference")
 MEANS = ("mean", "meanall", "meanseen")  # of a layer's heads, of all layers', of those in sight
 VIEWS = ("heads", "flow", "channels")  # as assets/web/explore/other_views.js has them
-_SWITCHES = (*_DRAWN, "surprise", "random", *MEANS, "values", "words", "nofirst", "renorm")
+_SWITCHES = (*_DRAWN, "surprise", *MEANS, "values", "words", "nofirst", "renorm")
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,8 @@ def parse_look(text: str, layers: int, heads: int) -> Look | None:
             scale = word
         elif word in _SWITCHES:
             switches.add(word)
+        elif word == "random":
+            continue  # of older links: heads are measured on random tokens in the view of all heads
         elif word.startswith("hide") and (found := parse_heads(word[4:], layers, heads)):
             hidden = frozenset(found)
         elif word.startswith("solo") and (found := parse_heads(word[4:], layers, heads)) and len(found) == 1:

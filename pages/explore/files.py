@@ -14,7 +14,7 @@ from headlight.ui.tables import Table, npz_of
 from mha_core.show import standalone
 from mha_core.show.html import check_size
 
-from . import first_row, heads_overview, long_pictures, reading
+from . import heads_overview, kinds, long_pictures, reading
 
 KEPT_BYTES = 8 * 2**20  # of pages that were made last
 
@@ -36,10 +36,11 @@ def tables(raw: bytes) -> list[Table]:
 def _row(query: LinkQuery, settings: Settings) -> Table:
     """The row in focus of a long text, as a table of one row."""
     tokens, _ = query.model.tokenize(settings.text)
-    at, is_mean = query.place(tokens), "mean" in query.look.switches
+    at = query.place(tokens)
+    _, head = sight = long_pictures.sight_of(query)
     row = at.row or 0
-    values = long_pictures.head_map(settings, at.layer, None if is_mean else at.head)[row : row + 1]
-    name = f"layer {at.layer} {'mean of the heads' if is_mean else f'head {at.head}'}"
+    values = long_pictures.head_map(settings, *sight)[row : row + 1]
+    name = f"layer {at.layer} {'mean of the heads' if head is None else f'head {head}'}"
     return Table(f"{name}, row {row}: query / key", [tokens[row]], tokens, values)
 
 
@@ -77,7 +78,7 @@ def _page(settings: Settings, at: At) -> bytes:
     """The page, kept: whoever asks again for the same has nothing packed anew."""
     picture = pictures.picture(settings)
     place = at.on(picture.run.tokens, goes_on=source_of(settings.model).goes_on)
-    at = first_row.on(place, at, pictures.picture(settings.untouched))
+    at = kinds.first_row(place, at, pictures.picture(settings.untouched))
     title, changed = f"{settings.text} · {source_of(settings.model).title}", words.label(settings, picture.model)
     page = standalone(picture.run, layer=at.layer, head=at.head, row=at.row or 0, title=title, changed=changed)
     return page.encode("utf-8", "replace")

@@ -1,8 +1,9 @@
-"""What is told of a model that goes on with the sentence: its next tokens, how surprised it was, and what it copies."""
+"""What is told of a model that goes on with the sentence: its next tokens, its surprise, and which heads copy."""
 
 import math
 from typing import TypedDict
 
+import torch
 from cachetools import LRUCache
 
 from headlight.picture import next_token, pictures
@@ -12,11 +13,13 @@ from headlight.picture.query import Query
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
 from headlight.registry import models
+from mha_core.heads import kinds
 from mha_core.measure import surprise
 
-from . import found_heads, repeated
-from .found_heads import Found
+MOST = 10  # heads of a kind
+KINDS = ("previous", "itself", "first", "induction")  # what heads of a model that writes are searched for
 
+Found = tuple[int, int, float]  # layer, head, and its mean weight
 # now, and in the untouched model; None of the first token, and of all where nothing is changed
 Loss = tuple[float | None, float | None]
 
@@ -30,31 +33,48 @@ class GoesOn(TypedDict):
     wordSaid: str
     surprise: list[Loss] | None  # of each token, now and before; None where it was not asked for
     found: dict[str, list[Found]]  # kind -> layer, head and score of those that do it most
-    randomSaid: str | None  # of random tokens, said twice; `found` is then of these
 
 
-def continuation(picture: Picture, before: Picture | None, query: Query, wanted: frozenset[str] | None) -> GoesOn:
+def continuation(picture: Picture, before: Picture | None, query: Query, *, is_long: bool, surprised: bool) -> GoesOn:
     """Its part of the message.
 
     Args:
         before: the picture in the untouched model, None where nothing is changed.
-        wanted: the switches of `look`; what costs a pass of its own is told where it is asked for. None for a text
-            whose maps are not all kept, of which what its own pass tells is told alone.
+        is_long: not all maps of the text are kept.
+        surprised: the surprise of each token is asked for, which costs a pass of its own.
 
     Raises what `pictures.picture` raises.
     """
-    says, is_long, wanted = next_token.writes(picture), wanted is None, wanted or frozenset()
-    random = says and "random" in wanted
     sides = {"": picture} if before is None else {"now": picture, "in the untouched model": before}
     return {
         "next": next_token.compared(before, picture),
         "drawn": next_token.drawn(picture, query["temp"], query["dice"]),
         "sampling": (query["temp"], query["dice"], query["word"]),
-        "wordSaid": next_token.word_in_words(query["word"], sides) if says else "",
-        "surprise": surprises(picture) if "surprise" in wanted else None,
-        "found": {} if is_long else repeated.heads(picture) if random else found_heads.of(picture),
-        "randomSaid": repeated.in_words(picture) if random else None,
+        "wordSaid": next_token.word_in_words(query["word"], sides) if next_token.writes(picture) else "",
+        "surprise": surprises(picture) if surprised else None,
+        "found": {} if is_long else found_heads(picture),
     }
+
+
+@shared(LRUCache(64), lambda picture: picture.settings.untouched)
+def found_heads(picture: Picture) -> dict[str, list[Found]]:
+    """For each of `KINDS` the heads of the untouched model that are it most, the first first.
+
+    A kind of which the text has no cell is left out. Raises what `pictures.picture` raises.
+    """
+    best: dict[str, list[Found]] = {}
+    run = pictures.picture(picture.settings.untouched).run
+    weights = pictures.among_tokens(run)
+    if weights is None:
+        return best
+    found = kinds.head_scores(weights, run.ids)
+    for kind in KINDS:
+        scores = found[kind]
+        if not scores.isnan().any():
+            top = torch.topk(scores.flatten(), min(MOST, scores.numel()))
+            pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
+            best[kind] = [(*divmod(at, scores.shape[1]), round(score, 4)) for at, score in pairs]
+    return best
 
 
 def surprises(picture: Picture) -> list[Loss]:

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypedDict
 import torch
 from cachetools import LRUCache
 
-from headlight.link.place import named_heads
+from headlight.link.place import named_heads, parse_view
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -17,15 +17,17 @@ from headlight.registry import models
 from headlight.ui.tables import Table
 from mha_core import Model, Run
 from mha_core.errors import Unsupported
+from mha_core.heads.kinds import repeated_ids
 from mha_core.heads.measures import HeadMeasures, head_measures
 from mha_core.measure.value_norms import handed_lengths
 from mha_core.models.inputs import heads_on
-from mha_core.show.packing import pack_focus
+from mha_core.show.packing import pack_focus, pack_parts
 
-from . import layer_flow, repeated
+from . import layer_flow
 
 SENTENCES = Path(__file__).parents[2] / "assets" / "sentences.txt"  # a text collection, one sentence a line
 EFFECT = "effect"  # of switching a head off: the route `each` has it, once somebody asks
+LONGEST = 25  # random tokens, each once; fewer where the model cannot read or tell so many
 NO_VALUES = "Values are zeroed here, so lengths do not tell what is handed over."
 
 
@@ -77,14 +79,11 @@ class HeadsOverview(TypedDict):
     names: list[tuple[str, str, str]]  # measure, what heads are called that have much of it, who named them
 
 
-def answer(query: LinkQuery, state: str) -> bytes:
-    """All heads on the sentence of a query, or on random tokens, said twice. Raises a HeadlightError.
-
-    Args:
-        state: of the view; it says whether it is of random tokens.
-    """
+def answer(raw: bytes) -> bytes:
+    """All heads by every measure, on a query's sentence or on random tokens, said twice. Raises a HeadlightError."""
+    query = LinkQuery(raw)
     settings, _ = query.within()
-    tokens, found = _on(settings, state)
+    tokens, found = _on(settings, parse_view(query["view"])[1])
     no_effect = "" if "heads" in query.model.can else models.reason(query.model, "heads")
     missing = {**found.missing, EFFECT: no_effect}
     measures: list[HeadMeasure] = []
@@ -93,7 +92,12 @@ def answer(query: LinkQuery, state: str) -> bytes:
         measures.append({"name": name, "title": title, "unit": unit, "says": says, "rows": rows, "missing": why})
     layers, heads = query.sizes
     header: HeadsOverview = {"layers": layers, "heads": heads, "tokens": tokens, "measures": measures, "names": NAMES}
-    return pack_focus(header, *(found.values[name] for name in MEASURES if name in found.values))
+    return pack_parts(pack_focus(header, *(found.values[name] for name in MEASURES if name in found.values)))
+
+
+def sentences(raw: bytes) -> bytes:
+    """Our text collection, a sentence a line; whatever the query says."""
+    return SENTENCES.read_bytes()
 
 
 def table(settings: Settings, state: str) -> Table:
@@ -134,6 +138,7 @@ def _measured(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
 def _on_random_tokens(model: Model, settings: Settings) -> Run:
     if "text" in model.reasons:
         raise Unsupported(model.reasons["text"])
-    ids = repeated.ids_of(model)
+    sizes = model.sizes
+    ids = repeated_ids(sizes.vocabulary, min(LONGEST, sizes.vocabulary, sizes.max_len // 2))
     with turn(len(ids), models.heads(model)):
         return settings.run(model, ids)

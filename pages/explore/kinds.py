@@ -1,20 +1,26 @@
-"""The kind of each head: where its weight goes on this sentence, as one word that its tile says."""
+"""The kind of each head: where its weight goes on this sentence, as one word that its tile says; and the row that is
+looked at first: the word of the sentence that looks hardest at another one.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from cachetools import LRUCache
 from torch import Tensor
 
 from headlight.link.limits import MOST_OF_IT, STRONG
+from headlight.link.place import At
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.queue.single_flight import shared
+from headlight.registry import source_of
 from mha_core.heads.kinds import cells, score
 
 HALF = 0.5  # of a row's weight, on average over the rows: what makes a head one of a kind
 NEAR = 2  # words on either side
 SPREAD = "spread out"
+PRONOUNS = {"it", "he", "she", "they", "him", "her", "them", "his", "its", "their"}
 
 Kind = tuple[str, float]  # its name, and the number that made it so
 
@@ -109,3 +115,24 @@ def apart(n: int, ends: tuple[int, int]) -> Tensor:
     """The pairs (i, j) of words that are no neighbours."""
     word, place = words_of(n, ends), torch.arange(n)
     return word[:, None] & word & ((place[:, None] - place).abs() > 1)
+
+
+def first_row(place: At, asked: At, untouched: Picture) -> At:
+    """A place, its row chosen where the link, `asked`, has none: the largest weight between two words that are no
+    neighbours, pronouns first, in the head that the untouched model is looked at first. So no other head and no change
+    moves it. A model that goes on with the text is asked of its last word, as `At.on` has it; of a picture it is the
+    patch in the middle, of a sound the moment.
+    """
+    run = untouched.run
+    if asked.row is None and run.extras.patches is not None:
+        own, rows, columns = run.extras.patches.own, run.extras.patches.rows, run.extras.patches.columns
+        return replace(place, row=own + rows // 2 * columns + columns // 2)
+    if asked.row is None and run.extras.heard is not None and untouched.model.group == "encoder":
+        return replace(place, row=len(run.tokens) // 2)
+    if asked.row is not None or run.logits is not None or run.columns is not None:
+        return place
+    first = At.of(source_of(untouched.settings.model).first_at)
+    largest = (run.weights[first.layer, first.head] * apart(len(run.tokens), run.ends)).amax(-1).tolist()
+    found = [row for row, weight in enumerate(largest) if weight > 0]
+    pronouns = [row for row in found if run.tokens[row].lower() in PRONOUNS]
+    return replace(place, row=max(pronouns or found, key=largest.__getitem__)) if found else place

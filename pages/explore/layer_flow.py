@@ -7,6 +7,7 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.link.place import parse_view
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -19,7 +20,7 @@ from mha_core.errors import Unsupported
 from mha_core.measure.rollout import Flow, flow, with_residual
 from mha_core.measure.value_norms import handed_over, norm_shares
 from mha_core.models.inputs import heads_on, values_on
-from mha_core.show.packing import pack_focus
+from mha_core.show.packing import pack_focus, pack_parts
 
 NORM = "norm"  # the state of the view that asks for attention × value norm
 MOST_LINES = 240
@@ -58,10 +59,11 @@ class FlowAnswer(TypedDict):
     noNorm: str | None  # why the other measure cannot be had
 
 
-def answer(query: LinkQuery, state: str) -> bytes:
-    """What the row of a link is made of; `state` of the view: "norm" or nothing. Raises a HeadlightError."""
+def answer(raw: bytes) -> bytes:
+    """Of which tokens the row of a query is made, layer by layer. Raises a HeadlightError."""
+    query = LinkQuery(raw)
     settings, _ = query.within()
-    norm = state == NORM
+    norm = parse_view(query["view"])[1] == NORM
     maps, tokens = _mixing(settings, norm)
     at = query.place(tokens)
     row = at.row or 0
@@ -78,7 +80,7 @@ def answer(query: LinkQuery, state: str) -> bytes:
         "assumes": [ASSUMES[norm], LEAVES_OUT, *([CROSS] if _reads_another(query.model) else [])],
         "noNorm": no_norm(query.model),
     }
-    return pack_focus(header, found.masses)
+    return pack_parts(pack_focus(header, found.masses))
 
 
 @shared(LRUCache(MIXING_BYTES, lambda found: found[0].nbytes))

@@ -1,15 +1,23 @@
-"""Pictures of texts whose maps of all layers are not kept: one pass in portions, and the maps of a layer again."""
+"""Pictures of texts whose maps of all layers are not kept: one pass in portions, thumbnails of its maps, the maps of a
+layer again, and pieces of the one in focus.
+"""
 
 import threading
 import time
 from dataclasses import dataclass, field
+from typing import TypedDict
+from urllib.parse import parse_qs
 
 import torch
 from cachetools import Cache, LRUCache
 from torch import Tensor
+from torch.nn import functional as F
 
+from headlight.link import mask_codec
 from headlight.link.limits import MOST_TOKENS
 from headlight.picture import pictures
+from headlight.picture.link_query import LinkQuery
+from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.queue.executor import QUEUE
 from headlight.queue.places import threads_for, turn
@@ -18,11 +26,14 @@ from headlight.queue.single_flight import keep, known, shared
 from headlight.registry import models
 from headlight.ui.packing import THUMBNAIL, thumbnails
 from mha_core import Model, Run
+from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from mha_core.models.layer_pass import LayerPass, goes_by_layer
 from mha_core.models.run import Extras
 from mha_core.pretrained import memory
+from mha_core.show.packing import Maps, pack, pack_focus
 
+TILE = 256  # cells of a piece, each way
 EVERY = 2  # of so many states one is kept: every other layer costs one more at first, a picture half the bytes
 LONG_BYTES = 324 * 2**20  # of states and thumbnails: four pictures of 2,048 tokens by SmolLM2 (80.8 MiB each)
 HEAD_BYTES = 64 * 2**20  # of single maps: one for each of these
@@ -30,6 +41,23 @@ PORTION = 30_000_000  # weights until the next answer, for which pieces wait: of
 GIVEN_UP = 30.0  # seconds in which nobody asks for a picture under way
 
 Sight = tuple[int, int | None]  # layer and head of the map that is looked at; None = the mean of the layer's heads
+
+
+class LongMaps(Maps):
+    """The header of thumbnails of a layer after the other; none is whole."""
+
+    first: int  # layer of which thumbnails follow
+    done: int  # layers that are there with these
+
+
+class Tile(TypedDict):
+    """The header of a piece of the map in focus; its weights follow, NaN where nobody may look."""
+
+    row: int  # where it begins
+    column: int
+    step: int  # cells each way of which one that follows is the largest
+    rows: int  # that follow
+    columns: int
 
 
 @dataclass
@@ -41,7 +69,7 @@ class LongPicture:
         layers: the pass, by layers.
         small: of each layer that is done its maps as thumbnails, uint8 (h, i, j).
         logits: as in `Run`, at its end.
-        seconds: time of the pass so far; threads: that it was given on a CPU.
+        seconds: time of the pass so far.
         worst_row_sum: the row sum farthest from 1 so far.
         asked: when somebody last asked for it.
     """
@@ -66,10 +94,6 @@ class LongPicture:
         return self.done == self.model.sizes.n_layers
 
     @property
-    def threads(self) -> int:
-        return threads_for(len(self.layers.ids), models.heads(self.model))
-
-    @property
     def nbytes(self) -> int:
         """Of all that is kept of the whole pass, from its beginning on."""
         sizes = self.model.sizes
@@ -77,10 +101,10 @@ class LongPicture:
         of_state = len(self.layers.ids) * sizes.d_model * self.model.dtype.itemsize
         return states * of_state + models.heads(self.model) * THUMBNAIL**2
 
-    def run(self) -> Run:
+    def shown(self) -> Picture:
         """What is known of the whole; `weights` is (layers, h, 0, 0), `hidden` (layers + 1, 0, d_model)."""
         layers, sizes = self.layers, self.model.sizes
-        return Run(
+        run = Run(
             tokens=layers.tokens,
             ids=layers.ids,
             weights=torch.empty(sizes.n_layers, sizes.n_heads, 0, 0),
@@ -93,6 +117,8 @@ class LongPicture:
             ends=self.model.ends,
             extras=Extras(kv_heads=self.model.stack.block(0).attention.n_kv_heads),
         )
+        threads = threads_for(len(layers.ids), models.heads(self.model))
+        return Picture(self.settings, run, self.seconds, threads, self.worst_row_sum, self.model)
 
 
 class Passes(Cache[object, LongPicture]):
@@ -195,3 +221,57 @@ def head_map(settings: Settings, layer: int, head: int | None) -> Tensor:
 
 def _of(maps: Tensor, head: int | None) -> Tensor:
     return maps.mean(0) if head is None else maps[head].clone()
+
+
+def sight_of(query: LinkQuery) -> Sight:
+    """What a query looks at."""
+    return query.at.layer, None if "mean" in query.look.switches else query.at.head
+
+
+def packed(picture: LongPicture, first: int) -> bytes:
+    """All maps of the layers from one on, as far as they are there, as thumbnails."""
+    small, sizes = picture.small[first:], picture.model.sizes
+    header: LongMaps = {
+        "digest": picture.settings.digest, "tokens": picture.layers.tokens, "columns": None, "ends": picture.model.ends,
+        "layers": sizes.n_layers, "heads": sizes.n_heads, "whole": [], "thumbnail": len(picture.small[0][0]),
+        "first": first, "done": first + len(small),
+    }  # fmt: skip
+    return pack(header, *(maps.numpy().tobytes() for maps in small))
+
+
+def done(raw: bytes) -> int:
+    """How many layers of its picture a query says are done. Raises a HeadlightError for what is no number."""
+    return _number(_piece(raw, "part") or "0")
+
+
+def tile(raw: bytes) -> bytes:
+    """A piece of the map in focus; `tile` names it: row.column.step, counted in tokens. Raises a HeadlightError."""
+    query = LinkQuery(raw)
+    (settings, _), at = query.within(most=None), query.at
+    row, column, step = (_number(one) for one in [*_piece(raw, "tile").split("."), "", "", ""][:3])
+    if not is_long(settings):
+        raise HeadlightError("this text is not shown in pieces")
+    whole = head_map(settings, *sight_of(query))
+    if not (0 <= row < len(whole) and 0 <= column < len(whole) and 0 < step <= len(whole)):
+        raise HeadlightError(f"the map has {len(whole)} rows and columns, and a piece begins within them")
+    side = TILE * step
+    cells = whole[row : row + side, column : column + side]
+    if step == 1:
+        allow = mask_codec.of_head(settings.allowed_cells(query.model, len(whole)), at.head)
+        cells = torch.where(allow[row : row + side, column : column + side], cells, torch.nan)
+    else:
+        cells = F.max_pool2d(cells[None], step, ceil_mode=True)[0]
+    header: Tile = {
+        "row": row, "column": column, "step": step, "rows": cells.shape[0], "columns": cells.shape[1],
+    }  # fmt: skip
+    return pack_focus(header, cells)
+
+
+def _piece(raw: bytes, key: str) -> str:
+    return parse_qs(raw.decode("ascii")).get(key, [""])[0]
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 4):
+        raise HeadlightError("a piece is named by whole numbers")
+    return int(text)

@@ -1,47 +1,88 @@
 """What the map view is told of a picture, by the wire: the answer to a link."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypedDict
 
 from torch import Tensor
 
 from headlight.link.fields import SIDE
+from headlight.link.limits import MOST_TOKENS
 from headlight.link.place import At, Look, parse_view
 from headlight.picture import fitting, means, pictures, recorded, words
-from headlight.picture.link_query import LinkQuery, answer_of
+from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from headlight.picture.pictures import Picture, Pinned
 from headlight.picture.settings import Settings
+from headlight.picture.words import Figure
 from headlight.registry import models, source_of
+from headlight.ui import numbers
 from headlight.ui.packing import pack_maps
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus, pack_parts
 
-from . import (
-    first_row,
-    given,
-    goes_on,
-    heads_overview,
-    kinds,
-    layer_flow,
-    long_message,
-    long_pictures,
-    notes,
-    pair_channels,
-    pins,
-    reading,
-)
+from . import given, goes_on, kinds, long_pictures, notes, pins, reading
 from .effect import ChangeEffect, effect
+from .given import HeardSound, SeenPatches
 from .goes_on import GoesOn
 from .kinds import Kind
-from .long_message import tile
-from .picture_fields import EffectHere, ExplorePicture, MapBefore, OfMaps, PinnedMap
-from .reading import Reading
-
-__all__ = ["compared", "first", "focus", "maps", "part", "tile"]
+from .long_pictures import LongPicture
+from .reading import ReadMap
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
+
+
+class EffectHere(ChangeEffect):
+    here: float  # the largest change in the map in focus
+
+
+class MapBefore(TypedDict):
+    forbidden: list[str]
+    distances: list[float]
+
+
+class PinnedMap(TypedDict):
+    tokens: list[str]
+    columns: list[str] | None  # what they look at, where that is others than themselves
+    ends: tuple[int, int]
+    at: str
+    label: str
+    forbidden: list[str]
+
+
+class OfMaps(TypedDict):
+    """What is told of the maps."""
+
+    forbidden: list[str]  # cells as text, one for all heads or one a head
+    mean: str | None  # what is said of the mean over the heads, where the map is that
+    reading: ReadMap | None  # what stands in it, where that is not every token
+    values: list[float] | None  # how long each value of the head is; None where it was not asked for
+    columns: str  # what is said of the columns that are taken out
+    figures: list[Figure]
+    status: str
+    kinds: list[list[Kind]]  # of each head of a layer its name, and the number that made it so; of layers in sight
+    effect: EffectHere | None  # of the changes
+    before: MapBefore | None  # the map before them
+    pinTail: str  # what the link says of this picture behind the head
+    pin: PinnedMap | None
+    done: int  # layers that are there; of all but long texts all
+    tile: int  # cells of a piece, each way, of a map that does not come whole; the row in focus follows; 0 of others
+
+
+class ExplorePicture(PictureAnswer, GoesOn, OfMaps):
+    compared: str  # what is known of the comparison with transformers
+    look: str  # how the map in focus is read, as in the link
+    label: str
+    origin: str
+    places: Mapping[str, str]  # preset -> the head that shows it, as `at` of a link
+    typed: str  # the sentence of the picture
+    pieces: list[str]  # what must be explained of the tokens
+    patches: SeenPatches | None  # of a picture
+    heard: HeardSound | None  # of a sound
+    kv: int  # key and value heads of a layer; query heads that follow each other share one
 
 
 @dataclass(frozen=True)
@@ -49,36 +90,44 @@ class Request:
     """What is shown.
 
     Attributes:
-        effect: what its changes did, None while nothing is changed.
-        before: the picture without them, None while nothing is changed.
-        look: how the maps are drawn.
-        heads: whose mean is looked at, None of the head in focus.
-        reading: how the map in focus is read, None = as it is.
+        before: the picture without its changes, None while nothing is changed.
     """
 
     query: LinkQuery
     picture: Picture
+    before: Picture | None
     at: At
     pinned: tuple[Pinned, At] | None
     notices: list[str]
-    effect: ChangeEffect | None
-    before: Picture | None
-    goes_on: GoesOn
-    look: Look
-    heads: means.Heads | None
-    reading: Reading | None
+
+    @property
+    def look(self) -> Look:
+        return self.query.look
+
+    @cached_property
+    def heads(self) -> means.Heads | None:
+        """Whose mean is looked at, None of the head in focus."""
+        return means.heads_of(self.look, self.at, *self.query.sizes)
+
+    @cached_property
+    def reading(self) -> reading.Reading | None:
+        """How the map in focus is read, None = as it is."""
+        return reading.reading_of(self.picture, self.look)
 
     def maps(self) -> bytes:
         return pictures.packed(self.picture, self.at.layer)
 
     def focus(self) -> bytes:
+        surprised = "surprise" in self.look.switches
+        told = goes_on.continuation(self.picture, self.before, self.query, is_long=False, surprised=surprised)
+        header = _header(self.query, self.picture, self.at, self.notices, told, self._of_maps())
         shown = [self.picture] if self.before is None else [self.picture, self.before]
         pinned = [] if self.pinned is None else [self.pinned[0].weights]
-        header = _header(self.query, self.picture, self.at, self.notices, self.goes_on, self._of_maps())
         return pack_focus(header, *map(self._map, shown), *pinned)
 
     def _of_maps(self) -> OfMaps:
-        picture, settings = self.picture, self.picture.settings
+        picture, layers = self.picture, range(len(self.picture.run.weights))
+        in_sight = layers if "all" in self.look.switches else [self.at.layer]
         of_tokens = means.map_of(picture.run.weights, self.at, self.heads)
         return {
             "forbidden": self._forbidden(picture),
@@ -88,12 +137,11 @@ class Request:
             "columns": notes.of_columns(picture),
             "figures": words.figures(picture),
             "status": words.status(picture, len(self.maps())),
-            "kinds": self._kinds(),
-            "effect": self._effect(),
-            "before": self._before(),
-            "pinTail": pins.pin_tail(settings),
+            "kinds": [kinds.of_layer(picture, layer) if layer in in_sight else [] for layer in layers],
+            **self._changes(),
+            "pinTail": pins.pin_tail(picture.settings),
             "pin": self._pin(),
-            "done": len(picture.run.weights),
+            "done": len(layers),
             "tile": 0,
         }
 
@@ -103,11 +151,6 @@ class Request:
             return None
         lengths: list[float] = recorded.value_lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
         return lengths
-
-    def _kinds(self) -> list[list[Kind]]:
-        layers = range(len(self.picture.run.weights))
-        in_sight = layers if "all" in self.look.switches else [self.at.layer]
-        return [kinds.of_layer(self.picture, layer) if layer in in_sight else [] for layer in layers]
 
     def _map(self, picture: Picture) -> Tensor:
         """The map (i, j) in focus as it is read."""
@@ -121,19 +164,15 @@ class Request:
         allow = means.allowed(picture.settings.allowed_cells(picture.model, n, keys), self.at.head, self.heads)
         return [write_cells(~(allow if self.reading is None else self.reading.allowed(allow)))]
 
-    def _effect(self) -> EffectHere | None:
-        if self.effect is None or self.before is None:
-            return None
-        change = self._map(self.picture) - self._map(self.before)
-        return {**self.effect, "here": float(change.abs().max())}
-
-    def _before(self) -> MapBefore | None:
-        if self.before is None:
-            return None
+    def _changes(self) -> "_Changes":
+        did = effect(self.picture)
+        if did is None or self.before is None:
+            return {"effect": None, "before": None}
         now, before = self._map(self.picture), self._map(self.before)
+        distances = measures.row_distances(before, now).tolist()
         return {
-            "forbidden": self._forbidden(self.before),
-            "distances": measures.row_distances(before, now).tolist(),
+            "effect": {**did, "here": float((now - before).abs().max())},
+            "before": {"forbidden": self._forbidden(self.before), "distances": distances},
         }
 
     def _pin(self) -> PinnedMap | None:
@@ -150,6 +189,11 @@ class Request:
             "label": words.label(other.settings, other.model) + whose,
             "forbidden": other.settings.forbidden_cells(other.model, *other.weights.shape),
         }
+
+
+class _Changes(TypedDict):
+    effect: EffectHere | None
+    before: MapBefore | None
 
 
 def _header(
@@ -174,20 +218,25 @@ def _header(
 
 
 def maps(raw: bytes) -> bytes:
-    """The answer to a query: state and maps in focus, then all maps; of a long text see `_long`.
+    """The answer to a query: state and maps in focus, then all maps; of a long text as `_long`.
 
     Raises a HeadlightError.
     """
-    query, settings, left_out = _read(raw)
+    return _answered(raw, with_maps=True)
+
+
+def focus(raw: bytes) -> bytes:
+    """The answer to a query that asks for another head of the same picture. Raises a HeadlightError."""
+    return _answered(raw, with_maps=False)
+
+
+def _answered(raw: bytes, *, with_maps: bool) -> bytes:
+    query = LinkQuery(raw)
+    settings, left_out = query.within(most=long_pictures.most_tokens(query.model))
     if long_pictures.is_long(settings):
-        return _long(query, settings, left_out, long_message.done(raw))
+        return _long(query, settings, left_out, long_pictures.done(raw), with_maps=with_maps)
     shown = _request(query, settings, left_out)
-    return pack_parts(shown.focus(), shown.maps())
-
-
-def part(raw: bytes) -> bytes:
-    """The same, of a long text one portion beyond the layers that `part` says are done. Raises a HeadlightError."""
-    return maps(raw)
+    return pack_parts(shown.focus(), *([shown.maps()] if with_maps else []))
 
 
 def first(raw: bytes) -> bytes:
@@ -205,111 +254,67 @@ def first(raw: bytes) -> bytes:
     return pack_parts(shown.focus(), layer)
 
 
-def focus(raw: bytes) -> bytes:
-    """The answer to a query that asks for another head of the same picture. Raises a HeadlightError."""
-    query, settings, left_out = _read(raw)
-    if long_pictures.is_long(settings):
-        return _long(query, settings, left_out, long_message.done(raw), with_maps=False)
-    return pack_parts(_request(query, settings, left_out).focus())
-
-
-def _read(raw: bytes) -> tuple[LinkQuery, Settings, list[str]]:
-    query = LinkQuery(raw)
-    return query, *query.within(most=long_pictures.most_tokens(query.model))
-
-
-def _long(query: LinkQuery, settings: Settings, left_out: list[str], done: int, *, with_maps: bool = True) -> bytes:
-    """The answer to a query whose text is long and of which so many layers are there: the thumbnails that come next,
-    and before them state and row in focus once the layer in sight is there, nothing until then.
-    """
-    is_mean = "mean" in query.look.switches
-    layer = query.at.layer
-    sight = layer, None if is_mean else query.at.head
-    there = long_pictures.begun(settings).done  # fewer, where it had to make room for others
-    done, with_maps = min(done, there), with_maps or there <= layer
-    wanted = long_pictures.next_stop(settings, done, layer) if with_maps else layer + 1
-    reached = long_pictures.advanced(settings, wanted, sight)
-    maps = [long_message.packed(reached, done)] if with_maps else []
-    if layer >= reached.done:
-        return pack_parts(b"", *maps)
-    picture = long_message.shown(reached)
-    run, at = picture.run, query.place(picture.run.tokens)
-    notices = [
-        *left_out,
-        *run.notices,
-        long_message.notice(len(run.tokens)),
-        *models.unknown(reached.model, settings.text),
-    ]
-    of_maps = long_message.of_maps(reached, is_mean=is_mean, sent=sum(one.nbytes for one in reached.small))
-    header = _header(query, picture, at, notices, goes_on.continuation(picture, None, query, None), of_maps)
-    row = long_pictures.head_map(settings, *sight)[at.row or 0]
-    return pack_parts(pack_focus(header, row), *maps)
-
-
-def compared(raw: bytes) -> bytes:
-    """What the comparison of the sentence with transformers says, in the untouched model. Raises a HeadlightError."""
-    settings, _ = LinkQuery(raw).within()
-    return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()
-
-
-def overview(raw: bytes) -> bytes:
-    """All heads of the run of a query by every measure. Raises a HeadlightError."""
-    query = LinkQuery(raw)
-    return pack_parts(heads_overview.answer(query, parse_view(query["view"])[1]))
-
-
-def sentences(raw: bytes) -> bytes:
-    """Our text collection, a sentence a line; whatever the query says."""
-    return heads_overview.SENTENCES.read_bytes()
-
-
-def flow(raw: bytes) -> bytes:
-    """Of which tokens the row of a query is made, layer by layer. Raises a HeadlightError."""
-    query = LinkQuery(raw)
-    return pack_parts(layer_flow.answer(query, parse_view(query["view"])[1]))
-
-
-def channels(raw: bytes) -> bytes:
-    """The score of the pair of a query, channel by channel. Raises a HeadlightError."""
-    return pack_parts(pair_channels.answer(LinkQuery(raw)))
-
-
-def seen(raw: bytes) -> bytes:
-    """The picture of a query as its model sees it, a PNG file. Raises a HeadlightError."""
-    return given.png(LinkQuery(raw))
-
-
-def heard(raw: bytes) -> bytes:
-    """The sound of a query as its model hears it, a WAV file. Raises a HeadlightError."""
-    return given.wav(LinkQuery(raw))
-
-
-def pinned_picture(text: str, device: str) -> tuple[Pinned, At] | None:
-    """The pinned map and what is looked at in it, None when there is none or the link's cannot be used."""
-    try:
-        parsed = pins.parse_pin(text, device)
-        if parsed is None:
-            return None
-        settings, at = parsed
-        pinned = pictures.pinned(settings, at.layer, at.head)
-    except HeadlightError:
-        return None
-    return pinned, at.on(pinned.tokens, pinned.columns, goes_on=source_of(settings.model).goes_on)
-
-
 def _request(query: LinkQuery, settings: Settings, left_out: list[str]) -> Request:
     untouched, picture = pictures.both(settings.untouched, settings)
     before = untouched if settings != settings.untouched else None
-    place = query.place(picture.run.tokens, picture.run.columns)
-    at = first_row.on(place, query.at, untouched)
-    pinned = pinned_picture(query["pin"], settings.device) if query["pin"] else None
+    at = kinds.first_row(query.place(picture.run.tokens, picture.run.columns), query.at, untouched)
+    pinned = pins.pinned(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
         query.leave_out("pin")
     if query["view"] and not parse_view(query["view"])[0]:
         query.leave_out("view")
     of_runs = dict.fromkeys(said for one in (picture, before) if one for said in one.run.notices)
     notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
-    look = query.look
-    heads = means.heads_of(look, at, *query.sizes)
-    continued, read = goes_on.continuation(picture, before, query, look.switches), reading.reading_of(picture, look)
-    return Request(query, picture, at, pinned, notices, effect(picture), before, continued, look, heads, read)
+    return Request(query, picture, before, at, pinned, notices)
+
+
+def _long(query: LinkQuery, settings: Settings, left_out: list[str], done: int, *, with_maps: bool) -> bytes:
+    """The answer to a query whose text is long and of which so many layers are there: the thumbnails that come next,
+    and before them state and row in focus once the layer in sight is there, nothing until then.
+    """
+    layer, sight = query.at.layer, long_pictures.sight_of(query)
+    there = long_pictures.begun(settings).done  # fewer, where it had to make room for others
+    done, with_maps = min(done, there), with_maps or there <= layer
+    wanted = long_pictures.next_stop(settings, done, layer) if with_maps else layer + 1
+    reached = long_pictures.advanced(settings, wanted, sight)
+    maps = [long_pictures.packed(reached, done)] if with_maps else []
+    if layer >= reached.done:
+        return pack_parts(b"", *maps)
+    picture = reached.shown()
+    run, at = picture.run, query.place(picture.run.tokens)
+    unknown, said = models.unknown(reached.model, settings.text), _of_long(len(run.tokens))
+    continued = goes_on.continuation(picture, None, query, is_long=True, surprised=False)
+    of_maps = _of_long_maps(reached, is_mean=sight[1] is None)
+    header = _header(query, picture, at, [*left_out, *run.notices, said, *unknown], continued, of_maps)
+    return pack_parts(pack_focus(header, long_pictures.head_map(settings, *sight)[at.row or 0]), *maps)
+
+
+def _of_long_maps(picture: LongPicture, *, is_mean: bool) -> OfMaps:
+    n, sizes = len(picture.layers.ids), picture.model.sizes
+    far = "" if picture.is_whole else f"{picture.done} of {sizes.n_layers} layers "
+    took = f"{picture.model.device} · {far}computed in {picture.seconds:.1f} s, one layer at a time"
+    sent = sum(one.nbytes for one in picture.small) / 1e6
+    which = "all maps" if picture.is_whole else f"the maps of the first {numbers.count(picture.done, 'layer')}"
+    label = f"the row sum farthest from 1, over all rows of {which}"
+    return {
+        "forbidden": [""], "mean": "" if is_mean else None, "reading": None, "values": None, "columns": "",
+        "figures": [{"value": f"{picture.worst_row_sum:.6f}", "label": label}],
+        "status": f"{took} · {sent:.1f} MB of thumbnails · {n:,} of at most {sizes.max_len:,} tokens",
+        "kinds": [[] for _ in range(sizes.n_layers)], "effect": None, "before": None, "pinTail": "",
+        "pin": None, "done": picture.done, "tile": long_pictures.TILE,
+    }  # fmt: skip
+
+
+def _of_long(n: int) -> str:
+    """What a long text is shown without."""
+    return (
+        f"{numbers.count(n, 'token')} are shown one map at a time: the whole as the largest weight of each block, and "
+        f"pieces of it exactly. Up to {MOST_TOKENS} tokens the change to the untouched model, kinds of heads, "
+        "pinned maps, joined words, lengths of values, means over more than a layer and other views are shown too."
+    )
+
+
+def compared(raw: bytes) -> bytes:
+    """What the comparison of the sentence with transformers says, in the untouched model. Raises a HeadlightError."""
+    settings, _ = LinkQuery(raw).within()
+    return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()

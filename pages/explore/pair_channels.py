@@ -18,7 +18,7 @@ from mha_core.errors import Unsupported
 from mha_core.measure.channels import Channels, channels, channels_of_call
 from mha_core.pretrained.hf_model import HfModel
 from mha_core.pretrained.seam import Call
-from mha_core.show.packing import pack_focus
+from mha_core.show.packing import pack_focus, pack_parts
 
 MOST_OF_IT = 0.8  # of the size of all products
 NAMED = 6  # channels that the sentence names
@@ -65,8 +65,12 @@ class Layer(NamedTuple):
         return channels(self.steps, head, row, key, temperature=temperature, biased=biased)
 
 
-def answer(query: LinkQuery) -> bytes:
-    """The pair that a link looks at; without a key the one that its row looks at most. Raises a HeadlightError."""
+def answer(raw: bytes) -> bytes:
+    """The score of the pair that a query looks at; without a key the one that its row looks at most.
+
+    Raises a HeadlightError.
+    """
+    query = LinkQuery(raw)
     settings, _ = query.within()
     layer = layer_of(settings, query.at.layer)
     at = query.place(layer.tokens, layer.keys)
@@ -92,7 +96,7 @@ def answer(query: LinkQuery) -> bytes:
         ],
         "notes": [ROTATED] * ("rotate" in places) + [SHARED_KEYS.format(share_a_key)] * (share_a_key > 1),
     }
-    return pack_focus(header, own.q, own.k, own.products)
+    return pack_parts(pack_focus(header, own.q, own.k, own.products))
 
 
 def layer_of(settings: Settings, layer: int) -> Layer:

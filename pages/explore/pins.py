@@ -4,8 +4,10 @@ from headlight.link import mask_codec, rules
 from headlight.link.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
 from headlight.link.place import At, parse_at, parse_heads, parse_places, write_heads, write_places
 from headlight.picture import pictures
+from headlight.picture.pictures import Pinned
 from headlight.picture.settings import Settings
-from headlight.registry import MINILM
+from headlight.registry import MINILM, source_of
+from mha_core.errors import HeadlightError
 
 
 def pin_tail(settings: Settings) -> str:
@@ -25,32 +27,34 @@ def parse_pin(text: str, device: str) -> tuple[Settings, At] | None:
     parts = text.split("~", 5)
     if len(parts) != 6 or len(text) > LONGEST_PIN:
         return None
-    at_text, mask_text, position_name, temperature_text, off_text, words = parts
+    at_text, mask, position, temperature, off_text, words = parts
     at_text, _, model = at_text.partition("@")
-    model = model.replace("!", "~")  # which parts the rest
+    rule, _, cells = mask.partition("/")
     off_text, _, values_text = off_text.partition("!")
-    sizes = pictures.sizes_of(model or MINILM)
-    if sizes is None:
+    model = model.replace("!", "~") or MINILM  # which parts the rest
+    sizes = pictures.sizes_of(model)
+    if sizes is None or not rules.usable(rule) or position not in POSITIONS.values() or len(words) > LONGEST_TEXT:
         return None
-    layers, heads = sizes
-    rule, _, cells = mask_text.partition("/")
-    painted_cells = mask_codec.usable(cells, heads)
-    if not rules.usable(rule) or painted_cells is None:
-        return None
-    at, off = parse_at(at_text, layers, heads), parse_heads(off_text, layers, heads)
-    values_off = parse_places(values_text)
+    at, off, values_off = parse_at(at_text, *sizes), parse_heads(off_text, *sizes), parse_places(values_text)
+    painted = mask_codec.usable(cells, sizes[1])
     try:
-        degrees = float(temperature_text)
+        degrees = float(temperature)
     except ValueError:
         return None
-    if (
-        at is None
-        or off is None
-        or values_off is None
-        or position_name not in POSITIONS.values()
-        or not TEMPERATURES[0] <= degrees <= TEMPERATURES[1]
-        or len(words) > LONGEST_TEXT
-    ):
+    if at is None or off is None or values_off is None or painted is None:
         return None
-    rule = rules.plain(rule)
-    return Settings(words, rule, position_name, degrees, off, device, painted_cells, model or MINILM, values_off), at
+    if not TEMPERATURES[0] <= degrees <= TEMPERATURES[1]:
+        return None
+    return Settings(words, rules.plain(rule), position, degrees, off, device, painted, model, values_off), at
+
+
+def pinned(text: str, device: str) -> tuple[Pinned, At] | None:
+    """The pinned map and what is looked at in it, None when the link's cannot be used."""
+    try:
+        if (parsed := parse_pin(text, device)) is None:
+            return None
+        settings, at = parsed
+        found = pictures.pinned(settings, at.layer, at.head)
+    except HeadlightError:
+        return None
+    return found, at.on(found.tokens, found.columns, goes_on=source_of(settings.model).goes_on)

@@ -22,7 +22,7 @@ from headlight.registry.album import SOUNDS
 from headlight.server import store
 from mha_core import load_model
 from mha_core.pretrained.recordings import Group, Recording
-from pages.explore import first_row
+from pages.explore import kinds
 from tests import hub_cache
 from tests.closeness import quoted
 from tests.core import pictures as picture_files
@@ -69,7 +69,7 @@ def choose(explore: Explore, name: str) -> None:
 def looks_first(run_text: str, name: str, layer: int, head: int) -> list[str]:
     """What the row that Explore begins with looks at."""
     shown, at = pictures.picture(Settings(run_text, model=name)), At(0, 0)
-    row = first_row.on(at.on(shown.run.tokens), at, shown).row or 0
+    row = kinds.first_row(at.on(shown.run.tokens), at, shown).row or 0
     return largest(run_of(Settings(run_text, model=name)), layer, head, row)
 
 

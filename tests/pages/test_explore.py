@@ -18,7 +18,7 @@ from mha_core.measure import rounding
 from mha_core.measure.reading import merged, renormalised
 from mha_core.models.words import words_of
 from mha_core.show.cells import write_cells
-from pages.explore.first_row import PRONOUNS
+from pages.explore.kinds import PRONOUNS
 from tests.closeness import identical, quoted, same_function, within_rounding
 
 from .conftest import answers, picture_of

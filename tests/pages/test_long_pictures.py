@@ -18,7 +18,7 @@ from mha_core import Run
 from mha_core.errors import DeviceError
 from mha_core.models.layer_pass import LayerPass
 from mha_core.pretrained import memory
-from pages.explore import long_message, long_pictures
+from pages.explore import long_pictures
 
 from .conftest import answer, answers, unpacked
 
@@ -48,7 +48,7 @@ def test_layer_after_layer_until_it_is_whole(run: Run) -> None:
     maps, small = unpacked(before)
     assert (maps["layers"], maps["first"], maps["done"], small) == (2, 0, 1, expected[0].tobytes())
     (focus, row), (maps, small) = map(unpacked, answers("part", asked(part=1)))
-    assert (focus["tile"], focus["done"]) == (long_message.TILE, 2)
+    assert (focus["tile"], focus["done"]) == (long_pictures.TILE, 2)
     assert (focus["layer"], focus["head"], focus["row"]) == (1, 1, 3)
     assert np.array_equal(np.frombuffer(row, "<f4"), run.weights[1, 1, 3].numpy())
     assert [one["label"] for one in focus["next"]]

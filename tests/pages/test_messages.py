@@ -12,8 +12,8 @@ from pages import declarations
 from pages.compare.message import ComparePicture
 from pages.explore.heads_overview import HeadsOverview
 from pages.explore.layer_flow import FlowAnswer
+from pages.explore.message import ExplorePicture
 from pages.explore.pair_channels import ChannelsAnswer
-from pages.explore.picture_fields import ExplorePicture
 from pages.masks.message import Masks
 from pages.shapes.message import StepsPicture, TraceHeader
 

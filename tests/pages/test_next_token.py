@@ -17,13 +17,11 @@ from headlight.picture.settings import Settings
 from headlight.registry import SMOLLM2, trained
 from headlight.ui import numbers
 from mha_core import Model
-from mha_core.heads import kinds
 from mha_core.measure import rounding
 from mha_core.models.generation import Generation
 from mha_core.training import Training, tasks
 from mha_core.training.recipe import defaults
-from pages.explore import found_heads, repeated
-from pages.explore.goes_on import surprises
+from pages.explore.goes_on import found_heads, surprises
 from tests.closeness import quoted, same_function, within_rounding
 
 from .test_other_views import strongest
@@ -121,7 +119,7 @@ def test_a_model_of_characters_says_characters_that_can_be_seen(tmp_path: Path) 
 @OF_BOTH
 def test_the_heads_that_copy_are_found(of: Settings) -> None:
     run = pictures.picture(of).run
-    found = found_heads.of(pictures.picture(replace(of, heads_off=((1, 3),))))  # of the untouched model
+    found = found_heads(pictures.picture(replace(of, heads_off=((1, 3),))))  # of the untouched model
     layer, head, score = found["induction"][0]
     rows = [
         sum(float(run.weights[layer, head, i, j]) for j in range(1, i) if run.ids[j - 1] == run.ids[i])
@@ -133,7 +131,7 @@ def test_the_heads_that_copy_are_found(of: Settings) -> None:
     assert scores == sorted(scores, reverse=True)
     layer, head, score = found["previous"][0]
     quoted(float(torch.diagonal(run.weights[layer, head], -1).mean()), f"{score:.4f}")
-    assert "induction" not in found_heads.of(pictures.picture(replace(of, text="ring wolf"))), "nothing is repeated"
+    assert "induction" not in found_heads(pictures.picture(replace(of, text="ring wolf"))), "nothing is repeated"
     if of.model == SMOLLM2:
         assert [tuple(at) for *at, _ in found["induction"]][: len(COPYING)] == list(COPYING)
 
@@ -188,21 +186,3 @@ def test_a_draw_is_that_of_the_generation() -> None:
         same_function(drawn["chance"], float(chances[step.id]))
         labels.add(drawn["label"])
     assert len(labels) > 1, "other seeds draw others"
-
-
-@pytest.mark.parametrize(("layers", "copies"), [("1layer", "it does not copy"), ("2layers", "it copies")])
-def test_random_tokens_said_twice_are_copied_by_two_layers_and_not_by_one(layers: str, copies: str) -> None:
-    shown = pictures.picture(Settings("wolf fox", model=f"words-{layers}-1"))
-    n, model = shown.model.sizes.max_len // 2, shown.model
-    now = repeated.of(shown)
-    assert now.tokens == n
-    ids = kinds.repeated_ids(model.sizes.vocabulary, n)
-    logits = logits_of(model, ids)
-    expected = torch.nn.functional.cross_entropy(logits[:-1], torch.tensor(ids[1:]), reduction="none")
-    bound = of_pass(model) * float(logits.norm() / expected.norm())
-    for found, own in ((now.first, expected[: n - 1]), (now.second, expected[n:])):
-        within_rounding(torch.tensor(found), own.mean(), bound)
-    sentence = repeated.in_words(shown)
-    assert f"{n} random tokens, written twice" in sentence
-    assert f"{now.first:.1f} nats the first time and {now.second:.1f} the second" in sentence
-    assert sentence.endswith(f", so {copies}.")

@@ -20,8 +20,7 @@ from headlight.server import store
 from mha_core.errors import HeadlightError, SizeError, Unsupported
 from mha_core.pretrained.recordings import Group, Recording
 from pages.compare import message as compare
-from pages.explore import files
-from pages.explore import message as explore
+from pages.explore import files, heads_overview, layer_flow, pair_channels
 from pages.masks import message as masks
 from pages.shapes import message as shapes
 from tests.closeness import identical
@@ -66,12 +65,12 @@ def test_its_steps_are_its_texts_and_a_group_has_its_own_columns(recording: Reco
 
 
 def test_its_maps_can_be_followed_and_nothing_else_is_known(name: str) -> None:
-    assert unpacked(explore.flow(urlencode({"model": name, "view": "flow"}).encode()))[0]["parts"]
+    assert unpacked(layer_flow.answer(urlencode({"model": name, "view": "flow"}).encode()))[0]["parts"]
     for model, route, view in (
-        (f"{name}~1", explore.flow, "flow"),
-        (name, explore.flow, "flow.norm"),
-        (name, explore.channels, ""),
-        (name, explore.overview, "heads.random"),
+        (f"{name}~1", layer_flow.answer, "flow"),
+        (name, layer_flow.answer, "flow.norm"),
+        (name, pair_channels.answer, ""),
+        (name, heads_overview.answer, "heads.random"),
     ):
         with pytest.raises(Unsupported) as refused:
             route(urlencode({"model": model, "view": view}).encode())

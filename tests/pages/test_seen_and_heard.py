@@ -24,8 +24,9 @@ from mha_core.errors import HeadlightError
 from mha_core.pretrained import sound_file
 from mha_core.pretrained.hf_model import HfModel
 from pages.compare import message as compare
-from pages.explore import given, own_file
+from pages.explore import given, heads_overview
 from pages.explore import message as explore
+from pages.explore import page as own_file
 from pages.frame import visitor
 from pages.shapes import message as shapes
 from tests import hub_cache
@@ -201,14 +202,15 @@ def test_its_maps_are_those_of_the_core() -> None:
         assert seen.tobytes() == patches.pixels.numpy().tobytes()
     for other in (query(MINILM, s="a dog"), query(WAVE)):
         with pytest.raises(HeadlightError, match="reads no pictures"):
-            explore.seen(other)
+            given.png(other)
 
 
 def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
     for ask, raw, why in (
         (compare.shuffled, query(VIT), "reads pictures, no sentences"),
         (shapes.steps, query(VIT), "cannot give: its layers are computed by transformers"),
-        (explore.overview, query(VIT, view="heads.random"), "reads pictures, no sentences"),
+        (given.masked_word, query(VIT, at="0.0.3"), "has no mask token"),
+        (heads_overview.answer, query(VIT, view="heads.random"), "reads pictures, no sentences"),
     ):
         with pytest.raises(HeadlightError, match=why):
             ask(raw)
@@ -263,7 +265,7 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
     with wave.open(io.BytesIO(answer("heard", query(WAVE, s=TONE)))) as file:
         assert (file.getframerate(), file.getnchannels(), file.getnframes()) == (16_000, 1, len(samples))
     with pytest.raises(HeadlightError, match="reads no sounds"):
-        explore.heard(query(pretrained.MINILM, s="a dog"))
+        given.wav(query(pretrained.MINILM, s="a dog"))
 
 
 def test_a_sound_of_too_many_moments_is_refused() -> None:

@@ -113,25 +113,17 @@ class FindHeads {
       view.redraw();
     });
     this.rule = h("p", { class: "label" });
-    const title = "a text without any sense: what a model knows of its second half it has copied";
-    const turn = () => view.see({ random: !view.look.random });
-    this.random = button("measure on random words, written twice", turn, { title });
-    this.said = h("p", { class: "random-said", role: "status" });
     this.list = h("ol", { class: "found-heads" });
     this.off = h("div", { class: "actions", role: "group", "aria-label": "Switch the first of them off" });
     const label = span("label", "Find the heads that");
     this.element = div("find-heads");
-    this.element.append(label, this.kinds.element, this.random, this.said, this.rule, this.off, this.list);
+    this.element.append(label, this.kinds.element, this.rule, this.off, this.list);
   }
 
   draw() {
-    const { found, randomSaid, next } = this.view.picture;
+    const { found } = this.view.picture;
     const here = KINDS.filter(([name]) => found[name]);
-    this.element.hidden = !here.length && !randomSaid;
-    this.random.hidden = !next.length;
-    setAttribute(this.random, "aria-pressed", String(this.view.look.random));
-    this.said.hidden = !randomSaid;
-    setText(this.said, randomSaid ?? "");
+    this.element.hidden = !here.length;
     if (!found[this.kind]) this.kind = here[0]?.[0] ?? "";
     KINDS.forEach(([name], at) => {
       this.kinds.buttons[at].hidden = !found[name];

@@ -159,9 +159,7 @@ export const isRowHere = (state, { picture, maps }) =>
 /** Whether the picture tells all that is asked about what comes next. @param {State} state @param {string} sampling that is wanted @param {Cache} cache */
 function tellsNext({ look }, sampling, { picture, samplingOf: of }) {
   if (!picture.next.length) return true;
-  const tells =
-    picture.tile > 0 || ((picture.surprise || !look.surprise) && look.random === Boolean(picture.randomSaid));
-  return tells && of === sampling;
+  return of === sampling && (picture.tile > 0 || picture.surprise !== null || !look.surprise);
 }
 
 /** What is to be asked next, or null: all maps, or where they are here the picture in focus alone; of a long text its next

@@ -1,12 +1,12 @@
 // What is looked at and how, and its two compact texts in the link (the other side is headlight/link/place.py).
 
 /** @typedef {"mean" | "meanall" | "meanseen"} Mean over the heads of the layer, of all layers, or those in sight */
-/** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | "random" | Mean | "values" | "words" | "nofirst" | "renorm"} Switch */
+/** @typedef {"nospecials" | "all" | "open" | "table" | "lines" | "sort" | "difference" | "surprise" | Mean | "values" | "words" | "nofirst" | "renorm"} Switch */
 /** @typedef {{layer: number, head: number, row: number | null, key: number | null}} At */
 /** @typedef {Record<Switch, boolean> & {scale: import("../base/colour.js").Scale, hidden: Set<string>, solo: string | null, keys: number[]}} Look keys: chosen beside the one in focus */
 
 /** @type {Switch[]} */
-export const ASKED = ["all", "surprise", "random", "values"]; // that the server computes something for, beside the map
+export const ASKED = ["all", "surprise", "values"]; // that the server computes something for, beside the map
 
 /** @type {Mean[]} */
 const MEANS = ["mean", "meanall", "meanseen"];
@@ -15,7 +15,7 @@ const MEANS = ["mean", "meanall", "meanseen"];
 const DRAWN = ["nospecials", "all", "open", "table", "lines", "sort", "difference"];
 
 /** @type {Switch[]} */
-const SWITCHES = [...DRAWN, "surprise", "random", ...MEANS, "values", "words", "nofirst", "renorm"];
+const SWITCHES = [...DRAWN, "surprise", ...MEANS, "values", "words", "nofirst", "renorm"];
 
 /** @param {string} text @returns {At} */
 export function parseAt(text) {

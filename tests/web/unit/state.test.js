@@ -67,7 +67,7 @@ test("what is asked next: all maps, the picture in focus, the next layers of a l
   assert.equal(asked({ at: { ...FIRST.at, head: 1 } }), "focus");
   for (const change of [{ values: true }, { all: true }, { mean: true }]) assert.equal(asked(look(change)), "focus");
   assert.equal(asked({ pin: "0.0.0" }), "focus");
-  const next = { ...PICTURE, next: [{}], surprise: null, randomSaid: null };
+  const next = { ...PICTURE, next: [{}], surprise: null };
   assert.deepEqual([asked({}, { picture: next }), asked(look({ surprise: true }), { picture: next })], [null, "focus"]);
   assert.equal(asked({}, { picture: next, samplingOf: "2\n\n" }), "focus");
   const long = { picture: { ...PICTURE, tile: 9 }, underWay: { of: "s=hi" } };

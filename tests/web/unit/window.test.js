@@ -14,7 +14,7 @@ import {
   zoomed,
 } from "../../../assets/web/picture/window.js";
 
-const SIDE = 256; // cells of a piece, each way: pages/explore/long_message.py
+const SIDE = 256; // cells of a piece, each way: pages/explore/long_pictures.py
 
 /** Every window of a map that a visitor may come to. @param {number} n */
 function* windowsOf(n) {
