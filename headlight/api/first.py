@@ -6,7 +6,7 @@ They stand before Streamlit is there: what the page asked for itself would wait 
 import asyncio
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
@@ -35,18 +35,6 @@ PAGES = {
     "/shapes": ("shapes", "shapes/steps.js"),
 }
 _KNOWN = {f"/{pages.path(name)}".rstrip("/") for name in pages.PAGES}
-_INDEX = '<div id="root">'  # what Streamlit answers to every address that it knows nothing of
-_UNKNOWN = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>No such page · Headlight</title>
-<link rel="stylesheet" href="{prefix}/frame/house.css"><body class="unknown-page">
-<h1>There is no page named “{name}”.</h1><p>These are there:</p><ul>{links}</ul></body></html>"""
-# What has the browser fetch our files at once, and then run what draws first; both scripts when the page has been read.
-_OWN = f"""<script defer src="{PREFIX}/frame/boot.js"></script>
-<link rel="stylesheet" href="{PREFIX}/frame/house.css">
-<link rel="stylesheet" class="lesson" href="{PREFIX}/lessons/lesson.css">
-<script type="module" src="{PREFIX}/{SCRIPT}"></script>"""
-_FONT = re.compile(r'href="(\./static/media/SourceSansVF-Upright[^"]*\.woff2)"')
-_SCRIPT = re.compile(r'<script type="module"[^>]*></script>|<link rel="modulepreload"[^>]*>')
 
 
 class FirstPicture:
@@ -67,20 +55,12 @@ class FirstPicture:
         if not is_page or not f"{whole_path}/".startswith(f"{BASE}/") or len(scope["query_string"]) > LONGEST:
             await self.app(scope, receive, send)
             return
-        to, said = pages.MOVED.get(path.strip("/"), (None, ""))
-        if to is not None or (BASE and not path):
-            pairs = scope["query_string"].decode("latin-1").split("&")
-            key = f"{said.partition('=')[0]}="
-            query = "&".join(filter(None, [said, *(pair for pair in pairs if not (said and pair.startswith(key)))]))
-            page = f"{scope.get('root_path', '')}{BASE}/{to or ''}"
-            moved: Response = RedirectResponse(f"{page}?{query}" if query else page)
-            if len(moved.headers["location"]) > LONGEST:  # it quotes, and a proxy takes headers of a bounded size
-                moved = refused(414, f"A link may have {LONGEST:,} bytes.")
-            await moved(scope, receive, send)
+        if path.strip("/") in pages.MOVED or (BASE and not path):
+            await _redirect(scope, *pages.MOVED.get(path.strip("/"), ("", {})))(scope, receive, send)
             return
-        own = PAGES.get(path)
-        picture = asyncio.ensure_future(self._picture(own[0], scope)) if own else None
-        whole = _Whole(send, scope)
+        page = PAGES.get(path)
+        picture = asyncio.ensure_future(self._picture(page[0], scope)) if page else None
+        response = _BufferedResponse(send, scope)
         try:
             # the page as it is, not packed and not “as before”: it is another one with the picture in it
             plain = [pair for pair in scope["headers"] if pair[0] not in _CONDITIONS]
@@ -91,7 +71,7 @@ class FirstPicture:
                 model = await asyncio.to_thread(_model, path, scope["query_string"])  # a file of the store, maybe
                 message = await picture if picture else None
                 more = _course(scope["query_string"]) + model
-                await whole.release(_with_first(whole.text, own and own[1], await picture if picture else None, more))
+                await response.send(inject_head(response.text, page and page[1], message, more))
         finally:
             if picture:
                 picture.cancel()
@@ -113,11 +93,14 @@ class FirstPicture:
             return None
 
 
-def _redirect_home(scope: Scope) -> Response:
-    """Return the redirect from the default page's own name to the root, with the link's query."""
+def _redirect(scope: Scope, page: str, added: Mapping[str, str]) -> Response:
+    """Return the redirect to the page that an old address leads to, with the link's query and what it left out."""
     query = scope["query_string"].decode("latin-1")
-    home = f"{scope.get('root_path', '')}{BASE}/"
-    redirect = RedirectResponse(f"{home}?{query}" if query else home)
+    keys = {pair.partition("=")[0] for pair in query.split("&")}
+    keys |= {"s", "at"} if "model" in keys else set()
+    whole = "&".join(filter(None, [*(f"{key}={text}" for key, text in added.items() if key not in keys), query]))
+    address = f"{scope.get('root_path', '')}{BASE}/{page}"
+    redirect = RedirectResponse(f"{address}?{whole}" if whole else address)
     if len(redirect.headers["location"]) > LONGEST:  # it quotes, and a proxy takes headers of a bounded size
         return refused(414, f"A link may have {LONGEST:,} bytes.")
     return redirect
