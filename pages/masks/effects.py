@@ -8,7 +8,6 @@ from torch import Tensor
 from headlight.link import mask_codec, rules
 from headlight.link.place import At
 from headlight.picture import pictures
-from headlight.picture.pictures import Picture
 from headlight.picture.recorded import recorded
 from headlight.picture.settings import Settings
 from headlight.ui import numbers, sheet
@@ -60,31 +59,21 @@ def empty_rows(settings: Settings, at: At) -> list[Block]:
 def renormalised(settings: Settings, at: At) -> str:
     """Tells whether the masked weights are the unmasked ones with blocked cells set to 0 and each row divided again."""
     masked, free = (pictures.picture(each) for each in (settings, replace(settings, mask="none", painted="")))
-    difference = _beyond_renormalising(masked, free, at.layer, at.head)
+    after, before = (picture.run.weights[at.layer, at.head] for picture in (masked, free))
+    allow = masked.settings.allowed_cells(masked.model, len(masked.run.tokens))
+    left = before * mask_codec.of_head(allow, at.head)
+    sums = left.sum(dim=-1, keepdim=True)
+    difference = measures.largest_difference(after, left / sums.masked_fill(sums == 0, 1))
     largest, where = numbers.difference(difference), f"Layer {at.layer}, head {at.head}"
     if difference <= ROUNDING:
         return (
             f"{where}: could we just set the blocked weights to 0 and rescale each row? Yes, here that gives the same "
             f"weights (largest difference {largest})."
         )
-    said = (
+    return (
         f"{where}: could we just set the blocked weights to 0 and rescale each row? No, the weights would differ by "
-        f"up to {largest}"
+        f"up to {largest}: the layers below were masked too, so the words have changed. In layer 0 it would be enough."
     )
-    if measures.largest_difference(masked.run.hidden[at.layer], free.run.hidden[at.layer]) <= ROUNDING:
-        return f"{said}."
-    said += ": the layers below were masked too, so the words have changed."
-    in_first = [_beyond_renormalising(masked, free, 0, head) for head in range(masked.model.sizes.n_heads)]
-    return f"{said} In layer 0 it would be enough." if max(in_first) <= ROUNDING else said
-
-
-def _beyond_renormalising(masked: Picture, free: Picture, layer: int, head: int) -> float:
-    """The largest difference of a head's masked weights to the free ones, blocked and each row divided again."""
-    after, before = (picture.run.weights[layer, head] for picture in (masked, free))
-    allow = masked.settings.allowed_cells(masked.model, len(masked.run.tokens))
-    left = before * mask_codec.of_head(allow, head)
-    sums = left.sum(dim=-1, keepdim=True)
-    return measures.largest_difference(after, left / sums.masked_fill(sums == 0, 1))
 
 
 def _three_outcomes(row: int, token: str, others: int, ways: Sequence[Tensor]) -> str:

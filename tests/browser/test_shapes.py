@@ -55,15 +55,9 @@ def test_steps_heads_and_numbers_by_mouse_and_keyboard(shapes: Shapes) -> None:
     check_readout(shapes.readout(1), "q", (14, 0, 7, 30), implementation="sequence_first")
 
 
-@pytest.mark.thorough("A walk over every step of an implementation, playing them, a mask and memory.")
+@pytest.mark.thorough("A walk over every step of an implementation, a mask and memory.")
 def test_every_step_its_heads_its_memory_and_its_code(shapes: Shapes) -> None:
     shapes.open(step="q.transpose", at="3.1.10", f="0")
-
-    # play goes on by itself, and ends by itself
-    shapes.to_step("joined")
-    shapes.button("play").click()
-    shapes.drawn("out")
-    expect(shapes.button("play")).to_have_attribute("aria-pressed", "false")
 
     # every step by keyboard, under a mask; what it forbids is no number
     shapes.choose("Implementation", "sequence_first")

@@ -73,7 +73,6 @@ export class Painter extends PlaceView {
     this.tooMuch = ""; // what is said of rules that cannot be joined
     this.asTable = false;
     this.pointed = /** @type {string | null} */ (null); // what is read out under the pointer
-    this.large = /** @type {import("./painter_bar.js").Large} */ ("both"); // what the projector shows
     this.side = "after"; // the weights that a phone shows
     this.scrolls = matchMedia("(pointer: coarse)").matches;
     this.box = new SentenceBox(this, (text) => this.type(text));
@@ -96,7 +95,7 @@ export class Painter extends PlaceView {
     const room = div("room", this.grid.element);
     this.show(
       div("top", this.box.element, p.notices),
-      div("strip", p.gallery, this.bar.projected),
+      p.gallery,
       this.line.element,
       this.bar.above,
       panel("who", null, [heading("The mask"), p.counted], room, legend()),
@@ -394,12 +393,6 @@ export class Painter extends PlaceView {
 
   // ---- drawing
 
-  /** What the projector shows: two maps where their numbers can be read. */
-  get projects() {
-    const fits = fitsTwo(this.element.clientWidth, this.picture.tokens);
-    return this.large === "both" && !fits ? "after" : this.large;
-  }
-
   draw(width) {
     const { picture, at, mask, weights } = this;
     const n = picture.tokens.length;
@@ -414,7 +407,7 @@ export class Painter extends PlaceView {
     this.kinds({
       wide: !projecting && !this.alone && width >= THREE,
       projecting,
-      [`of-${this.projects}`]: projecting,
+      "of-one": projecting && !fitsTwo(width, picture.tokens),
       [`seen-${this.side}`]: this.narrow,
       "no-mask": !picture.cards.length, // this model lets nobody set one
     });

@@ -1,5 +1,4 @@
-// What stands at the grids: the tools above the mask, what else is painted with below it, the place under the weights,
-// and which picture is projected.
+// What stands at the grids: the tools above the mask, what else is painted with below it, the place under the weights.
 
 import { button, div, setAttribute } from "../base/dom.js";
 import { groupChoice, meanChoice } from "../picture/map_choice.js";
@@ -8,7 +7,6 @@ import { choice, fillChoice, group, mapOrTable, named, numbers } from "../base/v
 /** @typedef {import("./painter.js").Painter} Painter */
 /** @typedef {import("./mask_paint.js").Tool} Tool */
 /** @typedef {import("./mask_paint.js").Scope} Scope */
-/** @typedef {"both" | "who" | "before" | "after"} Large what the projector shows */
 
 /** @type {[Tool, string, string][]} */
 const TOOLS = [
@@ -26,13 +24,6 @@ const SCOPES = [
 const TOUCHES = [
   [false, "paint"],
   [true, "scroll"],
-];
-/** @type {[Large, string][]} */
-const LARGE = [
-  ["both", "both"],
-  ["who", "mask"],
-  ["before", "before"],
-  ["after", "after"],
 ];
 const SIDES = ["before", "after"].map((side) => /** @type {[string, string]} */ ([side, side]));
 const EMPTY = "block every cell of the row in focus: what happens to a word that may look at nobody?";
@@ -54,7 +45,6 @@ export class PainterBar {
     this.sides = choice("Weights before or after the mask", SIDES, (side) => view.set(view, { side }));
     this.touches = choice("What touching does", TOUCHES, (scrolls) => view.set(view, { scrolls }));
     this.touch = named("touch:", this.touches.element);
-    this.larges = choice("What is projected", LARGE, (large) => view.set(view, { large }));
     const painting = group("Painting", this.undo, this.clear);
     this.above = div("bar tools", this.tools.element);
     this.brushes = div("bar brushes", painting, this.scopes.element, this.empty, this.touch);
@@ -67,7 +57,6 @@ export class PainterBar {
       this.sides.element,
       this.modes.element,
     );
-    this.projected = div("bar projected", this.larges.element);
   }
 
   draw() {
@@ -81,7 +70,6 @@ export class PainterBar {
     this.sides.press(view.side);
     this.sides.element.hidden = !view.narrow;
     this.touches.press(view.scrolls);
-    this.larges.press(view.projects);
     this.touch.hidden = !view.narrow && !matchMedia("(pointer: coarse)").matches;
     for (const element of [...this.tools.buttons, this.empty]) setAttribute(element, "disabled", !paintable);
     setAttribute(this.undo, "disabled", !mask.undone.length);

@@ -8,6 +8,7 @@ import { contextOf, LETTERS } from "../base/dom.js";
 /** @typedef {{x: number, y: number, width: number, height: number, head: number | null}} Area what a click there means */
 
 const MOST_PIXELS = 300000; // elements of a tensor that are drawn one by one; of a larger one every second, third, …
+const GAP = 2; // pixels between heads
 const LEVELS = 64; // of a head's colour
 const [STRONG, WEAK, FAINT] = [48, 14, 8]; // levels of memory: the head in sight, the others, what nothing reads
 
@@ -140,27 +141,21 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
   return { seen: single ? `${size}${blocks}` : `${plan.count} matrices of ${size}`, areas };
 }
 
-/** Draws one matrix, heads that lie side by side a little apart; frames the head in sight. @returns {Area[]} */
+/** Draws one matrix, heads that are split a little apart; frames the head in sight. @returns {Area[]} */
 function drawTile(context, drawn, tensor, plan, tile, { x, y, width, height }, head, ink) {
-  const groups = plan.group ? plan.width / plan.group : 1;
-  const space = plan.group ? Math.min(3, width / groups / 4) : 0;
-  const part = (width - space * (groups - 1)) / groups;
-  const ofChannels = plan.columns[0].letter === "c";
-  context.imageSmoothingEnabled = part < plan.width / groups;
-  const areas = Array.from({ length: groups }, (_, n) => {
-    const left = x + n * (part + space);
-    const cut = drawn.width / groups;
-    context.drawImage(drawn, n * cut, 0, cut, drawn.height, left, y, part, height);
-    const own = ofChannels ? null : tensor.headOf(plan.index(tile, 0, (n * plan.width) / groups));
-    return { x: left, y, width: part, height, head: own };
+  context.imageSmoothingEnabled = width < plan.width;
+  context.drawImage(drawn, x, y, width, height);
+  const isOfChannels = plan.columns[0].letter === "c" && tensor.ofHeads;
+  const size = plan.group || (isOfChannels ? tensor.dHead : plan.width);
+  const part = (width * size) / plan.width;
+  const areas = Array.from({ length: Math.ceil(plan.width / size) }, (_, n) => {
+    const own = tensor.headOf(plan.index(tile, 0, n * size));
+    return { x: x + n * part, y, width: part, height, head: own };
   });
-  if (plan.group || plan.tiles?.letter === "h")
+  if (plan.group) for (const area of areas.slice(1)) context.clearRect(area.x - GAP / 2, y, GAP, height);
+  if (areas.length > 1 || plan.tiles?.letter === "h")
     for (const area of areas) if (area.head === head) outline(context, area, ink);
-  if (!ofChannels || !tensor.ofHeads) return areas;
-  const own = (width * tensor.dHead) / plan.width;
-  const count = Math.ceil(plan.width / tensor.dHead);
-  outline(context, { x: x + own * head, y, width: own, height }, ink);
-  return Array.from({ length: count }, (_, n) => ({ x: x + n * own, y, width: own, height, head: n % tensor.heads }));
+  return areas;
 }
 
 function outline(context, { x, y, width, height }, colour) {

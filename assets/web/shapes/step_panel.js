@@ -62,7 +62,7 @@ export class Side {
   /** @param {import("./tensor.js").Trace} trace @param {number} at the step
    * @param {{head: number, row: number, key: number | null, feature: number}} place what is looked at in it
    * @param {{theme: import("../base/colour.js").Theme, colours: import("../base/colour.js").Inks, scale: number,
-   *   projected: boolean, floor: number}} ink scale: of the letters in pictures; floor: pixel of the window where they end if projected
+   *   floor: number}} ink scale: of the letters in pictures; floor: pixel of the window where they end
    * @param {Record<string, string>} lessons the question of each
    */
   draw(trace, at, place, ink, lessons) {
@@ -88,7 +88,7 @@ export class Side {
     const plane = step.plane(head);
     const chosen = nearest([row, column], [0, plane.height - 1], [0, plane.width - 1]);
     this.strides.draw(step, plane.index(...chosen));
-    const room = ink.projected ? this.roomDown(ink.floor) : Number.POSITIVE_INFINITY;
+    const room = ink.floor - topOf(p.before) - MEMORY * rem(); // so that their memory ends above the floor
     const each = { ...place, ...ink, room, width: paired ? (width - 16) / 2 : width };
     const from = sourcesOf(step, trace, place.head);
     const share = (each.width - 10 * (from.length - 1)) / Math.max(1, from.length);
@@ -97,13 +97,6 @@ export class Side {
     this.painted = [step, each];
     if (this.strides.jump) this.lightMemory();
     this.plane.drawHead(step, trace.tokens, head, chosen, ink, width);
-  }
-
-  /** Pixels that the window has for the matrices, so that their memory ends above the floor while nothing is scrolled.
-   * @param {number} floor
-   */
-  roomDown(floor) {
-    return floor - topOf(this.parts.before) - MEMORY * rem();
   }
 
   /** Draws the memory of the step anew, with the jump along the axis that is pointed at. */

@@ -28,7 +28,6 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 
 /** @typedef {import("../base/messages.js").StepsPicture & {traces: import("./tensor.js").Trace[]}} Picture */
 
-const BEAT = 1600; // ms a step while playing
 const LETTERS = "b batch, i queries, j keys, h heads, d features of a head, c channels";
 const PROJECTED = 1.5; // how much larger the letters of the pictures are then
 const RANDOM = ["lw", "biases", "drop", "dice"]; // random weights in the place of the model's
@@ -50,7 +49,6 @@ export class StepView extends PlaceView {
     super(root, STYLES, "steps");
     this.values = /** @type {import("../link/link.js").Values} */ ({}); // what the link says; of `at` what it said when opened
     this.tracesOf = ""; // the query that the traces answer, but for what is in sight
-    this.playing = 0;
     this.asking = false; // the long questions stand in the place of the steps
     this.box = new SentenceBox(this, (text) => this.type(text));
     this.tabs = choice("What is shown", TABS, (asking) => {
@@ -68,13 +66,12 @@ export class StepView extends PlaceView {
       back: button("◀ back", () => this.walk(-1)),
       count: span("count"),
       next: button("next ▶", () => this.walk(1)),
-      play: button("play", () => this.play(!this.playing), { "aria-pressed": "false" }),
       layers: group("Layer"),
       heads: group("head"),
       label: h("p", { class: "label" }),
     };
     this.parts = p;
-    const stepper = group("steps", p.back, p.count, p.next, p.play);
+    const stepper = group("steps", p.back, p.count, p.next);
     const places = [named("layer", p.layers), named("head", p.heads)];
     const bar = div("bar", stepper, ...places, ...this.controls.lists);
     const controls = div("controls", this.controls.chips);
@@ -190,22 +187,6 @@ export class StepView extends PlaceView {
     const now = listed.findIndex(({ at }) => at === here);
     const to = Math.max(0, Math.min(listed.length - 1, now + by));
     if (to !== now) this.set({ step: listed[to].step.name });
-    else if (this.playing) this.play(false);
-  }
-
-  play(on) {
-    clearInterval(this.playing);
-    this.playing = on ? setInterval(() => this.beat(), BEAT) : 0;
-    const { steps } = this.picture.traces[0];
-    if (on && this.placeIn(steps) === steps.length - 1) this.set({ step: steps[0].name });
-    setAttribute(this.parts.play, "aria-pressed", String(on));
-    setText(this.parts.play, on ? "pause" : "play");
-  }
-
-  /** The next step, once the numbers of this one have been seen. */
-  beat() {
-    if (!this.element.isConnected) this.play(false);
-    else if (!this.isComing) this.walk(1);
   }
 
   pick(row, column) {
@@ -219,11 +200,6 @@ export class StepView extends PlaceView {
   set(change, typing = false) {
     Object.assign(this.values, change);
     this.chose(typing);
-  }
-
-  leave() {
-    super.leave();
-    clearInterval(this.playing);
   }
 
   // ---- drawing
@@ -246,9 +222,9 @@ export class StepView extends PlaceView {
     const { isComing } = this;
     this.wait(isComing);
     const place = { head, row: at.row, key: at.key, feature: this.feature };
-    const projected = this.foot.isOn;
     const colours = inks(this.element);
-    const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, projected, floor: this.foot.top };
+    const floor = this.foot.isOn ? this.foot.top : Number.POSITIVE_INFINITY;
+    const ink = { theme: this.theme, colours, scale: this.projector ? PROJECTED : 1, floor };
     shown.forEach((own, n) => this.sides[n].draw(own.trace, own.at, place, ink, picture.lessons));
     const query = this.query();
     if (!this.pause && !this.route(query)) this.lesson.ask(query); // once the traces are here and nobody types
