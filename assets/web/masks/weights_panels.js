@@ -1,7 +1,7 @@
 // The weights before and after a mask, as maps or tables, and what the rows of "after" sum to.
 
 import { gradient } from "../base/colour.js";
-import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
+import { div, h, setText, span } from "../base/dom.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { meanOf, parseLook } from "../link/look.js";
@@ -65,8 +65,8 @@ export class WeightsPanels {
       );
       const isBlocked = (/** @type {number} */ i, /** @type {number} */ j) => each.every((blocks) => blocks(i, j));
       const shown = wholeMap(tokens, weights[at].weights, { keys, map, name, row, key, theme, forbids: isBlocked });
-      own.draw(shown, asTable, colours, roomFor(own.map));
-      setText(this.laws[at], [LAW, SIGMA][at] + own.map.omits);
+      own.draw(shown, asTable, colours, room);
+      setText(this.laws[at], [LAW, ""][at] + own.map.omits);
     });
     this.ramp.style.backgroundImage = gradient(theme);
     setText(this.label, `${picture.label}. Layers, heads and tokens are counted from 0.`);
