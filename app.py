@@ -8,6 +8,7 @@ import gc
 gc.disable()
 
 import logging
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
@@ -55,9 +56,9 @@ if st.get_option("logger.level") != "debug":
     logs.keep_short()
 
 try:
-    STORE = store.of_environment()
+    STORE = store.store_at(os.environ.get(store.VARIABLE, ""))
 except ValueError as error:
-    sys.exit(f"headlight: {error}.")
+    sys.exit(f"headlight: {store.VARIABLE}: {error}.")
 
 # On an unknown Origin Streamlit asks a host outside for this machine's address. Nothing leaves this machine.
 net_util.get_external_ip = lambda: None

@@ -22,7 +22,7 @@ from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from threading import Thread
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from headlight import ROOT
 
@@ -134,18 +134,13 @@ def check_lessons(folder: Path) -> Path:
 
 
 def check_rooms(address: str) -> str:
-    """The address, if it can be one. Whether a Valkey is there is seen later: it may go and come. Raises Refused."""
-    if address == "off":
-        return address
+    """The address, if it can be one. Raises Refused."""
+    from .rooms.store import store_at
+
     try:
-        parts = urlsplit(address)
-        is_one = parts.scheme in ("valkey", "valkeys") and parts.hostname and parts.port != 0
-    except ValueError:
-        is_one = False
-    if not is_one:
-        raise Refused("--rooms: the rooms are off, or at an address as valkey://HOST:6379/0")
-    if importlib.util.find_spec("valkey") is None:
-        raise Refused("--rooms: the package valkey is missing; pip install 'headlight-attention[rooms]' brings it")
+        store_at(address)
+    except ValueError as error:
+        raise Refused(f"--rooms: {error}") from None
     return address
 
 

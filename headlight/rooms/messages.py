@@ -7,10 +7,10 @@ reached just now. With 429 and 503 comes `Retry-After`; **every request may be s
 already is not done twice. A response that breaks off is none.
 
 | POST | body | response | by whom |
-| open | {} | RoomOpened | anybody; he is its host |
-| join | {code, token?, key?} | RoomJoined | a phone, again with its token; a host with his key |
-| act | {code, key, act, …} | RoomVersion | the host, see below |
-| vote | {code, token, question, round, choice} | RoomVersion | a phone; choice: an option's number |
+| open | {} | {code, key, listen} | anybody; he is its host, whose link has the key behind # |
+| join | {code, token?, key?} | {token, listen} | a phone, again with its token; a host with his key |
+| act | {code, key, act, …} | {version} | the host, see below; the stream comes to that state |
+| vote | {code, token, question, round, choice} | {version} | a phone; choice: an option's number |
 | delete | {code, key} | {} | the host; all of it is gone at once |
 
 GET events?code=…&listen=… is an event stream (`EventSource`): the present state at once, then newer ones, at most five
@@ -18,9 +18,9 @@ a second. `listen` names who listens, is made of the secret by the server, and a
 address. `key` and `token` are secrets and travel in bodies alone. A tab keeps its token (sessionStorage); without one,
 or with an unknown one, `join` gives a new one, which is another voter.
 
-Events: `room` with a RoomState; `wait` with a RoomTold, while the store cannot be reached: the stream stays, and the
-next `room` is the newest; `gone` with a RoomTold, the last one: close the EventSource, or it asks again. It connects
-anew by itself, also to another copy of the server.
+Events: `room` with a RoomState; `wait` with {told}, a sentence, while the store cannot be reached: the stream stays,
+and the next `room` is the newest; `gone` with {told}, the last one: close the EventSource, or it asks again. It
+connects anew by itself, also to another copy of the server.
 
 The acts of a host, by `act`, and the phase that they lead to. One that leads to where the room is already does nothing.
 `ask` is allowed in any phase.
@@ -49,30 +49,10 @@ ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # of a code: without O and
 CODE_LETTERS: Final = 6
 
 
-class RoomOpened(TypedDict):
-    code: str
-    key: str  # of the host: in his own link behind #, never in the phones'
-    listen: str
-
-
-class RoomJoined(TypedDict):
-    token: str  # "" to a host
-    listen: str
-
-
-class RoomVersion(TypedDict):
-    version: int  # of the state in which it was done; the stream comes to it
-
-
-class RoomTold(TypedDict):
-    told: str  # a sentence for the screen
-
-
 class RoomAsked(TypedDict):
     id: str  # made by the host's tab, 1 to 40 of [A-Za-z0-9_-]; another question has another one
     text: str
     options: list[str]
-    link: str  # the picture that is asked of; "" without one
     learn: str  # "lesson.step" as in links; "" of the host's own question
 
 

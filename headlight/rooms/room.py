@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard
 
 from mha_core.errors import HeadlightError
@@ -75,12 +75,12 @@ class Room:
     phones: dict[str, None] = field(default_factory=dict)
     ballots: list[dict[str, int]] = field(default_factory=lambda: [{}, {}])
 
-    def packed(self) -> bytes:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode()
+    def pack(self) -> bytes:
+        return json.dumps(vars(self), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def unpacked(content: bytes) -> Room:
-    """A room of what `packed` made."""
+def unpack(content: bytes) -> Room:
+    """Read a room of what `pack` made."""
     return Room(**json.loads(content))
 
 
@@ -226,7 +226,6 @@ def _question(value: Any) -> RoomAsked:
                 "id": name,
                 "text": _text(value.get("text")),
                 "options": [_text(option) for option in options],
-                "link": _link(value["link"]) if value.get("link") else "",
                 "learn": _text(value.get("learn", "")),
             }
     raise Refusal(f"A question has an id of letters and digits, and 2 to {MAX_OPTIONS} options.")

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from headlight.server.readiness import STATE
 
 from . import room as rules
-from .messages import ALPHABET, CODE_LETTERS, RoomOpened
+from .messages import ALPHABET, CODE_LETTERS
 from .room import Refusal, Room, listen_name
 from .store import Away, Full, Store
 
@@ -46,6 +46,7 @@ class Channel:
     def __init__(self) -> None:
         self.lock, self.changed = asyncio.Lock(), asyncio.Event()
         self.content: bytes | None = None
+        self._room: Room | None = None
         self.is_away = False
         self.listeners = 0
         self.poller: asyncio.Task[None] | None = None
@@ -53,14 +54,15 @@ class Channel:
     @property
     def room(self) -> Room:
         """The room. Raises Gone."""
-        if self.content is None:
+        if self._room is None:
             raise Gone
-        return rules.unpacked(self.content)
+        return self._room
 
     def take(self, content: bytes | None, *, is_away: bool = False) -> None:
         """Take over what was read or stored."""
         if (content, is_away) != (self.content, self.is_away):
             self.content, self.is_away = content, is_away
+            self._room = rules.unpack(content) if content else None
             self.notify()
 
     def notify(self) -> None:
@@ -76,20 +78,20 @@ class Rooms:
         self._store = store
         self._channels: WeakValueDictionary[str, Channel] = WeakValueDictionary()
 
-    async def open(self) -> RoomOpened:
-        """A new room. Raises a Refusal, or Away."""
+    async def open(self) -> dict[str, str]:
+        """A new room: its code, the host's key and listen name. Raises a Refusal, or Away."""
         key = secrets.token_urlsafe(24)
         while True:
             code = "".join(secrets.choice(ALPHABET) for _ in range(CODE_LETTERS))
             try:
-                if await self._store.create(code, Room(code, listen_name(key)).packed()):
+                if await self._store.create(code, Room(code, listen_name(key)).pack()):
                     return {"code": code, "key": key, "listen": listen_name(key)}
             except Full:
                 raise Refusal("There are as many rooms here as there may be; try again later.", 429) from None
 
     async def read(self, code: str) -> Room:
         """A room. Raises Gone, or Away."""
-        return rules.unpacked(await self._content(code))
+        return rules.unpack(await self._content(code))
 
     async def change(self, code: str, change: Change) -> int:
         """Change a room; return the version in which that is done. Raises a Refusal, or Away."""
@@ -98,12 +100,12 @@ class Rooms:
             async with asyncio.timeout(ACT_SECONDS), channel.lock:
                 while True:
                     before = await self._content(code)
-                    room = rules.unpacked(before)
+                    room = rules.unpack(before)
                     change(room)
-                    if room.packed() == before:
+                    if room.pack() == before:
                         return room.version
                     room.version += 1
-                    after = room.packed()
+                    after = room.pack()
                     if await self._store.swap(code, before, after):
                         channel.take(after)
                         return room.version

@@ -18,7 +18,7 @@ from headlight.server.sockets import hang_up, network_of
 from headlight.server.token_bucket import Buckets, Rate
 
 from . import room as rules
-from .messages import ALPHABET, CODE_LETTERS, PATH, RoomJoined, RoomTold, RoomVersion
+from .messages import ALPHABET, CODE_LETTERS, PATH
 from .room import Refusal, Stranger, listen_name
 from .rooms import Gone, Rooms
 from .store import Away, Store
@@ -89,12 +89,12 @@ class RoomRoutes:
             body = await _body(request)
             return JSONResponse(await self._result(rooms, name, network, body), headers=NO_STORE)
         except Refusal as refusal:
-            refusal = self._checked(refusal, network)
+            refusal = self._limit_guesses(refusal, network)
             return refused(refusal.status, str(refusal), {"Retry-After": "1"} if refusal.status == 429 else {})
         except Away:
             return refused(503, AWAY, {"Retry-After": "1"})
 
-    def _checked(self, refusal: Refusal, network: str) -> Refusal:
+    def _limit_guesses(self, refusal: Refusal, network: str) -> Refusal:
         """The refusal that a network gets: one that guesses too often learns not even whether there is a room."""
         is_guess = isinstance(refusal, Gone | Stranger)
         return Refusal(GUESSED, 429) if is_guess and not self._guesses.allows(network) else refusal
@@ -112,9 +112,9 @@ class RoomRoutes:
             await rooms.delete(code, who)
             return {}
         apply = rules.vote if name == "vote" else rules.act
-        return RoomVersion(version=await rooms.change(code, lambda room: apply(room, who, body)))
+        return {"version": await rooms.change(code, lambda room: apply(room, who, body))}
 
-    async def _join(self, rooms: Rooms, code: str, network: str, body: Body) -> RoomJoined:
+    async def _join(self, rooms: Rooms, code: str, network: str, body: Body) -> dict[str, str]:
         if "key" in body:
             who = self._listen_name(body, "key")
             rules.check_host(await rooms.read(code), who)
@@ -140,7 +140,7 @@ class RoomRoutes:
     async def _stream(self, rooms: Rooms, request: Request, send: Send) -> None:
         """Send a room's states until nobody listens, the room is gone, or the server ends."""
 
-        async def timed(message: Message) -> None:
+        async def send_in_time(message: Message) -> None:
             async with asyncio.timeout(UNREAD_SECONDS):
                 await send(message)
 
@@ -149,7 +149,7 @@ class RoomRoutes:
         try:
             async with aclosing(self._events(rooms, request.query_params, network)) as events:
                 response = StreamingResponse(events, headers=headers, media_type="text/event-stream")
-                await response(request.scope, request.receive, timed)
+                await response(request.scope, request.receive, send_in_time)
         except (OSError, ClientDisconnect):  # a TimeoutError too
             hang_up(request.receive)
         finally:
@@ -159,14 +159,14 @@ class RoomRoutes:
     async def _events(self, rooms: Rooms, query: Mapping[str, str], network: str) -> AsyncGenerator[str]:
         full = self._listeners.total() > MAX_LISTENERS or self._listeners[network] > MAX_NETWORK_LISTENERS
         if full or not self._requests.allows(network):
-            yield _event("wait", RoomTold(told=OFTEN), LATE_RETRY_MS)
+            yield _event("wait", {"told": OFTEN}, LATE_RETRY_MS)
             return
         try:
             async with rooms.follow(_code(query.get("code"))) as channel:
                 while not STATE.is_ending:
                     changed = channel.changed
                     if channel.is_away:
-                        yield _event("wait", RoomTold(told=AWAY))
+                        yield _event("wait", {"told": AWAY})
                     else:
                         yield _event("room", rules.state_of(channel.room, query.get("listen", "")))
                     await asyncio.sleep(PAUSE_SECONDS)
@@ -176,9 +176,9 @@ class RoomRoutes:
                         except TimeoutError:
                             yield ": still here\n\n"
         except Refusal as refusal:
-            refusal = self._checked(refusal, network)
+            refusal = self._limit_guesses(refusal, network)
             kind, retry = ("wait", LATE_RETRY_MS) if refusal.status == 429 else ("gone", RETRY_MS)
-            yield _event(kind, RoomTold(told=str(refusal)), retry)
+            yield _event(kind, {"told": str(refusal)}, retry)
 
 
 def _code(value: object) -> str:

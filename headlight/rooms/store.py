@@ -5,14 +5,14 @@ Every room has an end, `kept_seconds` after its last change, by a clock that nob
 """
 
 import asyncio
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
-VARIABLE: Final = "HEADLIGHT_ROOMS"  # "" here, "off" nowhere, or valkey://HOST:PORT/NUMBER; `headlight --rooms` sets it
+VARIABLE: Final = "HEADLIGHT_ROOMS"  # the address; `headlight --rooms` sets it
 MAX_ROOMS: Final = 100  # at a time
 KEPT_SECONDS: Final = 90 * 60  # since the last act
 TIMEOUT_SECONDS: Final = 2.0  # for an answer of a Valkey, or a connection to it
@@ -96,7 +96,7 @@ class ValkeyStore:
         self._errors = (ValkeyError, OSError)
 
     async def create(self, code: str, content: bytes) -> bool:
-        with self._reached():
+        with self._translate_errors():
             if not await self._client.set(f"{PREFIX}{code}", content, nx=True, ex=self._kept_seconds):
                 return False
             rooms = {key async for key in self._client.scan_iter(f"{PREFIX}*", count=1000)}
@@ -106,17 +106,17 @@ class ValkeyStore:
         raise Full
 
     async def read(self, code: str) -> bytes | None:
-        with self._reached():
+        with self._translate_errors():
             content: bytes | None = await self._client.get(f"{PREFIX}{code}")
             return content
 
     async def swap(self, code: str, before: bytes, after: bytes) -> bool:
-        with self._reached():
+        with self._translate_errors():
             key = f"{PREFIX}{code}"
             return bool(await self._client.eval(_SWAP, 1, key, before, after, self._kept_seconds))
 
     async def delete(self, code: str) -> None:
-        with self._reached():
+        with self._translate_errors():
             await self._client.delete(f"{PREFIX}{code}")
 
     async def close(self) -> None:
@@ -124,23 +124,23 @@ class ValkeyStore:
         await self._client.aclose(close_connection_pool=True)
 
     @contextmanager
-    def _reached(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except self._errors:
             raise Away from None
 
 
-def of_environment() -> Store | None:
-    """The store that the environment names; None where rooms are off. Raises a ValueError for what names none."""
-    address = os.environ.get(VARIABLE, "")
-    if address == "off":
-        return None
-    if not address:
-        return MemoryStore()
+def store_at(address: str) -> Store | None:
+    """The store at an address, "" for this process; None for "off". Raises a ValueError for what names none."""
+    if address in ("", "off"):
+        return None if address else MemoryStore()
     try:
-        return ValkeyStore(address)
+        parts = urlsplit(address)
+        if parts.scheme not in ("valkey", "valkeys") or not parts.hostname or parts.port == 0:
+            raise ValueError
+        return ValkeyStore(address)  # whether one is there is seen later: it may go and come
     except ImportError:
-        raise ValueError(f"{VARIABLE}: the package valkey is missing") from None
+        raise ValueError("the package valkey is missing; pip install 'headlight-attention[rooms]' brings it") from None
     except ValueError:
-        raise ValueError(f"{VARIABLE}: the rooms are off, or at an address as valkey://HOST:6379/0") from None
+        raise ValueError("the rooms are off, or at an address as valkey://HOST:6379/0") from None

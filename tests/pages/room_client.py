@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message
 
 from headlight.rooms.messages import PATH
 
-QUESTION = {"text": "Which one?", "options": ["it", "animal", "street"], "link": ""}
+QUESTION = {"text": "Which one?", "options": ["it", "animal", "street"]}
 
 
 class Client:

@@ -61,10 +61,6 @@ export interface FilmsHeader { steps: number; probes: string[]; films: FilmHeade
 export interface FilmState { wanted: string; query: string; sought: number; step: number; } // pages/train/film.py
 export interface EncodingTile { name: string; title: string; figure: string; told: string; note: string; learnt: boolean; } // pages/positions/map_view.py
 export interface EncodingsState { place: string; tokens: string[]; tiles: EncodingTile[]; maps: string; chosen: string; asks: boolean; } // pages/positions/map_view.py
-export interface RoomOpened { code: string; key: string; listen: string; } // headlight/rooms/messages.py
-export interface RoomJoined { token: string; listen: string; } // headlight/rooms/messages.py
-export interface RoomVersion { version: number; } // headlight/rooms/messages.py
-export interface RoomTold { told: string; } // headlight/rooms/messages.py
-export interface RoomAsked { id: string; text: string; options: string[]; link: string; learn: string; } // headlight/rooms/messages.py
+export interface RoomAsked { id: string; text: string; options: string[]; learn: string; } // headlight/rooms/messages.py
 export interface RoomAnswer { right: number[]; text: string; } // headlight/rooms/messages.py
 export interface RoomState { code: string; version: number; phase: string; round: number; follows: boolean; link: string; question: RoomAsked | null; joined: number; voted: number; tallies: number[][]; answer: RoomAnswer | null; locked: boolean; choice: number | null; } // headlight/rooms/messages.py

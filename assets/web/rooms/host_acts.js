@@ -55,22 +55,22 @@ export async function doAct(name, place, link) {
   const { question, follows } = /** @type {State} */ (room.now);
   const more = secondOf(place);
   if (name === "gather") return act(follows ? "let_go" : "gather");
-  if (name === "ask") return place && askStep(place, link);
+  if (name === "ask") return place && askStep(place);
   if (name === "answer") return question && act("answer", { answer: await answerTo(question, link) });
   if (name !== "second") return act(name);
   if (!more) return;
   const shown = writeShown(more.step.path, String(addressOf(more).searchParams), false);
-  if (await act("show", { link: shown })) await askStep(more, shown);
+  if (await act("show", { link: shown })) await askStep(more);
 }
 
 /** @param {Omit<import("../base/messages.js").RoomAsked, "id">} question */
 export const ask = (question) =>
   act("ask", { question: { ...question, id: crypto.getRandomValues(new Uint32Array(2)).join("-") } });
 
-/** @param {Place} place @param {string} link */
-function askStep(place, link) {
+/** @param {Place} place */
+function askStep(place) {
   const { ask: text, options } = place.step;
-  return ask({ text, options: options.map(({ text }) => text), learn: nameOf(place), link });
+  return ask({ text, options: options.map(({ text }) => text), learn: nameOf(place) });
 }
 
 /** The computed answer to a lesson's question; nothing is right where no number says so, or none can be had.

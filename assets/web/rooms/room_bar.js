@@ -92,7 +92,7 @@ class HostBar {
       if (!question.text || question.options.length < 2) return;
       text.value = lines.value = ""; // what was asked is not asked again by what is pressed next
       this.card = "";
-      ask({ ...question, learn: "", link: this.told });
+      ask({ ...question, learn: "" });
     });
     return div("ask-card", h("h2", {}, "A question of your own"), text, lines, send);
   }
