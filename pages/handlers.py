@@ -25,7 +25,6 @@ from pages.masks import message as masks
 from pages.positions import files as positions_files
 from pages.shapes import files as shapes_files
 from pages.shapes import message as shapes
-from pages.side_by_side import files as side_by_side_files
 from pages.train import message as train
 
 own_quantities["by_hand"] = quantities
@@ -35,7 +34,6 @@ _FILES: Final[dict[str, ModuleType]] = {
     "compare": compare_files,
     "masks": masks_files,
     "shapes": shapes_files,
-    "side_by_side": side_by_side_files,
     "positions": positions_files,
     "by_hand": by_hand_files,
     "implementations": implementations_files,
@@ -71,7 +69,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "outcomes": masks.outcomes,
     "pair": compare.pair,
     "begun": compare.begun,
-    "asides": compare.asides,
+    "several": compare.more,
     "shuffled": compare.shuffled,
     "each": compare.each,
     "steps": shapes.steps,

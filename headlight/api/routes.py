@@ -36,7 +36,7 @@ BYTES = "application/octet-stream"
 TYPES = {"qr": "image/svg+xml", "seen": "image/png", "heard": "audio/wav"}  # of what a page shows as it is
 # below a picture: they must not keep another one waiting
 BELOW = (
-    "outcomes", "asides", "shuffled", "reshape", "classes", "compared", "each", "lesson",
+    "outcomes", "several", "shuffled", "reshape", "classes", "compared", "each", "lesson",
     "overview", "flow", "channels",
 )  # fmt: skip
 VISIT = "headlight-visit"  # the header that names the visitor

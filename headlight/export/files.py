@@ -11,7 +11,6 @@ FILES: dict[str, tuple[str, ...]] = {
     "compare": ("csv", "npz", *OF_SETTINGS),
     "masks": ("csv", "npz", *OF_SETTINGS),
     "shapes": ("csv", "npz", *OF_SETTINGS),
-    "side_by_side": ("csv", "npz", *OF_SETTINGS),
     "positions": ("csv", "npz", *OF_SETTINGS),
     "by_hand": ("csv", "npz", *OF_SETTINGS),
     "implementations": OF_SETTINGS,

@@ -27,8 +27,13 @@ class Named:
 
 
 DEFAULT = "explore"  # the page at the server's own address
-# The names of pages that are parts of another one now -> that page, and what its link says before all that was said.
-MOVED = {DEFAULT: ("", ""), "scaled-dot": ("by-hand", "ex=scaled+dot+product")}
+# The addresses of what is a part of another page now -> that page, and what its link says where the old one did not:
+# "model" stands for a link that names a model, which brings its own sentence and first head.
+MOVED: dict[str, tuple[str, dict[str, str]]] = {
+    DEFAULT: ("", {}),
+    "scaled-dot": ("by-hand", {"ex": "scaled+dot+product"}),
+    "side-by-side": ("compare", {"mean": "true", "s": "can+you+can+that", "at": "3.1"}),
+}
 # by the name of its package. The order tells a story: lessons, texts, look, change, build, train.
 PAGES = {
     "lessons": Named(
@@ -69,13 +74,6 @@ PAGES = {
         "What does one change do?",
         "One model twice, or two models. Orange marks what differs between left and right.",
         model=True,
-    ),
-    "side_by_side": Named(
-        "Change",
-        "Side by side",
-        "Does the same word look the same way twice?",
-        "One map for each positional encoding. Look at the rows of a word that occurs twice.",
-        within="compare",
     ),
     "masks": Named(
         "Change",

@@ -6,7 +6,7 @@ from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 from headlight.ui.tables import Table, map_of
 
-from . import right_side
+from . import right_side, several
 from .tries import FIRST_AT
 
 
@@ -24,9 +24,13 @@ def _sides(raw: bytes) -> tuple[dict[str, Settings], tuple[At, At]]:
 
 
 def tables(raw: bytes) -> list[Table]:
-    """The map in focus of both sides, the left one first. Raises a HeadlightError."""
+    """The map in focus of both sides, the left one first, and more than two where the link has them.
+
+    Raises a HeadlightError.
+    """
     sides, places = _sides(raw)
-    return [
+    of_both = [
         map_of(name, pictures.picture(settings).run, at.layer, at.head)
         for (name, settings), at in zip(sides.items(), places, strict=True)
     ]
+    return of_both + several.tables(LinkQuery(raw, minilm_at=FIRST_AT))

@@ -20,7 +20,7 @@ from mha_core.measure import measures
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus, pack_parts
 
-from . import contrasts, each_head, orders, pairs, right_side, tries, vectors
+from . import contrasts, each_head, orders, pairs, right_side, several, tries, vectors
 from .pairs import Pair
 from .tries import FIRST_AT
 from .vectors import TokenVectors
@@ -70,7 +70,6 @@ class _OfBoth(TypedDict):
     contrast: str  # the same as a sentence
     answers: list[Figure]  # that stand first
     next: list[NextToken]  # right, before: left; empty of a model that does not say what comes next
-    figures: list[Figure]
     vectors: TokenVectors  # of the row in focus
 
 
@@ -118,25 +117,19 @@ def shuffled(raw: bytes) -> bytes:
     right, _ = fitting.within(replace(query.settings("2", left.text), text=left.text))
     order = query["order"]
     check_length(order)
-    return json.dumps(orders.tried(left, right, order or orders.shuffled(left.text, query["shuffle"]))).encode()
-
-
-def asides(raw: bytes) -> bytes:
-    """What a causal mask would do to the rows of equal words, as JSON; it takes a pass. Raises a HeadlightError."""
-    query = LinkQuery(raw, minilm_at=FIRST_AT)
-    left, _ = query.within()
-    right = right_side.of(query, left)
-    if right.at:
-        return json.dumps([]).encode()
-    pair = Pair(*pictures.both(left, right.settings), query.at)
-    titles = contrasts.titles(contrasts.contrasts(pair.left.settings, pair.right.settings, pair.left.model))
-    return json.dumps(pairs.asides(pair, titles)).encode()
+    blocks = orders.tried(left, right, order or orders.shuffled(left.text, query["shuffle"]))
+    return json.dumps({"blocks": blocks}).encode()
 
 
 def each(raw: bytes) -> bytes:
     """What each head of the left side alone is good for, as JSON. Raises a HeadlightError."""
     left, _ = LinkQuery(raw, minilm_at=FIRST_AT).within()
     return json.dumps(each_head.cosines(left)).encode()
+
+
+def more(raw: bytes) -> bytes:
+    """The left side in more than two maps, as JSON. Raises a HeadlightError."""
+    return json.dumps({"blocks": several.blocks(LinkQuery(raw, minilm_at=FIRST_AT))}).encode()
 
 
 def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
@@ -149,6 +142,8 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     right = side.settings
     shown = Pair(*pictures.both(left, right), query.at, query.look, side.at)
     offered = tries.tries(query.name, shown.left.model)
+    for key in ("shuffle", *several.KEYS):
+        _ = query[key]  # which changes nothing here; what cannot be used of it is said
     sides = {"on the left": shown.left, "on the right": shown.right}
     at = query.place(shown.of_sides[0], shown.left.run.columns)
     digest = f"{left.digest}-{right.digest}"
@@ -190,7 +185,6 @@ def _header(shown: Pair, at: At) -> _OfBoth:
         "distances": measures.row_distances(*shown.maps).tolist() if shown.fits else [],
         "answers": pairs.answers(shown, titles),
         "next": [] if shown.is_of_two_models else next_token.compared(left, right),
-        "figures": pairs.figures(shown, at),
         "vectors": vectors.of_row(shown, at.row or 0),
     }
 

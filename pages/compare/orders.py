@@ -5,27 +5,17 @@ Where the sides have the same settings, the second ones are with positions where
 
 import random
 from dataclasses import replace
-from typing import TypedDict
 
 from headlight.picture import new_order, pictures, words
 from headlight.picture.settings import Settings
+from headlight.ui import sheet
 from headlight.ui.numbers import small
+from headlight.ui.sheet import Block
 from mha_core import Model
 from mha_core.errors import HeadlightError
 
 from . import contrasts
 from .pairs import SAME
-
-
-class ShuffledSide(TypedDict):
-    title: str
-    label: str
-    why: str
-
-
-class Shuffled(TypedDict):
-    order: str
-    sides: list[ShuffledSide]
 
 
 def shuffled(text: str, seed: int) -> str:
@@ -38,7 +28,7 @@ def shuffled(text: str, seed: int) -> str:
     return " ".join(mixed)
 
 
-def tried(left: Settings, right: Settings, order: str) -> Shuffled:
+def tried(left: Settings, right: Settings, order: str) -> list[Block]:
     """How much the output vectors of both sides change with the order.
 
     Args:
@@ -51,16 +41,15 @@ def tried(left: Settings, right: Settings, order: str) -> Shuffled:
     if not contrasts.contrasts(left, right, model):
         right = other_positions(left, model)
     titles = contrasts.titles(contrasts.contrasts(left, right, model))
-    return {"order": order, "sides": [_side(*side, order) for side in zip(titles, (left, right), strict=True)]}
-
-
-def _side(title: str, settings: Settings, order: str) -> ShuffledSide:
-    largest, model = difference(settings, order), pictures.picture(settings).model
-    return {
-        "title": f"{title}: {small(largest)}",
-        "label": words.label(settings, model),
-        "why": why(settings, order),
-    }
+    panels = [
+        sheet.panel(
+            f"{title}: {small(difference(settings, order))}",
+            [sheet.text(why(settings, order))],
+            words.label(settings, model),
+        )
+        for title, settings in zip(titles, (left, right), strict=True)
+    ]
+    return [sheet.text(order), sheet.row(panels, even=True)]
 
 
 def other_positions(settings: Settings, model: Model) -> Settings:

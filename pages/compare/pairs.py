@@ -1,24 +1,20 @@
 """Two pictures side by side: their difference in numbers and sentences."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.place import At, Look, head_name
+from headlight.link.place import At, Look
 from headlight.picture import means, next_token, words
 from headlight.picture.means import Heads
 from headlight.picture.pictures import Picture
-from headlight.picture.settings import Settings
 from headlight.picture.words import Figure
-from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
-from headlight.registry import models, source_of
 from headlight.ui import numbers
 from headlight.ui.numbers import small, weight
-from mha_core import Run
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures, reading
 from mha_core.measure.measures import Repeated
@@ -220,37 +216,6 @@ def answers(pair: Pair, titles: tuple[str, str]) -> list[Figure]:
     return [found, Figure(value=numbers.precise(cosine), label=alike)]
 
 
-def figures(pair: Pair, at: At) -> list[Figure]:
-    """More numbers: value and what it is."""
-    strip = []
-    if pair.is_of_one_text:
-        what = "weight on the previous token, mean over queries"
-        strip.append(Figure(value=_on_previous(pair), label=what))
-    if pair.fits:
-        where, ends, change = _largest(pair)
-        strip.append(Figure(value=numbers.signed(change), label=f"the largest change: {where}, {ends}"))
-        strip.append(_cell(pair, marked(pair, at), "the marked cell"))
-        first = At.of(source_of(pair.left.settings.model).first_at)
-        other = replace(pair, at=first, look=Look())
-        if not pair.is_of_two_models and (pair.at.layer, pair.at.head) != (first.layer, first.head):
-            cell = marked(other, replace(at, key=None))
-            strip.append(_cell(other, cell, f"layer {first.layer} · head {first.head}, where Explore begins"))
-    sides = [(picture, repeated(picture)) for picture in pair.sides if not pair.is_of_two_models]
-    repeats = {_repeats(picture, rows) for picture, rows in sides if rows}
-    if repeats:
-        word = repeats.pop() if len(repeats) == 1 else "a word that occurs more than once"
-        values = " → ".join("—" if rows is None else small(rows.difference) for _, rows in sides)
-        farthest = [
-            f"{side} in {head_name(rows.layer, rows.head)}"
-            for side, (_, rows) in zip(("left", "right"), sides, strict=True)
-            if rows and rows.difference > SAME
-        ]
-        where = f": {', '.join(farthest)}" if farthest else ""
-        what = f"largest difference between the rows of {word}, over all layers and heads{where}"
-        strip.append(Figure(value=values, label=what))
-    return strip
-
-
 def story(picture: Picture, layer: int, head: int) -> str:
     """What the rows of equal words are to each other in this head, and why; empty without equal words."""
     rows, own = repeated(picture), in_head(picture, layer, head)
@@ -268,32 +233,16 @@ def story(picture: Picture, layer: int, head: int) -> str:
     return f"{said} {_why(picture, own)}".rstrip()
 
 
-def asides(pair: Pair, titles: tuple[str, str]) -> list[str]:
-    """What a causal mask would do to the rows of equal words, of each side without positions and masks."""
-    lines = []
-    for title, picture in zip(titles, pair.sides, strict=True):
-        settings, model = picture.settings, picture.model
-        fixed = models.fixed(model)
-        if (
-            "mask" in fixed
-            or repeated(picture) is None
-            or words.has_positions(settings, model)
-            or words.is_masked(settings, model)
-        ):
-            continue
-        masked = _under_causal(picture)
-        if masked and masked.difference > SAME:
-            lines.append(
-                f"{title}, with a causal mask: the rows {_apart(masked.difference)}, without positions, in layer "
-                f"{masked.layer} head {masked.head}, where they differ most: the later word may look at more keys, so "
-                "it shares its weight among others."
-            )
-    return lines
-
-
+@shared(LRUCache(256), lambda picture: picture.settings)
 def repeated(picture: Picture) -> Farthest | None:
     """The largest difference between the rows of equal tokens in any head of a picture; None without equal tokens."""
-    return _repeated_words(picture.settings, lambda: picture.run)
+    weights = picture.run.weights
+    found = measures.repeated_words(weights, picture.run.ids)
+    if found is None:
+        return None
+    rows = weights[..., list(found.places), :]
+    apart = (rows.amax(dim=-2) - rows.amin(dim=-2)).amax(dim=-1)
+    return Farthest(found.places, found.difference, *divmod(int(apart.argmax()), apart.shape[1]))
 
 
 def in_head(picture: Picture, layer: int, head: int) -> Repeated | None:
@@ -319,12 +268,6 @@ def _largest(pair: Pair) -> tuple[str, str, float]:
     return f"{pair.tokens[change.row]} → {(pair.columns or pair.tokens)[change.key]}", ends, change.value
 
 
-def _cell(pair: Pair, cell: tuple[int, int], what: str) -> Figure:
-    row, key = cell
-    values = _arrow([float(each[row, key]) for each in pair.maps])
-    return Figure(value=values, label=f"{pair.tokens[row]} → {(pair.columns or pair.tokens)[key]}, {what}")
-
-
 def _repeats(picture: Picture, rows: Repeated) -> str:
     """The repeated word and its places: "“the” (at 1 and 7)"."""
     places = [str(place) for place in rows.places]
@@ -344,26 +287,3 @@ def _why(picture: Picture, rows: Repeated) -> str:
         return "" if positions or masked else "Nothing tells this model where a token stands."
     causes = ["positions say where each one stands"] * positions + ["the mask lets each look at other keys"] * masked
     return f"{' and '.join(causes)}.".capitalize() if causes else ""
-
-
-def _under_causal(picture: Picture) -> Farthest | None:
-    """`repeated` of the same settings with a causal mask instead of their own."""
-    settings = replace(picture.settings.unpainted, mask="causal")
-
-    def run() -> Run:
-        with turn(len(picture.run.ids), models.heads(picture.model)):
-            return settings.run(picture.model)
-
-    return _repeated_words(settings, run)
-
-
-@shared(LRUCache(256), lambda settings, run: settings)
-def _repeated_words(settings: Settings, run: Callable[[], Run]) -> Farthest | None:
-    """The repeated words of a run. The number is kept, the run is not."""
-    done = run()
-    found = measures.repeated_words(done.weights, done.ids)
-    if found is None:
-        return None
-    rows = done.weights[..., list(found.places), :]
-    apart = (rows.amax(dim=-2) - rows.amin(dim=-2)).amax(dim=-1)
-    return Farthest(found.places, found.difference, *divmod(int(apart.argmax()), apart.shape[1]))

@@ -42,7 +42,7 @@ class Compare(Tab):
     def complete(self) -> Self:
         """Waits for what is asked beneath the maps too, or can be: it comes after them, and says more."""
         expect(self.shuffle).not_to_have_attribute("data-old", "")
-        answered = self.bars.locator(".all-bars:not([data-old])")
+        answered = self.view.locator(".bars-of-heads:not([data-old])")
         expect(answered.or_(self.bars.get_by_role("button", name="Switch off each head alone"))).to_be_visible()
         return self.settled()
 
@@ -95,7 +95,7 @@ class Compare(Tab):
         return self.view.locator(":scope > .panel > .readout").all_inner_texts()
 
     def bar(self, layer: int, head: int) -> Locator:
-        return self.bars.locator(f'[data-head="{layer}.{head}"]')
+        return self.bars.get_by_role("button", name=f"cosine without each head, row L{layer}, column H{head}:")
 
     def cell(self, number: int, row: int, key: int) -> tuple[float, float]:
         """The middle of a cell of one of the three maps."""

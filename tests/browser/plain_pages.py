@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, expect
 
 from .tab import Tab
 
-__all__ = ["Claims", "Glossary", "Phone", "SideBySide", "Texts"]
+__all__ = ["Claims", "Glossary", "Phone", "Texts"]
 
 
 class Claims(Tab):
@@ -15,10 +15,6 @@ class Claims(Tab):
 
 class Glossary(Tab):
     PATH = "/glossary"
-
-
-class SideBySide(Tab):
-    PATH = "/side-by-side"
 
 
 class Texts(Tab):

@@ -31,7 +31,7 @@ from .measures import (
     unnamed,
     unreadable,
 )
-from .plain_pages import Claims, Glossary, SideBySide, Texts
+from .plain_pages import Claims, Glossary, Texts
 from .shapes_page import Shapes
 from .tab import TWO_FRAMES, Tab
 from .train_page import Train
@@ -43,7 +43,7 @@ ROW_4[:, 4] = True
 KINDS: dict[str, type[Tab]] = {
     "explore": Explore, "shapes": Shapes, "masks": Masks, "positions": Positions, "compare": Compare,
     "by_hand": ByHand, "implementations": Implementations, "train": Train, "glossary": Glossary,
-    "side_by_side": SideBySide, "claims": Claims, "lessons": Lessons, "texts": Texts,
+    "claims": Claims, "lessons": Lessons, "texts": Texts,
 }  # fmt: skip
 # A link of each page with as much on it as it has, and with code where a person may type.
 RICH: dict[str, dict[str, Any]] = {
@@ -54,14 +54,14 @@ RICH: dict[str, dict[str, Any]] = {
               "p": mask_codec.write_flips(ROW_4)},
     "positions": {"s": EVIL, "enc": "shaw", "enc2": "rotary", "hd": "5", "pair": "3", "at_pos": "20", "far": "700",
                   "amp": "0.05", "at": "1.0", "ch": ["2", "9"]},
-    "compare": {"s": EVIL, "order": " ".join(reversed(EVIL.split())), "at": "3.1.2.3", "mask2": "causal"},
+    "compare": {"s": EVIL, "order": " ".join(reversed(EVIL.split())), "at": "3.1.2.3", "mask2": "causal",
+                "three": ["none", "rotary"], "mean": "false"},
     "by_hand": {"ex": "two sentences", "qw": "<b>how</b> can", "kw": "<img src=x> $x$ it", "sqrt": "true"},
     "implementations": {"s": EVIL, "at": "2.1", "mask": "causal", "diff": "largest", "impl": "naive",
                         "beside": "torch", "what": "training step with maps", "n": "20", "sweep": "false"},
     "glossary": {},
     "lessons": {},
     "texts": {},
-    "side_by_side": {"s": f"can {EVIL}", "three": ["none", "rotary"], "mean": "false", "at": "2.1"},
     "claims": {"claim": "overlap", "say": "true"},
     "train": {"cand": "rotary", "ask": EVIL, "film": "0.0.1"},
 }  # fmt: skip

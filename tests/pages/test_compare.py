@@ -64,9 +64,6 @@ def test_default() -> None:
     assert [figure["value"] for figure in header["answers"]] == ["0.9998 → 0.1094", "0.706"]
     assert [side["title"] for side in header["sides"]] == ["Learned positions", "No positions"]
     assert (header["differs"], header["contrast"]) == (["pos"], "One thing differs: positions.")
-    figures = [figure["value"] for figure in header["figures"]]
-    assert figures[0] == "0.9998 → 0.1094"
-    assert "0.64 → 0.04" in figures
     left, right = answered()[1]
     distances = (right.double() - left.double()).abs().sum(dim=1) / 2
     within_rounding(torch.tensor(header["distances"]), distances, rounding.of_sums(len(distances), 1))
@@ -118,13 +115,11 @@ def test_a_link_is_answered_with_the_numbers_of_the_core() -> None:
         where = At.of(str(values.get("at", "0.2"))).on(sides[0].run.tokens)
         place = (header["row"], header["key"], tuple(header["marked"]))
         assert place == (where.row, where.key, pairs.marked(pair, where))
-        assert header["figures"] == pairs.figures(pair, where)
         assert ("w2" in header["unusable"]) == ("w2" in values)
         titles = contrasts.titles(contrasts.contrasts(left, right, pair.left.model))
         assert header["answers"] == pairs.answers(pair, titles)
     header = check({"s2": WIDE, "pos2": "as trained", "at": "3.1"}, Settings(TIRED), Settings(WIDE), 3, 1)
     assert (header["fits"], header["used"]) == (True, {"s": TIRED, "s2": WIDE})
-    assert "0.64 → 0.27" in [figure["value"] for figure in header["figures"]]
     header = check({"s2": "how are you"}, Settings(TIRED), WITHOUT)
     assert (header["fits"], header["distances"]) == (False, [])
     query = urlencode({"s": "how are you", "s2": WIDE, "at": "3.1"}).encode()

@@ -14,8 +14,6 @@ from mha_core import masks
 
 from .conftest import app_at
 
-# what must be chosen so that every control of a page is there
-CHOSEN = {"side_by_side": {"s": "how are you"}}
 FORMS = {"positions", "by_hand", "implementations", "train"}
 KINDS = ("text_input", "number_input", "slider", "selectbox", "segmented_control", "pills", "multiselect", "toggle")
 
@@ -31,13 +29,13 @@ def check(field: Field, control: Any) -> None:
 
 def test_each_control_of_each_page_is_the_one_of_the_table() -> None:
     for page in PAGES:
-        app = app_at(page, **CHOSEN.get(page, {})).run()
+        app = app_at(page).run()
         assert not app.exception, page
         controls = {control.key: control for kind in KINDS for control in app.get(kind) if control.key in FIELDS}
         assert (len(controls) > 3) == (page in FORMS), "of the others words and buttons are a sheet, or a view's own"
         for key, control in controls.items():
             check(FIELDS[key], control)
-            assert app.session_state[key] == DEFAULTS[key] or key in ("at", "dev", "cand", *CHOSEN.get(page, {}))
+            assert app.session_state[key] == DEFAULTS[key] or key in ("at", "dev", "cand")
 
 
 def test_the_documented_table_and_the_browsers_are_this_one() -> None:

@@ -101,7 +101,7 @@ def test_the_files_of_pages_with_two_or_more_maps(model: Model) -> None:
         check(own[1:], model.run("can you", mask=rule).weights[1, 3])
     link = {"s": "can you", "three": ["as trained", "none"], "at": "1.3"}
     for mean in (True, False):
-        arrays = arrays_of("side_by_side.npz", **link, mean=str(mean).lower())
+        arrays = arrays_of("compare.npz", **link, mean=str(mean).lower())
         for name, position in (("as trained", "trained"), ("none", "none")):
             weights = model.run("can you", position=position).weights[1]
             identical(torch.from_numpy(arrays[name]), weights.mean(0) if mean else weights[3])

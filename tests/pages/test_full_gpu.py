@@ -16,6 +16,7 @@ from headlight.lessons import course
 from headlight.lessons.verdict import verdict
 from headlight.link.place import At
 from headlight.picture import pictures, without_heads
+from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import Query
 from headlight.picture.recorded import recorded
 from headlight.picture.settings import Settings
@@ -24,13 +25,12 @@ from headlight.registry.pretrained import Pretrained
 from mha_core.models.fall_back import FallBack
 from pages.by_hand import embeddings, real_cell
 from pages.by_hand.scaled_dot import CASES, checked
-from pages.compare import orders, pairs
+from pages.compare import orders, pairs, several
 from pages.implementations import parity
 from pages.masks import effects, padding
 from pages.positions import encodings, in_model
 from pages.shapes import random_layer
 from pages.shapes.reshape_lessons import LESSONS
-from pages.side_by_side import beside
 
 from .conftest import answer, unpacked
 from .played_gpu import Gpu, played
@@ -121,8 +121,7 @@ def of_pairs() -> list[str]:
     assert without_heads.cosines(CAUSAL).device == torch.device("cpu")
     assert orders.why(TEXT, "the man bit the dog")
     left, right = (pictures.picture(Settings(TWICE, mask, "none")) for mask in ("none", "causal"))
-    pair = pairs.Pair(left, right, At(0, 2))
-    assert pairs.asides(pair, ("left", "right"))
+    assert pairs.story(left, 0, 2)
     return [*dict.fromkeys((*left.run.notices, *right.run.notices))]
 
 
@@ -135,8 +134,9 @@ def masked() -> list[str]:
     return said("masked", s=TWICE, mask="causal")()
 
 
-def side_by_side() -> list[str]:
-    return beside.panels(beside.under(TEXT, ["as trained", "none", "sinusoidal"]), 1, None)[1]
+def more_than_two() -> list[str]:
+    found = several.blocks(LinkQuery(urlencode({"s": TWICE, "at": "1.0"}).encode()))
+    return [said for block in found for said in block.get("sentences", [])]
 
 
 MESSAGES: dict[str, Callable[[], Any]] = {
@@ -144,13 +144,13 @@ MESSAGES: dict[str, Callable[[], Any]] = {
     "the difference of the mean": said("maps", s=TWICE, off="L0 H0", look="difference_mean"),
     "a writer": said("maps", model="words-2layers-1", s="apple ball apple", t="0.5", look="difference_surprise_random"),
     "a pair of sentences": said("pair", s=TWICE, s2="the man bit the dog", row="1", word="cat"),
-    "heads, orders, asides": of_pairs,
+    "heads, orders, stories": of_pairs,
     "masks": masked,
     "steps": said("steps", s=TWICE, mask="causal", impl="naive", vs="efficient"),
     "lessons on the layer": all_lessons,
     "by hand": by_hand,
     "positions": positions,
-    "side by side": side_by_side,
+    "more than two": more_than_two,
     "parity on a sentence": lambda: parity.of_sentence(CAUSAL, 1).notices,
     "parity on random numbers": lambda: parity.of_random(parity.InputSizes(2, 8, 24, 4), "causal", "auto").notices,
     "scaled dot product": lambda: checked(CASES["heads"], "auto").notices,

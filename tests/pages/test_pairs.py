@@ -26,31 +26,22 @@ def pair_of(left: Settings, right: Settings, layer: int = 0, head: int = 2) -> P
     return Pair(pictures.picture(left), pictures.picture(right), At(layer, head))
 
 
-def values(pair: Pair, at: At) -> dict[str, str]:
-    """The figures: what each is -> its value."""
-    return {figure["label"]: figure["value"] for figure in pairs.figures(pair, at)}
-
-
 def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
     pair = pair_of(Settings(TIRED), BAG)
-    found, tokens = values(pair, At(0, 2).on(pair.left.run.tokens)), pair.tokens
-    assert found["weight on the previous token, mean over queries"] == "0.9998 → 0.1094"
-    assert found["it → animal, layer 3 · head 1, where Explore begins"] == "0.64 → 0.04"
-    assert found["it → because, the marked cell"] == "1.00 → 0.04"
     head, sentence = pairs.answers(pair, ("Learned positions", "No positions"))
     assert (head["value"], sentence["value"]) == ("0.9998 → 0.1094", "0.706")
-    change = measures.largest_change(*pair.maps)
-    assert found[f"the largest change: {tokens[change.row]} → {tokens[change.key]}, 1.00 → 0.0009"] == "−0.999"
     pair = pair_of(Settings(TIRED), BAG, 3, 1)
     tokens = pair.left.run.tokens
     it, animal, street = (tokens.index(word) for word in ("it", "animal", "street"))
     assert pairs.marked(pair, At(3, 1, it)) == (it, animal)
     assert pairs.marked(pair, At(3, 1, it, street)) == (it, street)
-    assert values(pair, At(3, 1, it))["it → animal, the marked cell"] == "0.64 → 0.04"
+    change = measures.largest_change(*pair.maps)
+    largest = f"{tokens[change.row]} → {tokens[change.key]} changes most in this head: learned positions → no positions"
+    assert pairs.answers(pair, ("Learned positions", "No positions"))[0]["label"] == largest
     assert pair_of(Settings(TIRED), Settings(WIDE)).tokens[13:] == ["tired/wide", "[SEP]"]
     apart = pair_of(Settings(TIRED), Settings("how are you"))
     assert pairs.difference(apart).startswith("The left sentence has 15 tokens, the right one 5: ")
-    assert not [label for label in values(apart, At(0, 2, 10)) if "change" in label or "cell" in label]
+    assert not [figure for figure in pairs.answers(apart, ("a", "b")) if "change" in figure["label"]]
 
 
 def test_nothing_on_the_screen_is_nan_and_rows_may_be_empty() -> None:
@@ -62,11 +53,10 @@ def test_nothing_on_the_screen_is_nan_and_rows_may_be_empty() -> None:
         titles = contrasts.titles(contrasts.contrasts(pair.left.settings, right, pair.left.model))
         answers = [text for figure in pairs.answers(pair, titles) for text in (figure["value"], figure["label"])]
         stories = [pairs.story(side, 0, 2) for side in (pair.left, pair.right)]
-        texts = [*values(pair, At(0, 2).on(pair.left.run.tokens)).values(), *answers, *stories]
-        assert not [one for one in (*texts, *pairs.asides(pair, titles)) if "nan" in one.lower() or "inf" in one]
+        assert not [one for one in (*answers, *stories) if "nan" in one.lower() or "inf" in one]
     pair = pair_of(Settings(TIRED), Settings(TIRED, "sinks:1 & !sinks:1"))
     assert torch.equal(pair.maps[1], torch.zeros_like(pair.maps[1]))
-    assert values(pair, At(0, 2, 3))["weight on the previous token, mean over queries"] == "0.9998 → 0.0000"
+    assert pairs.answers(pair, ("a", "b"))[0]["value"] == "0.9998 → 0.0000"
 
 
 # ---- the vectors of one token, after every layer

@@ -47,7 +47,10 @@ def test_one_head_at_a_time_on_compare(model: Model) -> None:
     found = json.loads(answer("each", b"s=can+you+can+that&mask=causal&mask2=window&s2=how+are+you"))
     cosines = measures.ablate_each_head(model, "can you can that", mask="causal")
     within_rounding(torch.tensor(found["cosines"]), cosines, rounding.of_sums(*[384] * 6))
+    (panel,) = found["blocks"]
+    said, cells = panel["blocks"]
     layer, head = divmod(int(cosines.argmin()), 12)
-    assert f"Switching off layer {layer} head {head} changes" in found["said"]
-    assert found["title"] == f"L{layer} H{head} matters most"
+    assert f"Switching off layer {layer} head {head} changes" in said["text"]
+    assert panel["heading"] == f"L{layer} H{head} matters most"
+    assert cells["levels"][layer][head] == 255
     assert picture_of("pair", s="how are you")[0]["eachIsQuick"]

@@ -9,8 +9,8 @@ import { MODEL } from "../base/facts.js";
 import { makeFigures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { groupChoice, meanChoice } from "../picture/map_choice.js";
-import { HeadBars, ShuffleTest } from "./pair_tests.js";
-import { put, read, without } from "../link/link.js";
+import { HeadBars, Several, ShuffleTest } from "./pair_tests.js";
+import { put, without } from "../link/link.js";
 import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
@@ -21,10 +21,11 @@ import { SentenceBox } from "../picture/sentence.js";
 import { SideControls } from "./side_controls.js";
 import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
 import { arrival } from "../link/way.js";
-import { Aside } from "../wire/aside.js";
 import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
+import listingCss from "../picture/listing.css" with { type: "css" };
+import sheetCss from "../sheets/sheet.css" with { type: "css" };
 import pairCss from "./pair.css" with { type: "css" };
 import nextCss from "../picture/next.css" with { type: "css" };
 import barCss from "../picture/projector_bar.css" with { type: "css" };
@@ -34,16 +35,16 @@ const HELP =
   "Layers, heads and tokens are counted from 0. Pointing at a cell reads it in all three maps; arrow keys walk, with Shift ten cells, Enter marks. In the projector − shows the difference, and the maps again. Attention shows where a head looks, not why the model answers.";
 const DIFFERENCE = "Difference";
 const TEXTS = ["s", "s2"]; // keys of the sentences
-const BESIDE = ["look", "order", "shuffle"]; // keys that change no number of the maps
-const NOT_ASIDE = ["at", "word", ...BESIDE]; // keys that change nothing of what is said of equal words under a mask
-const NOT_BENEATH = ["s2", "model2", "at2", ...NOT_ASIDE]; // keys that change none of the tests beneath them
+const SEVERAL = ["three", "kin", "mean"]; // keys of more than two maps
+const BESIDE = ["look", "order", "shuffle", ...SEVERAL]; // keys that change no number of the maps
+const NOT_BENEATH = ["s2", "model2", "at2", "at", "word", ...BESIDE]; // keys that change none of the tests beneath them
 const STILL = { s: "Left: still", s2: "Right: still" };
 const BOXES = [
   ["Sentence", "Type a sentence"],
   ["Sentence, right", "Right: the same sentence, or type another"],
 ];
 
-const STYLES = [viewCss, choicesCss, pairCss, nextCss, barCss, stageCss];
+const STYLES = [viewCss, choicesCss, listingCss, sheetCss, pairCss, nextCss, barCss, stageCss];
 
 /** @extends {PlaceView<import("../base/messages.js").ComparePicture>} */
 export class PairView extends PlaceView {
@@ -67,15 +68,13 @@ export class PairView extends PlaceView {
     this.vectors = makeVectors();
     this.shuffle = new ShuffleTest(this);
     this.each = new HeadBars(this);
-    this.asides = /** @type {Aside<string[]>} */ (new Aside(this, "asides"));
+    this.several = new Several(this);
     this.answers = makeFigures();
-    this.figures = makeFigures();
     this.parts = {
       notices: notices(),
       contrast: h("p", { class: "contrast", role: "status" }),
       copy: button("right = left", () => this.copySide(), { title: "make the right side what the left one is" }),
       swap: button("swap", () => this.swap(), { title: "the left side becomes the right one" }),
-      several: h("a", { class: "page-link" }, "more than two ›"),
       tries: h("div", { class: "presets", role: "group", "aria-label": "Comparisons to try" }),
       layers: group("Layer"),
       heads: group("Head"),
@@ -86,8 +85,6 @@ export class PairView extends PlaceView {
       specials: button("show [CLS] [SEP]", () => this.see({ nospecials: !this.look.nospecials })),
       fronts: group("Map in sight"),
       flip: button("difference", () => this.flip(), { "aria-keyshortcuts": "-" }),
-      more: h("details", { class: "more", ontoggle: () => this.askBeneath() }),
-      asides: div("sentences"),
     };
     this.groups = groupChoice(this);
     this.modes = mapOrTable("Maps or tables", "s", (table) => this.see({ table }));
@@ -103,7 +100,7 @@ export class PairView extends PlaceView {
 
   /** Puts the parts onto the page. */
   arrange() {
-    const { parts: p, modes, answers, figures } = this;
+    const { parts: p, modes, answers } = this;
     const bar = div(
       "bar",
       this.groups.element,
@@ -113,13 +110,11 @@ export class PairView extends PlaceView {
       p.of2,
       modes.element,
       p.specials,
-      p.several,
     );
     p.of2.append(named("right: layer", p.layers2), named("head", p.heads2));
     const top = div("top", this.foot.room, p.notices);
     const contrast = div("differs", p.contrast, p.copy, p.swap);
     answers.element.classList.add("answers");
-    p.more.append(h("summary", {}, "more numbers"), figures.element, p.asides);
     const fronts = div("fronts", p.fronts);
     const settings = this.sides.map(({ panel }) => panel);
     const maps = [...this.panels.panels.map(({ element }) => element), ...settings];
@@ -130,8 +125,7 @@ export class PairView extends PlaceView {
       fronts,
       ...maps,
       div("outcome", answers.element, this.next.element, this.vectors.element),
-      p.more,
-      div("tests", this.shuffle.element, this.each.element),
+      div("tests", this.several.element, this.shuffle.element, this.each.element),
     );
     this.element.append(h("footer", {}, HELP));
   }
@@ -146,6 +140,7 @@ export class PairView extends PlaceView {
     this.right = { model2: link.get("model2"), at2: link.get("at2") };
     for (const side of this.sides) side.adopt(link);
     this.shuffle.adopt(link);
+    this.several.adopt(link);
     this.next.asked = link.get("word") ?? "";
     this.begins = arrival.byBar && ![...this.sides[1].keys, "model2"].some((key) => link.has(key));
     this.fillBoxes();
@@ -202,7 +197,7 @@ export class PairView extends PlaceView {
     const { at, look, sentences, next, placed, right, rowChosen, shuffle, values } = this;
     const [s, s2] = sentences;
     const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
-    return { s, s2, ...right, ...values, ...place, ...shuffle.link, word: next.asked || null };
+    return { s, s2, ...right, ...values, ...place, ...shuffle.link, ...this.several.link, word: next.asked || null };
   }
 
   own() {
@@ -242,7 +237,7 @@ export class PairView extends PlaceView {
   askBeneath() {
     if (!this.visit || !this.picture) return;
     const isNow = !this.waiting && !this.pause && !this.route(this.query());
-    if (isNow && this.parts.more.open) this.asides.ask(new URLSearchParams(this.ofAsides));
+    this.several.ask(isNow);
     const { fixed } = this.picture;
     if (this.hasOrders) this.shuffle.ask(isNow);
     if (!("steps" in fixed)) this.each.ask(isNow); // else a pass a head, each as long as the first
@@ -252,11 +247,6 @@ export class PairView extends PlaceView {
   get hasOrders() {
     const { columns, fixed, isOfTwo } = this.picture;
     return columns === null && !isOfTwo && !("s" in fixed);
-  }
-
-  /** What the asides are asked with. */
-  get ofAsides() {
-    return without(this.query(), ...NOT_ASIDE);
   }
 
   writeAddress() {
@@ -393,27 +383,19 @@ export class PairView extends PlaceView {
     this.answers.draw(picture.answers);
     this.next.draw();
     this.vectors.draw(picture);
-    this.figures.draw(picture.figures);
-    fillNotices(p.asides, (this.asides.of === this.ofAsides && this.asides.answer) || []);
     this.shuffle.element.hidden = !this.hasOrders;
     this.each.element.hidden = "steps" in picture.fixed;
-    this.shuffle.draw();
-    this.each.draw();
+    for (const part of [this.several, this.shuffle, this.each]) part.draw();
     this.say(`Layer ${layer}, head ${head}. ${this.panels.said}`);
     Object.assign(this.element.dataset, { digest: picture.digest, numbers: fits ? `${layer}.${head}` : "" });
   }
 
   /** What differs, and what can be tried. */
   drawLead() {
-    const { picture, at, parts: p } = this;
+    const { picture, parts: p } = this;
     setText(p.contrast, picture.contrast);
     setAttribute(p.contrast, "data-several", picture.differs.length > 1 ? "" : null);
     p.copy.disabled = p.swap.disabled = !picture.differs.length;
-    const several = new URL("./side-by-side", location.href);
-    several.search = String(read());
-    for (const [key, value] of Object.entries({ s: this.texts[0], at: `${at.layer}.${at.head}`, mean: "false" }))
-      put(several.searchParams, key, value);
-    setAttribute(p.several, "href", several.href);
     const names = Object.keys(picture.tries);
     fillChoice(p.tries, names, names.indexOf(this.tried ?? ""), (n) => this.try(Object.keys(this.picture.tries)[n]));
     const titles = [...picture.sides.map(({ title }) => title), DIFFERENCE];

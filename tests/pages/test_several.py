@@ -1,8 +1,10 @@
-"""Side by side: maps with numbers, the mean over heads as torch takes it, and what becomes of a word said twice."""
+"""More than two maps on Compare: the mean over heads as torch takes it, and what becomes of a word said twice."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -13,20 +15,24 @@ from headlight.picture.settings import Settings
 from headlight.ui.numbers import in_a_cell
 from mha_core import IMPLEMENTATIONS
 from mha_core.errors import HeadlightError, TooLong
-from pages.side_by_side import beside
+from pages.compare import several
 from tests.closeness import same_function
 
-from .conftest import app_at, blocks
+from .conftest import answer, every
 from .numbers_shown import in_float64
 
 pytestmark = pytest.mark.numeric
 TWICE = PRESETS[2]
 
 
+def shown(**values: str | list[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(answer("several", urlencode(values, doseq=True).encode()))["blocks"]
+    return list(every(found))
+
+
 def panels(**values: str | list[str]) -> dict[str, list[dict[str, Any]]]:
     """What stands in each panel, by its heading."""
-    found = blocks(app_at("side_by_side", **values).run(), "side_by_side")
-    return {block["heading"]: block["blocks"] for block in found if block["kind"] == "panel"}
+    return {block["heading"]: block["blocks"] for block in shown(at="3.1", **values) if block["kind"] == "panel"}
 
 
 def cells(weights: torch.Tensor) -> list[list[str]]:
@@ -42,17 +48,16 @@ def test_the_mean_is_the_one_that_torch_gives() -> None:
         x = picture.run.hidden[3][None]
         with torch.no_grad():
             _, expected = theirs(x, x, x, need_weights=True, average_attn_weights=True)
-        same_function(beside.map_of(picture, 3, None), expected[0])
-        assert torch.equal(beside.map_of(picture, 3, 5), picture.run.weights[3, 5])
+        same_function(several.map_of(picture, 3, None), expected[0])
+        assert torch.equal(several.map_of(picture, 3, 5), picture.run.weights[3, 5])
         for layer_and_head in ((6, None), (0, 12)):
             with pytest.raises(HeadlightError, match="6 layers of 12 heads"):
-                beside.map_of(picture, *layer_and_head)
+                several.map_of(picture, *layer_and_head)
 
 
 def test_the_bare_page_compares_three_positions_of_a_word_said_twice() -> None:
-    assert app_at("side_by_side").run().session_state["s"] == TWICE
     with in_float64():
-        found = panels()
+        found = panels(s=TWICE)
         assert list(found) == ["As trained", "No positions", "Sinusoidal"]
         for (heading, shown), position in zip(found.items(), ("trained", "none", "sinusoidal"), strict=True):
             run = pictures.picture(Settings(TWICE, position=position)).run
@@ -69,20 +74,21 @@ def test_the_bare_page_compares_three_positions_of_a_word_said_twice() -> None:
 
 @pytest.mark.usefixtures("shipped")
 def test_models_of_one_task_stand_side_by_side_and_say_what_computed_them() -> None:
-    assert beside.siblings("who-none-1") == {"none": "who-none-1", "rotary": "who-rotary-1"}
-    assert beside.siblings("who-rotary-2") == {}  # its weights are not there
-    assert beside.siblings("minilm") == beside.siblings("food-learned-1") == {}
+    assert several.siblings("who-none-1") == {"none": "who-none-1", "rotary": "who-rotary-1"}
+    assert several.siblings("who-rotary-2") == {}  # its weights are not there
+    assert several.siblings("minilm") == several.siblings("food-learned-1") == {}
     text = "dog saw dog"
-    found = panels(model="who-none-1", s=text)
+    found = {block["heading"]: block["blocks"] for block in shown(model="who-none-1", s=text) if "heading" in block}
     assert list(found)[1] == "Rotary"
     weights = pictures.picture(Settings(text, model="who-rotary-1")).run.weights[0].mean(dim=0)
     assert found["Rotary"][0]["cells"] == cells(weights)
 
 
-def test_what_cannot_be_shown_is_said() -> None:
+def test_a_button_says_what_the_link_then_says_and_what_cannot_be_shown_is_refused() -> None:
+    buttons = [one for block in shown(s=TWICE, three=["none", "rotary"]) for one in block.get("buttons", [])]
+    pressed = {one["text"]: one["event"] for one in buttons if one["pressed"]}
+    assert pressed == {"none": {"three": ["rotary"]}, "rotary": {"three": ["none"]}, "mean of all": {"mean": "true"}}
+    (more,) = [one["event"] for one in buttons if one["text"] == "sinusoidal"]
+    assert more == {"three": ["none", "rotary", "sinusoidal"]}
     with pytest.raises(TooLong):
-        beside.panels({"none": Settings("can " * 30)}, 0, None)
-    shown = blocks(app_at("side_by_side", s="can " * 30).run(), "side_by_side")
-    (notices,) = [block for block in shown if block["kind"] == "notices"]
-    assert "24" in notices["sentences"][0]
-    assert [block for block in shown if block["kind"] == "matrix"]  # of the last text that fits
+        shown(s="can " * 30)
