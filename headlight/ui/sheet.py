@@ -272,26 +272,6 @@ def bars(
     }
 
 
-def curves(
-    name: str,
-    across: str,
-    labels: Sequence[str],
-    series: Sequence[tuple[str, Sequence[float]]],
-    *,
-    most: float,
-) -> Block:
-    """Curves over equally spaced places, named `across`, from 0 to `most`, and under them the numbers as a table."""
-    return {
-        "kind": "curves",
-        "name": name,
-        "labels": list(labels),
-        "most": most,
-        "top": number(most, 2),
-        "series": [{"name": of, "values": list(values)} for of, values in series],
-        "table": table([across, *labels], [[of, *(number(value, 2) for value in values)] for of, values in series]),
-    }
-
-
 def code(lines: Sequence[str], marks: Sequence[int] = ()) -> Block:
     return {"kind": "code", "lines": list(lines), "marks": list(marks)}
 

@@ -203,13 +203,9 @@ def _features(cell: Cell, q: Tensor, k: Tensor) -> Block:
         for place, values in enumerate(zip(q, k, cell.products, cell.running, strict=True))
     ]
     table = sheet.table(["feature", "q", "k", "q · k", "sum so far"], lines)
-    labels = [str(place) for place in range(len(products))]
-    most = max(cell.products.abs().max(), cell.running.abs().max()).item()
-    bars = [
-        sheet.bars("q · k", labels, products, most=most),
-        sheet.bars("sum so far", labels, cell.running.tolist(), most=most),
-    ]
-    return sheet.panel("Feature by feature", [sheet.row([*bars, table])], f"{len(products)} products")
+    labels = list(map(str, range(len(products))))
+    bars = sheet.bars("sum so far", labels, cell.running.tolist())
+    return sheet.panel("Feature by feature", [sheet.row([bars, table])], f"{len(products)} products")
 
 
 def _row_table(cell: Cell, tokens: Sequence[str], row: int, key: int) -> Block:
@@ -245,7 +241,9 @@ def _random_panel() -> Block:
     ends = f"From d = {WIDTHS[0]} to d = {WIDTHS[-1]} the mean entropy goes"
     told = f"{ends} {raw} bits without the division, {divided} with it; at most {math.log2(KEYS):g} are possible."
     why = "q · k is a sum of d products, so scores spread like √d: without the division one score wins everything."
-    labels = [str(d) for d in WIDTHS]
-    series = [(name, values) for (name, _), values in zip(kinds, curves, strict=True)]
-    chart = sheet.curves("Mean entropy of a row in bits, over d", "d", labels, series, most=math.log2(KEYS))
-    return sheet.panel("Why √d: the same with growing d", [sheet.text(why), chart, sheet.text(told)], setting)
+    labels = [f"d = {d}" for d in WIDTHS]
+    bars = [
+        sheet.bars(f"mean entropy in bits, {name}", labels, values, decimals=2, most=math.log2(KEYS))
+        for (name, _), values in zip(kinds, curves, strict=True)
+    ]
+    return sheet.panel("Why √d: the same with growing d", [sheet.text(why), sheet.row(bars), sheet.text(told)], setting)

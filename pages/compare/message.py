@@ -15,6 +15,7 @@ from headlight.picture.next_token import NextToken
 from headlight.picture.query import WRITTEN
 from headlight.picture.words import Figure
 from headlight.registry import models, recordings, source_of
+from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError, Unsupported
 from mha_core.measure import measures
 from mha_core.show.cells import write_cells
@@ -23,7 +24,6 @@ from mha_core.show.packing import pack_focus, pack_parts
 from . import contrasts, each_head, orders, pairs, right_side, several, tries, vectors
 from .pairs import Pair
 from .tries import FIRST_AT
-from .vectors import TokenVectors
 
 Said = dict[str, str | list[str]]  # key of a link -> what it says
 
@@ -70,7 +70,7 @@ class _OfBoth(TypedDict):
     contrast: str  # the same as a sentence
     answers: list[Figure]  # that stand first
     next: list[NextToken]  # right, before: left; empty of a model that does not say what comes next
-    vectors: TokenVectors  # of the row in focus
+    vectors: list[Block]  # of the row in focus
 
 
 class ComparePicture(PictureAnswer, _OfBoth):
@@ -185,7 +185,7 @@ def _header(shown: Pair, at: At) -> _OfBoth:
         "distances": measures.row_distances(*shown.maps).tolist() if shown.fits else [],
         "answers": pairs.answers(shown, titles),
         "next": [] if shown.is_of_two_models else next_token.compared(left, right),
-        "vectors": vectors.of_row(shown, at.row or 0),
+        "vectors": [vectors.panel(shown, at.row or 0)],
     }
 
 

@@ -1,37 +1,41 @@
 """One token's vector on both sides, layer by layer: where they part, and how far."""
 
-from typing import TypedDict
-
-from headlight.ui import numbers
+from headlight.ui import numbers, sheet
+from headlight.ui.sheet import Block
 from mha_core.measure import measures
 
 from .pairs import Pair
 
-
-class TokenVectors(TypedDict):
-    """A token's vectors on both sides, of the embeddings and after each layer; (layers + 1,) each."""
-
-    cosines: list[float]  # empty where the sentences have no common places
-    changes: list[float]  # the largest of an entry
-    shown: list[str]  # the cosines
-    said: str  # where they part
+LAW = "H[0]: the embeddings; H[1]: after one layer, and so on"
 
 
-def of_row(pair: Pair, row: int) -> TokenVectors:
-    cosines, changes = list[float](), list[float]()
+def panel(pair: Pair, row: int) -> Block:
+    """The cosine and the largest change of an entry of both vectors, of the embeddings and after each layer."""
+    said = why_not(pair)
+    if said:
+        return sheet.panel("One token’s vectors", [sheet.text(said)])
+    found = measures.vector_changes(*(side.run.hidden[:, row] for side in pair.sides))
+    cosines, changes = (of_each.tolist() for of_each in found)
+    labels = [f"H[{layer}]" for layer in range(len(cosines))]
+    bars = [
+        sheet.bars("cosine", labels, cosines, most=1.0) | {"values": list(map(numbers.cosine, cosines))},
+        sheet.bars("largest change of an entry", labels, changes) | {"values": [f"{change:.2g}" for change in changes]},
+    ]
+    title = f"The vector of “{numbers.cut(pair.tokens[row], 40)}”, left and right"
+    return sheet.panel(title, [sheet.text(in_words(pair.tokens[row], cosines, changes)), sheet.row(bars)], LAW)
+
+
+def why_not(pair: Pair) -> str:
+    """Why the vectors of both sides cannot be compared, "" where they can."""
     if pair.is_of_two_models:
-        said = "Vectors of two models lie in different spaces: no cosine between them means anything."
-    elif not pair.fits:
-        left, right = (len(side.run.tokens) for side in pair.sides)
-        said = (
-            f"The left sentence has {left} tokens, the right one {right}: the vectors of one token are compared where "
-            f"both have the same number."
-        )
-    else:
-        found = measures.vector_changes(*(side.run.hidden[:, row] for side in pair.sides))
-        cosines, changes = (of_each.tolist() for of_each in found)
-        said = in_words(pair.tokens[row], cosines, changes)
-    return {"cosines": cosines, "changes": changes, "shown": list(map(numbers.cosine, cosines)), "said": said}
+        return "Vectors of two models lie in different spaces: no cosine between them means anything."
+    if pair.fits:
+        return ""
+    left, right = (len(side.run.tokens) for side in pair.sides)
+    return (
+        f"The left sentence has {left} tokens, the right one {right}: the vectors of one token are compared where "
+        f"both have the same number."
+    )
 
 
 def in_words(token: str, cosines: list[float], changes: list[float]) -> str:

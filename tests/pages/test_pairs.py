@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from headlight.link.place import At
@@ -11,12 +9,12 @@ from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from mha_core import Model
-from mha_core.measure import measures, rounding
+from mha_core.measure import measures
 from pages.compare import contrasts, pairs
 from pages.compare.pairs import Pair
-from tests.closeness import within_rounding
 
 from .conftest import picture_of
+from .numbers_shown import assert_shows
 
 TIRED, WIDE = PRESETS[:2]
 BAG = Settings(TIRED, position="none")
@@ -65,9 +63,12 @@ FAIR = {"s": "she won a prize at the fair", "s2": "the rules of the game are fai
 HORSE = {"s": TIRED, "s2": TIRED.replace("animal", "horse"), "pos2": "as trained", "at": "3.1.10"}
 
 
-def vectors(**link: str) -> dict[str, Any]:
-    found: dict[str, Any] = picture_of("pair", **link)[0]["vectors"]
-    return found
+def vectors(**link: str) -> tuple[str, list[str], list[str]]:
+    """What is said of a token's vectors, their cosines and the largest changes of an entry, as they are written."""
+    (panel,) = picture_of("pair", **link)[0]["vectors"]
+    said, *rows = panel["blocks"]
+    cosines, changes = (bars["values"] for bars in rows[0]["blocks"]) if rows else ([], [])
+    return said["text"], cosines, changes
 
 
 def window(w: int) -> dict[str, str]:
@@ -75,25 +76,27 @@ def window(w: int) -> dict[str, str]:
 
 
 def test_one_word_in_two_senses_parts_layer_by_layer(model: Model) -> None:
-    found = vectors(**FAIR)
+    _, cosines, changes = vectors(**FAIR)
     left, right = (model.run(FAIR[side]).hidden[:, 7].double() for side in ("s", "s2"))
     wanted = (left * right).sum(-1) / left.norm(dim=-1) / right.norm(dim=-1)
-    within_rounding(torch.tensor(found["cosines"]), wanted, rounding.of_sums(384, 384, 384))
-    assert torch.tensor(found["changes"]).tolist() == (left - right).abs().amax(-1).float().tolist()
-    assert (found["cosines"][0], found["changes"][0]) == (1, 0)  # the same word in the same place
-    assert found["cosines"][3] < 0.85
-    alone = vectors(**FAIR, **window(1))
-    assert (set(alone["changes"]), set(alone["cosines"])) == ({0}, {1})
+    for text, value in zip(cosines, wanted.tolist(), strict=True):
+        assert_shows(text, value)
+    for text, value in zip(changes, (left - right).abs().amax(-1).tolist(), strict=True):
+        assert_shows(text, value)
+    assert (cosines[0], changes[0]) == ("1.0000", "0")  # the same word in the same place
+    assert float(cosines[3]) < 0.85
+    _, cosines, changes = vectors(**FAIR, **window(1))
+    assert (set(changes), set(cosines)) == ({"0"}, {"1.0000"})
 
 
 def test_news_travels_one_window_a_layer() -> None:
     """“it” stands eight words behind “animal”, which becomes “horse”."""
     for w, first in ((2, None), (3, 4), (5, 2)):
-        found = vectors(**HORSE, **window(w))
-        reached = [layer for layer, change in enumerate(found["changes"]) if change]
+        said, _, changes = vectors(**HORSE, **window(w))
+        reached = [layer for layer, change in enumerate(changes) if change != "0"]
         assert (reached[0] if reached else None) == first
         equal = "equal in every layer" if first is None else f"equal up to H[{first - 1}] and differ from H[{first}]"
-        assert equal in found["said"]
-    found = vectors(s="how are you", s2="can you can that", pos2="as trained")
-    assert (found["cosines"], found["changes"], found["shown"]) == ([], [], [])
-    assert found["said"].startswith("The left sentence has 5 tokens, the right one 6:")
+        assert equal in said
+    said, *bars = vectors(s="how are you", s2="can you can that", pos2="as trained")
+    assert bars == [[], []]
+    assert said.startswith("The left sentence has 5 tokens, the right one 6:")

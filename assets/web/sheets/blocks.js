@@ -1,6 +1,5 @@
 // The blocks of a sheet that hold no matrix. Each kind makes its element once and updates it in place.
 
-import { curves } from "./curves.js";
 import { diagram } from "./diagram.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { equation } from "./equation.js";
@@ -240,7 +239,6 @@ export const PLAIN = {
   search,
   links: { make: () => h("nav", { class: "links" }), update: updateLinks },
   lessons,
-  curves: curves(table),
   diagram,
   equation,
   patches,
