@@ -160,13 +160,11 @@ def over_steps(
     theme: str,
     share: bool,
     height: int = 340,
-    reference: tuple[float, str] | None = None,
 ) -> Figure:
     """Curves over the steps of a training, from 0 to `span` however far they have come.
 
     Args:
         share: the values lie between 0 and 1, and all of that is shown.
-        reference: a level to draw across, and its name.
 
     Without a curve the axes stand alone.
     """
@@ -195,8 +193,6 @@ def over_steps(
         line["showlegend"] = curve.listed
         line |= {"opacity": GHOSTLY} if curve.ghost else {}
         data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.4g} after step %{x:,}<extra></extra>"})
-    if reference is not None:
-        data.append(_across(reference, [0, span], theme, "dash") | {"hoverinfo": "name"})
     return {"data": data, "layout": layout}
 
 

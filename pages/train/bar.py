@@ -15,13 +15,13 @@ from headlight.ui.numbers import count
 from mha_core.errors import HeadlightError
 from mha_core.training.limits import TrainingPlan
 from mha_core.training.tasks import Task
-from pages.frame import canvas, visitor
+from pages.frame import canvas, polling, visitor
 
-from . import standing
 from .recipe_controls import title_of
 from .runs import Runs
 
 NO_DATA = "There is no data to train on yet: add some below"
+POLL_SECONDS = {"waits": 2.0, "starts": 0.5, "trains": 0.5, "over": None}
 NEWS_SECONDS = 1.5  # the curves are drawn no more often
 
 State = tuple[str, str, int]
@@ -36,19 +36,23 @@ class Bar:
         problem: why not.
         shown: the runs below, by which the time of a plan is told.
         job: the training of this page's task, None when there is none.
-        present: the visitor's training, of this task or another.
+        task: its data, None when they are not at hand.
     """
 
     plan: TrainingPlan | None
     problem: str
     shown: Runs
     job: TrainingJob | None
-    present: TrainingJob | None
-    task: Task | None = None
+    task: Task | None
 
-    def draw(self) -> None:
+    def follow(self, state: State) -> None:
+        """Draws the bar, by itself while the visitor trains; `state`: of the training before the runs were read."""
+        polling.follow(self._draw, visitor.job(), lambda: state_of(self.job), state, POLL_SECONDS[state[1]])
+
+    def _draw(self) -> None:
         """Draws Train, Stop, progress, and the sentences on them."""
-        running = self.present if self.present is not None and not self.present.over else None
+        present = visitor.job()
+        running = present if present is not None and not present.over else None
         job = running or self.job
         with st.container(horizontal=True, vertical_alignment="center", key="train_bar"):
             off = running is not None or self.plan is None or bool(self.problem)
@@ -138,9 +142,14 @@ def _progress(job: TrainingJob) -> str:
     if not job.over and not job.record.started:
         return "Starting: the first test is still to come"
     recipes, record = job.plan.recipes, job.record
-    steps = sum(recipe.steps for recipe in recipes)
-    if job.over and record.step < steps and not job.error:
+    step, steps, seconds = record.step, sum(recipe.steps for recipe in recipes), record.seconds
+    many = f"{len(recipes)} runs" if len(recipes) > 1 else ""
+    if job.over and step < steps and not job.error:
         timed = record.done == "time"
-        why = "others were waiting" if job.shortened else "its time was up" if timed else ""
-        return standing.ended(len(recipes), record.step, steps, record.seconds, stopped=job.stopped or timed, why=why)
-    return standing.progress(len(recipes), record.step, steps, record.seconds)
+        why = ": others were waiting" if job.shortened else ": its time was up" if timed else ""
+        how = "stopped" if job.stopped or timed else "ended"
+        return f"{many} {how} after {seconds:.0f} s{why}; step {step:,} of {steps:,}".strip()
+    speed = ""
+    if step and seconds > 0:
+        speed = f" · {step / seconds:,.0f} steps/s" if step >= seconds else f" · {seconds / step:.1f} s a step"
+    return f"{many}{': ' * bool(many)}step {step:,} of {steps:,} · {seconds:.1f} s{speed}"

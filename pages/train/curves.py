@@ -1,4 +1,4 @@
-"""Curves of learning over the steps, and their numbers as tables; `standing` tells the same as text."""
+"""Curves of learning over the steps, and their numbers as tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from mha_core.training.events import Evaluation, History
 
 _TRAINING = 2  # the number of the dashes of what is measured on training batches
 _TAIL = 1.0  # pixels, of what only some of the seeds have
-_HEIGHTS = {False: 340, True: 260}
 _LARGE, _LARGE_TYPE = 350, 18  # height and type of one on a projector, in pixels
 _BEFORE = "before"  # how the ghosts are called
 
@@ -84,11 +83,9 @@ def charts(
     candidates: Sequence[Candidate],
     theme: str,
     *,
-    apart: bool = False,
     ghosts: Sequence[Candidate] = (),
     waiting: bool = False,
     large: bool = False,
-    reference: tuple[float, str] | None = None,
 ) -> list[Chart]:
     """Accuracy and loss; of language models the scores of their best heads too.
 
@@ -96,30 +93,16 @@ def charts(
     line from there.
 
     Args:
-        apart: a chart for each candidate, on the same axes, instead of all in one.
         ghosts: those of the training before, in grey while this one goes on.
         waiting: the axes are drawn before the first look at the test rows; otherwise nothing is.
         large: for a projector.
-        reference: an accuracy to draw across, and its name.
     """
     now = [candidate.as_now for candidate in candidates]
     begun, earlier = ([one for one in some if one.begun] for some in (now, ghosts))
     if not begun and not waiting:
         return []
     span = max(history.recipe.steps for candidate in now for history in candidate.histories)
-    parts = []
-    for kind in _kinds(begun or earlier):
-        drawn = [(candidate, list(kind.curves(candidate))) for candidate in begun]
-        values = [y for _, lines in drawn for curve in lines for y in (*curve.y, *curve.high) if y is not None]
-        behind = list(_ghostly(kind, earlier, span))
-        own_panels, height = apart and bool(drawn), _LARGE if large else _HEIGHTS[apart]
-        for part in [[one] for one in drawn] if own_panels else [drawn]:
-            level = reference if kind.key == "accuracy" else None
-            chart = _chart(kind, part, behind, span, theme, apart=own_panels, height=height, reference=level)
-            if own_panels and not kind.share:
-                chart.figure["layout"]["yaxis"]["range"] = [0, 1.05 * max(values, default=1)]
-            parts.append(chart)
-    return parts
+    return [_chart(kind, begun, earlier, span, theme, large=large) for kind in _kinds(begun or earlier)]
 
 
 @dataclass(frozen=True)
@@ -160,38 +143,20 @@ def _ghostly(kind: _Kind, earlier: Sequence[Candidate], span: int) -> Iterator[C
 
 
 def _chart(
-    kind: _Kind,
-    drawn: Sequence[tuple[Candidate, list[Curve]]],
-    behind: Sequence[Curve],
-    span: int,
-    theme: str,
-    *,
-    apart: bool,
-    height: int,
-    reference: tuple[float, str] | None,
+    kind: _Kind, begun: Sequence[Candidate], earlier: Sequence[Candidate], span: int, theme: str, *, large: bool
 ) -> Chart:
-    curves = [*behind, *(curve for _, lines in drawn for curve in lines)]
+    curves = [*_ghostly(kind, earlier, span), *(curve for own in begun for curve in kind.curves(own))]
     y_title = kind.title.split(" on ")[0].lower()
-    figure = figures.over_steps(
-        curves, span=span, y_title=y_title, theme=theme, share=kind.share, height=height, reference=reference
-    )
-    if height == _LARGE:
+    height = {"height": _LARGE} if large else {}
+    figure = figures.over_steps(curves, span=span, y_title=y_title, theme=theme, share=kind.share, **height)
+    if large:
         figure["layout"]["font"]["size"] = _LARGE_TYPE
         for axis in ("xaxis", "yaxis"):
             figure["layout"][axis] |= {"tickfont": {"size": _LARGE_TYPE}}
             figure["layout"][axis]["title"]["font"] = {"size": _LARGE_TYPE}
-    if apart and reference is None and sum(curve.listed for curve in curves) == 1:
-        figure["layout"]["showlegend"] = False  # its name stands in the title
-    names = [candidate.name for candidate, _ in drawn]
-    of = f"over the steps of {', '.join(names)}; the same is told as text." if names else "before the first step."
-    return Chart(
-        f"{kind.key}_{names[0]}" if apart else kind.key,
-        f"{names[0]}: {kind.title.lower()}" if apart else kind.title,
-        _note(kind.key, [candidate for candidate, _ in drawn]),
-        f"{kind.title} {of}" + (f" {reference[1]} is drawn across." if reference else ""),
-        figure,
-        curves,
-    )
+    names = ", ".join(candidate.name for candidate in begun)
+    of = f"over the steps of {names}; the same numbers stand below as tables." if names else "before the first step."
+    return Chart(kind.key, kind.title, _note(kind.key, begun), f"{kind.title} {of}", figure, curves)
 
 
 def _aligned(seen: Evaluation) -> float:

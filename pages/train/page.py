@@ -11,8 +11,10 @@ from mha_core.training.tasks import Task
 from pages.frame import canvas, layout, visitor, widgets
 from pages.frame.form import form
 
-from . import recipe_controls, runs, section, task_words, uploads
+from . import recipe_controls, runs, task_words, uploads
+from .bar import Bar, state_of
 from .runs import Runs
+from .section import Section
 
 GONE = "What was trained here before is gone: the server keeps it for two hours."
 
@@ -23,7 +25,8 @@ OWN_RUNS = (
 
 RECORDED = (
     "Recorded on 1,225 texts of news, which may not be shipped; docs/long-post.md has their reports and the post’s own "
-    "figures. Made-up news is a task like it whose models can be asked."
+    "figures; “beside it: ours” under More settings shows those that were made fair. Made-up news is a task like it "
+    "whose models can be asked."
 )
 
 
@@ -36,15 +39,13 @@ def show() -> None:
             left, asks, positions = st.columns([1, 1.5, 1.6])
             with left:
                 name = recipe_controls.task()
-                with widgets.kept_mounted("recorded_lines", name == "news" and visitor.job_on(name) is None):
-                    widgets.segments("lines")
             with st.container(gap=None):
                 bar, top, own = (st.container(gap=None) for _ in range(3))
             more = st.expander("More settings")
         if name in uploads.GENERATED:
             with asks:
                 say_task(name, uploads.built(name))
-        wish = recipe_controls.controls_of(name, runs_of(name), positions, more, page.query.device)
+        wish = recipe_controls.controls_of(name, positions, more, page.query.device)
         with own:
             task, data, notices = uploads.data_of(name, wish.keep_duplicates, wish.context)
         if name not in uploads.GENERATED:
@@ -53,9 +54,14 @@ def show() -> None:
         plan, problem = recipe_controls.plan_of(wish, task, data)
         visitor.offered()  # from now on what was trained here can be asked
         opened, tabs = widgets.tabs("tab")
-        shown = section.follow(plan, problem, visitor.job_on(name), lambda: runs_of(name), task, bar, tabs, opened)
+        job = visitor.job_on(name)
+        state = state_of(job)  # before the look: what comes between the two is a reason to draw the page once more
+        shown = runs_of(name)
+        with bar:
+            Bar(plan, problem, shown, job, task).follow(state)
+        Section(job, lambda: runs_of(name), task, plan.recipes if plan else (), opened).draw(shown, tabs)
         with tabs["Report"]:
-            canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if visitor.job_on(name) else [])
+            canvas.sheet("own_runs_told", [sheet.text(OWN_RUNS, muted=True)] if job else [])
             uploads.saved_run()
         if task is not None and data is not None and shown.on_other_data(task):
             notices.append("The runs below were trained on other data than the chosen one.")
@@ -86,6 +92,6 @@ def come_back(told: str) -> None:
 def runs_of(name: str) -> Runs:
     """The runs of this task as far as they are now: the visitor's, or those that come with Headlight."""
     job, own = visitor.job_on(name), visitor.own_runs()
-    shown = runs.of_job(job, {run.folder: run.id for run in own.values()}) if job else section.beforehand(name)
+    shown = runs.of_job(job, {run.folder: run.id for run in own.values()}) if job else runs.of_shipped(name)
     opened = [run for run in own.values() if run.opened and run.history.recipe.task == name]
     return shown + runs.of_histories([run.history for run in opened], [run.id for run in opened])

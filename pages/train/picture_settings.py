@@ -55,15 +55,6 @@ def trained_with(shown: Runs, *, goes_on: bool = False) -> str:
     return f"{when} with {' · '.join(parts)}."
 
 
-def other_seeds(shown: Runs, wanted: Sequence[Recipe]) -> list[str]:
-    """A sentence where "Train" would train each with another number of seeds than the picture has."""
-    now, there = len({recipe.seed for recipe in wanted}), {len(own.histories) for own in shown.candidates}
-    if not wanted or not there or there == {now}:
-        return []
-    many = " to ".join(map(str, sorted({min(there), max(there)})))
-    return [f"Train would use {count(now, 'seed')} each, not {many}."]
-
-
 def beyond(shown: Runs, wanted: Sequence[Recipe]) -> list[str]:
     """Sentences on what is chosen now and is not in the picture.
 
@@ -84,12 +75,6 @@ def beyond(shown: Runs, wanted: Sequence[Recipe]) -> list[str]:
     if others:
         sentences.append(f"Now chosen: {', '.join(others)}. Press Train to see what that changes.")
     return sentences
-
-
-def untrained(shown: Runs, field: str, choices: Sequence[Any]) -> list[int]:
-    """The places of those choices of a field of the recipe that no run of the picture has; none without a picture."""
-    trained = {getattr(recipe, field) for recipe in _recipes(shown)}
-    return [at for at, choice in enumerate(choices) if trained and choice not in trained]
 
 
 def _recipes(shown: Runs) -> list[Recipe]:

@@ -4,7 +4,6 @@ An empty field means what suits the task; its grey text says what that is.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -12,20 +11,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.jobs.training import check_plan
-from headlight.link.limits import MOST_LAYERS, SIZES
+from headlight.link.limits import SIZES
 from headlight.ui import sheet
-from mha_core import IMPLEMENTATIONS
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
-from mha_core.positions import NAMES as ENCODINGS
 from mha_core.training import tasks
 from mha_core.training.limits import TrainingPlan, most_threads
 from mha_core.training.recipe import Recipe, defaults
 from mha_core.training.tasks import Labelled, Task, TrainingData
 from pages.frame import canvas, widgets
 
-from . import picture_settings
-from .runs import POST, POST_CHOICES, Runs, combined, with_seeds
+from .runs import POST, POST_CHOICES, combined, with_seeds
 
 # what stands in the control and in the link -> the task's name in the core
 TASKS: dict[str, str] = {f"{title[0].lower()}{title[1:]}": name for name, title in tasks.NAMES.items()} | {
@@ -90,11 +86,10 @@ def title_of(name: str) -> str:
     return next(title for title, known in TASKS.items() if known == name)
 
 
-def controls_of(name: str, shown: Runs, positions: DeltaGenerator, more: DeltaGenerator, device: str) -> Wish:
+def controls_of(name: str, positions: DeltaGenerator, more: DeltaGenerator, device: str) -> Wish:
     """Draws every control but the task; those that make no sense for it stay mounted for the link.
 
     Args:
-        shown: the runs below: of the chips that are lit those that are not in them are marked.
         positions, more: where these stand; the rest is under `more`, in groups.
     """
     unlabelled, is_table = name in UNPADDED, name in ("csv", "news")
@@ -103,10 +98,10 @@ def controls_of(name: str, shown: Runs, positions: DeltaGenerator, more: DeltaGe
             post = widgets.choice("post", POST_CHOICES)
         model, sizes, training, measuring = _groups()
     as_post = is_table and post in POST
-    with positions, widgets.kept_mounted("kinds", not as_post), _marked(shown, "position", ENCODINGS):
+    with positions, widgets.kept_mounted("kinds", not as_post):
         encodings = widgets.pills("pe")
     with model:
-        implementations, counts, masks = _of_the_model(name, unlabelled, shown, seen=not as_post)
+        implementations, counts, masks = _of_the_model(name, unlabelled, seen=not as_post)
     budget = BUDGETS.get(name, BUDGET)
     with measuring[0]:
         many = widgets.whole("seeds")
@@ -147,26 +142,18 @@ def _groups() -> tuple[DeltaGenerator, Pair, Pair, Pair]:
         return chips, sizes, training, fields()
 
 
-def _of_the_model(name: str, unlabelled: bool, picture: Runs, *, seen: bool) -> tuple[list[str], list[str], list[bool]]:
+def _of_the_model(name: str, unlabelled: bool, *, seen: bool) -> tuple[list[str], list[str], list[bool]]:
     """Draws what candidates may differ in beside their positions: implementations, layers, the padding mask."""
     usual = defaults(name).n_layers
     with widgets.kept_mounted("kinds_more", seen):
-        with _marked(picture, "implementation", list(IMPLEMENTATIONS)):
-            implementations = widgets.pills("by")
-        lit = st.container(key=f"usual_{usual}" if not st.session_state.get("nl") else "chosen_layers")
-        with lit, _marked(picture, "n_layers", range(1, MOST_LAYERS + 1)):
+        implementations = widgets.pills("by")
+        with st.container(key=f"usual_{usual}" if not st.session_state.get("nl") else "chosen_layers"):
             counts = widgets.pills("nl")
         if not counts:
             st.caption(f"None chosen: {usual}, which suits the task")
-        with widgets.kept_mounted("keep", not unlabelled), _marked(picture, "mask_padding", [True, False]):
+        with widgets.kept_mounted("keep", not unlabelled):
             masks = [unlabelled or mask == "on" for mask in widgets.pills("keep")]
     return implementations, counts, masks
-
-
-def _marked(picture: Runs, field: str, choices: Sequence[Any]) -> DeltaGenerator:
-    """A place for the chips of a field: its name says which are not in the picture, and the style sheet marks them."""
-    places = picture_settings.untrained(picture, field, choices)
-    return st.container(key=f"chips_{field}_{''.join(f'n{at}_' for at in places)}")
 
 
 def plan_of(wish: Wish, task: Task | None, data: TrainingData | None) -> tuple[TrainingPlan | None, str]:

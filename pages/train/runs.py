@@ -14,6 +14,8 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
+import streamlit as st
+
 from headlight.jobs.training import TrainingJob
 from headlight.registry import trained
 from headlight.ui.numbers import count
@@ -103,12 +105,15 @@ def of_histories(histories: Sequence[History], names: Sequence[str | None]) -> R
     return Runs(tuple(candidates), tuple(firsts))
 
 
-def of_shipped(task: str, *, fair: bool = False) -> Runs:
+def of_shipped(task: str) -> Runs:
     """The runs of a task that come with Headlight; of a damaged one nothing is shown.
 
-    `fair`: of the news, those that were made fair, not those as in the long post (mha_core/training/reproduce.py).
+    Of the news those of the long post, or with `post` at ours those that were made fair, see
+    `mha_core.training.checkpoints`.
     """
-    return _shipped(f"news-{'fair' if fair else 'post'}" if task == "news" else task, trained.SHIPPED)
+    if task == "news":
+        task = f"news-{'fair' if st.session_state.get('post') == POST_CHOICES[2] else 'post'}"
+    return _shipped(task, trained.SHIPPED)
 
 
 @lru_cache(maxsize=8)

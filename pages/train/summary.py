@@ -13,6 +13,12 @@ from mha_core.training.report import interval, mean_and_sd
 from .curves import Candidate
 
 FEW_ROWS = 20  # of fewer test rows an accuracy says little
+_ENDS = {
+    "target": "it reached its target",
+    "time": "its time was up",
+    "stopped": "stopped",
+    "not a number": "the loss became NaN or infinite",
+}
 REACHED = {True: 0.99, False: 0.9}  # the accuracy whose time is told, of classifiers and of language models
 
 
@@ -50,6 +56,20 @@ def note(candidates: Sequence[Candidate]) -> str:
     if any(_labelled(history) for candidate in candidates for history in candidate.histories):
         said += " 95 % interval (Wilson): uncertainty from the number of test rows; spread between seeds not included."
     return f"{said} Seconds are those of one run’s training steps alone{', the mean of the seeds' * (seeds > 1)}."
+
+
+def ends(candidates: Sequence[Candidate]) -> list[str]:
+    """A sentence on each candidate whose runs have not all come to their last step."""
+    sentences = []
+    for candidate in candidates:
+        reasons = [run.end.reason for run in candidate.histories if run.end]
+        found = [(words, reasons.count(reason)) for reason, words in _ENDS.items() if reason in reasons]
+        missing = len(candidate.histories) - len(candidate.begun)
+        found += [("not begun", missing)] if missing else []
+        seeds = len(candidate.histories)
+        told = [f"{words} ({many} of {seeds} seeds)" if seeds > 1 else words for words, many in found]
+        sentences += [f"{candidate.name}: {'; '.join(told)}."] if told else []
+    return sentences
 
 
 def mirrors(candidates: Sequence[Candidate]) -> str:

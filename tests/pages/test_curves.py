@@ -82,9 +82,8 @@ def test_a_seed_that_goes_on_alone_is_a_thin_line_of_its_own() -> None:
 def test_what_is_no_number_is_a_gap() -> None:
     losses = [2.0, math.nan, math.inf]
     own = Candidate("x", 0, (learned([0.1, 0.1, 0.1], losses=losses, end="not a number"), learned([0.2, 0.2, 0.2], 2)))
-    for apart in (False, True):
-        for chart in charts([own], "dark", apart=apart):
-            json.dumps(chart.figure, allow_nan=False)
+    for chart in charts([own], "dark"):
+        json.dumps(chart.figure, allow_nan=False)
     loss = charts([own], "dark")[1].figure
     assert named(loss, "x")["y"][1:] == [None, None]
     assert not [one for one in loss["data"] if one.get("fill")]

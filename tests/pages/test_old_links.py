@@ -18,10 +18,10 @@ from .conftest import answers, app_at, payloads, unpacked
 
 NEWER = {  # keys that no link of that day has
     "word", "tab", "three", "mean", "kin", "view", "tbias", "tdrop", "qs", "kv", "nk", "wv", "draw", "aat", "claim",
-    "say", "lw", "biases", "drop", "find", "cand2", "run", "only", "true", "said", "sort", "desc", "lines", "one",
-    "bag", "unheard", "unheard2", "learn", "wrote", "model2", "at2",
+    "say", "lw", "biases", "drop", "find", "cand2", "run", "only", "true", "said", "sort", "desc", "one",
+    "unheard", "unheard2", "learn", "wrote", "model2", "at2",
 }  # fmt: skip
-GONE = {"ratio"}  # keys of controls that are there no more: a link that has them opens the same without
+GONE = {"ratio", "apart"}  # keys of controls that are there no more: a link that has them opens the same without
 VERSIONS = {1: "old_links.json"}  # of the link format -> the links that were recorded of it
 # page that a view owns -> the route of its picture
 ROUTES = {"explore": "maps", "compare": "pair", "masks": "masked", "shapes": "steps"}

@@ -68,7 +68,6 @@ def test_what_is_chosen_beyond_the_picture_is_listed() -> None:
     assert picture_settings.beyond(picture, [replace(NONE, steps=1500, residual=True, rate=0.01)]) == [
         "Now chosen: steps 1,500, learning rate 0.01, residual connection yes. Press Train to see what that changes."
     ]
-    assert picture_settings.untrained(picture, "position", ["none", "sinusoidal", "rotary", "alibi"]) == [1, 3]
 
 
 # ---- those that are shown
