@@ -3,7 +3,7 @@
 The models are loaded when the tab is open; its controls are there before.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import streamlit as st
@@ -55,6 +55,10 @@ class Questions:
             except HeadlightError:
                 continue
         return ready
+
+    def models_of(self, names: Sequence[str]) -> dict[str, Trained]:
+        """Those of these candidates."""
+        return {name: self.models[name] for name in names if name in self.models}
 
     @property
     def reads_pictures(self) -> bool:

@@ -1,7 +1,7 @@
 """Every answer of trained classifiers as one table: a row a text, its probabilities, its class, and the true one.
 
-The table is a pandas frame, so that it can be sorted, filtered and taken along. It is made, and pandas imported, which
-takes half a second, when it is unfolded.
+Every text is asked alone; those of test rows are asked once for all visitors. The table is a pandas frame that can be
+sorted, filtered and taken along. It is made, and pandas imported, which takes half a second, when it is unfolded.
 """
 
 from __future__ import annotations
@@ -11,15 +11,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+import torch
+from cachetools import LRUCache
+from cachetools.keys import hashkey
 from torch import Tensor
 
 from headlight.picture import words
+from headlight.queue.places import turn
+from headlight.queue.single_flight import shared
 from headlight.ui import events, sheet
 from headlight.ui.numbers import count, cut, share
 from headlight.ui.sheet import Block
 from headlight.ui.tables import quoted
 from mha_core.errors import HeadlightError
+from mha_core.training import inference
+from mha_core.training.tasks import Labelled
 from pages.frame import canvas, missing, widgets
+
+from . import confusion
+from .answers import Models, Trained
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,30 +39,85 @@ NOT_KNOWN = ""  # the class of such a text
 EVERY, RIGHT, WRONG, OWN = "every row", "right answers", "wrong answers", "typed sentences"
 CHOICES = (EVERY, WRONG, RIGHT, OWN)
 MOST_SHOWN = 100  # rows on the screen; all are in the file
+CACHE_BYTES = 16 * 2**20
+ENTRY_BYTES = 1024  # of the smallest with its key
+MOST_ROWS = 5_000  # test rows that are asked: a table of a visitor may have more
+AT_ONCE = 256  # texts of one turn
 _MOST_LETTERS = 80  # of a text on the screen
 _DECIMALS = 3
 _KEYS = ("only", "true", "said", "sort", "desc")
 
+_known: LRUCache[object, Tensor] = LRUCache(CACHE_BYTES, getsizeof=lambda found: ENTRY_BYTES + found.nbytes)
 
-@dataclass(frozen=True)
-class PredictedRows:
-    """What one model made of some texts.
 
-    Attributes:
-        labels: the class of each, None where nobody knows.
-        probabilities: (rows, classes).
-        typed: so many of the last texts were typed, the others are test rows.
+def of_texts(trained: Trained, texts: Sequence[str]) -> Tensor:
+    """The probabilities (rows, classes) of a few texts that were typed."""
+    with turn():
+        return inference.probabilities_of_each(trained.model, texts, told=trained.hear)
+
+
+@shared(_known, lambda trained, task: hashkey(trained.id, str(trained.model.device), task.fingerprint))
+def of_test_rows(trained: Trained, task: Labelled) -> Tensor:
+    """The probabilities (rows, classes) of the first `MOST_ROWS` test rows."""
+    texts = [row.text for row in task.test[:MOST_ROWS]]
+    found = [of_texts(trained, texts[first : first + AT_ONCE]) for first in range(0, len(texts), AT_ONCE)]
+    return torch.cat(found)
+
+
+def answered(models: Models, task: Labelled | None, typed: Sequence[str]) -> DataFrame | None:
+    """The answers of these models to the test rows and to typed texts, in one table; None where there are none.
+
+    Models with other classes are left out. Raises what `inference.probabilities_of_each` raises.
     """
+    import pandas as pd
 
-    model: str
-    classes: tuple[str, ...]
-    texts: tuple[str, ...]
-    labels: tuple[int | None, ...]
-    probabilities: Tensor
-    typed: int = 0
+    found = dict[str, Tensor]()
+    classes = task.classes if task else next((inference.classes(one.model) for one in models.values()), ())
+    for name, one in models.items():
+        if inference.classes(one.model) == classes:
+            own = of_texts(one, typed)
+            found[name] = own if task is None else torch.cat([of_test_rows(one, task), own])
+    rows = [(row.text, row.label) for row in task.test[:MOST_ROWS]] if task else []
+    texts, labels = [*(text for text, _ in rows), *typed], [*(label for _, label in rows), *[None] * len(typed)]
+    tables = [frame(name, classes, texts, labels, chances) for name, chances in found.items()]
+    return pd.concat(tables, ignore_index=True) if tables else None
 
 
-Answers = Callable[[], tuple[list[PredictedRows], list[str]]]
+def frame(
+    model: str, classes: Sequence[str], texts: Sequence[str], labels: Sequence[int | None], chances: Tensor
+) -> DataFrame:
+    """The answers of one model; a row knows its place in the data. `labels`: None where nobody knows."""
+    import pandas as pd
+
+    table = pd.DataFrame(chances.numpy(), columns=[*map(chance_of, classes)])
+    table.insert(0, "row", [TYPED if label is None else str(at) for at, label in enumerate(labels)])
+    table.insert(1, "text", list(texts))
+    table["predicted"] = [classes[at] for at in chances.argmax(dim=-1).tolist()]
+    table["actual"] = [NOT_KNOWN if label is None else classes[label] for label in labels]
+    table["model"] = model
+    return table
+
+
+def notes(models: Models, table: DataFrame, task: Labelled | None) -> list[str]:
+    """Sentences on what was asked: which models, which rows, and where the answers are not those of the report."""
+    said = []
+    if task is not None and len(task.test) > MOST_ROWS:
+        said.append(f"Only the first {MOST_ROWS:,} of {len(task.test):,} test rows were asked.")
+    for name in dict.fromkeys(table["model"]):
+        history = models[name].model.history
+        if history is None or history.start is None:
+            continue
+        one, longest = f"“{name}”: seed {history.recipe.seed}, every text asked alone.", history.start.longest
+        if longest == history.recipe.max_len:
+            one += f" Of texts of more than {longest} tokens these are read, as in training."
+        if task is not None and history.end is not None and confusion.usable(history, task):
+            alone = table[(table["model"] == name) & (table["row"] != TYPED)]["predicted"]
+            beside = [task.classes[answer] for answer in history.end.predicted]
+            others = sum(one != other for one, other in zip(alone, beside, strict=False))
+            if others:
+                one += f" In a batch, beside padding, it answers otherwise in {count(others, 'row')}: see the report."
+        said.append(one)
+    return [*dict.fromkeys(notice for one in models.values() for notice in one.notices), *said]
 
 
 @dataclass(frozen=True)
@@ -80,24 +145,6 @@ def columns(classes: Sequence[str]) -> list[str]:
 def chance_of(name: str) -> str:
     """The column of the probability of a class; no class can be called as another column is."""
     return f"P({name})"
-
-
-def frame(parts: Sequence[PredictedRows]) -> DataFrame:
-    """The answers of all these models, which have the same classes, in one table; a row knows its place in the data."""
-    import pandas as pd
-
-    tables = []
-    for part in parts:
-        best = part.probabilities.argmax(dim=-1).tolist()
-        test_rows = len(part.texts) - part.typed
-        table = pd.DataFrame(part.probabilities.numpy(), columns=[*map(chance_of, part.classes)])
-        table.insert(0, "row", [*map(str, range(test_rows)), *[TYPED] * part.typed])
-        table.insert(1, "text", list(part.texts))
-        table["predicted"] = [part.classes[at] for at in best]
-        table["actual"] = [NOT_KNOWN if label is None else part.classes[label] for label in part.labels]
-        table["model"] = part.model
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
 
 
 def chosen(table: DataFrame, choice: TableFilter) -> DataFrame:
@@ -144,12 +191,16 @@ def _written(value: object) -> str:
     return cut(value, _MOST_LETTERS) if isinstance(value, str) else share(float(value), _DECIMALS)  # type: ignore[arg-type]
 
 
-def draw(classes: Sequence[str], answers: Answers, *, seen: bool) -> None:
+def draw(
+    classes: Sequence[str], models: Callable[[], Models], task: Labelled | None, typed: Sequence[str], *, seen: bool
+) -> None:
     """Draws the table under its controls.
 
     Args:
         classes: their names; none where there is nothing to predict.
-        answers: every answer, and sentences on them; asked for only when they are looked at.
+        models: are loaded only when the table is looked at.
+        task: with the test rows, None where they are not at hand.
+        typed: texts to ask after them.
         seen: otherwise the controls alone are mounted, for the link.
     """
     names = columns(classes)
@@ -160,31 +211,26 @@ def draw(classes: Sequence[str], answers: Answers, *, seen: bool) -> None:
         choice = _controls(classes, names)
         if not (seen and fold.open):
             return
-        try:
-            parts, notes = answers()
-        except HeadlightError as error:
-            canvas.sheet("predictions", [sheet.notices([words.sentence(error)])])
-            return
-        if not parts:
-            canvas.sheet("predictions", [sheet.text("There is no model here that can be asked.")])
-            return
         with missing.package_error():
-            _draw_table(frame(parts), choice, notes, names)
-
-
-def _draw_table(table: DataFrame, choice: TableFilter, notes: Sequence[str], names: list[str]) -> None:
-    """Draws the chosen rows, and gives all of them as a file."""
-    kept = chosen(table, choice)
-    said = [sheet.text(sentence, muted=True) for sentence in notes]
-    canvas.sheet("predictions", [block(kept, choice, len(table)), *said], _sorter(names))
-    st.download_button(
-        f"{count(len(kept), 'row')}, CSV",
-        lambda: csv_of(kept),
-        "headlight-predictions.csv",
-        "text/csv",
-        key="predictions_file",
-        on_click="ignore",
-    )
+            try:
+                table = answered(models(), task, typed)
+            except HeadlightError as error:
+                canvas.sheet("predictions", [sheet.notices([words.sentence(error)])])
+                return
+            if table is None:
+                canvas.sheet("predictions", [sheet.text("There is no model here that can be asked.")])
+                return
+            kept = chosen(table, choice)
+            said = [sheet.text(sentence, muted=True) for sentence in notes(models(), table, task)]
+            canvas.sheet("predictions", [block(kept, choice, len(table)), *said], _sorter(names))
+            st.download_button(
+                f"{count(len(kept), 'row')}, CSV",
+                lambda: csv_of(kept),
+                "headlight-predictions.csv",
+                "text/csv",
+                key="predictions_file",
+                on_click="ignore",
+            )
 
 
 def _controls(classes: Sequence[str], names: list[str]) -> TableFilter:

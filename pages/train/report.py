@@ -10,10 +10,9 @@ from headlight.ui import pages, sheet
 from mha_core.training.tasks import Labelled, Task
 from pages.frame import canvas
 
-from . import confusion, predictions, probabilities, summary
+from . import confusion, predictions, summary
 from .ask_section import Questions
 from .confusion import UnseenRows
-from .predictions import PredictedRows
 from .runs import Runs, csv_of
 
 _SHOWN_ON = ("explore", "shapes", "compare")
@@ -38,7 +37,10 @@ def draw(shown: Runs, task: Task | None, asked: Questions, *, is_open: bool) -> 
                 _ways_out(shown, shown.ready.get(names[0]))
         if is_open:
             confusion.draw(outcomes(shown, task), names, seed)
-    _predictions(names, asked, is_open=is_open)
+    own = asked.task if asked.task and asked.task.classes == asked.classes else None
+    typed = list(dict.fromkeys([asked.typed(0), asked.typed(1)]))
+    seen = is_open and bool(asked.classes)
+    predictions.draw(asked.classes, lambda: asked.models_of(names), own, typed, seen=seen)
     if is_open:
         about = sheet.text(summary.about_data(shown.first(names[0])), muted=True)
         blocks = [*_heads(shown), about]
@@ -51,19 +53,6 @@ def outcomes(shown: Runs, task: Task | None) -> dict[str, UnseenRows]:
         return {}
     judged = {own.name: confusion.outcome(own.name, own.histories, task) for own in shown.candidates}
     return {name: one for name, one in judged.items() if one is not None}
-
-
-def _predictions(names: list[str], asked: Questions, *, is_open: bool) -> None:
-    """Draws every prediction of these candidates: what the models say now."""
-
-    def answers() -> tuple[list[PredictedRows], list[str]]:
-        typed = list(dict.fromkeys([asked.typed(0), asked.typed(1)]))
-        task = asked.task if asked.task and asked.task.classes == asked.classes else None
-        chosen = {name: asked.models[name] for name in names if name in asked.models}
-        parts = probabilities.answered(chosen, task, typed)
-        return parts, probabilities.notes(chosen, parts, task)
-
-    predictions.draw(asked.classes, answers, seen=is_open and bool(asked.classes))
 
 
 def _ways_out(shown: Runs, model: str | None) -> None:

@@ -7,6 +7,7 @@ import io
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,11 +19,11 @@ from mha_core.training import inference, saved
 from mha_core.training.events import End, History, Start
 from mha_core.training.recipe import Recipe
 from mha_core.training.tasks import Labelled, Row
-from pages.train import confusion, picture_settings, predictions, probabilities, runs, uploads
+from pages.train import confusion, picture_settings, predictions, runs, uploads
 from pages.train.answers import Trained
 from pages.train.confusion import UnseenRows
 from pages.train.curves import Candidate
-from pages.train.predictions import EVERY, OWN, RIGHT, WRONG, PredictedRows, TableFilter
+from pages.train.predictions import EVERY, OWN, RIGHT, WRONG, TableFilter
 from pages.train.runs import Runs, combined, grouped, with_seeds
 from tests.closeness import identical, within_rounding
 
@@ -149,16 +150,18 @@ def task() -> Labelled:
     return replace(whole, test=whole.test[:60])
 
 
-def made(classes: tuple[str, ...], rows: list[list[float]], labels: tuple[int | None, ...]) -> PredictedRows:
-    return PredictedRows("mine", classes, tuple(f"={at}" for at in range(len(rows))), labels, torch.tensor(rows), 1)
+SHARES = torch.tensor([[0.25, 0.75], [0.6, 0.4], [0.9, 0.1], [0.3, 0.7]])
 
 
-SMALL = made(("row", "=b"), [[0.25, 0.75], [0.6, 0.4], [0.9, 0.1], [0.3, 0.7]], (1, 1, 0, None))
+def small() -> Any:
+    """The answers of a model to three rows and a typed text."""
+    return predictions.frame("mine", ("row", "=b"), [f"={at}" for at in range(4)], (1, 1, 0, None), SHARES)
 
 
 def test_every_row_is_what_its_model_says(models: dict[str, Trained], task: Labelled) -> None:
     """Against one question after the other, row by row."""
-    table = predictions.frame(probabilities.answered(models, task, TYPED))
+    table = predictions.answered(models, task, TYPED)
+    assert table is not None
     assert len(table) == 2 * (60 + len(TYPED))
     texts = [*(row.text for row in task.test), *TYPED]
     asked = [(name, text) for name in models for text in texts]
@@ -173,7 +176,7 @@ def test_every_row_is_what_its_model_says(models: dict[str, Trained], task: Labe
 
 
 def test_rows_are_filtered_and_sorted() -> None:
-    table = predictions.frame([SMALL])
+    table = small()
     for choice, rows in (
         (TableFilter(), [0, 1, 2, 3]),
         (TableFilter(RIGHT), [0, 2]),
@@ -192,13 +195,13 @@ def test_rows_are_filtered_and_sorted() -> None:
 
 
 def test_the_file_holds_every_digit_and_no_formula() -> None:
-    written = predictions.csv_of(predictions.frame([SMALL])).decode("utf-8-sig")
+    written = predictions.csv_of(small()).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(written)))
     assert [row["text"] for row in rows] == ["'=0", "'=1", "'=2", "'=3"]
     assert [row["predicted"] for row in rows] == ["'=b", "row", "row", "'=b"]
     assert [row["row"] for row in rows] == ["0", "1", "2", "typed"]
     kept = torch.tensor([[float(row["P(row)"]), float(row["P(=b)"])] for row in rows])
-    identical(kept, SMALL.probabilities)
+    identical(kept, SHARES)
 
 
 def test_the_page_shows_and_sorts_them(shipped: Path) -> None:
