@@ -34,7 +34,6 @@ _AMPLITUDES = (0.01, 2.0)
 _KEYS_AND_VALUES = ("both the queries", "keys from elsewhere", "both from elsewhere")
 _CHANNELS = 1024
 _SHUFFLE = "Shuffle test: type the left words in a new order, or leave it empty for a random one"
-_LONG = "Long text (empty: the longest training row that fits)"
 _SAMPLING = "sampling temperature, here and on Explore; 0 = the likeliest token"
 _CUT = "tokens of a text, at most; of a text character by character the context, 16 to 256"
 _WORD = "whose probability of coming next is told"
@@ -254,7 +253,6 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _switch("dups", "Keep duplicate rows"),
         _text("ask", "", "A sentence", _SENTENCE, called="the question"),
         _text("ask2", "", "Another one", _SENTENCE, called="the other question"),
-        _text("longer", "", _LONG, _SENTENCE, called="the long text"),
         _number("more", 12, "More tokens", 1, 200),
         _number("temp", 0.0, "Sampling temperature, 0 = the likeliest", 0.0, 5.0, 0.1, note=_SAMPLING),
         _number("dice", 0, "Seed of the draws", 0, 9999, note="seed of the draws, here, on Explore and Shapes"),

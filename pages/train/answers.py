@@ -1,4 +1,4 @@
-"""Answers of trained models to a typed text: classes, the same words in two orders, padding, continuations, maps.
+"""Answers of trained models to a typed text: classes, the same words in two orders, continuations, maps.
 
 Every function takes the models by the names of their candidates. A model is asked once: its answer is kept for all
 visitors.
@@ -90,7 +90,7 @@ def answers(models: Models, texts: Sequence[str], task: Labelled | None) -> Bloc
     rows, marks = [[text or "(nothing)"] for text in texts], dict[tuple[int, int], Mark]()
     for column, trained in enumerate(models.values(), 1):
         for row, text in enumerate(texts):
-            best, answer = _likeliest(trained, _first(trained, (text,), None), 2)
+            best, answer = _likeliest(trained, _chances(trained, text))
             if task is None or text not in labels:
                 rows[row].append(answer)
                 continue
@@ -107,7 +107,7 @@ def chances(models: Models, texts: Sequence[str]) -> list[Block]:
     return [
         sheet.shares(
             f"“{cut(text)}”",
-            list(zip(*(_first(one, (text,), None) for one in models.values()), strict=True)),
+            list(zip(*(_chances(one, text) for one in models.values()), strict=True)),
             classes,
             list(models),
         )
@@ -132,24 +132,6 @@ def both_orders(models: Models, text: str, mirror: str) -> list[str]:
             said += "; it cannot tell the two orders apart"
         sentences.append(f"{said}.")
     return sentences
-
-
-def beside(models: Models, text: str, long: str) -> Block:
-    """The answer to a text alone, and beside a long one in the same batch, with the padding masked and not."""
-    batches: list[tuple[tuple[str, ...], bool | None]] = [((text,), None), ((text, long), True), ((text, long), False)]
-    rows = [
-        [name, *(_likeliest(one, _first(one, texts, mask_padding), 3)[1] for texts, mask_padding in batches)]
-        for name, one in models.items()
-    ]
-    caption = "In a batch the short text is filled with padding; without a mask its tokens look at the padding."
-    return sheet.table(["", "alone", "beside, padding masked", "beside, without the mask"], rows, caption)
-
-
-def beginning(models: Models, text: str) -> str:
-    """As much of a text as all of these models take."""
-    for one in models.values():
-        text = text[: _most(one, text)]
-    return text
 
 
 def continuations(models: Models, text: str, tokens: int, temperature: float, seed: int, joined_by: str) -> list[Block]:
@@ -192,18 +174,16 @@ def one_of(maps: Tensor, head: str) -> Tensor | None:
     return maps[layer].mean(dim=0) if mean else maps[layer, number]
 
 
-def _likeliest(one: Trained, chances: Sequence[float], decimals: int) -> tuple[str, str]:
+def _likeliest(one: Trained, chances: Sequence[float]) -> tuple[str, str]:
     """The likeliest class, and the same with its probability."""
     best = max(range(len(chances)), key=chances.__getitem__)
     name = inference.classes(one.model)[best]
-    return name, f"{name} {share(chances[best], decimals)}"
+    return name, f"{name} {share(chances[best], 2)}"
 
 
 @once
-def _first(one: Trained, texts: tuple[str, ...], mask_padding: bool | None) -> list[float]:
-    """The probabilities of the first of these texts, which are one batch."""
-    found = inference.probabilities(one.model, texts, mask_padding=mask_padding, told=one.hear)
-    chances: list[float] = found[0].tolist()
+def _chances(one: Trained, text: str) -> list[float]:
+    chances: list[float] = inference.probabilities(one.model, [text], told=one.hear)[0].tolist()
     return chances
 
 
@@ -232,10 +212,3 @@ def _map(one: Trained, name: str, text: str, head: str) -> Block:
         return sheet.patches(name, drawing.pixels.tolist(), run.tokens, weights.tolist(), drawing.touched)
     note = f"{repeats.sentence(run.tokens, weights)} {words.computed_by(one.model)}".strip()
     return dict(sheet.attention_map(name, run.tokens, weights.tolist(), note))  # what is kept is its text alone
-
-
-@once
-def _most(one: Trained, text: str) -> int:
-    """The number of characters of a text that the model takes."""
-    coded, most = one.model.tokenizer.encode(text), one.model.sizes.max_len
-    return coded.offsets[most - 2][1] if len(coded.ids) > most else len(text)  # the last place is for [SEP]

@@ -1,4 +1,4 @@
-"""Questions to the trained models: typed sentences, padding, continuations, and the maps of what was asked.
+"""Questions to the trained models: typed sentences, continuations, and the maps of what was asked.
 
 The models are loaded when the tab is open; its controls are there before.
 """
@@ -97,8 +97,6 @@ def draw(asked: Questions, *, is_open: bool) -> None:
         if is_open and asked.classes:
             _chances(asked)
     _attention(asked, is_open=is_open)
-    if asked.classes and not asked.reads_pictures:
-        _padding(asked, is_open=is_open)
     # last, when all answers have been made; a place kept for it above would mount the boxes anew, and take their words
     canvas.sheet("ask_told", [sheet.notices(asked.notices)] if is_open else [])
 
@@ -134,19 +132,6 @@ def _chances(asked: Questions) -> None:
     texts = [asked.typed(0), asked.typed(1)]
     blocks = _or_notice(lambda: [sheet.row(answers.chances(asked.models, texts))], *texts)
     canvas.sheet("chances", [sheet.panel("Probability of every class", blocks, "of the sentences asked")])
-
-
-def _padding(asked: Questions, *, is_open: bool) -> None:
-    """Draws the answers to a sentence alone, and beside a long one, with the padding masked and not."""
-    short = asked.typed(0)
-    with st.container(border=True, key="padding_panel"):
-        canvas.sheet("padding_title", [sheet.title("Alone, or beside a long text", "what a missing padding mask does")])
-        typed = widgets.text("longer", max_chars=LONGEST_TEXT)
-        if not is_open:
-            return
-        long = typed or answers.beginning(asked.models, asked.task.longest if asked.task else "")
-        said = sheet.text(f"“{short}” beside “{cut(long, 100)}”")
-        canvas.sheet("padding_answers", _or_notice(lambda: [said, answers.beside(asked.models, short, long)], short))
 
 
 def _attention(asked: Questions, *, is_open: bool) -> None:

@@ -1,4 +1,4 @@
-"""Questions to models that were trained for a few steps: tables, orders, padding, continuations, maps."""
+"""Questions to models that were trained for a few steps: tables, orders, continuations, maps."""
 
 from __future__ import annotations
 
@@ -69,18 +69,6 @@ def test_without_positions_the_order_makes_no_difference(models: dict[str, Train
     assert "cannot tell" not in answers.both_orders(models, "the dog", "the the")[0], "not the same words"
     for sentence in answers.both_orders(models, "qwertz asdf", "asdf qwertz"):  # words that it does not know
         assert sentence.endswith("the logits are identical; both are the same tokens to it.")
-
-
-def test_padding_and_a_text_that_is_cut(models: dict[str, Trained]) -> None:
-    long = "the dog was called by the cat " * 5
-    block = answers.beside(models, "the dog", long)
-    assert all(row[1] == row[2] for row in block["rows"]), "masked, the long text changes nothing"
-    model = models["none"].model
-    for cell, texts, mask in ((1, ["the dog"], None), (3, ["the dog", long], False)):
-        chance = float(inference.probabilities(model, texts, mask_padding=mask)[0].max())
-        assert block["rows"][0][cell].endswith(f" {chance:.3f}")
-    text = answers.beginning(models, "the dog was called by the cat " * 100)
-    assert (len(model.tokenize(text)[1]), answers.beginning(models, "the dog")) == (model.sizes.max_len, "the dog")
 
 
 def test_continuations(shipped: Path) -> None:

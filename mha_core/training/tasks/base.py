@@ -78,11 +78,6 @@ class Labelled:
         """The class of every text, by its number; where both parts have a text, as the training row says."""
         return {row.text: row.label for row in (*self.test, *self.train)}
 
-    @cached_property
-    def longest(self) -> str:
-        """The longest text of the training rows."""
-        return max((row.text for row in self.train), key=len, default="")
-
 
 @dataclass(frozen=True)
 class Batch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import math
 import shutil
@@ -16,19 +17,27 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ...errors import HeadlightError, WeightsFileError
-from ...models.stack import Stack
-from .. import tokens
-from ..events import End, Event, History, Start, from_values, to_line
-from ..initial_weights import stack_of
-from ..recipe import NOT_A_NUMBER
-from . import bounds
-from .bounds import FILES, LARGEST, LARGEST_PACKED, MOST_STEPS, RUN, TOKENIZER, WEIGHTS
+from ..errors import HeadlightError, WeightsFileError
+from ..models.stack import Stack
+from . import tokens
+from .events import LONGEST, End, Event, History, Start, from_values, to_line
+from .initial_weights import stack_of
+from .recipe import NOT_A_NUMBER
+from .tasks.table import LIMITS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 FORMAT = "headlight run 1"
+RUN, TOKENIZER, WEIGHTS = FILES = ("run.json", "tokenizer.json", "model.safetensors")
+# Bytes. The largest model of the app has 18 MB, the maps of 41 looks with 4 x 16 heads on 24 tokens have 4 MB.
+LARGEST = {RUN: 8 * 2**20, TOKENIZER: 8 * 2**20, WEIGHTS: 24 * 2**20}
+LARGEST_PACKED = sum(LARGEST.values())  # weights hardly get smaller by packing
+LARGEST_HEADER = 512 * 2**10  # bytes in which the weights' file names its tensors, 100 for each
+MOST_VALUES = {RUN: 200_000, TOKENIZER: 60_000}  # between the commas; a vocabulary has at most 50,000 tokens
+MOST_STEPS = 12_000  # ten epochs of the largest table in batches of 32
+MOST_LISTED = 100  # of what is told about a run: notes, probes, versions
+LONGEST_WORDS = 300  # characters of each
 
 
 def save(
@@ -75,7 +84,7 @@ def read(folder: Path) -> History:
     Raises:
         WeightsFileError: it is missing, damaged, too large, or not a history of this version.
     """
-    text = bounds.text(folder / RUN)
+    text = _text(folder / RUN)
     try:
         record = json.loads(text, parse_constant=_no_constant)
         if not isinstance(record, dict) or record.get("format") != FORMAT:
@@ -83,11 +92,11 @@ def read(folder: Path) -> History:
             raise HeadlightError(
                 "a newer version of Headlight wrote it" if newer else f"it does not say that it is a {FORMAT!r}"
             )
-        bounds.check_words(record["start"])
+        _check_words(record["start"])
         start = from_values({**record["start"], "kind": "Start"})
         if not isinstance(start, Start):
             raise HeadlightError("it does not begin with a start")
-        bounds.check_counts(record, start)
+        _check_counts(record, start)
         events = [{"kind": "Step", "step": step, "loss": loss, "seconds": took} for step, loss, took in record["steps"]]
         events += [{**values, "kind": "Evaluation"} for values in record["evaluations"]]
         events += [{**values, "kind": "Snapshot"} for values in record["snapshots"]]
@@ -99,7 +108,7 @@ def read(folder: Path) -> History:
 
 def read_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of a saved run. Raises a WeightsFileError when it is missing, damaged, foreign or too large."""
-    text = bounds.text(folder / TOKENIZER)
+    text = _text(folder / TOKENIZER)
     try:
         return tokens.of_file(text)
     except HeadlightError as error:
@@ -115,11 +124,11 @@ def read_stack(folder: Path, history: History, vocabulary: int) -> tuple[Stack, 
     from safetensors import SafetensorError
     from safetensors.torch import load
 
-    data, start = bounds.content(folder / WEIGHTS), history.start
+    data, start = _content(folder / WEIGHTS), history.start
     if start is None or start.vocabulary != vocabulary:
         raise WeightsFileError(f"{TOKENIZER} has {vocabulary} tokens, {RUN} says another number")
     try:
-        shapes = bounds.shapes(data)
+        named = shapes(data)
         with torch.device("meta"):  # no random numbers for weights that are replaced at once
             stack = stack_of(
                 start.recipe,
@@ -129,7 +138,7 @@ def read_stack(folder: Path, history: History, vocabulary: int) -> tuple[Stack, 
                 target_length=start.target_length,
                 picture=start.picture,
             )
-        if shapes != {name: list(tensor.shape) for name, tensor in stack.state_dict().items()}:
+        if named != {name: list(tensor.shape) for name, tensor in stack.state_dict().items()}:
             raise HeadlightError(f"their names or shapes are not those that {RUN} asks for")
         tensors = load(data)
         # copied: in the file they begin anywhere, and sums of numbers aligned otherwise are rounded otherwise
@@ -228,3 +237,67 @@ def _why(error: Exception) -> str:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no number")
+
+
+def _check_words(start: Any) -> None:
+    """Raises a HeadlightError for more or longer words about a run than anybody needs."""
+    listed = ("notes", "probes", "columns", "versions")
+    lists = {**dict.fromkeys(listed, MOST_LISTED), "classes": LIMITS["classes"]}
+    for name, most in lists.items():
+        _at_most(f"{name} in its start", len(start.get(name, ())), most)
+    probes = [*start["probes"], *start.get("columns", ())]
+    for tokens_of_one in probes:
+        _at_most("tokens in a probe", len(tokens_of_one), LONGEST)
+    for name in start["classes"]:
+        _at_most("characters in the name of a class", len(name), LIMITS["label"])
+    said = (start["title"], start["fingerprint"], start["machine"], *start["notes"])
+    for words in (*said, *start["versions"], *start["versions"].values(), *itertools.chain(*probes)):
+        _at_most("characters in one of its texts", len(words), LONGEST_WORDS)
+
+
+def _check_counts(record: dict[str, Any], start: Start) -> None:
+    """Raises a HeadlightError when more is listed than such a run can have."""
+    recipe, looks = start.recipe, start.recipe.evaluations + 2
+    _at_most("steps", len(record["steps"]), min(recipe.steps, MOST_STEPS))
+    _at_most("evaluations", len(record["evaluations"]), looks)
+    _at_most("snapshots", len(record["snapshots"]), looks * len(start.probes))
+    _at_most("predicted classes", len(record["end"].get("predicted", ())), min(start.rows_test, LIMITS["rows"]))
+
+
+def _at_most(what: str, came: int, most: int) -> None:
+    if came > most:
+        raise HeadlightError(f"it has {came:,} {what}, at most {most:,} are read")
+
+
+def shapes(data: bytes) -> dict[str, list[int]]:
+    """The shape of every tensor of a safetensors file, by name: 8 bytes say how long its header of JSON is.
+
+    Raises:
+        HeadlightError: the header is too long.
+    """
+    length = int.from_bytes(data[:8], "little")
+    if length > LARGEST_HEADER:
+        raise HeadlightError(f"it names its tensors in {length:,} bytes, at most {LARGEST_HEADER:,} are read")
+    header = json.loads(data[8 : 8 + length])
+    return {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
+
+
+def _text(file: Path) -> str:
+    """The content of a file of JSON. Raises a WeightsFileError when it is missing or has too many bytes or values."""
+    data = _content(file)
+    values, most = data.count(b",") + 1, MOST_VALUES[file.name]
+    if values > most:  # before they are made: a value of two bytes takes a hundred as an object
+        raise WeightsFileError(f"{file.name} has up to {values:,} values, at most {most:,} are read")
+    return data.decode("utf-8", "replace")
+
+
+def _content(file: Path) -> bytes:
+    """The content of a file. Raises a WeightsFileError when it is missing or has more than its `LARGEST` bytes."""
+    try:
+        if file.exists() and not file.is_file():  # a pipe would be waited for
+            raise WeightsFileError(f"{file.name} is no regular file")
+        if file.stat().st_size > LARGEST[file.name]:
+            raise WeightsFileError(f"{file.name} has more than {LARGEST[file.name]:,} bytes")
+        return file.read_bytes()
+    except OSError as error:
+        raise WeightsFileError(f"cannot read {file.name}: {error.strerror}") from error
