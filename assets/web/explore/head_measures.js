@@ -25,7 +25,7 @@ export function readShown(state, names) {
 
 /** @param {Shown} shown */
 export const writeShown = ({ x, y, by, up, on }) =>
-  [x, y, by === x ? "" : `by-${by}`, up ? "up" : "", SOURCES.includes(on) ? on : ""].filter(Boolean).join(".");
+  [x, y, by === x ? "" : `by-${by}`, up ? "up" : "", on].filter(Boolean).join(".");
 
 /** The heads in the order of a measure; what has no number, and what is equal, as they stand in the model.
  * @param {number} count @param {ArrayLike<number> | null | undefined} values @param {boolean} up the smallest first

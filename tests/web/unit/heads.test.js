@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import * as plot from "../../../assets/web/explore/head_plot.js";
 import * as heads from "../../../assets/web/explore/head_measures.js";
-import { CollectionRun, readCollection, sentencesOf } from "../../../assets/web/explore/head_sources.js";
+import { CollectionRun } from "../../../assets/web/explore/head_sources.js";
 
 const { ordered, readShown, writeShown } = heads;
 const NAMES = ["previous", "first", "entropy"];
@@ -34,7 +34,6 @@ test("what is shown stands in the link", () => {
     assert.deepEqual(readShown(writeShown(shown), NAMES), shown);
     assert.deepEqual(readShown(writeShown(shown), []), shown, "nor is it lost before the measures have come");
   }
-  assert.equal(writeShown({ ...usual, on: "file" }), "previous.entropy");
 });
 
 test("orders", () => {
@@ -54,23 +53,6 @@ test("over several texts each row counts alike", () => {
   assert.equal(entropy.values, null, "what no text had");
 });
 
-test("a collection is a sentence a line, within bounds", async () => {
-  assert.deepEqual(sentencesOf("one\r\n\n two \r\n"), { sentences: ["one", "two"], said: "" });
-  const many = sentencesOf(Array.from({ length: 300 }, (_, at) => `s${at}`).join("\n"));
-  assert.ok(typeof many !== "string" && many.sentences.length === 200);
-  assert.equal(many.said, "Of 300 sentences the first 200 are measured.");
-  const file = (/** @type {BlobPart} */ part) => new File([part], "a.txt");
-  const refused = [
-    [file(" \n\n"), /no sentence/],
-    [file(`ok\n${"x".repeat(999_000)}`), /^Line 2 of this file has 999,000 characters; a sentence may have 12,000/],
-    [file("a\0b"), /no text/],
-    [file(new Uint8Array([255, 254, 200])), /no text in UTF-8/],
-    [{ size: 100_000_000 }, /100,000,000 bytes; a text collection may have 1,000,000/],
-  ];
-  for (const [one, why] of refused)
-    assert.match(String(await readCollection(/** @type {any} */ (one))), /** @type {RegExp} */ (why));
-});
-
 test("it is measured sentence by sentence, as long as somebody waits", async (context) => {
   const asked = /** @type {string[]} */ ([]);
   const answers = /** @type {((answer: Response) => void)[]} */ ([]);
@@ -87,7 +69,7 @@ test("it is measured sentence by sentence, as long as somebody waits", async (co
     await new Promise((resolve) => setImmediate(resolve));
   };
   const mean = () => [...(run.pool.of([measure("previous", [0, 0])])[0].values ?? [])];
-  run.begin({ sentences: ["a", "a", "too long", "b"], said: "" });
+  run.begin(["a", "a", "too long", "b"]);
   await come(new Response(Uint8Array.of(1)));
   await come(new Response(Uint8Array.of(3)));
   assert.deepEqual(asked, ["a", "a", "too long"], "one after the other, an equal one again");
