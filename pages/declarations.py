@@ -17,9 +17,10 @@ FILE = ROOT / "assets" / "web" / "base" / "messages.d.ts"
 MODULES = (
     "mha_core.show.packing", "mha_core.show.html", "pages.frame.view", "pages.frame.canvas",
     "headlight.ui.packing", "headlight.lessons.message", "headlight.lessons.files", "pages.explore.message",
-    "pages.explore.picture_fields", "pages.explore.goes_on", "pages.explore.heads_overview",
-    "pages.explore.layer_flow", "pages.explore.long_message", "pages.explore.pair_channels", "pages.masks.message",
-    "pages.compare.message", "pages.compare.each_head", "pages.shapes.message", "pages.train.film",
+    "pages.explore.goes_on", "pages.explore.heads_overview",
+    "pages.explore.layer_flow", "pages.explore.long_pictures", "pages.explore.pair_channels", "pages.masks.message",
+    "pages.compare.message",
+    "pages.compare.orders", "pages.compare.each_head", "pages.shapes.message", "pages.train.film",
     "pages.positions.map_view", "headlight.rooms.messages",
 )  # fmt: skip
 _HEAD = """// Written by `python -m pages.declarations` of what makes the messages; do not edit.

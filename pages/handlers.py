@@ -55,7 +55,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "maps": explore.maps,
     "focus": explore.focus,
     "compared": explore.compared,
-    "masked_word": given.masked_word,
     "overview": heads_overview.answer,
     "sentences": heads_overview.sentences,
     "flow": layer_flow.answer,

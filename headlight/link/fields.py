@@ -125,6 +125,7 @@ _SWITCHES = (  # what a page that compares two settings has twice
     _choice("pos", "as trained", "Position encoding", *limits.POSITIONS),
     _number("t", 1.0, "Softmax temperature", *limits.TEMPERATURES, 0.1),
     _several("off", [], "Heads off", note="heads switched off in the model, as `L3 H5`"),
+    _text("unheard", "", "Values zeroed", called="the tokens whose value is zeroed", note=_VALUES_OFF),
 )
 
 
@@ -157,6 +158,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _text("pin", "", "pin", limits.LONGEST_PIN + 1, called="the pinned picture", note=_PIN),
         _switch("big", "Large type"),
     ),
+    "Explore": (_text("view", "", "view", note=_VIEW),),
     "By hand": (
         _choice("ex", "one head", "Example"),
         _choice("src", "as given", "Scores", "as given", "from Q Kᵀ"),
@@ -184,9 +186,8 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         *map(_right, _SWITCHES),
         _text("order", "", _SHUFFLE, _SENTENCE, called="the new order"),
         _number("shuffle", 1, "shuffle", 1, limits.MOST_SHUFFLES, note="the number of a random order"),
-        _several("three", [], "Positions side by side", *limits.POSITIONS, note="up to 4; none: the usual three"),
-        _switch("mean", "The mean over the heads", default=True),
-        _switch("kin", "Models that were trained with other positions", default=True),
+        _text("model2", "", "Model, right", limits.LONGEST_MODEL, note="as `model`, right side; empty: the same"),
+        _text("at2", "", "Head, right", note="layer.head of another right model, empty: its first view"),
     ),
     "Masks": (_text("pad", "how are you", "Another sentence in the same batch", _SENTENCE, called=_IN_BATCH),),
     "Shapes": (
@@ -197,6 +198,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("lw", "the model’s", "Weights of this layer", "the model’s", "random"),
         _choice("biases", "all", "Biases", *BIASES, note="of random weights, here and on Implementations"),
         _number("drop", 0.0, "Dropout of the weights", 0.0, 0.5, 0.05, note="rate, of a layer with random weights"),
+        _text("wrote", "", "wrote", called="the lines of the exercise", note=_WROTE),
     ),
     "Positions": (
         _choice("enc", "sinusoidal", "Encoding", *ENCODINGS),
@@ -277,27 +279,10 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
     "Lessons": (_text("learn", "", "learn", note="the lesson and its step beside the page, as `it.2`"),),
 }
 
-# Keys that came later stand at the end, so that the order of those before them stays.
-_LATER: tuple[tuple[str, Field], ...] = (
-    ("several", _text("unheard", "", "Values zeroed", called="the tokens whose value is zeroed", note=_VALUES_OFF)),
-    ("Shapes", _text("wrote", "", "wrote", called="the lines of the exercise", note=_WROTE)),
-    ("Compare", _text("unheard2", "", "Values zeroed, right", note="as `unheard`, right side")),
-    ("Explore", _text("view", "", "view", note=_VIEW)),
-    (
-        "Compare",
-        _text("model2", "", "Model, right", limits.LONGEST_MODEL, note="as `model`, right side; empty: the same"),
-    ),
-    (
-        "Compare",
-        _text("at2", "", "Head, right", note="layer.head of another right model, empty: its first view"),
-    ),
-)
-
-SIDE = (*(field.key for field in _SWITCHES), "unheard")  # the controls of a picture that a page with two has twice
+SIDE = tuple(field.key for field in _SWITCHES)  # the controls of a picture that a page with two has twice
 
 FIELDS: dict[str, Field] = {
-    field.key: replace(field, page=page)
-    for page, field in [*((page, field) for page, fields in _BY_PAGE.items() for field in fields), *_LATER]
+    field.key: replace(field, page=page) for page, fields in _BY_PAGE.items() for field in fields
 }
 DEFAULTS: dict[str, Any] = {key: field.default for key, field in FIELDS.items()}
 

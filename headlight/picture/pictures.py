@@ -14,6 +14,7 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from headlight.link.presets import PRESETS
+from headlight.queue.executor import check_wanted
 from headlight.queue.places import threads_for, turn
 from headlight.queue.policy import BOUNDS, Work
 from headlight.queue.single_flight import heavy, known, shared
@@ -206,6 +207,40 @@ def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None
 @shared(LRUCache(256))
 def _difference(text: str, device: str) -> float:
     return reference.difference_to_transformers(model_on(device), text)
+
+
+@shared(LRUCache(256))
+def reordered_difference(settings: Settings, order: str) -> float | None:
+    """max |a − b| of the output vectors, the new order undone; None when `order` has other tokens.
+
+    Raises what `Model.run` raises.
+    """
+    shown = picture(settings)
+    ids = shown.model.tokenize(order)[1]
+    if sorted(ids) != sorted(shown.run.ids):
+        return None
+    with turn(len(ids), models.heads(shown.model)):
+        other = settings.run(shown.model, order)
+    return measures.difference_in_new_order(shown.run, other)
+
+
+def known_cosines(settings: Settings) -> Tensor | None:
+    """The same as `cosines_without`, if it is known from an earlier time; nothing is computed."""
+    return known(_cosines, settings)
+
+
+def cosines_without(settings: Settings) -> Tensor:
+    """The cosine of the sentence vector to itself without each head alone, (layers, h).
+
+    Raises what `Model.run` and `places.alone` raise.
+    """
+    return heavy(_cosines, settings)
+
+
+@shared(LRUCache(64))
+def _cosines(settings: Settings) -> Tensor:
+    model = model_of(settings)
+    return measures.ablate_each_head(model, settings.text, **settings.switches(model), on_progress=check_wanted)
 
 
 def warm_up() -> None:

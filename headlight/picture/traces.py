@@ -1,8 +1,14 @@
-"""The steps of one layer as a pass recorded them, in any implementation, kept for all visitors."""
+"""The steps of one layer as a pass recorded them, in any implementation, kept for all visitors; and random draws."""
 
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+import torch
 from cachetools import LRUCache
+from torch import Tensor
 
 from headlight.link import mask_codec
 from headlight.picture.settings import Settings
@@ -10,10 +16,13 @@ from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
 from headlight.registry import models
 from mha_core import IMPLEMENTATIONS, Step
+from mha_core.device import seed_draws
 
 from . import pictures, words
 from .source import Excerpt, excerpt
 
+NAMES = {"q", "k", "scores", "masked", "weights"}  # of the steps in a `Recorded`
+_drawing = threading.Lock()  # torch's one generator must not be somebody else's meanwhile
 _SHOWN_AS = {"torch": "nn.MultiheadAttention"}
 TRACED_BYTES = 48 * 2**20  # naive on 511 tokens takes 93 MiB and is not kept
 
@@ -117,3 +126,62 @@ def traced(settings: Settings, layer: int, implementation: str) -> Traced:
     with turn(len(model.tokenize(settings.text)[1]), models.heads(model)):
         run = settings.run(model, trace_layer=layer, implementation=implementation)
     return Traced(settings, layer, implementation, run.tokens, run.steps, run.notices)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The tensors of one layer that a pass recorded, on the CPU.
+
+    Attributes:
+        q: (h, i, d). k: (h, j, d). scores, weights: (h, i, j).
+        allow: (h, i, j), True = may look; None when everything is allowed.
+        notices: what must be said of the pass, in whole sentences.
+    """
+
+    tokens: list[str]
+    q: Tensor
+    k: Tensor
+    scores: Tensor
+    weights: Tensor
+    allow: Tensor | None
+    notices: tuple[str, ...] = ()
+
+    def bias(self, head: int, temperature: float) -> Tensor | None:
+        """(i, j), what the scores of a head have beyond q·k / √d: the position's part; None when that is rounding."""
+        plain = self.q[head].double() @ self.k[head].double().T / math.sqrt(self.q.shape[-1])
+        beyond = self.scores[head].double() * temperature - plain
+        return beyond if float(beyond.abs().max()) > 1e-4 * max(1.0, float(plain.abs().max())) else None
+
+
+def recorded(settings: Settings, layer: int) -> Recorded:
+    """One layer of the pass of these settings. Raises what `Model.run` raises."""
+    trace = traced(settings, layer, "fused")
+    steps = {step.name: step.value[0] for step in trace.steps if step.name in NAMES}
+    masked = steps.pop("masked", None)
+    return Recorded(trace.tokens, **steps, allow=None if masked is None else masked > -math.inf, notices=trace.notices)
+
+
+def value_lengths(settings: Settings, layer: int) -> Tensor:
+    """‖v‖ of every key in every head, (h, j): float32, of the pass, or of a recorded one of the layer.
+
+    Weights tell who is looked at, and not how much is handed over. Heads that share their values have the same. Raises
+    what `Model.run` raises.
+    """
+    model = pictures.model_of(settings)
+    if "steps" not in model.can:
+        v = pictures.picture(settings).run.extras.values[layer]
+    else:
+        v = next(step.value for step in traced(settings, layer, "fused").steps if step.name == "v")[0]
+    found: Tensor = torch.linalg.vector_norm(v.float(), dim=-1)
+    return found.repeat_interleave(model.sizes.n_heads // len(found), dim=0)
+
+
+@contextmanager
+def drawn(seed: int, x: Tensor) -> Iterator[None]:
+    """In here torch draws by this seed on the device of `x`, without gradients, the same on every rerun; afterwards it
+    goes on as before.
+    """
+    devices = [x.device] if x.is_cuda else []
+    with _drawing, torch.random.fork_rng(devices), torch.no_grad():
+        seed_draws(x.device, seed)
+        yield

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import NotRequired, TypedDict
 
+from torch import Tensor
+
 from headlight.link import mask_codec, rules
 from headlight.link.limits import POSITIONS
 from headlight.registry import MINILM, models, source_of
 from headlight.registry.recordings import RecordedModel
 from headlight.ui import numbers
 from mha_core import Model, positions
+from mha_core.measure.measures import repeated_words
 from mha_core.models import changes
 from mha_core.models.model import EVERYTHING
 from mha_core.positions import Learned
@@ -19,6 +22,7 @@ from .settings import Settings
 
 NOT_TRAINED = "The model was not trained this way, so its output may not be meaningful"
 
+_SAME = 1e-5  # rows that differ by no more are called the same: the rest is rounding
 _TRAINED = {
     "sinusoidal": "the model's sinusoidal table",
     "learned": "the model's learned table",
@@ -257,3 +261,21 @@ def _able(model: Model) -> dict[str, str]:
     """What can be changed in a model, and of the rest why not."""
     lacks = {f"no {name}": models.reason(model, name) for name in sorted(EVERYTHING - model.can)}
     return {"can be changed": ", ".join(sorted(model.can)) or "nothing", **lacks}
+
+
+def of_repeats(tokens: Sequence[str], weights: Tensor) -> str:
+    """Whether the rows (i, j) of the repeated token are equal, and otherwise where each looks; "" without a repeat."""
+    rows = repeated_words(weights, [tokens.index(token) for token in tokens])
+    if rows is None:
+        return ""
+    which = f"The rows of “{tokens[rows.places[0]]}” (at {', '.join(map(str, rows.places[:-1]))} and {rows.places[-1]})"
+    if rows.difference <= _SAME:
+        return f"{which} are the same up to rounding (largest difference {numbers.small(rows.difference)})."
+    looks = []
+    for place in rows.places:
+        row = weights[place]
+        most = int(row.argmax())
+        looks.append(
+            f"the one at {place} looks most at “{tokens[most]}” at {most} ({numbers.share(float(row[most]), 2)})"
+        )
+    return f"{which} differ by up to {numbers.small(rows.difference)}: {', '.join(looks)}."

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from headlight.link.place import At
 from headlight.picture import pictures
-from headlight.picture.recorded import Recorded
 from headlight.picture.settings import Settings
+from headlight.picture.traces import Recorded
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
 from headlight.registry import models

@@ -9,8 +9,8 @@ import streamlit as st
 from headlight.link.fields import DEFAULTS
 from headlight.link.limits import LONGEST_TEXT, MOST_WORDS
 from headlight.picture import words
-from headlight.picture.recorded import recorded
 from headlight.picture.settings import Settings
+from headlight.picture.traces import recorded
 from headlight.registry import models
 from headlight.ui import events, sheet
 from headlight.ui.numbers import cut

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from headlight.link.limits import LONGEST_TEXT
 from headlight.link.place import At
-from headlight.picture.recorded import Recorded
 from headlight.picture.settings import Settings
+from headlight.picture.traces import Recorded
 from headlight.ui import events, sheet
 from headlight.ui.numbers import difference, number, weight
 from headlight.ui.sheet import Block

@@ -4,7 +4,7 @@ from typing import TypedDict
 
 from headlight.link.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
 from headlight.link.place import head_name
-from headlight.picture import without_heads
+from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.registry import models
@@ -24,31 +24,18 @@ def is_quick(picture: Picture) -> bool:
     if "steps" not in picture.model.can:
         return False
     is_small = len(picture.run.tokens) <= WITHOUT_ASKING and models.heads(picture.model) <= HEADS_WITHOUT_ASKING
-    return is_small or without_heads.kept(picture.settings) is not None
+    return is_small or pictures.known_cosines(picture.settings) is not None
 
 
 def cosines(settings: Settings) -> HeadCosines:
-    """The cosines of all heads as cells to choose from, and which of them matters most; ends when nobody waits."""
-    found = without_heads.cosines(settings).tolist()
-    least, layer, head = min((one, layer, head) for layer, own in enumerate(found) for head, one in enumerate(own))
-    most = max(1 - least, 1e-9)
-    said = (
-        f"Switching off layer {layer} head {head} changes the left sentence vector most "
-        f"(cosine {numbers.cosine(least)}; {sum(map(len, found))} heads tried)."
-    )
-    cells = sheet.matrix(
-        "cosine without each head",
-        found,
-        rows=[f"L{at}" for at in range(len(found))],
-        cols=[f"H{at}" for at in range(max(map(len, found)))],
-        axes="",
-        write=numbers.cosine,
-        colour="weights",
-        shares=[[(1 - cosine) / most for cosine in own] for own in found],
-        compact=True,
-        note=f"{LAW} {most:.4f}. Layers (L) and heads (H) are counted from 0.",
-    )
-    title = f"{head_name(layer, head)} matters most"
-    about = "each head of the left side is switched off alone; click one to open it"
-    panel = sheet.panel(title, [sheet.text(said), cells | {"kind": "choice", "edit": "head"}], about)
-    return {"cosines": found, "blocks": [panel]}
+    """The cosines of all heads, layer by layer, and which of them matters most; ends when nobody waits for it."""
+    found = pictures.cosines_without(settings).tolist()
+    worst, layer, head = min((one, layer, head) for layer, own in enumerate(found) for head, one in enumerate(own))
+    count = sum(map(len, found))
+    return {
+        "cosines": found,
+        "shown": [[numbers.cosine(cosine) for cosine in own] for own in found],
+        "title": f"{head_name(layer, head)} matters most",
+        "said": f"Switching off layer {layer} head {head} changes the left sentence vector most "
+        f"(cosine {numbers.cosine(worst)}; {count} heads tried).",
+    }

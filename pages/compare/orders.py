@@ -6,7 +6,7 @@ Where the sides have the same settings, the second ones are with positions where
 import random
 from dataclasses import replace
 
-from headlight.picture import new_order, pictures, words
+from headlight.picture import pictures, words
 from headlight.picture.settings import Settings
 from headlight.ui import sheet
 from headlight.ui.numbers import small
@@ -58,8 +58,8 @@ def other_positions(settings: Settings, model: Model) -> Settings:
 
 
 def difference(settings: Settings, order: str) -> float:
-    """As `new_order.difference`. Raises a HeadlightError where the order has not the words of the sentence."""
-    found = new_order.difference(settings, order)
+    """As `pictures.reordered_difference`. Raises a HeadlightError where the order has not the words of the sentence."""
+    found = pictures.reordered_difference(settings, order)
     if found is None:
         raise HeadlightError("the new order must have the words of the sentence, each as often as there")
     return found

@@ -1,9 +1,6 @@
-"""What a model is given: the picture or sound of one that reads no text, and how it is cut into tokens; a sentence with
-a word replaced by the mask token.
-"""
+"""The picture or the sound that a model is given which reads no text, and how it is cut into tokens."""
 
 import io
-import json
 from typing import TypedDict
 
 import torch
@@ -11,14 +8,10 @@ from torch import Tensor
 
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.pictures import Picture
-from headlight.registry import source_of
 from mha_core import Run
 from mha_core.errors import HeadlightError
-from mha_core.models.words import mask_token, words_of
 from mha_core.pretrained import sound_file
 from mha_core.pretrained.hf_model import HfModel
-
-NO_MASK = "{} has no mask token: it was not trained to guess words that are left out"
 
 
 class SeenPatches(TypedDict):
@@ -30,11 +23,6 @@ class SeenPatches(TypedDict):
 class HeardSound(TypedDict):
     seconds: float  # from the beginning of a token to that of the next
     wave: list[tuple[float, float]]  # of each token the lowest and the highest sample, -1 to 1
-
-
-class MaskedWord(TypedDict):
-    text: str
-    row: int  # of the mask
 
 
 def patches(run: Run) -> SeenPatches | None:
@@ -82,27 +70,3 @@ def wav(raw: bytes) -> bytes:
     if sound is None:
         raise HeadlightError("this model reads no sounds")
     return sound_file.written(sound.samples, sound.rate)
-
-
-def masked_word(raw: bytes) -> bytes:
-    """The sentence of a link with the mask token for the word that holds its row, as JSON: as a visitor could type it.
-
-    Raises:
-        HeadlightError: the model has no mask token, no word stands there, or nobody can tell where.
-    """
-    query = LinkQuery(raw)
-    settings, _ = query.within()
-    model, text = query.model, settings.text
-    token = mask_token(model)
-    if not token:
-        raise HeadlightError(NO_MASK.format(source_of(query.name).title))
-    tokens, row = model.tokenize(text)[0], query.at.row
-    if row is None or row >= len(tokens):
-        raise HeadlightError("choose a word first")
-    word = next(one for one in words_of(model, text) if one.first <= row < one.stop)
-    if not word.text.strip():
-        raise HeadlightError(f"{tokens[row]} is the model’s own token and stands for no word")
-    start = word.start + len(word.text) - len(word.text.lstrip())
-    whole = text[:start] + token + text[word.start + len(word.text.rstrip()) :]
-    answer: MaskedWord = {"text": whole, "row": word.first}
-    return json.dumps(answer).encode()

@@ -10,7 +10,7 @@ from torch import Tensor
 from headlight.link.fields import SIDE
 from headlight.link.limits import MOST_TOKENS
 from headlight.link.place import At, Look, parse_view
-from headlight.picture import fitting, means, pictures, recorded, words
+from headlight.picture import fitting, means, pictures, traces, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from headlight.picture.pictures import Picture, Pinned
 from headlight.picture.settings import Settings
@@ -149,7 +149,7 @@ class Request:
         """Those of every key in the head in focus, (j,); None where they are not wanted, or nothing records them."""
         if "values" not in self.look.switches or "lengths" in self.picture.model.reasons:
             return None
-        lengths: list[float] = recorded.value_lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
+        lengths: list[float] = traces.value_lengths(self.picture.settings, self.at.layer)[self.at.head].tolist()
         return lengths
 
     def _map(self, picture: Picture) -> Tensor:

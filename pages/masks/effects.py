@@ -8,8 +8,9 @@ from torch import Tensor
 from headlight.link import mask_codec, rules
 from headlight.link.place import At
 from headlight.picture import pictures
-from headlight.picture.recorded import recorded
+from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
+from headlight.picture.traces import recorded
 from headlight.ui import numbers, sheet
 from headlight.ui.numbers import outcome
 from headlight.ui.sheet import Block

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headlight.link.limits import POSITIONS
-from headlight.picture import new_order, pictures
+from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.words import NOT_TRAINED, position_note, position_title
 from headlight.ui import figures, sheet
@@ -139,7 +139,9 @@ def problem(settings: Settings) -> Block:
 
 def _of_order(settings: Settings, order: str) -> str:
     """The vectors of the same words in both orders, without positions and as trained."""
-    none, trained = (new_order.difference(_with(settings, position), order) for position in ("none", "as trained"))
+    none, trained = (
+        pictures.reordered_difference(_with(settings, position), order) for position in ("none", "as trained")
+    )
     if none is None or trained is None:
         return "Backwards the model cuts these words into other pieces, so that they cannot be compared."
     same, rounding = ("the same vector", ", up to rounding") if none <= SAME else ("nearly the same vector", "")

@@ -7,9 +7,8 @@ from typing import Any
 from cachetools import LRUCache
 
 from headlight.picture import pictures, traces
-from headlight.picture.draws import drawn
 from headlight.picture.settings import Settings
-from headlight.picture.traces import RandomLayer, Traced
+from headlight.picture.traces import RandomLayer, Traced, drawn
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
 from headlight.registry import models

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.picture import repeats, words
+from headlight.picture import words
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
 from headlight.ui import sheet
@@ -210,5 +210,5 @@ def _map(one: Trained, name: str, text: str, head: str) -> Block:
         return no_such_head(name, head)
     if drawing:
         return sheet.patches(name, drawing.pixels.tolist(), run.tokens, weights.tolist(), drawing.touched)
-    note = f"{repeats.sentence(run.tokens, weights)} {words.computed_by(one.model)}".strip()
+    note = f"{words.of_repeats(run.tokens, weights)} {words.computed_by(one.model)}".strip()
     return dict(sheet.attention_map(name, run.tokens, weights.tolist(), note))  # what is kept is its text alone

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from headlight.link.place import At
 from headlight.link.presets import PRESETS
-from headlight.picture.recorded import Recorded, recorded
 from headlight.picture.settings import Settings
+from headlight.picture.traces import Recorded, recorded
 from headlight.ui.sheet import Block
 from mha_core import Model
 from mha_core.measure.by_hand import entropy

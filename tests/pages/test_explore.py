@@ -56,6 +56,7 @@ def test_default_and_any_place(model: Model) -> None:
         assert 0 <= header["row"] < N
         assert header["key"] == (14 if at.endswith("14.14") else None)
         assert set(header["unusable"]) == ({"at"} if 999 in rest else set())
+    assert "[MASK] hides a word" in " ".join(shown(s="[MASK], it didn't")["pieces"])
     first = answers("maps", "")[1]
     assert answers("maps", "")[1] == answers("maps", "look=linear_sort&at=1.2.3")[1] == first, "equal bytes"
 
@@ -200,7 +201,3 @@ def test_rows_without_the_models_own_tokens_sum_to_1_and_what_sank_is_said(model
     _, both = read(6, s=TEXT, look="words_nofirst_renorm")
     assert float(both[:, 0].abs().max()) == 0
     assert float(both[:, -1].abs().max()) > 0
-
-
-def test_a_mask_token_in_the_sentence_is_explained() -> None:
-    assert "[MASK] hides a word" in " ".join(shown(s="[MASK], it didn't")["pieces"])

@@ -15,11 +15,10 @@ import torch
 from headlight.lessons import course
 from headlight.lessons.verdict import verdict
 from headlight.link.place import At
-from headlight.picture import pictures, without_heads
-from headlight.picture.link_query import LinkQuery
+from headlight.picture import pictures
 from headlight.picture.query import Query
-from headlight.picture.recorded import recorded
 from headlight.picture.settings import Settings
+from headlight.picture.traces import recorded
 from headlight.queue import single_flight
 from headlight.registry.pretrained import Pretrained
 from mha_core.models.fall_back import FallBack
@@ -118,7 +117,7 @@ def positions() -> list[str]:
 
 
 def of_pairs() -> list[str]:
-    assert without_heads.cosines(CAUSAL).device == torch.device("cpu")
+    assert pictures.cosines_without(CAUSAL).device == torch.device("cpu")
     assert orders.why(TEXT, "the man bit the dog")
     left, right = (pictures.picture(Settings(TWICE, mask, "none")) for mask in ("none", "causal"))
     assert pairs.story(left, 0, 2)

@@ -209,7 +209,6 @@ def test_what_needs_a_sentence_is_refused_with_the_reason() -> None:
     for ask, raw, why in (
         (compare.shuffled, query(VIT), "reads pictures, no sentences"),
         (shapes.steps, query(VIT), "cannot give: its layers are computed by transformers"),
-        (given.masked_word, query(VIT, at="0.0.3"), "has no mask token"),
         (heads_overview.answer, query(VIT, view="heads.random"), "reads pictures, no sentences"),
     ):
         with pytest.raises(HeadlightError, match=why):

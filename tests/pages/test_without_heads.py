@@ -11,7 +11,7 @@ import torch
 from headlight.lessons.evaluate import evaluate
 from headlight.lessons.grammar import parse
 from headlight.lessons.quantities.scene import scene_of
-from headlight.picture import without_heads
+from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.queue import places, single_flight
 from mha_core import Model
@@ -30,10 +30,10 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
 
     monkeypatch.setattr(measures, "ablate_each_head", counted)
     single_flight.forget()
-    assert without_heads.kept(settings) is None
-    found = without_heads.cosines(settings)
+    assert pictures.known_cosines(settings) is None
+    found = pictures.cosines_without(settings)
     assert found.shape == (6, 12)
-    assert without_heads.kept(settings) is found
+    assert pictures.known_cosines(settings) is found
     off, unchanged = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
     bound = rounding.of_sums(*[384, 384, 32, 5, 384, 384, 1536] * 6, 384)  # of MiniLM's six layers
     within_rounding(found[5, 3], torch.tensor(measures.cosine(off.sentence, unchanged.sentence)), bound)

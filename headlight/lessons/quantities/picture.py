@@ -7,7 +7,7 @@ from cachetools import LRUCache
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
 from headlight.link.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
-from headlight.picture import next_token, without_heads
+from headlight.picture import next_token, pictures
 from headlight.picture.pictures import Picture
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
@@ -70,7 +70,7 @@ def need(picture: Picture) -> Value:
     if tokens > WITHOUT_ASKING or heads > HEADS_WITHOUT_ASKING:
         most = f"{WITHOUT_ASKING} tokens and {HEADS_WITHOUT_ASKING} heads"
         raise RuleError(f"without each head: only up to {most}, here are {tokens} and {heads}")
-    return Value.of(1 - without_heads.cosines(picture.settings).double(), "l h")
+    return Value.of(1 - pictures.cosines_without(picture.settings).double(), "l h")
 
 
 def model_rounding(picture: Picture) -> Value:

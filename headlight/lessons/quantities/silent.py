@@ -11,10 +11,9 @@ from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
 from headlight.link import mask_codec
 from headlight.picture import pictures, traces
-from headlight.picture.draws import drawn
 from headlight.picture.query import Query
-from headlight.picture.recorded import recorded
 from headlight.picture.settings import Settings
+from headlight.picture.traces import drawn, recorded
 from headlight.queue.places import turn
 from headlight.registry import models
 from mha_core import Run
