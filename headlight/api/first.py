@@ -55,18 +55,8 @@ class FirstPicture:
         if not is_page or not f"{whole_path}/".startswith(f"{BASE}/") or len(scope["query_string"]) > LONGEST:
             await self.app(scope, receive, send)
             return
-        to, added = pages.MOVED.get(path.strip("/"), (None, {}))
-        if to is not None or (BASE and not path):
-            query = scope["query_string"].decode("latin-1")
-            keys = {pair.partition("=")[0] for pair in query.split("&")}
-            keys |= {"s", "at"} if "model" in keys else set()
-            said = [f"{key}={text}" for key, text in added.items() if key not in keys]
-            query = "&".join(filter(None, [*said, query]))
-            page = f"{scope.get('root_path', '')}{BASE}/{to or ''}"
-            moved: Response = RedirectResponse(f"{page}?{query}" if query else page)
-            if len(moved.headers["location"]) > LONGEST:  # it quotes, and a proxy takes headers of a bounded size
-                moved = refused(414, f"A link may have {LONGEST:,} bytes.")
-            await moved(scope, receive, send)
+        if path.strip("/") in pages.MOVED or (BASE and not path):
+            await _redirect(scope, *pages.MOVED.get(path.strip("/"), ("", {})))(scope, receive, send)
             return
         page = PAGES.get(path)
         picture = asyncio.ensure_future(self._picture(page[0], scope)) if page else None

@@ -28,14 +28,27 @@ def is_quick(picture: Picture) -> bool:
 
 
 def cosines(settings: Settings) -> HeadCosines:
-    """The cosines of all heads, layer by layer, and which of them matters most; ends when nobody waits for it."""
+    """The cosines of all heads as cells to choose from, and which of them matters most; ends when nobody waits."""
     found = pictures.cosines_without(settings).tolist()
-    worst, layer, head = min((one, layer, head) for layer, own in enumerate(found) for head, one in enumerate(own))
-    count = sum(map(len, found))
-    return {
-        "cosines": found,
-        "shown": [[numbers.cosine(cosine) for cosine in own] for own in found],
-        "title": f"{head_name(layer, head)} matters most",
-        "said": f"Switching off layer {layer} head {head} changes the left sentence vector most "
-        f"(cosine {numbers.cosine(worst)}; {count} heads tried).",
-    }
+    least, layer, head = min((one, layer, head) for layer, own in enumerate(found) for head, one in enumerate(own))
+    most = max(1 - least, 1e-9)
+    said = (
+        f"Switching off layer {layer} head {head} changes the left sentence vector most "
+        f"(cosine {numbers.cosine(least)}; {sum(map(len, found))} heads tried)."
+    )
+    cells = sheet.matrix(
+        "cosine without each head",
+        found,
+        rows=[f"L{at}" for at in range(len(found))],
+        cols=[f"H{at}" for at in range(max(map(len, found)))],
+        axes="",
+        write=numbers.cosine,
+        colour="weights",
+        shares=[[(1 - cosine) / most for cosine in own] for own in found],
+        compact=True,
+        note=f"{LAW} {most:.4f}. Layers (L) and heads (H) are counted from 0.",
+    )
+    title = f"{head_name(layer, head)} matters most"
+    about = "each head of the left side is switched off alone; click one to open it"
+    panel = sheet.panel(title, [sheet.text(said), cells | {"kind": "choice", "edit": "head"}], about)
+    return {"cosines": found, "blocks": [panel]}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from headlight.link.limits import POSITIONS
-from headlight.picture import pictures, repeats, words
+from headlight.picture import pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
@@ -117,7 +117,7 @@ def _panel(name: str, settings: Settings, layer: int, head: int | None) -> tuple
     except HeadlightError as error:
         return sheet.panel(heading, [sheet.text(words.sentence(error))]), ()
     tokens, model = picture.run.tokens, picture.model
-    repeated = repeats.sentence(tokens, weights)
+    repeated = words.of_repeats(tokens, weights)
     note = f"{words.position_note(settings.position, model)} {words.computed_by(model)}".strip()
     said = [*([sheet.text(repeated)] if repeated else []), sheet.text(note, muted=True)]
     return sheet.panel(heading, [sheet.attention_map("", tokens, weights.tolist()), *said]), picture.run.notices

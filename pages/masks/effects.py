@@ -8,7 +8,6 @@ from torch import Tensor
 from headlight.link import mask_codec, rules
 from headlight.link.place import At
 from headlight.picture import pictures
-from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.picture.traces import recorded
 from headlight.ui import numbers, sheet

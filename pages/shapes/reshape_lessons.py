@@ -5,8 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from headlight.picture.draws import drawn
-from headlight.picture.traces import Traced
+from headlight.picture.traces import Traced, drawn
 from headlight.ui import numbers, sheet
 from headlight.ui.numbers import count, number
 from headlight.ui.sheet import Mark

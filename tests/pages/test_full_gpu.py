@@ -16,6 +16,7 @@ from headlight.lessons import course
 from headlight.lessons.verdict import verdict
 from headlight.link.place import At
 from headlight.picture import pictures
+from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.picture.traces import recorded
