@@ -83,7 +83,10 @@ class LinkQuery(Query):
         version = link_version.in_words(self.parsed.version)
         self.warnings = {link_version.KEY: version} if version else {}
         self.unusable: dict[str, list[str]] = {link_version.KEY: []} if version else {}
-        self._name = self._checked_name()
+        try:
+            source_of(self.name).check()
+        except HeadlightError as error:
+            self.name = self.leave_out("model", MINILM, f" {words.sentence(error)}")
 
     def __getitem__(self, key: str) -> Any:
         return self.default(key) if key in self.unusable else self.values[key]
@@ -145,19 +148,6 @@ class LinkQuery(Query):
             return "as trained"  # another model is the one thing that differs
         return devices.available()[0] if key == "dev" else super().default(key)
 
-    @property
-    def name(self) -> str:
-        """The name of its model, or of MiniLM where there is none of that name."""
-        return self._name
-
-    def _checked_name(self) -> str:
-        name = self.parsed.said.get("model", [MINILM])[0]
-        try:
-            source_of(name).check()
-        except HeadlightError as error:
-            return self.leave_out("model", MINILM, f" {words.sentence(error)}")
-        return name
-
     @cached_property
     def model(self) -> Model:
         """Its model; as a whole where it has no attention of the kind that is named."""
@@ -167,7 +157,7 @@ class LinkQuery(Query):
         except Unsupported as error:
             if not source.group:
                 raise
-            self._name = source.name
+            self.name = source.name
             self.leave_out("model", more=f" {words.sentence(error)}", usable=[source.name])
             return pictures.model_on(self.device, source.name)
 

@@ -90,18 +90,18 @@ class Query:
         minilm_at: where the page looks first in MiniLM, if not where others do.
         without: as of `parse`.
 
+    Attributes:
+        pairs: as of `Parsed`.
+        name: of its model; whether there is one, `model` says.
+
     Raises:
         HeadlightError: as `parse`.
     """
 
     def __init__(self, raw: bytes, *, minilm_at: str = "", without: str = "") -> None:
         self.parsed = parse(raw, without)
-        self._minilm_at = minilm_at
-
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """As of `Parsed`."""
-        return self.parsed.pairs
+        self.pairs, self._minilm_at = self.parsed.pairs, minilm_at
+        self.name = self.parsed.said.get("model", [MINILM])[0]
 
     def __getitem__(self, key: str) -> Any:
         """The value of a control, its default where the query says nothing.
@@ -120,11 +120,6 @@ class Query:
     def read(self, key: str) -> Any:
         """What a key of `READERS` means in the model. Raises a HeadlightError where it means nothing."""
         return READERS[key](self, key)
-
-    @property
-    def name(self) -> str:
-        """The name of its model; whether there is one, `model` says."""
-        return self["model"] if "model" in self.parsed.said else MINILM
 
     @cached_property
     def model(self) -> Model:

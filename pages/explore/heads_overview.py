@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import torch
 from cachetools import LRUCache
@@ -31,25 +31,18 @@ LONGEST = 25  # random tokens, each once; fewer where the model cannot read or t
 NO_VALUES = "Values are zeroed here, so lengths do not tell what is handed over."
 
 
-class _Named(NamedTuple):
-    """How a measure is shown: its title, its unit, and what it is."""
-
-    title: str
-    unit: str
-    says: str
-
-
+# name -> its title, its unit, and what it is
 MEASURES = {
-    "previous": _Named("previous token", "weight", "average weight on the token just before"),
-    "next": _Named("next token", "weight", "average weight on the token just after"),
-    "itself": _Named("itself", "weight", "average weight on the token itself, without the first row"),
-    "first": _Named("first token", "weight", "average weight on the first token, of all others"),
-    "same": _Named("same token", "weight", "average weight on earlier same tokens, of rows that have one"),
-    "induction": _Named("induction", "weight", "average weight on what followed the same token before"),
-    "entropy": _Named("entropy", "bits", "how widely a row looks: 0 bits = at one token, 3 bits = as at eight alike"),
-    "distance": _Named("distance", "tokens", "how far a row looks on average"),
-    "value": _Named("value-weighted share", "share", "of what its layer hands over: weights × lengths of the values"),
-    EFFECT: _Named("effect of switching it off", "1 − cosine", "how far the sentence vector turns without this head"),
+    "previous": ("previous token", "weight", "average weight on the token just before"),
+    "next": ("next token", "weight", "average weight on the token just after"),
+    "itself": ("itself", "weight", "average weight on the token itself, without the first row"),
+    "first": ("first token", "weight", "average weight on the first token, of all others"),
+    "same": ("same token", "weight", "average weight on earlier same tokens, of rows that have one"),
+    "induction": ("induction", "weight", "average weight on what followed the same token before"),
+    "entropy": ("entropy", "bits", "how widely a row looks: 0 bits = at one token, 3 bits = as at eight alike"),
+    "distance": ("distance", "tokens", "how far a row looks on average"),
+    "value": ("value-weighted share", "share", "of what its layer hands over: weights × lengths of the values"),
+    EFFECT: ("effect of switching it off", "1 − cosine", "how far the sentence vector turns without this head"),
 }
 # what heads are called that do a thing, and who named them
 NAMES = [
@@ -104,7 +97,7 @@ def table(settings: Settings, state: str) -> Table:
     """The same for a file: a row a head."""
     _, found = _on(settings, state)
     layers, heads = next(iter(found.values.values())).shape
-    columns = [f"{MEASURES[name].title} ({MEASURES[name].unit})" for name in found.values]
+    columns = [f"{title} ({unit})" for title, unit, _ in (MEASURES[name] for name in found.values)]
     return Table(
         "head",
         list(named_heads(layers, heads)),

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypedDict
 
+import torch
+from cachetools import LRUCache
 from torch import Tensor
 
 from headlight.link.fields import SIDE
@@ -15,6 +17,7 @@ from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from headlight.picture.pictures import Picture, Pinned
 from headlight.picture.settings import Settings
 from headlight.picture.words import Figure
+from headlight.queue.single_flight import shared
 from headlight.registry import models, source_of
 from headlight.ui import numbers
 from headlight.ui.packing import pack_maps
@@ -24,7 +27,6 @@ from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus, pack_parts
 
 from . import given, goes_on, kinds, long_pictures, notes, pins, reading
-from .effect import ChangeEffect, effect
 from .given import HeardSound, SeenPatches
 from .goes_on import GoesOn
 from .kinds import Kind
@@ -33,6 +35,14 @@ from .reading import ReadMap
 
 KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
+
+
+class ChangeEffect(TypedDict):
+    """The largest change of a weight between two words in each layer, where it is largest, and that weight."""
+
+    layers: list[float]
+    at: tuple[int, int, int, int] | None
+    moved: tuple[float, float]  # before and now
 
 
 class EffectHere(ChangeEffect):
@@ -194,6 +204,38 @@ class Request:
 class _Changes(TypedDict):
     effect: EffectHere | None
     before: MapBefore | None
+
+
+@shared(LRUCache(64), lambda picture: picture.settings)
+def effect(picture: Picture) -> ChangeEffect | None:
+    """What a picture's changes did; None while nothing is changed.
+
+    The model's own tokens do not count where there are two words: most heads put what they have no use for there.
+
+    Raises what `pictures.picture` raises.
+    """
+    settings = picture.settings
+    if settings == settings.untouched:
+        return None
+    before, tokens = pictures.picture(settings.untouched).run.weights, picture.run.tokens
+    words, after = kinds.words_of(len(tokens), picture.run.ends), picture.run.weights
+    counted = torch.ones(after.shape[2:], dtype=before.dtype)
+    if words.sum() > 1 and picture.run.columns is None:
+        counted = (words[:, None] & words).to(before.dtype)
+    largest = [float(_change(after[layer], before[layer], counted).max()) for layer in range(len(after))]
+    layer = max(range(len(largest)), key=largest.__getitem__)
+    if largest[layer] == 0:
+        return {"layers": largest, "at": None, "moved": (0.0, 0.0)}
+    # of this layer once more: to keep the changes of all takes as long as to compute them
+    head, rest = divmod(int(_change(after[layer], before[layer], counted).argmax()), counted.numel())
+    row, key = divmod(rest, counted.shape[1])
+    moved = float(before[layer, head, row, key]), float(after[layer, head, row, key])
+    return {"layers": largest, "at": (layer, head, row, key), "moved": moved}
+
+
+def _change(after: Tensor, before: Tensor, counted: Tensor) -> Tensor:
+    """How much each weight (h, i, j) of a layer changed; 0 where `counted` (i, j) is 0."""
+    return (after - before).abs_().mul_(counted)
 
 
 def _header(

@@ -27,8 +27,8 @@ from mha_core.measure.channels import channels
 from mha_core.measure.rollout import flow, with_residual
 from mha_core.measure.value_norms import handed_lengths, norm_shares, transformed_values
 from pages.explore import layer_flow
-from pages.explore.effect import effect
 from pages.explore.kinds import HALF, NEAR, kinds, of_layer
+from pages.explore.message import effect
 from tests.closeness import quoted, within_rounding
 
 from .conftest import answer, picture_of

@@ -20,11 +20,11 @@ export interface HandoutStep { sentences: string[]; say: string; ask: string; op
 export interface Handout { title: string; aim: string; breaks: string; minutes: number; now_you: string; papers: string[]; steps: HandoutStep[]; } // headlight/lessons/files.py
 export interface PictureAnswer { digest: string; model: string; used: Record<string, string>; unusable: Record<string, string[]>; told: string[]; defaults: Record<string, string | string[]>; notices: string[]; presets: string[]; presetNames: string[]; positions: [string, string][]; fixed: Record<string, string>; groups: string[]; group: string; groupNames: string[]; layers: number; heads: number; layer: number; head: number; row: number; key: number | null; } // headlight/picture/link_query.py
 export interface Figure { value: string; label: string; ask?: string; } // headlight/picture/words.py
-export interface ChangeEffect { layers: number[]; at: [number, number, number, number] | null; moved: [number, number]; } // pages/explore/effect.py
 export interface HeardSound { seconds: number; wave: [number, number][]; } // pages/explore/given.py
 export interface SeenPatches { own: number; rows: number; columns: number; } // pages/explore/given.py
 export interface GoesOn { next: NextToken[]; drawn: NextToken | null; sampling: [number, number, string]; wordSaid: string; surprise: [number | null, number | null][] | null; found: Record<string, [number, number, number][]>; } // pages/explore/goes_on.py
 export interface ReadMap { rows: string[] | null; columns: string[] | null; rowOf: number[]; columnOf: number[]; said: string; sunk: number[]; } // pages/explore/reading.py
+export interface ChangeEffect { layers: number[]; at: [number, number, number, number] | null; moved: [number, number]; } // pages/explore/message.py
 export interface EffectHere { layers: number[]; at: [number, number, number, number] | null; moved: [number, number]; here: number; } // pages/explore/message.py
 export interface MapBefore { forbidden: string[]; distances: number[]; } // pages/explore/message.py
 export interface PinnedMap { tokens: string[]; columns: string[] | null; ends: [number, number]; at: string; label: string; forbidden: string[]; } // pages/explore/message.py
