@@ -1,5 +1,6 @@
 """The query of a visitor's link, as far as it can be used: the nearest picture, and a sentence for each other value."""
 
+from bisect import bisect
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import floor
@@ -7,7 +8,7 @@ from typing import Any, TypedDict, TypeVar
 
 from headlight.link import link_version
 from headlight.link.fields import FIELDS, SIDE
-from headlight.link.limits import LONGEST_RULE, MOST_TOKENS
+from headlight.link.limits import LONGEST_RULE, LONGEST_TEXT, MOST_TOKENS
 from headlight.link.place import At, Look
 from headlight.link.presets import NAMES
 from headlight.registry import MINILM, album, models, source_of
@@ -20,7 +21,6 @@ from mha_core.pretrained.hearing import Hearing
 from mha_core.pretrained.hf_model import HfModel
 
 from . import pictures, words
-from .fitting import longest_fit, within
 from .query import READERS, Query, Unusable
 from .settings import Settings
 
@@ -174,17 +174,17 @@ class LinkQuery(Query):
 
         Args:
             text: the sentence where the link has none.
-            most: as in `fitting.within`.
+            most: as in `pictures.within`.
 
         Raises:
             Refused: a sentence or a rule that cannot be used.
         """
         settings = self.settings(side, text)
         try:
-            fitting, left_out = within(settings, most)
+            fitting, left_out = pictures.within(settings, most)
             pictures.tokens(fitting)
         except HeadlightError as error:
-            fits = longest_fit(settings, most)
+            fits = _longest_fit(settings, most)
             said = words.sentence(error)
             if isinstance(error, TooLong):
                 said = _too_long(self.model, error, settings.text[fits:])
@@ -226,6 +226,27 @@ class LinkQuery(Query):
     def told(self, keys: Iterable[str]) -> dict[str, str]:
         """The warnings of these keys, and of those that every page has."""
         return {key: said for key, said in self.warnings.items() if key in (*keys, *EVERYWHERE)}
+
+
+def _longest_fit(settings: Settings, most: int | None = MOST_TOKENS) -> int:
+    """How many characters of a text can be shown, cut behind a word; 0 where all of it can, or none.
+
+    `most`: as in `pictures.within`.
+    """
+    text, model = settings.text[:LONGEST_TEXT], pictures.model_of(settings)
+
+    def is_too_long(end: int) -> bool:
+        try:
+            tokens, _ = model.tokenize(text[:end])
+        except HeadlightError:
+            return True
+        return most is not None and len(tokens) > most
+
+    longest = bisect(range(1, len(text) + 1), 0, key=is_too_long)
+    if longest == len(settings.text):
+        return 0
+    cut = text[: longest + 1] if settings.text[longest].isspace() else text[:longest].rpartition(" ")[0]
+    return len(cut.rstrip()) or longest
 
 
 def _too_long(model: Model, error: TooLong, rest: str) -> str:

@@ -13,6 +13,8 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
+from headlight.link import mask_codec
+from headlight.link.limits import MOST_TOKENS, check_length
 from headlight.link.presets import PRESETS
 from headlight.queue.executor import check_wanted
 from headlight.queue.places import threads_for, turn
@@ -22,7 +24,7 @@ from headlight.registry import MINILM, foreign, models, source_of
 from headlight.ui.packing import goes_whole, pack_maps
 from mha_core import Model, Run
 from mha_core import device as devices
-from mha_core.errors import HeadlightError
+from mha_core.errors import HeadlightError, TooLong
 from mha_core.measure import measures, reference
 from mha_core.measure.timing import prepare_profiler
 from mha_core.models.words import Word, words_of
@@ -35,6 +37,7 @@ CACHE_BYTES = 160 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
 
+MOST_AT_FIRST = 128  # tokens of a picture that comes with the page itself
 NOBODY = "no word"  # the column for what of a row goes to no token
 
 PASSES = BOUNDS[Work.PASS].at_once
@@ -115,18 +118,44 @@ def model_of(settings: Settings) -> Model:
     return model_on(settings.device, settings.model)
 
 
-def sizes_of(name: str) -> tuple[int, int] | None:
-    """Layers and heads of a model, None of a name that is not in the list."""
-    try:
-        sizes = model_on("auto", name).sizes
-    except HeadlightError:
-        return None
-    return sizes.n_layers, sizes.n_heads
-
-
 def tokens(settings: Settings) -> list[str]:
     """The tokens of the sentence, nothing else computed. Raises what `Model.tokenize` raises."""
     return model_of(settings).tokenize(settings.text)[0]
+
+
+def fits_at_first(settings: Settings) -> None:
+    """Raises a HeadlightError when a picture is too large to come with the page."""
+    if (count := len(tokens(settings))) > MOST_AT_FIRST:
+        raise HeadlightError(f"a page begins with at most {MOST_AT_FIRST} tokens, here are {count}")
+
+
+def within(settings: Settings, most: int | None = MOST_TOKENS) -> tuple[Settings, list[str]]:
+    """The settings without a painting that was made for a sentence of another length, and a sentence that says so.
+
+    `most`: tokens of the sentence; None = as many as the model reads.
+
+    Raises:
+        HeadlightError: a sentence that is too long, or without a token where no special ones stand round it; and what
+            `Model.tokenize` raises.
+    """
+    check_length(settings.text)
+    if settings.model == MINILM and not settings.painted:
+        return settings, []
+    model = model_of(settings)
+    count = len(tokens(settings))
+    if most is not None and count > most:
+        raise TooLong(limit=most, got=count)
+    if not count:
+        raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
+    if settings.painted and isinstance(model, HfModel) and model.whole:
+        told = f"{model.name} hears silence behind every sound, where no cell is painted; only the mask’s rule applies."
+        return settings.unpainted, [told]
+    if not settings.painted or mask_codec.tokens_of(settings.painted) == count:
+        return settings, []
+    sizes = f"for {mask_codec.tokens_of(settings.painted)} tokens; the sentence has {count}"
+    applies = f"so only its rule “{settings.mask}” applies. Your painting stays in the link."
+    told = f"This mask was painted {sizes}, {applies}"
+    return settings.unpainted, [told]
 
 
 @shared(LRUCache(CACHE_BYTES, lambda picture: picture.nbytes))

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,15 +35,8 @@ CACHE_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more
 _loaded: LRUCache[object, Model] = LRUCache(CACHE_BYTES, lambda model: model.nbytes)
 
 
-@dataclass(frozen=True)
 class Trained(ModelSource):
-    """A run of a visitor, out of the store: every process that reads it can be asked for its name.
-
-    Attributes:
-        known: what `about` gives, where that need not be read.
-    """
-
-    known: About | None = field(default=None, compare=False)
+    """A run of a visitor, out of the store: every process that reads it can be asked for its name."""
 
     @classmethod
     def matches(cls, name: str) -> bool:
@@ -55,11 +48,11 @@ class Trained(ModelSource):
         if not store.has("model", self.name):
             raise HeadlightError(GONE)
 
-    @cached_property
+    @property
     def about(self) -> About:
         with suppress(HeadlightError):  # it is gone or damaged, as whoever loads it is told
-            if self.known or self.exists:
-                return self.known or _read(self.name)
+            if self.exists:
+                return _read(self.name)
         return About(self.name, OWN)
 
     @property

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from headlight.link.fields import SIDE
 from headlight.link.limits import check_length
 from headlight.link.place import At
-from headlight.picture import fitting, means, next_token, pictures, words
+from headlight.picture import means, next_token, pictures, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
 from headlight.picture.next_token import NextToken
 from headlight.picture.query import WRITTEN
@@ -102,7 +102,7 @@ def first(raw: bytes) -> bytes:
         raise HeadlightError("another model has to be read first")
     left, _ = query.within()
     for side in (left, right_side.of(query, left).settings):
-        fitting.fits_at_first(pictures.tokens(side))
+        pictures.fits_at_first(side)
     return pair(raw)
 
 
@@ -114,7 +114,7 @@ def shuffled(raw: bytes) -> bytes:
         raise HeadlightError(ONE_MODEL)
     if why := query.fixed.get("s"):
         raise HeadlightError(why.rstrip("."))
-    right, _ = fitting.within(replace(query.settings("2", left.text), text=left.text))
+    right, _ = pictures.within(replace(query.settings("2", left.text), text=left.text))
     order = query["order"]
     check_length(order)
     blocks = orders.tried(left, right, order or orders.shuffled(left.text, query["shuffle"]))

@@ -12,7 +12,7 @@ from torch import Tensor
 from headlight.link.fields import SIDE
 from headlight.link.limits import MOST_TOKENS
 from headlight.link.place import At, Look, parse_view
-from headlight.picture import fitting, means, pictures, traces, words
+from headlight.picture import means, pictures, traces, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from headlight.picture.pictures import Picture, Pinned
 from headlight.picture.settings import Settings
@@ -285,7 +285,7 @@ def first(raw: bytes) -> bytes:
     """What a page begins with, kept small: of longer sentences the layer in sight. Raises a HeadlightError."""
     query = LinkQuery(raw)
     settings, left_out = query.within()
-    fitting.fits_at_first(pictures.tokens(settings))
+    pictures.fits_at_first(settings)
     if not settings.text.strip():
         raise HeadlightError("an empty box keeps the picture before")
     shown = _request(query, settings, left_out)

@@ -32,18 +32,17 @@ def parse_pin(text: str, device: str) -> tuple[Settings, At] | None:
     rule, _, cells = mask.partition("/")
     off_text, _, values_text = off_text.partition("!")
     model = model.replace("!", "~") or MINILM  # which parts the rest
-    sizes = pictures.sizes_of(model)
-    if sizes is None or not rules.usable(rule) or position not in POSITIONS.values() or len(words) > LONGEST_TEXT:
+    try:
+        degrees, found = float(temperature), pictures.model_on("auto", model).sizes
+    except (HeadlightError, ValueError):
         return None
+    sizes = found.n_layers, found.n_heads
     at, off, values_off = parse_at(at_text, *sizes), parse_heads(off_text, *sizes), parse_places(values_text)
     painted = mask_codec.usable(cells, sizes[1])
-    try:
-        degrees = float(temperature)
-    except ValueError:
-        return None
     if at is None or off is None or values_off is None or painted is None:
         return None
-    if not TEMPERATURES[0] <= degrees <= TEMPERATURES[1]:
+    is_known = rules.usable(rule) and position in POSITIONS.values() and len(words) <= LONGEST_TEXT
+    if not is_known or not TEMPERATURES[0] <= degrees <= TEMPERATURES[1]:
         return None
     return Settings(words, rules.plain(rule), position, degrees, off, device, painted, model, values_off), at
 

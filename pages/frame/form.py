@@ -9,7 +9,6 @@ import streamlit as st
 
 from headlight.link.place import At
 from headlight.picture import pictures, words
-from headlight.picture.fitting import within
 from headlight.picture.link_query import LinkQuery, unused
 from headlight.picture.settings import Settings
 from headlight.registry import source_of
@@ -51,12 +50,12 @@ class Form(layout.Page):
         """
         said, self.said = self.said, []
         try:
-            fitting, left_out = within(settings)
+            fitting, left_out = pictures.within(settings)
             computed = compute(fitting)
         except HeadlightError as error:
             model, last = st.session_state.get("last_text", ("", ""))
             last = last if model == settings.model else source_of(settings.model).presets[0]
-            before, left_out = within(replace(settings, text=last))
+            before, left_out = pictures.within(replace(settings, text=last))
             shown = f"“{cut(last)}”" if last else "an empty sentence"
             return compute(before), before, [f"{words.sentence(error)} Below: still {shown}.", *said, *left_out]
         st.session_state["last_text"] = settings.model, settings.text

@@ -34,7 +34,7 @@ def own_runs() -> dict[str, OwnRun]:
 
 def offered() -> dict[str, tuple[str, str, str]]:
     """The models of the list by their names, and what was trained here, which can be asked from now on."""
-    own = [trained.Trained(name, known=trained.about(run.history)) for name, run in own_runs().items()]
+    own = [trained.Trained(name) for name in own_runs()]
     # where the disk is full some are not there: Train says so when it saves something
     return registry.offered([*own, registry.source_of(recording())])
 

@@ -12,8 +12,8 @@ from headlight.link.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
 from headlight.link.place import At, Look
 from headlight.link.presets import PRESETS
 from headlight.link.rules import DrawnRule
-from headlight.picture import fitting, means, pictures, words
-from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
+from headlight.picture import means, pictures, words
+from headlight.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.registry import recordings, source_of
@@ -98,7 +98,7 @@ def entered(raw: bytes) -> bytes:
 
 def first(raw: bytes) -> bytes:
     """What a page begins with: as `masked`, of a sentence that is not too long for that. Raises a HeadlightError."""
-    fitting.fits_at_first(pictures.tokens(LinkQuery(raw).within()[0]))
+    pictures.fits_at_first(LinkQuery(raw).within()[0])
     return masked(raw)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from headlight.link.fields import SIDE
-from headlight.picture import fitting, pictures, traces, words
+from headlight.picture import pictures, traces, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from headlight.picture.query import WRITTEN
 from headlight.picture.settings import Settings
@@ -98,7 +98,7 @@ def steps(raw: bytes) -> bytes:
 
 def first(raw: bytes) -> bytes:
     """What a page begins with: the same with no more numbers than are in sight. Raises a HeadlightError."""
-    fitting.fits_at_first(pictures.tokens(LinkQuery(raw).within()[0]))
+    pictures.fits_at_first(LinkQuery(raw).within()[0])
     message = _message(LinkQuery(raw), 0)
     if len(message) > MOST_AT_FIRST:
         raise HeadlightError(f"a page begins with at most {MOST_AT_FIRST:,} bytes, here are {len(message):,}")

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from headlight import registry
 from headlight.link.limits import POSITIONS
 from headlight.link.presets import PRESETS
-from headlight.picture import fitting, pictures
+from headlight.picture import pictures
 from headlight.picture import words as text
 from headlight.picture.settings import Settings
 from headlight.queue import places
@@ -161,8 +161,8 @@ def test_unknown_words_are_those_of_the_model() -> None:
     assert sentence == "2 words are not in this model’s vocabulary: “zebra”, “qualm”. The model reads [UNK] instead."
     assert models.unknown(masked.model, WORDS[0]) == []
     with pytest.raises(HeadlightError, match="type at least one word"):
-        fitting.within(Settings("", model="words-rotary-1"))
-    assert fitting.within(Settings("", model="who-none-1"))[0].text == ""
+        pictures.within(Settings("", model="words-rotary-1"))
+    assert pictures.within(Settings("", model="who-none-1"))[0].text == ""
 
 
 # ---- links and pages

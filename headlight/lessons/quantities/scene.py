@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
-from headlight.picture import fitting, pictures
+from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
@@ -128,7 +128,7 @@ class PageScene:
 
     def _less(self, settings: Settings) -> Settings:
         """The settings as the page can use them, less the heads that are switched off besides."""
-        usable, _ = fitting.within(settings)
+        usable, _ = pictures.within(settings)
         return replace(usable, heads_off=tuple(sorted({*usable.heads_off, *self.off})))
 
     @cached_property
