@@ -79,9 +79,3 @@ def write(edited: Mapping[str, Matrix], defaults: Mapping[str, Matrix]) -> str:
         for name in sorted(edited)
         if edited[name] != defaults[name]
     )
-
-
-def with_cell(matrix: Matrix, row: int, col: int, value: float) -> Matrix:
-    lines = [list(line) for line in matrix]
-    lines[row][col] = value
-    return tuple(map(tuple, lines))

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from headlight.ui import paper, sheet
 from headlight.ui.numbers import difference
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
-from mha_core.measure.by_hand import softmax_steps
+from mha_core.measure.by_hand import Stages, softmax_steps
 
 from . import panels, remarks
 from .panels import FOUR, TWO
@@ -22,26 +22,31 @@ N_HEADS, WIDTH = 2, 4
 SPELLINGS = ("naive", "efficient", "fused")
 
 
+def attended(book: Workbook) -> tuple[dict[str, Tensor], Stages]:
+    """q, k, v and the scores of the first example, and its softmax: of x itself where the scores are given."""
+    x = book["x"]
+    q, k, v = (x @ book[f"w{name}"] for name in "qkv") if book.products else (x, x, x)
+    scores = q @ k.T if book.products else book["s"]
+    done = softmax_steps(scores, v, allow=book.allow("a"), divisor=book.divisor(2))
+    return {"q": q, "k": k, "v": v, "scores": scores}, done
+
+
 def one_head(book: Workbook) -> list[Block]:
     """Three words, two numbers each, one head."""
     x = book.block("x", "x", TOKENS, TWO, "i c", "Three made-up word vectors.")
+    made, done = attended(book)
     if not book.products:
         note = "Chosen by hand, not computed from x." if book.matrices["s"] == defaults()["s"] else ""
-        v_is = "x itself"
-        scores, v = book["s"], book["x"]
         inputs = [x, book.block("s", "scores", TOKENS, TOKENS, "i j", note)]
         between = []
     else:
-        q, k, v = (book["x"] @ book[f"w{name}"] for name in "qkv")
-        scores = q @ k.T
         inputs = [sheet.row([x, *panels.projections(book, "")]) | {"chain": True}]
-        v_is = "x Wv"
-        projected = sheet.panel("Queries, keys, values", [panels.projected(q, k, v)])
-        between = [sheet.row([projected, panels.scores(q, k, scores, TOKENS, TOKENS)])]
-    done = softmax_steps(scores, v, allow=book.allow("a"), divisor=book.divisor(2))
+        projected = sheet.panel("Queries, keys, values", [panels.projected(made["q"], made["k"], made["v"])])
+        between = [sheet.row([projected, panels.scores(made["q"], made["k"], made["scores"], TOKENS, TOKENS)])]
     said = remarks.of_map(done, book.allow("a"), TOKENS)
     start = sheet.row([sheet.panel("Inputs", [sheet.row(inputs)], _EDITABLE), panels.mask(book, "a", TOKENS, TOKENS)])
-    output = panels.softmax_and_output(book, done, v, TOKENS, TOKENS, said, v_is)
+    v_is = "x Wv" if book.products else "x itself"
+    output = panels.softmax_and_output(book, done, made["v"], TOKENS, TOKENS, said, v_is)
     return [start, *between, *output, panels.formula(book, [paper.attention(3, 3, 2, 2)])]
 
 

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from headlight.link.limits import LONGEST_AXIS
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
-from headlight.ui import paper, sheet
+from headlight.ui import pages, paper, sheet
 from headlight.ui.numbers import scientific, share, whole
 from headlight.ui.sheet import Block
 from mha_core import attention
@@ -23,10 +23,19 @@ from mha_core import device as devices
 from mha_core.errors import SizeError
 from mha_core.measure.measures import largest_difference, relative_difference
 
-from .figures import figures
-
 SCALED_DOT = "scaled dot product"  # the example's name in the link
 AXES = (2, 5)  # of the queries
+STEPS = {  # of the paper's two figures -> of Shapes
+    "Linear": "q.project",
+    "split into heads": "q.transpose",
+    "MatMul: Q Kᵀ": "scores.product",
+    "Scale: ÷ √d": "scores",
+    "Mask": "masked",
+    "SoftMax over the keys": "weights",
+    "MatMul: weights · V": "mixed",
+    "Concat": "joined",
+    "Linear, out": "out",
+}
 MOST_SHOWN = 10  # rows and columns of a matrix that is to be read
 MOST = {"numbers in a tensor": 300_000, "multiplications": 30_000_000, "matrix products in a loop": 256}
 SOURCES = {  # where keys and values come from -> the call of attention, and that of torch's function
@@ -219,7 +228,6 @@ def blocks(case: Case, device: str) -> list[Block]:
                 sheet.panel("How far apart", [differences]),
                 _formulas(case),
                 sheet.panel("The function", [sheet.code(inspect.getsource(attention).splitlines())], "as it ran"),
-                figures(),
             ]
         ),
     ]
@@ -251,6 +259,15 @@ def _formulas(case: Case) -> Block:
     """The paper's formulas with the sizes of this call."""
     i, j, d, width = case.sizes
     heads = case.leading[-1] if len(case.leading) > 1 else 1
-    shown = [paper.attention(i, j, d, width, case.leading), paper.multi_head(i, heads, heads * d, width)]
+    steps = [
+        (name, pages.link("shapes", ("step", step), *[("mask", "causal")] * (step == "masked")))
+        for name, step in STEPS.items()
+    ]
+    shown = [
+        paper.attention(i, j, d, width, case.leading),
+        paper.multi_head(i, heads, heads * d, width),
+        sheet.text("Each step of the paper’s two figures, on Shapes:"),
+        sheet.links(steps),
+    ]
     said = f"the axis before the queries counts {whole(heads)} heads" if heads > 1 else "here with one head"
     return sheet.panel("The same as the paper writes it", shown, f"sizes in the colours of their axes; {said}")

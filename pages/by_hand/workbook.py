@@ -5,7 +5,7 @@ to wv1 for two heads; x4, w0 and w1 for the stacked ones. Those named a are mask
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -24,9 +24,14 @@ from .codec import Matrix
 
 TOKENS = ("how", "are", "you")
 SWITCHES = frozenset({"a", "a2", "a4"})
-MASKS = {"everyone": "everyone", "causal": "causal", "others only": "others", "nobody for row 0": "nobody"}
+MASKS: dict[str, Callable[[int, int], bool]] = {  # what a button makes of query i and key j
+    "everyone": lambda i, j: True,
+    "causal": lambda i, j: j <= i,
+    "others only": lambda i, j: i != j,
+    "nobody for row 0": lambda i, j: i > 0,
+}
 LONGEST_CELL = 40  # characters of a text in a cell; the browser sends no more
-SIZES = {"large": "large", "÷ 1,000": "small"}
+SIZES = {"large": 1.0, "÷ 1,000": 1 / 1000}  # what a button takes the four numbers of a word times
 
 # small enough to be followed with a pencil
 _EMBEDDINGS: Matrix = ((1.1, 1.2), (2.1, 2.2), (3.1, 3.2))
@@ -77,11 +82,10 @@ class Workbook:
             title, values, rows=rows, cols=cols, axes=axes, edit=name, how=how, invalid=wrong, note=note
         )
 
-    def presets(self, name: str, choices: Mapping[str, str], label: str) -> Block:
-        offered = [(text, {"fill": name, "preset": key}) for text, key in choices.items()]
+    def presets(self, name: str, choices: Iterable[str], label: str) -> Block:
         now = self.matrices[name]
         return sheet.buttons(
-            label, [(text, event, preset(now, name, event["preset"]) == now) for text, event in offered]
+            label, [(text, {"fill": name, "preset": text}, preset(now, name, text) == now) for text in choices]
         )
 
 
@@ -95,17 +99,10 @@ def words_of(value: Value) -> tuple[list[str], list[str]]:
 def of_link(value: Value, wrong: Mapping[str, Wrong] = MappingProxyType({})) -> tuple[Workbook, bool]:
     """Matrices and switches as a link says them, and whether its matrices could be used. `value`: as in `words_of`."""
     queries, keys = words_of(value)
-    matrices = from_link(value("m"), queries, keys)
-    known = defaults(queries, keys) if matrices is None else matrices
-    divide, products = bool(value("sqrt")), value("src") != DEFAULTS["src"]
-    return Workbook(known, wrong, queries, keys, divide, products), matrices is not None
-
-
-def from_link(text: str, queries: Sequence[str], keys: Sequence[str]) -> dict[str, Matrix] | None:
-    """Every matrix, edited as the link says; None when it cannot be used."""
     unchanged = defaults(queries, keys)
-    edited = codec.parse(text, unchanged, SWITCHES)
-    return None if edited is None else {**unchanged, **edited}
+    edited = codec.parse(value("m"), unchanged, SWITCHES)
+    divide, products = bool(value("sqrt")), value("src") != DEFAULTS["src"]
+    return Workbook({**unchanged, **(edited or {})}, wrong, queries, keys, divide, products), edited is not None
 
 
 def to_link(book: Workbook) -> str:
@@ -138,8 +135,11 @@ def changed(book: Workbook, event: Mapping[str, Any]) -> Workbook:
     others = {place: why for place, why in book.wrong.get(name, {}).items() if place != (row, col)}
     read = codec.parse_switch if name in SWITCHES else codec.parse_number
     try:
-        made = codec.with_cell(matrix, row, col, read(text))
-        edited = replace(book, matrices={**book.matrices, name: made}, wrong={**book.wrong, name: others})
+        lines = [list(line) for line in matrix]
+        lines[row][col] = read(text)
+        edited = replace(
+            book, matrices={**book.matrices, name: tuple(map(tuple, lines))}, wrong={**book.wrong, name: others}
+        )
         if len(to_link(edited)) > LONGEST_MATRICES:
             raise ValueError(
                 f"the link has room for {LONGEST_MATRICES:,} characters; reset something or shorten numbers"
@@ -195,18 +195,9 @@ def defaults(queries: Sequence[str] = TOKENS, keys: Sequence[str] = TOKENS) -> d
 
 def preset(now: Matrix, name: str, key: str) -> Matrix | None:
     """The matrix `name` after a button, from `now`; None when there is no such button."""
-    rules: dict[str, Callable[[int, int], bool]] = {
-        "everyone": lambda i, j: True,
-        "causal": lambda i, j: j <= i,
-        "others": lambda i, j: i != j,
-        "nobody": lambda i, j: i > 0,
-    }
-    if name in SWITCHES and key in rules:
-        rule = rules[key]
-        return tuple(tuple(float(rule(i, j)) for j in range(len(now[0]))) for i in range(len(now)))
-    if name == "x4":
-        return {"large": _FOUR, "small": _times(_FOUR, 1 / 1000)}.get(key)
-    return None
+    if name in SWITCHES and key in MASKS:
+        return tuple(tuple(float(MASKS[key](i, j)) for j in range(len(now[0]))) for i in range(len(now)))
+    return _times(_FOUR, SIZES[key]) if name == "x4" and key in SIZES else None
 
 
 def _with(book: Workbook, matrices: Mapping[str, Matrix]) -> Workbook:

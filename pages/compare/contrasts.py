@@ -35,26 +35,20 @@ def contrasts(left: Settings, right: Settings, model: Model, other: Model | None
     """
     of_each = (left, model), (right, other or model)
     as_trained = all(changes.as_trained(side.position, own) for side, own in of_each)
-    zeroed = (words.zeroed_values(side, own) or "every value" for side, own in of_each)
-    found = [
-        Contrast("model", "model", *(source_of(side.model).title for side, _ in of_each)),
-        Contrast("sentence", "s", *_sentences(left.text, right.text)),
-        Contrast("mask", "mask", _mask(left), _mask(right)),
-        Contrast("positions", "pos", *(_positions(side.position, own) for side, own in of_each)),
-        Contrast("temperature", "t", *(f"temperature {side.temperature:g}" for side in (left, right))),
-        Contrast("heads off", "off", *(_heads(side.heads_off) for side in (left, right))),
-        Contrast("values zeroed", "unheard", *zeroed),
+    zeroed = [words.zeroed_values(side, own) or "every value" for side, own in of_each]
+    masks = (left.mask, left.painted) != (right.mask, right.painted)
+    positions = left.position != right.position and not as_trained
+    degrees = [f"temperature {side.temperature:g}" for side, _ in of_each]
+    rows = [
+        (left.model != right.model, "model", "model", [source_of(side.model).title for side, _ in of_each]),
+        (left.text != right.text, "sentence", "s", _sentences(left.text, right.text)),
+        (masks, "mask", "mask", [_mask(side) for side, _ in of_each]),
+        (positions, "positions", "pos", [_positions(side.position, own) for side, own in of_each]),
+        (left.temperature != right.temperature, "temperature", "t", degrees),
+        (left.heads_off != right.heads_off, "heads off", "off", [_heads(side.heads_off) for side, _ in of_each]),
+        (left.values_off != right.values_off, "values zeroed", "unheard", zeroed),
     ]
-    differs = [
-        left.model != right.model,
-        left.text != right.text,
-        (left.mask, left.painted) != (right.mask, right.painted),
-        left.position != right.position and not as_trained,
-        left.temperature != right.temperature,
-        left.heads_off != right.heads_off,
-        left.values_off != right.values_off,
-    ]
-    return [one for one, here in zip(found, differs, strict=True) if here]
+    return [Contrast(name, key, *said) for differs, name, key, said in rows if differs]
 
 
 def titles(found: Sequence[Contrast]) -> tuple[str, str]:
@@ -74,13 +68,13 @@ def line(found: Sequence[Contrast]) -> str:
     return f"{len(named)} things differ: {listed}. So you cannot tell which of them caused a change."
 
 
-def _sentences(left: str, right: str) -> tuple[str, str]:
+def _sentences(left: str, right: str) -> list[str]:
     """The words that differ where they are few, otherwise the beginnings of both."""
     a, b = left.split(), right.split()
     pairs = [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]]
     if len(a) == len(b) and 0 < len(pairs) <= MOST_WORDS:
         left, right = (" ".join(side) for side in zip(*pairs, strict=True))
-    return tuple(f"“{numbers.cut(text, LONGEST_NAME)}”" for text in (left, right))  # type: ignore[return-value]
+    return [f"“{numbers.cut(text, LONGEST_NAME)}”" for text in (left, right)]
 
 
 def _mask(settings: Settings) -> str:

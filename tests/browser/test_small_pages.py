@@ -103,8 +103,8 @@ def test_a_claim_is_answered_by_keyboard_and_a_term_explained(new_tab: NewTab) -
     expect(bubble).to_have_text(MARKED["embedding"])
 
 
-def test_a_case_by_one_click_its_formula_and_a_box_of_the_figure(new_tab: NewTab) -> None:
-    tab = new_tab(ByHand).open(ex="scaled dot product", qs="3, 6", s="how are you")
+def test_a_case_by_one_click_its_formula_and_a_step_of_the_figure(new_tab: NewTab) -> None:
+    tab = new_tab(ByHand).open(ex="scaled dot product", qs="3, 6")
     assert fits_in_three_windows(tab.page)
     formula = tab.page.locator("math").first
     expect(formula).to_contain_text("3×6")
@@ -114,10 +114,9 @@ def test_a_case_by_one_click_its_formula_and_a_box_of_the_figure(new_tab: NewTab
     # MathML is laid out, not written in a line: a fraction is higher than its numerator
     over, whole = formula.locator("mfrac > *").first, formula.locator("mfrac")
     assert place_of(whole).height > place_of(over).height > 0
-    tab.page.get_by_role("link", name="SoftMax over the keys: opens the step weights on Shapes").click()
+    tab.page.get_by_role("link", name="SoftMax over the keys").click()
     tab.page.wait_for_url("**/shapes?**")
-    shapes = tab.on(Shapes).settled()
-    assert (shapes.query["step"], shapes.query["s"]) == (["weights"], ["how are you"])
+    assert tab.on(Shapes).settled().query == {"step": ["weights"]}
 
 
 @pytest.mark.thorough("Follows a link of each of two texts, each to another page.")

@@ -6,6 +6,7 @@ import inspect
 import math
 import re
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ from headlight.queue import single_flight
 from mha_core import IMPLEMENTATIONS, Trace, attention
 from mha_core.errors import SizeError
 from mha_core.measure import rounding
-from pages.by_hand import figures, page, products
+from pages.by_hand import page, products
 from pages.by_hand import scaled_dot as cases
 from pages.by_hand.scaled_dot import CASES, SCALED_DOT, SOURCES, Case, checked, parse_shape
 from tests.closeness import same_function
@@ -180,13 +181,10 @@ def test_a_batched_product_is_the_loop_and_symmetric() -> None:
         assert source in [block["lines"] for block in blocks(app, "hand") if block["kind"] == "code"]
 
 
-def test_boxes_are_steps_and_open_them() -> None:
+def test_the_steps_of_the_figures_are_steps_of_shapes_and_open_them() -> None:
     trace = Trace()
     IMPLEMENTATIONS["efficient"](4, 2)(torch.randn(1, 3, 4), allow=torch.ones(3, 3).tril().bool(), trace=trace)
-    made = [step.name for step in trace.steps]
-    for boxes in figures.FIGURES.values():
-        assert all(dict(box["link"])["step"] in made for box in boxes)
-    drawn = {block["name"]: block for block in every([figures.figures()]) if block["kind"] == "diagram"}
-    mask = next(box for box in drawn["Scaled dot-product attention"]["boxes"] if box["text"].startswith("Mask"))
-    picture, _ = picture_of("steps", **dict(mask["link"]))
+    assert set(cases.STEPS.values()) <= {step.name for step in trace.steps}
+    (links,) = [block["links"] for block in every(cases.blocks(CASES["heads"], "cpu")) if block["kind"] == "links"]
+    picture, _ = picture_of("steps", **dict(parse_qsl(dict(links)["Mask"].partition("?")[2])))
     assert (picture["step"], picture["notices"]) == ("masked", [])

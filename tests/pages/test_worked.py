@@ -17,8 +17,7 @@ from mha_core import IMPLEMENTATIONS
 from mha_core.measure.by_hand import softmax_steps, weights_of
 from pages.by_hand import codec, examples
 from pages.by_hand.codec import Matrix
-from pages.by_hand.workbook import SWITCHES, Workbook, changed, defaults
-from pages.by_hand.workbook import from_link as parse_link
+from pages.by_hand.workbook import SWITCHES, Workbook, changed, defaults, of_link
 from pages.by_hand.workbook import to_link as link_of
 from tests.closeness import SAME_FUNCTION, identical, same_function
 
@@ -124,7 +123,8 @@ def test_the_link_stays_short() -> None:
                 now = changed(now, {"edit": name, "row": row, "col": col, "text": "-123456.12345678912"})
     assert len(link_of(now)) <= LONGEST_MATRICES
     assert any("room" in why for cells in now.wrong.values() for _, why in cells.values())
-    assert parse_link(link_of(now), now.queries, now.keys) == now.matrices
+    book, usable = of_link({"qw": "how are you", "kw": "how are you", "m": link_of(now)}.get)
+    assert (usable, book.matrices) == (True, now.matrices)
 
 
 def test_the_printed_numbers() -> None:
@@ -160,7 +160,7 @@ def test_two_heads_equal_the_layer() -> None:
     for divide, small in ((False, True), (True, False)):
         wo = ((1, 2, 3, 4), (0, 1, 0, 0), (0, 0, 1, 1), (1, 0, 0, 1))
         now = given(divide=divide, a4=((1, 0, 0), (1, 1, 0), (1, 1, 1)), wo=wo)
-        now = changed(now, {"fill": "x4", "preset": "small"}) if small else now
+        now = changed(now, {"fill": "x4", "preset": "÷ 1,000"}) if small else now
         blocks = examples.two_heads(now)
         w = {name: [now[f"w{name}{head}"] for head in range(2)] for name in "qkv"}
         layer = IMPLEMENTATIONS["efficient"](4, 2, bias=False).double()

@@ -1,6 +1,5 @@
 // The blocks of a sheet that hold no matrix. Each kind makes its element once and updates it in place.
 
-import { diagram } from "./diagram.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { equation } from "./equation.js";
 import { lessons } from "../lessons/lesson_cards.js";
@@ -239,7 +238,6 @@ export const PLAIN = {
   search,
   links: { make: () => h("nav", { class: "links" }), update: updateLinks },
   lessons,
-  diagram,
   equation,
   patches,
   bars: { make: () => div("bars", h("h3"), h("ul"), h("p", { class: "label" })), update: updateBars },
