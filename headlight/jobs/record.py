@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mha_core.errors import HeadlightError, SizeError
-from mha_core.training.events import History, Step, from_line
+from mha_core.training.events import History, Step, from_values
 from mha_core.training.recipe import Recipe
 
 CUT_SHORT = ("stopped", "time")  # the ends of runs that had steps to do
@@ -45,8 +45,8 @@ class Record:
         """Keeps one line of the process. Raises a HeadlightError for an event that is none."""
         single_step = False
         match line:
-            case {"run": number, "line": text}:
-                event = from_line(text)
+            case {"run": number, "event": values}:
+                event = from_values(values)
                 single_step = isinstance(event, Step)
                 with self._lock:
                     self._histories[number].take(event)

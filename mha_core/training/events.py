@@ -1,10 +1,9 @@
-"""The record of a training run: the events that it yields, their lines of JSON, and the history that they make.
+"""The record of a training run: the events that it yields, their values in JSON, and the history that they make.
 
-A line may come from a stranger, so every field is checked.
+Values may come from a stranger, so every field is checked.
 """
 
 import base64
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -239,29 +238,16 @@ _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Start, Step, Ev
 _HINTS = {kind: get_type_hints(kind) for kind in _KINDS.values()}
 
 
-def to_line(event: Event) -> str:
-    """An event as one line of JSON."""
-    values = asdict(event)
+def to_values(event: Event) -> dict[str, Any]:
+    """An event as plain values for JSON."""
+    values = {"kind": type(event).__name__, **asdict(event)}
     if isinstance(event, Snapshot):
         values["maps"] = base64.b64encode(event.maps).decode("ascii")
-    return json.dumps({"kind": type(event).__name__, **values})
-
-
-def from_line(line: str) -> Event:
-    """The event of a line of `to_line`.
-
-    Raises:
-        HeadlightError: it is none.
-    """
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise _no_event(error) from error
-    return from_values(values)
+    return values
 
 
 def from_values(values: Mapping[str, Any]) -> Event:
-    """The event of plain values, those of a line of `to_line` after `json.loads`.
+    """The event of the values of `to_values`.
 
     Raises:
         HeadlightError: it is none.
@@ -279,9 +265,5 @@ def from_values(values: Mapping[str, Any]) -> Event:
         if unfit:
             raise TypeError(", ".join(unfit))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise _no_event(error) from error
+        raise HeadlightError(f"this is no event of a training run ({type(error).__name__}: {error!s:.80})") from error
     return event
-
-
-def _no_event(error: Exception) -> HeadlightError:
-    return HeadlightError(f"this is no event of a training run ({type(error).__name__}: {error!s:.80})")

@@ -95,11 +95,6 @@ class Training:
         """The device of the weights."""
         return self.stack.device
 
-    @property
-    def steps_per_epoch(self) -> int:
-        """The number of steps that see every training row once; 0 where every batch is made anew."""
-        return math.ceil(self.objective.rows_train / self.recipe.batch)
-
     def step(self) -> Totals:
         """One step of the optimiser on the next batch; returns its totals. Without effect if the loss is NaN."""
         with on_threads(self.recipe.threads), self._own_draws():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import HeadlightError
 from . import tasks
-from .events import End, Evaluation, Start, to_line
+from .events import End, Evaluation, Start, to_values
 from .limits import TrainingPlan, check_maps, check_step
 from .loop import Training
 from .recipe import NOT_A_NUMBER, Recipe
@@ -89,7 +89,7 @@ class PlanRuns:
             if isinstance(event, End) and event.reason == "stopped" and not self.stop.is_set():
                 event = replace(event, reason="time")  # it was the job's time that was over, no visitor stopped it
                 training.history.take(event)
-            self.say(run=number, line=to_line(event))
+            self.say(run=number, event=to_values(event))
             self._tell(training.notices)
             if isinstance(event, Evaluation) or self._clock() - began > TURN_SECONDS:
                 yield "turn"

@@ -20,7 +20,7 @@ import torch
 from ..errors import HeadlightError, WeightsFileError
 from ..models.stack import Stack
 from . import tokens
-from .events import LONGEST, End, Event, History, Start, from_values, to_line
+from .events import LONGEST, End, Event, History, Start, from_values, to_values
 from .initial_weights import stack_of
 from .recipe import NOT_A_NUMBER
 from .tasks.table import LIMITS
@@ -212,9 +212,7 @@ def _record(history: History, start: Start, end: End) -> dict[str, Any]:
     """Plain values of a run, of its steps at most `MOST_STEPS`."""
 
     def plain(event: Event) -> dict[str, Any]:
-        values: dict[str, Any] = json.loads(to_line(event))
-        del values["kind"]
-        return values
+        return {name: value for name, value in to_values(event).items() if name != "kind"}
 
     stride = math.ceil(len(history.steps) / MOST_STEPS) or 1
     return {

@@ -48,7 +48,7 @@ def of(task: Task, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokeni
     made, key = _made.setdefault(task, {}), (vocabulary, all_texts)
     if key not in made:
         rows = (*task.train, *task.test) if all_texts else task.train
-        made[key] = _word_piece([row.text for row in rows], vocabulary, cased=task.cased)
+        made[key] = _word_piece([row.text for row in rows], vocabulary)
         for earlier in list(made)[:-MOST_OF_A_TASK]:
             made.pop(earlier, None)
     return made[key]
@@ -69,8 +69,9 @@ def of_file(text: str) -> Tokenizer:
         vocabulary = tuple(sorted(numbers, key=numbers.__getitem__))
         if [numbers[token] for token in vocabulary] != list(range(len(numbers))):
             raise ValueError("its numbers have gaps")
-        if kinds == ("WordPiece", "BertPreTokenizer") and vocabulary[: len(SPECIAL)] == SPECIAL:
-            return _with_specials(numbers, cased=not content["normalizer"]["lowercase"])
+        folded = kinds == ("WordPiece", "BertPreTokenizer") and content["normalizer"]["lowercase"] is True
+        if folded and vocabulary[: len(SPECIAL)] == SPECIAL:
+            return _with_specials(numbers)
         if kinds[0] == "WordLevel" and kinds[1] in CUTS:
             return _word_level(vocabulary, kinds[1])
         raise ValueError("it is of another kind")
@@ -79,20 +80,20 @@ def of_file(text: str) -> Tokenizer:
         raise HeadlightError(f"this is no tokenizer of a trained model ({what})") from error
 
 
-def _empty(numbers: dict[str, int], *, cased: bool) -> Tokenizer:
+def _empty(numbers: dict[str, int]) -> Tokenizer:
     from tokenizers import Tokenizer, normalizers, pre_tokenizers
     from tokenizers.models import WordPiece
 
     tokenizer = Tokenizer(WordPiece(numbers, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=not cased)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return tokenizer
 
 
-def _with_specials(numbers: dict[str, int], *, cased: bool) -> Tokenizer:
+def _with_specials(numbers: dict[str, int]) -> Tokenizer:
     from tokenizers import processors
 
-    tokenizer = _empty(numbers, cased=cased)
+    tokenizer = _empty(numbers)
     tokenizer.add_special_tokens(list(SPECIAL))
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[(name, SPECIAL.index(name)) for name in ("[CLS]", "[SEP]")]
@@ -100,10 +101,10 @@ def _with_specials(numbers: dict[str, int], *, cased: bool) -> Tokenizer:
     return tokenizer
 
 
-def _word_piece(texts: list[str], vocabulary: int, *, cased: bool) -> Tokenizer:
+def _word_piece(texts: list[str], vocabulary: int) -> Tokenizer:
     from tokenizers.trainers import WordPieceTrainer
 
-    trained: Any = _empty({}, cased=cased)
+    trained: Any = _empty({})
     rows = [
         [word for word, _ in trained.pre_tokenizer.pre_tokenize_str(trained.normalizer.normalize_str(text))]
         for text in texts
@@ -119,7 +120,7 @@ def _word_piece(texts: list[str], vocabulary: int, *, cased: bool) -> Tokenizer:
     )
     known = set(symbols)
     trained.train_from_iterator((" ".join(word for word in row if known.issuperset(word)) for row in rows), trainer)
-    return _with_specials(trained.get_vocab(), cased=cased)  # made anew, because there only these four are special
+    return _with_specials(trained.get_vocab())  # made anew, because there only these four are special
 
 
 def _symbols(rows: list[list[str]], most: int) -> tuple[list[str], list[str]]:

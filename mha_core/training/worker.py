@@ -3,7 +3,7 @@
 "stop", or the end of the pipe because the parent is gone, ends the runs where they are; "enough" ends them as their
 time budget would. The messages out are objects of JSON with one of these keys:
 
-    run, line     an event of that run, counted from 0, as `events.to_line` writes it
+    run, event    an event of that run, counted from 0, as `events.to_values` has it
     told          what must be said of the runs, in a sentence
     saved         that run lies complete in the plan's folder, under its number
     error         why the job ends early, in a sentence

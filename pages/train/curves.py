@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from operator import attrgetter
 from statistics import fmean
@@ -34,11 +34,6 @@ class Candidate:
     name: str
     colour: int
     histories: tuple[History, ...]
-
-    @property
-    def as_now(self) -> Candidate:
-        """The candidate as far as it is now: its runs may go on in another thread while this one reads."""
-        return replace(self, histories=tuple(replace(run, evaluations=list(run.evaluations)) for run in self.histories))
 
     @property
     def begun(self) -> tuple[History, ...]:
@@ -97,11 +92,10 @@ def charts(
         waiting: the axes are drawn before the first look at the test rows; otherwise nothing is.
         large: for a projector.
     """
-    now = [candidate.as_now for candidate in candidates]
-    begun, earlier = ([one for one in some if one.begun] for some in (now, ghosts))
+    begun, earlier = ([one for one in some if one.begun] for some in (candidates, ghosts))
     if not begun and not waiting:
         return []
-    span = max(history.recipe.steps for candidate in now for history in candidate.histories)
+    span = max(history.recipe.steps for candidate in candidates for history in candidate.histories)
     return [_chart(kind, begun, earlier, span, theme, large=large) for kind in _kinds(begun or earlier)]
 
 

@@ -1,9 +1,7 @@
 """What a task asks, in one sentence and two rows of its own data."""
 
-from typing import TypeGuard
-
 from headlight.ui.numbers import cut
-from mha_core.training.tasks import Labelled, Language, Pictures, Task, Translation
+from mha_core.training.tasks import Labelled, Language, Task, Translation
 
 _ASKED = {
     "who": "Who acts in the sentence? One of {classes}.",
@@ -32,11 +30,6 @@ def question(name: str, task: Task | None) -> str:
         return _NO_DATA.get(name, "")
     sentence = _ASKED.get(name, _CLASSES)
     return sentence.format(classes=_listed(task.classes) if isinstance(task, Labelled) else "")
-
-
-def has_words(task: Task | None) -> TypeGuard[Labelled]:
-    """Tells whether these are texts in classes, whose words can be counted."""
-    return isinstance(task, Labelled) and not isinstance(task, Pictures)
 
 
 def examples(task: Task | None) -> list[str]:

@@ -125,8 +125,8 @@ def test_maps_that_are_too_many_are_left_out(tmp_path: Path, monkeypatch: pytest
 
 def test_every_tokenizer_there_and_back() -> None:
     rows = (Row("One two three ümläut", 0), Row("two, one", 1))
-    cased = Labelled("csv", "Own", 1, ("a", "b"), rows, rows, (), (), cased=True)
-    for source in (cased, tasks.from_text("One two\nthree, ümläut. " * 20)):
+    own = Labelled("csv", "Own", 1, ("a", "b"), rows, rows, (), ())
+    for source in (own, tasks.from_text("One two\nthree, ümläut. " * 20)):
         made = tokens.of(source)
         again = tokens.of_file(made.to_str())
         for text in ("One two, ümläut", "one\ntwo", "zebra"):

@@ -11,14 +11,13 @@ from .runs import task
 TEXT = "Two lines,\nof ümläuts \u00e9 and so on. " * 10
 
 
-def labelled(*texts: str, cased: bool = False) -> Labelled:
+def labelled(*texts: str) -> Labelled:
     train = tuple(Row(text, number % 2) for number, text in enumerate(texts))
-    return Labelled("csv", "Texts", 1, ("a", "b"), train, (Row("zebra", 0),), (), (), cased=cased)
+    return Labelled("csv", "Texts", 1, ("a", "b"), train, (Row("zebra", 0),), (), ())
 
 
-def test_only_training_rows_are_seen_and_case_is_folded_where_it_does_not_count() -> None:
+def test_only_training_rows_are_seen_and_case_is_folded() -> None:
     assert tokens.of(labelled("One one", "two")).encode("ONE").tokens == ["[CLS]", "one", "[SEP]"]
-    assert tokens.of(labelled("One one", "two", cased=True)).encode("One").tokens == ["[CLS]", "One", "[SEP]"]
     assert tokens.of(labelled("One one", "two")).encode("zebra").tokens == ["[CLS]", "[UNK]", "[SEP]"]
 
 

@@ -20,7 +20,7 @@ from headlight.jobs import process
 from mha_core import load_model
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import limits, saved
-from mha_core.training.events import End, Evaluation, Event, History, Start, Step, from_line
+from mha_core.training.events import End, Evaluation, Event, History, Start, Step, from_values
 from mha_core.training.limits import TrainingPlan, check_parameters, check_step, check_threads
 from mha_core.training.plan_runs import PlanRuns
 from mha_core.training.recipe import Recipe
@@ -66,7 +66,7 @@ def here(
 
     def say(**line: Any) -> None:
         lines.append(line)
-        if "run" in line and isinstance(event := from_line(line["line"]), Step) and event.step == stop_at:
+        if "run" in line and isinstance(event := from_values(line["event"]), Step) and event.step == stop_at:
             signals[enough].set()
 
     PlanRuns(TrainingPlan(recipes, data, seconds), folder, say, *signals, **how).run()
@@ -74,7 +74,7 @@ def here(
 
 
 def events(lines: Lines, run: int) -> list[Event]:
-    return [from_line(line["line"]) for line in lines if line.get("run") == run]
+    return [from_values(line["event"]) for line in lines if line.get("run") == run]
 
 
 def ends(lines: Lines, *runs: int) -> list[tuple[str, int]]:
@@ -126,7 +126,7 @@ def test_a_run_that_is_stopped_or_long_enough_keeps_what_it_has_learnt(tmp_path:
 def test_a_process_that_is_told_to_stop_keeps_what_it_has_learnt(tmp_path: Path) -> None:
     with worker(tmp_path, ENDLESS) as (running, pipe):
         lines = said(pipe)
-        while "Step" not in next(lines)["line"]:
+        while next(lines)["event"]["kind"] != "Step":
             pass
         pipe.send_bytes(b"stop")
         assert list(lines)[-2:] == [{"saved": 0}, {"done": "stopped"}]
@@ -142,7 +142,7 @@ def test_the_time_of_all_runs_together_is_bounded_and_they_take_turns(tmp_path: 
     assert lines[-1] == {"done": "time"}
     (tmp_path / "turns").mkdir()
     lines = here(tmp_path / "turns", TINY, replace(TINY, seed=2))
-    turns = [line["run"] for line in lines if "run" in line and isinstance(from_line(line["line"]), Evaluation)]
+    turns = [line["run"] for line in lines if "run" in line and isinstance(from_values(line["event"]), Evaluation)]
     assert turns == [0, 1, 0, 1, 0, 1]
 
 

@@ -200,7 +200,7 @@ def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
         (LISTENS + "print('hello')", "the training process says something else than was agreed (JSONDecodeError)"),
         (LISTENS + "print('x' * 5000)", "the runs tell more than is kept here"),
         (LISTENS + """print('{"error": "this is wrong"}')""", "this is wrong"),
-        (LISTENS + """print('{"run": 7, "line": "{}"}')""", "this is no event of a training run"),
+        (LISTENS + """print('{"run": 7, "event": {}}')""", "this is no event of a training run"),
     ):
         stand_in(monkeypatch, script)
         failed = new_job()

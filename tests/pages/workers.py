@@ -13,7 +13,7 @@ import pytest
 
 from headlight.jobs import process
 from mha_core.training import tasks
-from mha_core.training.events import End, Evaluation, Event, Start, Step, to_line
+from mha_core.training.events import End, Evaluation, Event, Start, Step, to_values
 from mha_core.training.recipe import Recipe
 
 from .waiting import wait
@@ -25,7 +25,7 @@ LISTENS = "import sys; "
 
 def prints(*events: Event) -> str:
     """Code that prints these events of the first run."""
-    lines = [json.dumps({"run": 0, "line": to_line(event)}) for event in events]
+    lines = [json.dumps({"run": 0, "event": to_values(event)}) for event in events]
     return "".join(f"print({line!r}, flush=True); " for line in lines)
 
 

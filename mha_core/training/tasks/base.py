@@ -49,7 +49,6 @@ class Labelled:
         questions: texts to ask a trained model, mirrors side by side.
         probes: texts whose maps are kept while a model learns.
         notes: what was done to the data, in whole sentences.
-        cased: upper and lower case are different words.
     """
 
     name: str
@@ -61,7 +60,6 @@ class Labelled:
     questions: tuple[str, ...]
     probes: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    cased: bool = False
 
     @cached_property
     def fingerprint(self) -> str:
