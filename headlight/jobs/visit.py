@@ -6,6 +6,7 @@ the most gives way first. The store has a copy of the runs and a list of them, s
 """
 
 import hashlib
+import json
 import logging
 import os
 import secrets
@@ -18,7 +19,7 @@ from base64 import urlsafe_b64encode
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -29,7 +30,6 @@ from mha_core.training import saved
 from mha_core.training.events import History
 from mha_core.training.tasks import TrainingData
 
-from . import kept
 from .job import under_way
 from .training import TrainingJob, writing
 
@@ -42,6 +42,8 @@ SWEEP_SECONDS = 60.0
 STRAY_SECONDS = 2 * KEPT_SECONDS  # then no other server of this machine can need a folder any more
 PREFIX = "headlight-visit-"
 NAME = store.NAME
+FORMAT = "headlight visit 1"
+MOST_NAMES = 200  # of runs in the store; the newest
 TAKEN_UP = "What was trained on another server is here, as far as it had come."
 
 
@@ -171,7 +173,7 @@ class Visit:
             for run in self.runs.values():
                 if run.folder.is_dir():
                     trained.keep(run.id, run.folder)
-            kept.add(self.name, self.runs, self.data)
+            keep_names(self.name, self.runs, self.data)
 
     def drop_old(self) -> None:
         """Deletes what is older than `KEPT_SECONDS`, and the oldest beyond `MOST_OWN` or `MOST_MAPS`."""
@@ -222,7 +224,7 @@ def find(name: object, address: str = "") -> Visit | None:
 
 def _taken_up(name: str, address: str) -> Visit | None:
     """The visit of another server; None when the store has none of this name."""
-    known = kept.read(name)
+    known = kept_names(name)
     there = [run for run in known.runs if store.has("model", run)]
     if not there:
         return None
@@ -241,6 +243,47 @@ def _taken_up(name: str, address: str) -> Visit | None:
         raise
     visit.tell()
     return visit
+
+
+@dataclass(frozen=True)
+class KeptNames:
+    """Names of the store: of runs in the order in which they were made, and of data by their kinds."""
+
+    runs: list[str] = field(default_factory=list)
+    data: dict[str, str] = field(default_factory=dict)
+
+
+def kept_names(visit: str) -> KeptNames:
+    """What is known of a visit; nothing of one that is not there.
+
+    Raises:
+        HeadlightError: what is there cannot be read.
+    """
+    content = store.read("visit", visit)
+    if content is None:
+        return KeptNames()
+    try:
+        said = json.loads(content)
+        kept = KeptNames([*said["runs"]][-MOST_NAMES:], {**said["data"]})
+        if said["format"] != FORMAT or not all(map(store.NAME.fullmatch, [*kept.runs, *kept.data.values()])):
+            raise ValueError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise HeadlightError("another version of Headlight keeps what was trained here, or it is damaged") from None
+    return kept
+
+
+def keep_names(visit: str, runs: Iterable[str], data: Mapping[str, str]) -> None:
+    """Adds to what is known; runs that are gone go. Another server may have added some meanwhile, for another tab.
+
+    Raises:
+        HeadlightError: as of `kept_names`, or it cannot be written.
+    """
+    known = kept_names(visit)
+    there = [run for run in dict.fromkeys([*known.runs, *runs]) if store.has("model", run)]
+    wanted = KeptNames(there, {**known.data, **data})
+    if wanted != known and there:
+        said = {"format": FORMAT, "runs": wanted.runs, "data": wanted.data}
+        store.keep("visit", json.dumps(said).encode(), visit)
 
 
 def wind_up(seconds: float) -> None:

@@ -169,7 +169,25 @@ class ClassesOfPictures(Classes):
         return self.stack.logits(coded[rows].to(self.stack.device))
 
 
-class NextTokens(Objective):
+class OfBatches(Objective):
+    """The objective of a task whose batches are made anew."""
+
+    _recipe: Recipe
+    _task: Any
+
+    @abstractmethod
+    def _loss(self, batch: Any) -> tuple[Tensor, Totals]: ...
+
+    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Totals]:
+        return self._loss(self._task.batch(self._recipe.batch, generator))
+
+    def evaluate_train(self) -> Totals:
+        generator = torch.Generator().manual_seed(self._recipe.seed)
+        with _answering(self.stack):
+            return self._loss(self._task.batch(self.rows_test, generator))[1]
+
+
+class NextTokens(OfBatches):
     """The next token at every place; accuracy counts where the answer can be known."""
 
     def __init__(self, stack: LanguageModel, recipe: Recipe, task: Language, tokenizer: Tokenizer) -> None:
@@ -179,9 +197,6 @@ class NextTokens(Objective):
         self.rows_train, self.rows_test, self.longest = task.rows_train, len(self._test.ids), task.length
         probes = [tokenizer.encode(text) for text in task.probes]
         self.probes = [(probe.tokens[: task.length], probe.ids[: task.length]) for probe in probes]
-
-    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Totals]:
-        return self._loss(self._task.batch(self._recipe.batch, generator))
 
     def evaluate(self) -> Outcome:
         totals = Totals()
@@ -198,11 +213,6 @@ class NextTokens(Objective):
         }
         return Outcome(totals, [], more)
 
-    def evaluate_train(self) -> Totals:
-        generator = torch.Generator().manual_seed(self._recipe.seed)
-        with _answering(self.stack):
-            return self._loss(self._task.batch(self.rows_test, generator))[1]
-
     def _loss(self, batch: Batch) -> tuple[Tensor, Totals]:
         ids, scored = batch.ids.to(self.stack.device), batch.scored.to(self.stack.device)
         logits, answers = self.stack.logits(ids[:, :-1]), ids[:, 1:]
@@ -213,7 +223,7 @@ class NextTokens(Objective):
         return loss, Totals(loss.item() * places, places, right, int(scored.sum()))
 
 
-class Translations(Objective):
+class Translations(OfBatches):
     """The translation of a text, token by token; an answer is right when the model by itself writes all of it so."""
 
     def __init__(self, stack: EncoderDecoder, recipe: Recipe, task: Translation, tokenizer: Tokenizer) -> None:
@@ -227,9 +237,6 @@ class Translations(Objective):
         self.columns = [one.tokens for one in coded]
         answers = [[*(task.answer(text) or ""), task.END] for text in task.probes]
         self.probes = [(tokens, one.ids) for tokens, one in zip(answers, coded, strict=True)]
-
-    def next_loss(self, generator: torch.Generator) -> tuple[Tensor, Totals]:
-        return self._loss(self._task.batch(self._recipe.batch, generator))
 
     def evaluate(self) -> Outcome:
         totals, looks, comes_from_a_word = Totals(), 0, 0
@@ -245,11 +252,6 @@ class Translations(Objective):
                 hits, places = aligned(cast(Tensor, maps), batch.origin)
                 looks, comes_from_a_word = looks + hits, comes_from_a_word + places
         return Outcome(totals, [], {"aligned": round(looks / max(1, comes_from_a_word), 6)})
-
-    def evaluate_train(self) -> Totals:
-        generator = torch.Generator().manual_seed(self._recipe.seed)
-        with _answering(self.stack):
-            return self._loss(self._task.batch(self.rows_test, generator))[1]
 
     def probe_maps(self, number: int) -> list[Tensor]:
         written, ids = self.probes[number]

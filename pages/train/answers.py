@@ -1,4 +1,4 @@
-"""Answers of trained models to a typed text: classes, the same words in two orders, continuations, maps.
+"""Answers of trained models to a typed text: classes, two orders, continuations, translations, maps.
 
 Every function takes the models by the names of their candidates. A model is asked once: its answer is kept for all
 visitors.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
+import torch
 from cachetools import LRUCache
 from torch import Tensor
 
@@ -17,12 +18,13 @@ from headlight.picture import words
 from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
 from headlight.ui import sheet
-from headlight.ui.numbers import cut, number, share
+from headlight.ui.numbers import count, cut, number, share
 from headlight.ui.sheet import Block, Mark
 from mha_core import Model
+from mha_core.models.translator import CROSS, DECODER, ENCODER, END, Translator
 from mha_core.models.vision import PictureModel
 from mha_core.training import inference
-from mha_core.training.tasks import Labelled, shapes
+from mha_core.training.tasks import Labelled, Translation, shapes
 
 CACHE_BYTES = 24 * 2**20
 ENTRY_BYTES = 1024  # of the smallest answer with its key, so that their number is bounded too
@@ -212,3 +214,76 @@ def _map(one: Trained, name: str, text: str, head: str) -> Block:
         return sheet.patches(name, drawing.pixels.tolist(), run.tokens, weights.tolist(), drawing.touched)
     note = f"{words.of_repeats(run.tokens, weights)} {words.computed_by(one.model)}".strip()
     return dict(sheet.attention_map(name, run.tokens, weights.tolist(), note))  # what is kept is its text alone
+
+
+# ---- translators, held against the right words
+
+
+def translations(models: Models, task: Translation, text: str) -> list[Block]:
+    """The answer of each model with the probability of every letter, and whether it is right."""
+    right, blocks = task.answer(text), list[Block]()
+    for name, one in models.items():
+        drawn = _translated(one, text)
+        written = "".join(token for token, _ in drawn if token != END)
+        if right is None:
+            said = "The rule of this task reads no day of its years here, so nobody knows the right answer."
+        else:
+            said = "✓ right" if written == right else f"✗ wrong: it is {right}"
+        blocks.append(sheet.panel(name, [sheet.continuation(f"{text} → ", drawn, ""), sheet.text(said)]))
+    return blocks
+
+
+def translation_maps(models: Models, task: Translation, text: str, head: str) -> list[Block]:
+    """Of each model the cross map, the right word of every digit framed, and the maps of its two halves."""
+    return [_translation_panel(name, task, head, _looked(one, text)) for name, one in models.items()]
+
+
+def _translation_panel(name: str, task: Translation, head: str, looked: dict[str, Any]) -> Block:
+    written, read = looked["written"], looked["read"]
+    found = {group: one_of(torch.tensor(looked[group]), head) for group in (CROSS, ENCODER, DECODER)}
+    cross, encoder, decoder = (found[group] for group in (CROSS, ENCODER, DECODER))
+    if cross is None or encoder is None or decoder is None:
+        return sheet.panel(name, [no_such_head(name, head)])
+    origin = task.origin(read)
+    right = [] if origin is None else [(i, j) for i, j in enumerate(origin[: len(written)]) if j >= 0]
+    across = sheet.attention_map("Cross: written → read", written, cross.tolist(), keys=read, marks=right)
+    halves = [
+        sheet.attention_map("Encoder: read → read", read, encoder.tolist()),
+        sheet.attention_map("Decoder: written so far", looked["given"], decoder.tolist()),
+    ]
+    return sheet.panel(name, [sheet.text(_told_of(cross, right)), across, sheet.row(halves)])
+
+
+def _told_of(cross: Tensor, right: list[tuple[int, int]]) -> str:
+    """How many digits look most at the word that they come from."""
+    if not right:
+        return "Which word each digit comes from is not known here: it takes one year, one month and one day."
+    best = cross.argmax(dim=-1).tolist()
+    hits = sum(best[i] == j for i, j in right)
+    return (
+        f"{hits} of {count(len(right), 'digit')} ({share(hits / len(right), 2)}) look most at the word that they come "
+        "from, which is framed."
+    )
+
+
+@once
+def _translated(one: Trained, text: str) -> list[tuple[str, float]]:
+    """What it writes, with the probability of each token."""
+    run = cast(Translator, one.model).of(CROSS).run(text, all_logits=True)
+    for sentence in run.notices:
+        one.hear(sentence)
+    chances = cast(Tensor, run.logits).softmax(dim=-1).max(dim=-1)
+    numbers, values = chances.indices.tolist(), chances.values.tolist()
+    return [
+        (one.model.tokenizer.id_to_token(number) or "", value) for number, value in zip(numbers, values, strict=True)
+    ]
+
+
+@once
+def _looked(one: Trained, text: str) -> dict[str, Any]:
+    """Its maps by their groups, as lists, with what is read, what is written, and what each row was given."""
+    runs = {group: cast(Translator, one.model).of(group).run(text) for group in (ENCODER, DECODER, CROSS)}
+    given = runs[DECODER].tokens
+    written = [token for token, _ in _translated(one, text)][: len(given)]
+    looked = {"read": runs[ENCODER].tokens, "given": given, "written": written}
+    return looked | {group: run.weights.tolist() for group, run in runs.items()}

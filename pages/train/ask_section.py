@@ -18,7 +18,7 @@ from mha_core.errors import HeadlightError
 from mha_core.training.tasks import Labelled, Pictures, Task, Translation
 from pages.frame import canvas, widgets
 
-from . import answers, translations
+from . import answers
 from .answers import Trained
 from .recipe_controls import LANGUAGE
 from .runs import Runs
@@ -162,7 +162,7 @@ def _one_text(asked: Questions) -> str:
 
 def _maps(asked: Questions, sentence: str, head: str) -> list[Block]:
     if asked.translation:
-        return translations.maps(asked.models, asked.translation, sentence, head)
+        return answers.translation_maps(asked.models, asked.translation, sentence, head)
     return [sheet.row(answers.maps(asked.models, sentence, head))]
 
 
@@ -170,7 +170,7 @@ def _answered(asked: Questions, *drawn: float) -> list[Block]:
     """What the models say; `drawn`: how those that write go on, as `_draws` has it."""
     first, second = asked.typed(0), asked.typed(1)
     if asked.translation:
-        return [asked.unknown(first), *translations.answers(asked.models, asked.translation, first)]
+        return [asked.unknown(first), *answers.translations(asked.models, asked.translation, first)]
     if asked.language:
         tokens, temperature, seed = drawn
         said = answers.continuations(asked.models, first, int(tokens), temperature, int(seed), asked.joined_by)

@@ -15,7 +15,6 @@ from headlight.ui.sheet import Block
 from mha_core.training.events import Evaluation, History
 
 _TRAINING = 2  # the number of the dashes of what is measured on training batches
-_TAIL = 1.0  # pixels, of what only some of the seeds have
 _LARGE, _LARGE_TYPE = 350, 18  # height and type of one on a projector, in pixels
 _BEFORE = "before"  # how the ghosts are called
 
@@ -84,8 +83,7 @@ def charts(
 ) -> list[Chart]:
     """Accuracy and loss; of language models the scores of their best heads too.
 
-    A curve is the mean over the seeds, as far as all that have begun have come; a seed that goes on alone is a thin
-    line from there.
+    A curve is the mean over the seeds, as far as all that have begun have come.
 
     Args:
         ghosts: those of the training before, in grey while this one goes on.
@@ -181,7 +179,7 @@ def _score(score: str, layer: int, head: int) -> Value:
 
 
 def _curves(candidate: Candidate, *values: Value, name: str = "", dash: int = 0) -> Iterator[Curve]:
-    """The mean over the seeds with its band, and thin lines of seeds that went on alone. One value, or one a seed."""
+    """The mean over the seeds, as far as all have come, with its band. One value, or one a seed."""
     name = name or candidate.name
     runs = candidate.begun
     each = values if len(values) == len(runs) else values * len(runs)
@@ -189,19 +187,6 @@ def _curves(candidate: Candidate, *values: Value, name: str = "", dash: int = 0)
     several = len(runs) > 1 and all(map(math.isfinite, (value for row in rows for value in row)))
     low, high = ([min(row) for row in rows], [max(row) for row in rows]) if several else ([], [])
     yield Curve(name, candidate.colour, x, _means(rows), low, high, dash=dash)
-    for history, value in zip(runs, each, strict=True):
-        tail = history.evaluations[max(0, len(x) - 1) :]
-        if len(tail) > 1:
-            steps, levels = [seen.step for seen in tail], [_finite(value(seen)) for seen in tail]
-            yield Curve(
-                f"{name}, seed {history.recipe.seed}",
-                candidate.colour,
-                steps,
-                levels,
-                dash=dash,
-                width=_TAIL,
-                listed=False,
-            )
 
 
 def _together(runs: Sequence[History], values: Sequence[Value]) -> tuple[list[int], list[tuple[float, ...]]]:

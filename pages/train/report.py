@@ -43,8 +43,7 @@ def draw(shown: Runs, task: Task | None, asked: Questions, *, is_open: bool) -> 
     predictions.draw(asked.classes, lambda: asked.models_of(names), own, typed, seen=seen)
     if is_open:
         about = sheet.text(summary.about_data(shown.first(names[0])), muted=True)
-        blocks = [*_heads(shown), about]
-        canvas.sheet("trained", [sheet.panel("How they were trained", blocks)])
+        canvas.sheet("trained", [sheet.panel("How they were trained", [about])])
 
 
 def outcomes(shown: Runs, task: Task | None) -> dict[str, UnseenRows]:
@@ -70,8 +69,3 @@ def _ways_out(shown: Runs, model: str | None) -> None:
     st.download_button(
         "All curves, CSV", lambda: csv_of(shown), "headlight-training.csv", "text/csv", on_click="ignore"
     )
-
-
-def _heads(shown: Runs) -> list[sheet.Block]:
-    scores = summary.heads(shown.candidates)
-    return [sheet.title("Heads of the language models", "first seed, last look"), sheet.row(scores)] if scores else []

@@ -119,20 +119,6 @@ def test_rows(start: Start) -> str:
     return count(start.rows_test, "test row")
 
 
-def heads(candidates: Sequence[Candidate]) -> list[Block]:
-    """Two scores of each head of a language model: its weight on the key with the answer, and on the token before."""
-    blocks = []
-    for candidate in candidates:
-        first = next(iter(candidate.last), None)
-        if first is None or not first.induction:
-            continue
-        for name, scores in (("induction", first.induction), ("previous token", first.previous)):
-            layers = [f"layer {layer}" for layer in range(len(scores))]
-            columns = [f"head {head}" for head in range(len(scores[0]))]
-            blocks.append(sheet.shares(f"{candidate.name}: {name}", scores, layers, columns, 2))
-    return blocks
-
-
 def in_quotes(names: Sequence[str]) -> str:
     """Names in a sentence, where "none" would be taken for a word of it."""
     return ", ".join(f"“{name}”" for name in names)

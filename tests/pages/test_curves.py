@@ -70,15 +70,6 @@ def test_a_curve_is_the_mean_and_its_band_the_lowest_to_the_highest() -> None:
     assert accuracy.table["rows"][4] == ["40", "–", "–", "1.0000", "0.5000"], "two seeds have come so far"
 
 
-def test_a_seed_that_goes_on_alone_is_a_thin_line_of_its_own() -> None:
-    own = Candidate("x", 1, (learned([0.1, 1.0], 1, end="target"), learned([0.3, 0.5, 0.7, 1.0], 2, end="target")))
-    figure = charts([own], "dark")[0].figure
-    tail = named(figure, "x, seed 2")
-    assert (named(figure, "x")["x"], tail["x"], tail["y"]) == ([0, 10], [10, 20, 30], [0.5, 0.7, 1.0])
-    assert tail["line"]["width"] < named(figure, "x")["line"]["width"]
-    assert not tail["showlegend"]
-
-
 def test_what_is_no_number_is_a_gap() -> None:
     losses = [2.0, math.nan, math.inf]
     own = Candidate("x", 0, (learned([0.1, 0.1, 0.1], losses=losses, end="not a number"), learned([0.2, 0.2, 0.2], 2)))

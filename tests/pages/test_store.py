@@ -16,7 +16,6 @@ import pytest
 import streamlit as st
 
 from headlight.api.routes import Wire
-from headlight.jobs import kept
 from headlight.jobs import visit as visits
 from headlight.queue.executor import Queue
 from headlight.registry import source_of
@@ -180,7 +179,7 @@ def test_a_model_that_cannot_be_read_is_refused_and_costs_a_visit_no_other(shipp
             answer = client.get(f"{API}/focus?model={name}")
         assert answer.status_code == 422
         assert says in answer.text
-        kept.add(visit, [name, whole], {})
+        visits.keep_names(visit, [name, whole], {})
         found = visits.find(visit)
         assert found
         assert list(found.runs) == [whole]
@@ -199,5 +198,5 @@ def test_a_visit_that_cannot_be_read_is_reported_and_left_alone() -> None:
             "Another version of Headlight keeps what was trained here, or it is damaged."
         ], content
         with pytest.raises(HeadlightError, match="another version"):
-            kept.add(NAME, [], {})
+            visits.keep_names(NAME, [], {})
         assert store.read("visit", NAME) == content
