@@ -55,20 +55,24 @@ def recipes(task: str) -> dict[str, Recipe]:
     }
 
 
-def news_recipe(line: str, rows: int, seed: int) -> Recipe:
-    """The recipe of one of `NEWS`: the post's sizes and steps, for `EPOCHS` of so many training rows."""
-    base, is_post = defaults("news"), line.startswith(POST)
+def news_line(base: Recipe, line: str) -> Recipe:
+    """The recipe of one of `NEWS`, with the sizes of another one."""
+    is_post = line.startswith(POST)
     changes: dict[str, object] = {
         "position": "none",
+        "amplitude": 1.0,
         "mask_padding": not is_post,
         "start": "own" if is_post else "shared",
         "vocabulary_of": "all texts" if is_post else "training rows",
-        "steps": EPOCHS * math.ceil(rows / base.batch),
-        "evaluations": EPOCHS,
-        "seconds": 24 * 3600.0,
-        "seed": seed,
     }
     return replace(base, **changes | NEWS[line])  # type: ignore[arg-type]
+
+
+def news_recipe(line: str, rows: int, seed: int) -> Recipe:
+    """The same with the post's sizes, for `EPOCHS` of so many training rows."""
+    base = defaults("news")
+    steps = EPOCHS * math.ceil(rows / base.batch)
+    return replace(news_line(base, line), steps=steps, evaluations=EPOCHS, seconds=24 * 3600.0, seed=seed)
 
 
 def news_runs(content: bytes) -> dict[str, sweep.PlannedRun]:

@@ -1,6 +1,5 @@
 """The maps of models while they learn, as one message for the browser, which plays them."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from math import prod
 from typing import TypedDict
@@ -83,68 +82,67 @@ def pack(candidates: Sequence[Candidate]) -> bytes:
     Above `MOST_BYTES` every second snapshot is left out, as often as it takes; the first and the last one stay. A run
     that has not begun is left out. Equal runs give equal bytes.
     """
-    films = [_Film(candidate) for candidate in candidates if candidate.histories[0].start is not None]
-    every = _every(films)
-    maps: list[bytes] = []
-    listed = [film.packed(every, maps) for film in films]
-    texts = next((film.columns or film.probes for film in films if film.probes), [])
+    films = [one for one in candidates if one.histories[0].start is not None]
+    every, maps = _every(films), list[bytes]()
+    listed = [_film(one, every, maps) for one in films]
+    probes = [tokens for one in films for tokens in _probes(one)]
+    texts = next((_columns(one) or _probes(one) for one in films if _probes(one)), [])
     header: FilmsHeader = {
-        "steps": max((film.history.recipe.steps for film in films), default=0),
+        "steps": max((one.histories[0].recipe.steps for one in films), default=0),
         "probes": [_text(tokens) for tokens in texts],
         "films": listed,
-        "notes": _notes(films, every),
+        "notes": _notes(probes, every),
     }
     return packing.pack(header, *maps)
 
 
-class _Film:
-    """The snapshots of a run as they are now, by probe: the run may go on in another thread."""
-
-    def __init__(self, candidate: Candidate) -> None:
-        self.candidate, self.history = candidate, candidate.histories[0]
-        self.probes = self.history.start.probes if self.history.start else []
-        self.columns = self.history.start.columns if self.history.start else []
-        self.classes = self.history.start.classes if self.history.start else ()
-        self.snapshots: dict[int, list[Snapshot]] = defaultdict(list)
-        for snapshot in list(self.history.snapshots):
-            self.snapshots[snapshot.probe].append(snapshot)
-
-    def packed(self, every: int, maps: list[bytes]) -> FilmHeader:
-        """The header of this film; its maps are added to those of the message."""
-        recipe = self.history.recipe
-        probes = [self._probe(number, every, maps) for number in range(len(self.probes))]
-        return {
-            "name": self.candidate.name,
-            "colours": {theme: candidate_colour(self.candidate.colour, theme) for theme in ("dark", "light")},
-            "layers": recipe.n_layers,
-            "heads": recipe.n_heads,
-            "causal": not self.classes and not self.columns,
-            "over": self.history.end is not None,
-            "probes": probes,
-        }
-
-    def _probe(self, number: int, every: int, maps: list[bytes]) -> FilmProbe:
-        snapshots = self.snapshots.get(number, [])
-        kept = [*snapshots[:-1][::every], *snapshots[-1:]]
-        at = sum(map(len, maps))
-        maps += [_first_tokens(snapshot) for snapshot in kept]
-        columns = _visible(self.columns[number]) if self.columns else None
-        tokens = _visible(self.probes[number])
-        return {"tokens": tokens, "columns": columns, "steps": [snapshot.step for snapshot in kept], "at": at}
+def _probes(candidate: Candidate) -> list[list[str]]:
+    start = candidate.histories[0].start
+    return start.probes if start else []
 
 
-def _notes(films: Sequence[_Film], every: int) -> list[str]:
+def _columns(candidate: Candidate) -> list[list[str]]:
+    start = candidate.histories[0].start
+    return start.columns if start else []
+
+
+def _snapshots(candidate: Candidate) -> list[list[Snapshot]]:
+    """Those of each probe."""
+    shots = candidate.histories[0].snapshots
+    return [[shot for shot in shots if shot.probe == number] for number in range(len(_probes(candidate)))]
+
+
+def _film(candidate: Candidate, every: int, maps: list[bytes]) -> FilmHeader:
+    """The header of a film; its maps are added to those of the message."""
+    history, columns, probes = candidate.histories[0], _columns(candidate), list[FilmProbe]()
+    for number, (tokens, shots) in enumerate(zip(_probes(candidate), _snapshots(candidate), strict=True)):
+        kept, at = [*shots[:-1][::every], *shots[-1:]], sum(map(len, maps))
+        maps += [_first_tokens(shot) for shot in kept]
+        read = _visible(columns[number]) if columns else None
+        probes.append({"tokens": _visible(tokens), "columns": read, "steps": [shot.step for shot in kept], "at": at})
+    return {
+        "name": candidate.name,
+        "colours": {theme: candidate_colour(candidate.colour, theme) for theme in ("dark", "light")},
+        "layers": history.recipe.n_layers,
+        "heads": history.recipe.n_heads,
+        "causal": not columns and history.start is not None and not history.start.classes,
+        "over": history.end is not None,
+        "probes": probes,
+    }
+
+
+def _notes(probes: Sequence[Sequence[str]], every: int) -> list[str]:
     notes = ["numbers are exact to 1/510"]
     if every > 1:
         notes.append(f"every {'second' if every == 2 else f'{every}th'} snapshot is shown")
-    if any(len(tokens) > MOST_TOKENS for film in films for tokens in film.probes):
+    if any(len(tokens) > MOST_TOKENS for tokens in probes):
         notes.append(f"of longer texts the first {MOST_TOKENS} tokens are shown")
     return notes
 
 
-def _every(films: Sequence[_Film]) -> int:
+def _every(films: Sequence[Candidate]) -> int:
     """1, 2, 4, …: of how many snapshots one is sent, so that all of them fit."""
-    runs = [run for film in films for run in film.snapshots.values()]
+    runs = [shots for one in films for shots in _snapshots(one) if shots]
 
     def size(every: int) -> int:
         return sum((1 - (1 - len(run)) // every) * _size(run[0]) for run in runs)

@@ -15,13 +15,13 @@ from headlight.link.limits import SIZES
 from headlight.ui import sheet
 from mha_core import device as devices
 from mha_core.errors import HeadlightError
-from mha_core.training import tasks
+from mha_core.training import checkpoints, tasks
 from mha_core.training.limits import TrainingPlan, most_threads
 from mha_core.training.recipe import Recipe, defaults
 from mha_core.training.tasks import Labelled, Task, TrainingData
 from pages.frame import canvas, widgets
 
-from .runs import POST, POST_CHOICES, combined, with_seeds
+from .runs import POST_CHOICES, combined, with_seeds
 
 # what stands in the control and in the link -> the task's name in the core
 TASKS: dict[str, str] = {f"{title[0].lower()}{title[1:]}": name for name, title in tasks.NAMES.items()} | {
@@ -97,7 +97,7 @@ def controls_of(name: str, positions: DeltaGenerator, more: DeltaGenerator, devi
         with widgets.kept_mounted("post", is_table):
             post = widgets.choice("post", POST_CHOICES)
         model, sizes, training, measuring = _groups()
-    as_post = is_table and post in POST
+    as_post = is_table and post != POST_CHOICES[0]
     with positions, widgets.kept_mounted("kinds", not as_post):
         encodings = widgets.pills("pe")
     with model:
@@ -112,7 +112,9 @@ def controls_of(name: str, positions: DeltaGenerator, more: DeltaGenerator, devi
         device = "cpu"  # "auto" is another one only where it can fall back
     base, steps = _base(replace(usual, device=device), sizes, training)
     if as_post:
-        recipes, notices = _of_the_post(post, base), list[str]()
+        half = checkpoints.POST if post == POST_CHOICES[1] else checkpoints.FAIR
+        recipes = [checkpoints.news_line(base, line) for line in checkpoints.NEWS if line.startswith(half)]
+        notices = list[str]()
     else:
         layers = [int(layers) for layers in counts] or [base.n_layers]
         recipes, notices = combined(base, encodings, implementations, layers, masks)
@@ -173,16 +175,6 @@ def plan_of(wish: Wish, task: Task | None, data: TrainingData | None) -> tuple[T
     except HeadlightError as error:
         return None, f"This cannot be trained: {error}."
     return plan, ""
-
-
-def _of_the_post(post: str, base: Recipe) -> list[Recipe]:
-    """The rows of the post's table: without a padding mask, each layer by its own law and a tokenizer of all texts, as
-    it does it, or ours."""
-    if post == POST_CHOICES[1]:
-        base = replace(base, mask_padding=False, start="own", vocabulary_of="all texts")
-    else:
-        base = replace(base, mask_padding=True, start="shared")
-    return [replace(base, implementation=name, position=p, amplitude=a) for name, p, a in POST[post]]
 
 
 def _base(usual: Recipe, sizes: Pair, training: Pair) -> tuple[Recipe, int | None]:

@@ -29,18 +29,7 @@ from mha_core.training.tasks import Task
 
 from .curves import Candidate
 
-# The long post's four models, and ours beside them: (implementation, position, amplitude).
-POST_CHOICES: Final = ("my own", "as the post does it", "beside it: ours")
-_AS_POSTED = (
-    ("torch", "none", 1.0),
-    ("naive", "none", 1.0),
-    ("efficient", "none", 1.0),
-    ("efficient", "sinusoidal", 1.0),
-)
-POST: dict[str, tuple[tuple[str, str, float], ...]] = {
-    POST_CHOICES[1]: _AS_POSTED,
-    POST_CHOICES[2]: (*_AS_POSTED, ("efficient", "sinusoidal", 0.1)),
-}
+POST_CHOICES: Final = ("my own", "as the post does it", "beside it: ours")  # of the long post's experiment
 
 
 @dataclass(frozen=True)

@@ -287,8 +287,9 @@ def test_the_experiment_of_the_long_post(shipped: Path, planned: list[TrainingPl
         assert plan.data
         assert plan.data.keep_duplicates is as_posted
         kinds = [(recipe.implementation, recipe.position, recipe.amplitude) for recipe in plan.recipes]
-        none = [(name, "none", 1) for name in ("torch", "naive", "efficient")]
-        assert kinds[:4] == [*none, ("efficient", "sinusoidal", 1)]
+        own = "efficient" if as_posted else "fused"
+        none = [(name, "none", 1) for name in ("torch", "naive", own)]
+        assert kinds == [*none, (own, "sinusoidal", 1), *[(own, "sinusoidal", 0.1)] * (not as_posted)]
         assert {recipe.mask_padding for recipe in plan.recipes} == {not as_posted}
         assert {recipe.start for recipe in plan.recipes} == {"own" if as_posted else "shared"}
 

@@ -1,7 +1,8 @@
 """The columns of texts and of labels in a table: found by their names, or guessed from what stands in them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import zip_longest
 
 from ...errors import HeadlightError
 
@@ -12,6 +13,7 @@ _LABELS = (
     "kategorie", "rubrik", "thema", "classe", "catégorie", "categoria", "categoría", "etiqueta", "étiquette",
 )  # fmt: skip
 _LONGEST_LABEL = 200
+_LINKS = ("http://", "https://", "www.")
 
 
 @dataclass(frozen=True)
@@ -63,24 +65,13 @@ def find(head: Sequence[str], rows: Iterable[Sequence[str]], text: str, label: s
     return Found(of_texts, of_labels, headed, (_told(names, of_texts, of_labels, headed),))
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Column:
-    """What stands in a column: filled cells, characters and links among them, and the labels that it may hold."""
+    """A column: its name, its filled cells, and the different ones; of too many different ones none is a label."""
 
     name: str
-    filled: int = 0
-    characters: int = 0
-    links: int = 0
-    longest: int = 0
-    values: set[str] = field(default_factory=set)
-
-    def take(self, cell: str, most_labels: int) -> None:
-        self.filled += 1
-        self.characters += len(cell)
-        self.links += cell.startswith(("http://", "https://", "www."))
-        self.longest = max(self.longest, len(cell))
-        if len(self.values) <= most_labels:
-            self.values.add(cell)
+    cells: list[str]
+    values: set[str]
 
     @property
     def numeric(self) -> bool:
@@ -88,14 +79,11 @@ class _Column:
 
 
 def _columns(names: Sequence[str], rows: Iterable[Sequence[str]], most_labels: int) -> list[_Column]:
-    columns = [_Column(name) for name in names]
-    for row in rows:
-        for column, cell in zip(columns, row, strict=False):
-            if cell := cell.strip():
-                column.take(cell, most_labels)
-    for column in columns:
-        if len(column.values) > most_labels:
-            column.values = set()  # these are no labels
+    columns = []
+    for name, column in zip(names, zip_longest(*rows, fillvalue=""), strict=False):
+        cells = [stripped for cell in column if (stripped := cell.strip())]
+        values = set(cells)
+        columns.append(_Column(name, cells, values if len(values) <= most_labels else set()))
     return columns
 
 
@@ -106,8 +94,8 @@ def _of_labels(columns: Sequence[_Column], taken: int | None) -> int | None:
         for place, column in enumerate(columns)
         if place != taken
         and len(column.values) >= 2
-        and column.filled >= 2 * len(column.values)
-        and column.longest <= _LONGEST_LABEL
+        and len(column.cells) >= 2 * len(column.values)
+        and max(map(len, column.values)) <= _LONGEST_LABEL
     ]
     return max(fit)[-1] if fit else None
 
@@ -115,9 +103,11 @@ def _of_labels(columns: Sequence[_Column], taken: int | None) -> int | None:
 def _of_texts(columns: Sequence[_Column], taken: int | None) -> int | None:
     """The column of texts: the one with the most characters that are no links and no numbers."""
     fit = [
-        (column.characters, place)
+        (sum(map(len, column.cells)), place)
         for place, column in enumerate(columns)
-        if place != taken and 2 * column.links < column.filled and (not column.values or not column.numeric)
+        if place != taken
+        and 2 * sum(cell.startswith(_LINKS) for cell in column.cells) < len(column.cells)
+        and (not column.values or not column.numeric)
     ]
     return max(fit)[-1] if fit else None
 

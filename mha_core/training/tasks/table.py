@@ -56,7 +56,7 @@ def from_csv(
             f"the file is not UTF-8 (byte {error.start:,}); save the table as CSV with UTF-8"
         ) from error
     head = next(_lines(content), [])
-    found = columns.find(head, islice(_lines(content), 1, None), text, label, LIMITS["classes"])
+    found = columns.find(head, islice(_lines(content), 1, LIMITS["rows"] + 2), text, label, LIMITS["classes"])
     title = "News in classes" if name == "news" else "Your own table"
     lines = islice(_lines(content), 1 if found.headed else 0, None)
     rows = (_cells(line, (found.text, found.label), len(head)) for line in lines)
