@@ -29,20 +29,13 @@ function hexOf(css) {
 }
 
 /** @param {string} hex "#F6B73C" @returns {Rgb} */
-export const rgb = (hex) => [
-  Number.parseInt(hex.slice(1, 3), 16),
-  Number.parseInt(hex.slice(3, 5), 16),
-  Number.parseInt(hex.slice(5, 7), 16),
-];
+export const rgb = (hex) => /** @type {any} */ ([1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)));
 
 /** A colour between two, 0 = the first. @param {Rgb} from @param {Rgb} to @param {number} share @returns {Rgb} */
 export function mixed(from, to, share) {
   const part = (/** @type {0 | 1 | 2} */ c) => Math.round(from[c] + (to[c] - from[c]) * share);
   return [part(0), part(1), part(2)];
 }
-
-/** @param {Rgb} colour */
-const brightness = ([r, g, b]) => 0.299 * r + 0.587 * g + 0.114 * b;
 
 /** A colour as a pixel of an image. @param {Rgb} colour */
 export const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
@@ -74,7 +67,7 @@ const rampOf = (/** @type {string[]} */ stops) => (contrast || FORCED ? standing
 const RAMPS = { dark: rampOf(STOPS.dark), light: rampOf(STOPS.light) };
 
 /** Black or white, whichever has the greater contrast to a colour: at least 4.5 : 1. @param {Rgb} colour */
-const inkFor = (colour) => (luminance(colour) > 0.179 ? "#000000" : "#FFFFFF");
+export const inkFor = (colour) => (luminance(colour) > 0.179 ? "#000000" : "#FFFFFF");
 
 const INKS = { dark: RAMPS.dark.map(inkFor), light: RAMPS.light.map(inkFor) };
 
@@ -139,37 +132,24 @@ export function canvasOf(width, height, paint) {
 export const signedColour = (share, { less, none, more }) =>
   mixed(rgb(none), rgb(share < 0 ? less : more), Math.abs(share));
 
-/** Ink that can be read on a signed colour. @param {Rgb} colour */
-export const inkOnSigned = (colour) => (brightness(colour) > 125 ? "#0B0F19" : "#FFFFFF");
-
 /** "light" or "dark": what the page's background is. @param {Element} element @returns {Theme} */
 export function themeOf(element) {
   const ground = SYSTEM?.[0] ?? hexOf(getComputedStyle(element).getPropertyValue("--st-background-color").trim());
-  return brightness(rgb(ground)) > 128 ? "light" : "dark";
+  return luminance(rgb(ground)) > 0.2 ? "light" : "dark";
 }
 
 /** @typedef {ReturnType<typeof inks>} Inks */
+
+const NAMES = "ink muted line accent query key head panel less none more".split(" "); // of the style sheet
 
 /** Everything that the canvases paint with, read from the page. @param {Element} element */
 export function inks(element) {
   const style = getComputedStyle(element);
   const read = (/** @type {string} */ name) => {
-    const said = style.getPropertyValue(name).trim();
+    const said = style.getPropertyValue(`--${name}`).trim();
     return FORCED ? hexOf(said) : said; // "CanvasText" is a colour too
   };
-  return {
-    text: read("--ink"),
-    muted: read("--muted"),
-    line: read("--line"),
-    accent: read("--accent"),
-    query: read("--query"),
-    key: read("--key"),
-    head: read("--head"),
-    panel: read("--panel"),
-    less: read("--less"),
-    none: read("--none"),
-    more: read("--more"),
-    mono: style.getPropertyValue("--mono").trim(),
-    sans: style.fontFamily,
-  };
+  const [text, muted, line, accent, query, key, head, panel, less, none, more] = NAMES.map(read);
+  const fonts = { mono: style.getPropertyValue("--mono").trim(), sans: style.fontFamily };
+  return { text, muted, line, accent, query, key, head, panel, less, none, more, ...fonts };
 }

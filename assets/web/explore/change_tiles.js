@@ -65,21 +65,16 @@ export class ChangeTiles extends ControlChips {
     return h("p", { class: "label" }, "Paint a mask cell by cell, or join several, on ", link, ".");
   }
 
-  /** What is looked at. */
-  get what() {
-    return this.view.given.rows;
-  }
-
   draw(inks) {
-    this.names = { ...NAMES, mask: `Hide ${this.what}` };
+    this.names = { ...NAMES, mask: `Hide ${this.view.given.rows}` };
     super.draw(inks);
   }
 
   said() {
-    const { maps, off } = this.view;
+    const { maps, off, given } = this.view;
     const said = super.said();
     const total = maps.layers * maps.heads;
-    const mask = this.value("mask") === "none" ? `all ${this.what} see all ${this.what}` : said.mask;
+    const mask = this.value("mask") === "none" ? `all ${given.rows} see all ${given.rows}` : said.mask;
     return { ...said, mask, off: `${total - off.size} of ${total} on` };
   }
 

@@ -67,11 +67,11 @@ export class DifferenceOverlay {
 
   /** Why this head, or why there is nothing to see in it. */
   get why() {
-    const { picture, at, off, mean, sight } = this.view;
+    const { picture, at, off, reading, sight } = this.view;
     const { effect } = picture;
     if (!this.isOn || !sight.weights || !effect) return "";
     const [layer, head] = effect.at ?? [];
-    const isMost = layer === at.layer && head === at.head && !mean.isOn;
+    const isMost = layer === at.layer && head === at.head && !reading.isMean;
     const isStill = !short(effect.here);
     if (!isMost && !isStill) return "";
     const still = `No weight of this map changed${effect.here ? " by 0.005 or more" : ""}.`;

@@ -15,7 +15,6 @@ import { HeadsGrid } from "../picture/heads.js";
 import { columns, isAcross, order } from "../picture/heads_order.js";
 import { put, without } from "../link/link.js";
 import { parseAt, writeAt } from "../link/look.js";
-import { MeanMap } from "./mean_map.js";
 import { mount } from "../base/mount.js";
 import { NextTokens } from "./next_tokens.js";
 import { OtherViews } from "./other_views.js";
@@ -66,7 +65,6 @@ export class Explore extends WireView {
     this.sight = /** @type {import("./reading_aids.js").Sight} */ (/** @type {unknown} */ (null)); // the large map
     this.box = new SentenceBox(this, (text) => this.type(text));
     this.changes = new ChangeChips(this);
-    this.mean = new MeanMap(this);
     this.reading = new ReadingAids(this);
     this.values = new ValueLengths(this);
     this.all = new AllHeads(this);

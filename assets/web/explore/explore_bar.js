@@ -104,7 +104,7 @@ export class ExploreBar {
       div("actions", this.specials, ...view.reading.buttons, this.sort),
       div("actions", this.solo, this.hide, this.everyHead),
       span("label", "Large map"),
-      view.mean.choice.element,
+      view.reading.means.element,
       div("actions", view.values.opener),
       span("label", "This picture, and all pages"),
       div("actions", this.pin, ...makePreferences()),
@@ -139,7 +139,7 @@ export class ExploreBar {
     setAttribute(this.hide, "aria-pressed", String(look.hidden.has(id)));
     this.everyHead.hidden = !look.solo && !look.hidden.size;
     setText(this.pin, view.state.pin ? "unpin" : "pin");
-    this.pin.disabled = (view.mean.isOn || picture.tile > 0) && !view.state.pin; // a pin keeps the map of a head
+    this.pin.disabled = (view.reading.isMean || picture.tile > 0) && !view.state.pin; // a pin keeps the map of a head
   }
 
   drawChips() {

@@ -113,8 +113,8 @@ export class FocusPanel {
 
   /** The head is switched off in the model. */
   get isOff() {
-    const { at, off, mean } = this.view;
-    return !mean.isOn && off.has(`${at.layer}.${at.head}`);
+    const { at, off, reading } = this.view;
+    return !reading.isMean && off.has(`${at.layer}.${at.head}`);
   }
 
   /** The link to the arithmetic of the cell in focus. */
@@ -147,14 +147,14 @@ export class FocusPanel {
     const { view } = this;
     const { maps, picture, at, look, theme, matching, sight } = view;
     const { tokens, keys } = sight;
-    setText(this.label, `${view.mean.place} · ${picture.label}, ${picture.origin} weights`);
+    setText(this.label, `${view.reading.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
     setText(this.why, this.difference.why);
     fill(this.changed, changed(view.controls, view.off, maps.tokens), "span", (chip, { text }) => setText(chip, text));
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);
-    this.element.classList.toggle("of-mean", view.mean.isOn); // whose value is handed on is then not told by one map
-    this.lamp.hidden = view.mean.isOn;
+    this.element.classList.toggle("of-mean", view.reading.isMean); // whose value is handed on is then not told by one map
+    this.lamp.hidden = view.reading.isMean;
     setText(this.lamp, isOff ? "switch this head on" : "switch this head off");
     setAttribute(this.lamp, "aria-pressed", String(isOff));
     this.lamp.disabled = Boolean(picture.fixed.off);
@@ -168,7 +168,7 @@ export class FocusPanel {
     const isOfMap = matching && picture.reads === reads(look);
     const shown = {
       ...sight,
-      name: view.mean.name,
+      name: view.reading.name,
       others: sight.others.length ? sight.others : undefined,
       best: view.reading.columnOf(this.best),
       scale: look.scale,
@@ -178,7 +178,6 @@ export class FocusPanel {
     if (!this.difference.isComing(this.map.map)) this.drawMap(this.difference.over(shown), mode, inks);
     this.drawLegend(shown, mode, inks);
     this.columns.draw();
-    view.mean.draw();
     view.reading.draw();
     const { row } = this;
     if (row) this.drawWords(row);
@@ -233,10 +232,10 @@ export class FocusPanel {
     const change = this.difference.ofRow();
     if (change) this.title.replaceChildren(...change);
     else if (best)
-      this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.mean.isOn ? " on average" : "");
+      this.title.replaceChildren(who, ` puts ${percent(share)} on `, whom, view.reading.isMean ? " on average" : "");
     else this.title.replaceChildren(who, " may look at nobody");
     if (this.isOff) this.title.append(" ", span("off-note", OFF));
-    const isOther = isSeveral || view.mean.isOn || view.reading.isOn || view.picture.tile > 0;
+    const isOther = isSeveral || view.reading.isMean || view.reading.isOn || view.picture.tile > 0;
     this.from.hidden = !best || isOther || "steps" in view.picture.fixed;
     setText(this.from, `Where does ${number(share)} come from? →`);
     this.from.href = this.byHand;
@@ -260,7 +259,7 @@ export class FocusPanel {
     if (this.isOff) setText(this.lines[PARTS.indexOf("value")], OFF_VALUE);
     const change = this.difference.isOn ? `${this.title.textContent}. ` : "";
     const off = this.isOff ? `, ${OFF}` : "";
-    const place = `L${this.view.mean.place.slice(1)}`;
+    const place = `L${this.view.reading.place.slice(1)}`;
     this.view.say(`${place}${off}. ${change}${own} looks at ${looks.join(", ") || "nothing"}.`);
   }
 }

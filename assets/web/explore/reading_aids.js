@@ -1,10 +1,13 @@
-// How the map in focus is read: tokens joined to words, tokens that are not shown, and rows that sum to 1 without them.
+// How the map in focus is read: the mean over heads in its place, tokens joined to words, tokens that are not shown, and rows that sum to 1 without them.
 
 import { button, setAttribute } from "../base/dom.js";
+import { meanChoice } from "../picture/map_choice.js";
+import { meanOf } from "../link/look.js";
 import { rowOf, specials } from "../wire/packets.js";
-import { percent, quoted, total } from "../base/words.js";
+import { many, percent, quoted, total } from "../base/words.js";
 
 /** @typedef {import("../base/colour.js").Bytes} Bytes */
+/** @typedef {import("../wire/packets.js").Maps} Maps */
 /** @typedef {{
  *   tokens: string[], keys: string[], row: number, key: number | null, others: number[], first: number, last: number,
  *   weights: Float32Array | null, ofRow: Float32Array | null, map: Bytes, whole: boolean, isHere: boolean, isWords: boolean,
@@ -32,6 +35,8 @@ export class ReadingAids {
       view.redraw();
     };
     this.more = button("choose several keys", turn, { title: SEVERAL });
+    this.means = meanChoice(view, true);
+    this.kept = { maps: /** @type {Maps | null} */ (null), layer: -1, map: /** @type {Bytes | null} */ (null) };
     this.buttons = [this.first, this.renorm, this.words, this.more];
   }
 
@@ -43,6 +48,38 @@ export class ReadingAids {
     this.view.go({ row: at.row, key: first }, { keys: others });
   }
 
+  /** It is over heads, whichever. */
+  get isMean() {
+    return meanOf(this.view.look) !== "";
+  }
+
+  /** The map in focus as bytes; null where they have to come first. @returns {Bytes | null} */
+  get map() {
+    const { maps, at, look } = this.view;
+    const mean = meanOf(look);
+    if (!mean) return maps.map(at.layer, at.head);
+    if (mean !== "mean") return null;
+    if (this.kept.maps !== maps || this.kept.layer !== at.layer)
+      this.kept = { maps, layer: at.layer, map: meanOfLayer(maps, at.layer) };
+    return this.kept.map;
+  }
+
+  /** Where the map in focus is from. */
+  get place() {
+    const { maps, at, look } = this.view;
+    const mean = meanOf(look);
+    if (mean === "meanall") return `mean over the ${many(maps.layers * maps.heads, "head")} of all layers`;
+    if (mean === "meanseen")
+      return look.all ? "mean over the heads in sight" : `layer ${at.layer}, mean over the heads in sight`;
+    return `layer ${at.layer}, ${mean ? `mean over ${many(maps.heads, "head")}` : `head ${at.head}`}`;
+  }
+
+  /** What the map in focus is called. */
+  get name() {
+    const { at } = this.view;
+    return this.isMean ? `${this.place[0].toUpperCase()}${this.place.slice(1)}` : `Layer ${at.layer} head ${at.head}`;
+  }
+
   /** What the numbers are of is not every token as it is. */
   get isOn() {
     return this.view.picture.reading !== null;
@@ -50,7 +87,7 @@ export class ReadingAids {
 
   /** @param {boolean} fits the numbers of the map in focus are here @returns {Sight} */
   sight(fits) {
-    const { maps, picture, at, look, mean, matching } = this.view;
+    const { maps, picture, at, look, matching } = this.view;
     const words = look.words && matching ? picture.reading : null;
     const column = (/** @type {number} */ key) => words?.columnOf[key] ?? key;
     const tokens = words?.rows ?? maps.tokens;
@@ -58,7 +95,7 @@ export class ReadingAids {
     const weights = fits ? picture.weights : null;
     const [first, last] = picture.tile ? [0, 0] : specials({ tokens, ends: maps.ends, columns: maps.columns }, look);
     const isRead = words !== null || (look.renorm && first + last > 0);
-    const own = isRead ? null : mean.map;
+    const own = isRead ? null : this.map;
     const bytes = () => (weights ? picture.bytes() : new Uint8Array(tokens.length * keys.length));
     return {
       tokens,
@@ -124,6 +161,8 @@ export class ReadingAids {
   draw() {
     const { look, maps, sight, picture } = this.view;
     const isLong = picture.tile > 0;
+    for (const press of this.means.buttons.slice(2)) press.disabled = isLong; // of one layer at a time the maps are here
+    this.means.draw();
     setAttribute(this.more, "aria-pressed", String(this.adds));
     setAttribute(this.words, "aria-pressed", String(look.words));
     this.words.disabled = isLong;
@@ -134,4 +173,13 @@ export class ReadingAids {
     this.renorm.disabled = !look.renorm && !sight.first && !sight.last;
     setAttribute(this.renorm, "title", this.renorm.disabled ? "leave out tokens first: every row sums to 1" : RENORM);
   }
+}
+
+/** @param {Maps} maps @param {number} layer @returns {Bytes} */
+function meanOfLayer(maps, layer) {
+  const each = Array.from({ length: maps.heads }, (_, head) => maps.map(layer, head));
+  const [{ size, bytes: cells }] = each;
+  const sums = new Float32Array(cells.length);
+  for (const { bytes } of each) bytes.forEach((byte, at) => (sums[at] += byte));
+  return { size, bytes: Uint8Array.from(sums, (sum) => Math.round(sum / maps.heads)) };
 }

@@ -32,7 +32,7 @@ export class ValueLengths {
     const { values } = picture;
     setAttribute(this.opener, "aria-pressed", String(look.values));
     const { lengths } = picture.fixed;
-    const isOther = view.mean.isOn || view.reading.isOn; // heads' values are different vectors, and so are those of pieces
+    const isOther = view.reading.isMean || view.reading.isOn; // heads' values are different vectors, and so are those of pieces
     this.opener.disabled = isOther || Boolean(lengths) || picture.tile > 0;
     setAttribute(this.opener, "title", lengths ?? HANDED);
     this.element.hidden = !look.values || isOther || !values;

@@ -1,6 +1,6 @@
 // The difference of two maps: blue = less, orange = more, and beside each row how much of its weight went elsewhere.
 
-import { inkOnSigned, pixel, pixels, signedColour } from "../base/colour.js";
+import { inkFor, pixel, pixels, signedColour } from "../base/colour.js";
 import { BigMap } from "./map.js";
 import { pooled } from "../wire/packets.js";
 import { number, shortSigned, signed } from "../base/words.js";
@@ -70,7 +70,7 @@ export class DifferenceMap extends BigMap {
   }
 
   inkOn(byte) {
-    return inkOnSigned(colourOf(shareOf(byte), this.inks));
+    return inkFor(colourOf(shareOf(byte), this.inks));
   }
 
   say([i, j]) {

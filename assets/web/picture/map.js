@@ -1,9 +1,8 @@
 // One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
 
 import { inkOn, isPlain, mostOf, picture } from "../base/colour.js";
-import { areSame, contextOf, frame, LETTERS, pixelRatio, setAttribute } from "../base/dom.js";
+import { areSame, contextOf, frame, h, LETTERS, pixelRatio, setAttribute, setText } from "../base/dom.js";
 import { nearest } from "../base/grid_keys.js";
-import { Bubble } from "./bubble.js";
 import { DrawnGrid } from "./drawn_grid.js";
 import { hatchOf } from "./hatch.js";
 import { clip, drawLabels, drawPointedLabels, LEAN } from "./map_labels.js";
@@ -39,6 +38,8 @@ import { BLOCKED, number, ranked, short } from "../base/words.js";
 
 const MEASURE = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 const HATCH = 0.35; // of the side of a cell, from one line over forbidden ones to the next
+const ABOVE = 48; // pixels from the middle of the finger to the middle of the bubble
+const EDGE = 4; // pixels that stay free at the sides
 
 /** A map that is there as float32, all of it in sight unless `more` says otherwise.
  * @param {string[]} tokens @param {Float32Array} weights
@@ -302,5 +303,33 @@ export class BigMap extends DrawnGrid {
     const { tokens, keys, weights, forbids } = /** @type {MapPicture} */ (this.shown);
     const weight = weights ? number(weights[i * keys.length + j]) : "…";
     return `${tokens[i]} → ${keys[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
+  }
+}
+
+/** What a cell says, in a bubble at the finger that tapped it; who hears the page is told by the cell itself. */
+class Bubble {
+  constructor() {
+    this.at = /** @type {Place | null} */ (null);
+    this.element = h("div", { class: "bubble", "aria-hidden": "true", hidden: "" });
+  }
+
+  /** To a cell of a map, or out of sight. @param {Place | null} at @param {BigMap} map */
+  put(at, map) {
+    this.at = at;
+    this.draw(map);
+  }
+
+  /** Says the number that the map has now. @param {BigMap} map */
+  draw(map) {
+    const { at, element } = this;
+    element.hidden = !at || !map.has(at);
+    if (!at || element.hidden) return;
+    setText(element, map.say(at));
+    const { left, top, width, height } = map.boxOf(at);
+    const half = element.offsetWidth / 2;
+    const [x, y] = [left + width / 2, top + height / 2];
+    const most = map.element.clientWidth - half - EDGE;
+    element.style.left = `${Math.max(half + EDGE, Math.min(most, x))}px`;
+    element.style.top = `${y - ABOVE > 0 ? y - ABOVE : y + ABOVE}px`;
   }
 }

@@ -10,18 +10,6 @@ import { toggled } from "../base/words.js";
 /** @typedef {"layer" | "head"} Axis */
 /** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
 
-/** What a key asks for; of a place, and how far. @type {Record<string, [string, number?]>} */
-const KEYS = {
-  "{": ["layer", -1],
-  "}": ["layer", 1],
-  "[": ["head", -1],
-  "]": ["head", 1],
-  o: ["lamp"],
-  m: ["mask"],
-  t: ["order"],
-  u: ["undo"],
-  e: ["sentence"],
-};
 const WAKES = ["keydown", "pointermove", "pointerdown"];
 const LOWEST = 200; // pixels of a picture, where the window is low
 const GAP = 6; // pixels between a picture and the bar
@@ -29,11 +17,8 @@ const GAP = 6; // pixels between a picture and the bar
 /** A key, as who sees the bar reads it. @param {string} key */
 const hint = (key) => h("kbd", { "aria-hidden": "true" }, key);
 
-/** @param {string} key @returns {[string, number?] | null} null where it is not the bar's */
-export const wishOf = (key) => KEYS[key.toLowerCase()] ?? null;
-
-/** Behind the last comes the first. @param {number} at @param {number} by @param {number} count */
-export const stepped = (at, by, count) => (at + by + count) % count;
+/** Its keys. */
+export const KEYS = "{}[]omtue";
 
 let last = /** @type {ProjectorBar | null} */ (null); // the one that says where the page ends
 
@@ -58,12 +43,15 @@ export class ProjectorBar {
     room.prepend(div("live", ...this.places.map(({ element }) => element)));
     room.append(div("live", side, this.lamp, this.mask.element, this.order.element, this.back));
     this.acts = /** @type {Record<string, () => void>} */ ({
-      lamp: () => this.toggle(),
-      mask: () =>
-        /** @type {HTMLElement} */ (gallery?.querySelector('[aria-pressed="true"]') ?? this.mask.list).focus(),
-      order: () => this.order.list.focus(),
-      undo: () => this.back.click(),
-      sentence: () => room.querySelector("textarea")?.focus(),
+      "{": () => this.step("layer", -1),
+      "}": () => this.step("layer", 1),
+      "[": () => this.step("head", -1),
+      "]": () => this.step("head", 1),
+      o: () => this.toggle(),
+      m: () => /** @type {HTMLElement} */ (gallery?.querySelector('[aria-pressed="true"]') ?? this.mask.list).focus(),
+      t: () => this.order.list.focus(),
+      u: () => this.back.click(),
+      e: () => room.querySelector("textarea")?.focus(),
     });
     const { signal } = view.here;
     signal.addEventListener("abort", () => {
@@ -121,7 +109,8 @@ export class ProjectorBar {
   /** @param {Axis} axis @param {number} by */
   step(axis, by) {
     const { at, picture } = this.view;
-    this.view.go({ [axis]: stepped(at[axis], by, axis === "layer" ? picture.layers : picture.heads) });
+    const count = picture[/** @type {"layers" | "heads"} */ (`${axis}s`)];
+    this.view.go({ [axis]: (at[axis] + by + count) % count }); // behind the last comes the first
   }
 
   /** Switches the head in focus off in the model, or on. */
@@ -143,12 +132,10 @@ export class ProjectorBar {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (!this.isOn || isTyped(event) || isShortcut(event)) return;
-    const wish = wishOf(event.key);
-    if (!wish) return;
+    const act = this.acts[event.key.toLowerCase()];
+    if (!act) return;
     event.preventDefault(); // no letter for the field that takes the focus
-    const [what, by] = wish;
-    if (by) this.step(/** @type {Axis} */ (what), by);
-    else this.acts[what]();
+    act();
   }
 
   /** What was typed or chosen is done: keys are the bar's again. @param {KeyboardEvent} event */
