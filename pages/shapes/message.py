@@ -1,7 +1,6 @@
 """What the step view is told over the wire: a layer's traces, a lesson on the layer, and the classes that ran."""
 
 import json
-import re
 from collections.abc import Sequence
 from typing import TypedDict
 
@@ -23,7 +22,7 @@ from mha_core.show.packing import pack, pack_focus, pack_parts
 from . import exercise, random_layer
 from .lesson import whole_source
 from .reshape_lessons import LESSONS, QUESTIONS
-from .step_names import find, in_texts, usable
+from .step_names import axes_of, describe, find, in_texts, usable
 
 _RANDOM = ("lw", "biases", "drop", "dice")
 # keys of the link, that the view owns
@@ -49,6 +48,9 @@ class TraceStep(TypedDict):
     source: int  # which of the sources made it
     marked: Sequence[int]  # the lines of it
     recorded: int  # the line that recorded it, among them or not
+    title: str
+    why: str  # it is there
+    lesson: str  # on what happens without it, or nothing
     texts: list[tuple[str, str]]  # a text that writes it this way, and its words for this step
 
 
@@ -70,14 +72,11 @@ class TraceHeader(Memory):
     sources: list[TraceSource]
 
 
-class _Choices(TypedDict):
+class StepsPicture(PictureAnswer):
     implementations: list[str]
     biases: list[str]  # of random weights
     weights: str  # what is to be known of the layer's
     cannot: dict[str, str]  # key of a control -> why it has no effect, or nothing
-
-
-class StepsPicture(PictureAnswer, _Choices):
     step: str  # this head and this step were in sight: where not all numbers can be sent, theirs are here
     cut: bool  # of no step but this one: it came with the page
     typed: str  # the sentence
@@ -140,9 +139,19 @@ def _message(query: LinkQuery, most: int | None = None) -> bytes:
     place, model, step = query.place(traced[0].tokens), query.model, query["step"]
     run = [sentence for layer in traced for sentence in layer.notices]
     notices = [*left_out, *unable, *run, *models.unknown(model, settings.text)]
+    written = WRITTEN.get(query["mask"])
+    rule = {written: query.rule(written)} if written else {}
+    like = model.stack.block(at.layer).attention
+    own = random_layer.parameters(like, query["biases"]) if instead else random_layer.theirs(like, model.origin)
     header: StepsPicture = {
-        **answer_of(query, KEYS, place, settings.digest, notices, s=settings.text, **_rule(query)),
-        **_choices(query, names),
+        **answer_of(query, KEYS, place, settings.digest, notices, s=settings.text, **rule),
+        "implementations": list(IMPLEMENTATIONS),
+        "biases": list(BIASES),
+        "weights": own,
+        "cannot": {
+            "t": why_not(names, "temperature", "divide by a temperature"),
+            "off": why_not(names, "heads", "switch heads of this layer off"),
+        },
         "step": step,
         "cut": most == 0,
         "typed": settings.text,
@@ -151,29 +160,6 @@ def _message(query: LinkQuery, most: int | None = None) -> bytes:
     }
     packed = [pack_trace(layer, step, at.head, most) for layer in traced]
     return pack_parts(pack(header), *packed)
-
-
-def _rule(query: LinkQuery) -> dict[str, str]:
-    """The rule that is written out, by its key, if the mask is one."""
-    key = WRITTEN.get(query["mask"])
-    return {key: query.rule(key)} if key else {}
-
-
-def _choices(query: LinkQuery, names: list[str]) -> _Choices:
-    """What can be chosen for this layer, and what cannot."""
-    like = query.model.stack.block(query.at.layer).attention
-    random = query["lw"] == "random"
-    return {
-        "implementations": list(IMPLEMENTATIONS),
-        "biases": list(BIASES),
-        "weights": random_layer.parameters(like, query["biases"])
-        if random
-        else random_layer.theirs(like, query.model.origin),
-        "cannot": {
-            "t": why_not(names, "temperature", "divide by a temperature"),
-            "off": why_not(names, "heads", "switch heads of this layer off"),
-        },
-    }
 
 
 def check(query: LinkQuery) -> None:
@@ -248,13 +234,11 @@ def _packed(layer: Traced, number: int, sources: list[str]) -> TraceStep:
     """A step as the browser gets it, but for its numbers."""
     step = layer.steps[number]
     source = layer.source(step)
-    groups = re.findall(r"\(.*?\)|\S+", step.axes)
-    letters = [next((letter for letter in group if letter.isalpha()), "") for group in groups]
-    axes = zip((group.strip("()") for group in groups), letters, step.shape, strict=True)
+    title, why, lesson = describe(layer, number)
     return {
         "name": step.name,
         "expression": step.expression,
-        "axes": [{"text": text, "letter": letter, "size": size} for text, letter, size in axes],
+        "axes": [{"text": text, "letter": letter, "size": size} for text, letter, size in axes_of(step)],
         "strides": step.strides,
         "contiguous": step.contiguous,
         "view": step.is_view,
@@ -263,5 +247,8 @@ def _packed(layer: Traced, number: int, sources: list[str]) -> TraceStep:
         "source": sources.index(source.where),
         "marked": source.marked,
         "recorded": step.line - source.first,
+        "title": title,
+        "why": why,
+        "lesson": lesson,
         "texts": in_texts(layer.implementation, step.name),
     }

@@ -18,7 +18,6 @@ from mha_core.positions import Shaw
 from . import exercise, random_layer
 from .lesson import MOST_SHOWN, StepLesson, matrix, shape_of, source_of
 
-SHAPES = {"3-D": ((3, 10, 256), (3, 256, 10)), "4-D": ((3, 2, 10, 256), (3, 2, 256, 10))}
 REACH = 4  # tokens; distances beyond it share one vector
 SPREAD = 2.0  # of the vectors: large enough to be seen beside a trained model's keys
 RATE = 0.2  # of dropout, where the page's own layer has none
@@ -125,13 +124,8 @@ def loops(layer: Traced, head: int) -> StepLesson:
     """Batched matrix products are loops."""
     value = {step.name: step.value for step in layer.steps}
     q, k = value["q"], value["k"].transpose(2, 3)
-    random = torch.Generator().manual_seed(0)
-    pairs: list[tuple[str, Tensor, Tensor]] = []
-    for name, (left, right) in SHAPES.items():
-        pairs.append((name, torch.randn(left, generator=random), torch.randn(right, generator=random)))
-    pairs += [("q kᵀ of this layer", q, k), ("the same without its batch", q[0], k[0])]
     rows = []
-    for name, a, b in pairs:
+    for name, a, b in (("q kᵀ of this layer", q, k), ("the same without its batch", q[0], k[0])):
         product = a @ b
         sizes = [str(size) for size in a.shape[:-2]]
         difference = measures.largest_difference(product, looped(a, b))
@@ -141,8 +135,7 @@ def loops(layer: Traced, head: int) -> StepLesson:
     head_of = ["product", "left", "right", "result", "matrix products", "largest difference to the loop"]
     text = (
         "@ multiplies the last two axes as matrices and repeats that for every index of the axes before them, in three "
-        "dimensions as in four. Written as a loop it gives the same numbers, up to the rounding shown. Random numbers "
-        "are standard normal, seed 0."
+        "dimensions as in four. Written as a loop it gives the same numbers, up to the rounding shown."
     )
     return StepLesson(
         [sheet.title("Batched products are loops"), sheet.text(text), sheet.table(head_of, rows)], source_of(looped)

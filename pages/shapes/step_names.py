@@ -1,8 +1,9 @@
-"""The names of steps: which there are, which step of a trace a name leads to, and what each is called in texts.
+"""The names of steps: which there are, which step of a trace a name leads to, what each is, and its words in texts.
 
-A text's words for a step stand in assets/step_words.toml, by the implementation that writes attention as it does.
+All words stand in assets/step_words.toml; a text's own by the implementation that writes attention as it does.
 """
 
+import math
 import re
 import tomllib
 from functools import lru_cache
@@ -10,10 +11,14 @@ from pathlib import Path
 
 import torch
 
+from headlight.picture.traces import Traced
+from headlight.ui.numbers import capital, count
 from mha_core import IMPLEMENTATIONS, Step, Trace
 from mha_core.attention.switches import Ablation
 
-# implementation -> text -> step -> its words there
+ONE = {"q": "query", "k": "key", "v": "value"}
+OF = {"q": "queries", "k": "keys", "v": "values", "qkv": "queries, keys and values"}
+# implementation -> text -> step -> its words there; and "steps" -> name of a step -> what is said of it
 WORDS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
     (Path(__file__).parents[2] / "assets" / "step_words.toml").read_text("utf-8")
 )
@@ -53,3 +58,87 @@ def in_texts(implementation: str, step: str) -> list[tuple[str, str]]:
     texts = WORDS.get(implementation, {}).items()
     found = ((text, words.get(name) or words.get(of_q, "")) for text, words in texts)
     return [(text, said) for text, said in found if said]
+
+
+def axes_of(step: Step) -> list[tuple[str, str, int]]:
+    """Each axis as it is written, "h" or "3 c", the letter that names it, and its size."""
+    groups = [group.strip("()") for group in re.findall(r"\(.*?\)|\S+", step.axes)]
+    letters = [next((letter for letter in group if letter.isalpha()), "") for group in groups]
+    return list(zip(groups, letters, step.shape, strict=True))
+
+
+def describe(layer: Traced, number: int) -> tuple[str, str, str]:
+    """What a step is, why it is there, and the lesson on what happens without it, or nothing."""
+    step = layer.steps[number]
+    name, _, head = step.name.partition(".head")
+    base, _, ending = name.partition(".")
+    keys = [name, ending or "project" if head else ending, "split" if base in OF and " h " in f" {step.axes} " else ""]
+    every = [f"{key}{tag}" for key in keys for tag in (*(f" ({tag})" for tag in _tags(layer, number)), "")]
+    known = [WORDS["steps"][key] for key in every if key in WORDS["steps"]]
+    values = _values(layer, number)
+    title, why, lesson = (
+        next((said[field] for said in known if field in said), "").format(**values)
+        for field in ("title", "why", "lesson")
+    )
+    return f"{title.split(',')[0]} of head {head}" if head else title, why, lesson
+
+
+def _tags(layer: Traced, number: int) -> list[str]:
+    """What holds of a step, as the table of its words names it."""
+    step, letters = layer.steps[number], [letter for _, letter, _ in axes_of(layer.steps[number])]
+    parents = [layer.steps[at] for at in layer.parents(number)]
+    is_final = bool(parents) and parents[0].name.endswith(".transpose") and parents[0].shape == step.shape
+    holds = {
+        "after transpose, view": is_final and step.is_view,
+        "after transpose": is_final,
+        "by einsum": "einsum(" in step.expression,
+        "heads behind tokens": "h" in letters and letters[-3] != "h",
+        "empty rows": step.name.partition(".head")[0] == "weights"
+        and not bool(step.value.sum(letters.index("j")).gt(0).all()),
+        "view": step.is_view,
+        f"in {layer.implementation}": ".head" not in step.name,
+    }
+    return [tag for tag, is_so in holds.items() if is_so]
+
+
+def _values(layer: Traced, number: int) -> dict[str, object]:
+    """The numbers that words on a step may hold."""
+    step, last = layer.steps[number], layer.steps[-1]
+    one = layer.steps[next(iter(layer.parents(number)), number)]
+    sizes, before = ({letter: size for _, letter, size in axes_of(each)} for each in (step, one))
+    d_head = next(each.shape[-1] for each in layer.steps if each.name == "q")
+    n_heads, letters = last.shape[-1] // d_head, [letter for _, letter, _ in axes_of(step)]
+    channels, base = math.prod(step.shape[2:]), step.name.split(".")[0]
+    rows, wide = sizes.get("i", sizes.get("j")), step.shape[-1]
+    strides, apart = (
+        dict(zip((letter for _, letter, _ in axes_of(each)), each.strides, strict=True)) for each in (step, one)
+    )
+    keys = letters.index("j") if "j" in letters else -1
+    closed = 0 if step.name == "masked.allow" else -math.inf
+    return {
+        **dict.fromkeys("chij") | sizes,
+        "rows": rows,
+        "wide": wide,
+        "before": one.shape[-1],
+        "channels": channels,
+        "stride": one.strides[-1],
+        "high": before.get("i"),
+        "deep": before.get("d"),
+        "tokens": len(layer.tokens),
+        "letters": " ".join(letters),
+        "d_head": d_head,
+        "root": d_head**0.5,
+        "n_heads": n_heads,
+        "all_heads": count(n_heads, "head"),
+        "heads": count(sizes.get("h", 0), "head"),
+        "count": f"{step.value.numel():,}",
+        "parts": f"{'3 × ' if len(step.shape) > 4 else ''}{n_heads} × {d_head}",
+        "matrix": f"{rows} × {sizes['j'] if {'i', 'j'} <= set(letters) else wide}",
+        "keys": f"{keys}, the last one" if keys == len(letters) - 1 else keys,
+        "closed": f"{int((step.value == closed).sum()):,}" if base == "masked" else "",
+        "apart": f"{apart.get('h', 0):,}",
+        "together": strides.get("h"),
+        "one": ONE.get(base),
+        "of": OF.get(base, base),
+        "Of": capital(OF.get(base, base)),
+    }

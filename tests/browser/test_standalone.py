@@ -84,9 +84,6 @@ def test_the_file_shows_hover_heads_and_table(opens: Opens) -> None:
         expect(page.get_by_role("cell", name="blocked by the mask")).to_have_count(0)
         cells = page.locator(".table tbody td").all_inner_texts()
         assert cells == [f"{weight:.4f}" for weight in run.weights[3, 5].flatten().tolist()]
-        page.get_by_role("button", name="lines", exact=True).click()
-        expect(page.locator(".lines canvas")).to_be_visible()
-
         page.get_by_role("button", name="map", exact=True).click()
         page.get_by_role("button", name="layer 5", exact=True).click()
         expect(page.locator(".under-title")).to_contain_text("± 0.002")  # the farthest layer has a byte a weight

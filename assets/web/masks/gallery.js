@@ -1,6 +1,6 @@
 // The gallery of masks: each rule drawn for the visitor's own sentence; a click uses it or joins it to the rule in use.
 
-import { isPlain } from "../base/colour.js";
+import { pixel, pixels, rgb } from "../base/colour.js";
 import { button, contextOf, fill, h, pixelRatio, setAttribute, setText, span } from "../base/dom.js";
 import { readCells } from "../link/painted.js";
 
@@ -11,31 +11,14 @@ export const JOINS = ["use", "and", "or", "and not", "or not"].map((join) => [jo
 /** @typedef {import("../base/messages.js").Card} Card */
 /** @typedef {import("../base/messages.js").Masks} Masks */
 
-/** The mask of a card: allowed cells glow, forbidden ones are hatched where there is room for it.
- * @param {Uint8Array} cells @param {{line: string}} inks
+/** The mask of a card: allowed cells glow, forbidden ones are as pale as lines. @param {HTMLCanvasElement} canvas
+ * @param {Uint8Array} cells @param {number} n @param {string[]} colours of an allowed and a forbidden cell
  */
-function drawMask(canvas, cells, n, inks, accent) {
+function drawMask(canvas, cells, n, colours) {
   const context = contextOf(canvas, SIDE, SIDE);
-  const step = SIDE / n;
-  const gap = step > 4 ? 1 : 0;
-  context.fillStyle = accent;
-  context.strokeStyle = inks.line;
-  context.lineWidth = 1;
-  context.beginPath();
-  // whole pixels: cells that share one would show as a pattern
-  const edge = (/** @type {number} */ at) => Math.round(at * step);
-  cells.forEach((forbidden, at) => {
-    const [i, j] = [Math.floor(at / n), at % n];
-    const [x, y] = [edge(j), edge(i)];
-    const [width, height] = [Math.max(1, edge(j + 1) - x - gap), Math.max(1, edge(i + 1) - y - gap)];
-    if (!forbidden) context.fillRect(x, y, width, height);
-    else if (gap && !isPlain) {
-      context.rect(x + 0.5, y + 0.5, width - 1, height - 1);
-      context.moveTo(x + 1, y + height - 1);
-      context.lineTo(x + width - 1, y + 1);
-    }
-  });
-  context.stroke();
+  context.imageSmoothingEnabled = false;
+  const ramp = Uint32Array.from(colours, (colour) => pixel(rgb(colour)));
+  context.drawImage(pixels({ size: n, bytes: cells }, ramp), 0, 0, SIDE, SIDE);
 }
 
 /** Which cells, size and colours a canvas shows. @type {WeakMap<Element, string>} */
@@ -63,7 +46,7 @@ export function drawGallery(parent, picture, { inks, accent, join, choose, meet 
     const [canvas, name, line, counted] = card.children;
     const kind = `${n} ${own.cells} ${accent} ${inks.line} ${pixelRatio()}`;
     if (canvas instanceof HTMLCanvasElement && drawn.get(canvas) !== kind)
-      drawMask(canvas, readCells(own.cells, n * n), n, inks, accent);
+      drawMask(canvas, readCells(own.cells, n * n), n, [accent, inks.line]);
     drawn.set(canvas, kind);
     setText(name, own.name);
     setText(line, own.why_not || own.line);

@@ -5,7 +5,7 @@ import { button, div, fill, h, setAttribute, setText, span, topOf } from "../bas
 import { nearest } from "../base/grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
-import { axisName, lessonOf, madeFrom, sourcesOf, titleOf, whyOf } from "./steps_words.js";
+import { axisName, madeFrom, sourcesOf } from "./steps_words.js";
 import { Strides } from "./strides.js";
 import { panel, rem } from "../base/view_base.js";
 
@@ -24,7 +24,7 @@ export class Side {
     this.plane = new Plane((row, column) => view.pick(row, column));
     this.code = new CodeLines();
     this.strides = new Strides(() => this.lightMemory());
-    this.lesson = /** @type {string | null} */ (null); // what happens without this step
+    this.lesson = ""; // what happens without this step
     /** @type {[Tensor, Painting] | null} what the memory was drawn with */
     this.painted = null;
     /** @type {WeakMap<EventTarget, Area[]>} what a click on a picture means */
@@ -68,15 +68,15 @@ export class Side {
   draw(trace, at, place, ink, lessons) {
     const step = trace.steps[at];
     const p = this.parts;
-    setText(p.title, titleOf(step, trace));
+    setText(p.title, step.title);
     setText(p.label, trace.label);
     setText(p.name, `${trace.implementation} · ${step.name}${step.expression ? ` = ${step.expression}` : ""}`);
     fillTerms(p.texts, step.texts); // what it is called in the texts that write it this way
     drawAxes(p.axes, step);
-    setText(p.why, whyOf(step, trace));
-    this.lesson = lessonOf(step, trace.implementation);
+    setText(p.why, step.why);
+    this.lesson = step.lesson;
     p.learn.hidden = !this.lesson;
-    setText(p.learn, `? ${lessons[this.lesson ?? ""] ?? ""}`);
+    setText(p.learn, `? ${lessons[this.lesson] ?? ""}`);
     this.code.draw(trace, step);
     this.drawFacts(step);
     setText(p.said, madeFrom(step, trace));

@@ -13,9 +13,9 @@ import { StepControls } from "./step_controls.js";
 import { StepLesson } from "./step_lesson.js";
 import { Side } from "./step_panel.js";
 import { StepList } from "./steps_list.js";
-import { groupOf, madeFrom, titleOf } from "./steps_words.js";
+import { groupOf, madeFrom } from "./steps_words.js";
 import { findStep, unpackTrace } from "./tensor.js";
-import { choice, fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
+import { fillChoice, fillNotices, group, named, notices, numbers } from "../base/view_base.js";
 import { PlaceView } from "../wire/place_view.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
 import viewCss from "../base/view.css" with { type: "css" };
@@ -35,11 +35,6 @@ const LESSON = ["f", "lesson", "wrote"]; // which channel, which lesson: no busi
 const IN_SIGHT = ["at", "step", ...LESSON]; // keys that say what is looked at, and but for the layer change no number
 const OWN = ["s", "at", "step", "impl", "vs", ...SIDE, ...RANDOM, ...LESSON];
 
-/** @type {[boolean, string][]} */
-const TABS = [
-  [false, "steps"],
-  [true, "what if …?"],
-];
 const STYLES = [viewCss, choicesCss, stepsCss, listingCss, sheetCss, barCss, stageCss];
 
 /** @extends {PlaceView<Picture>} */
@@ -49,12 +44,7 @@ export class StepView extends PlaceView {
     super(root, STYLES, "steps");
     this.values = /** @type {import("../link/link.js").Values} */ ({}); // what the link says; of `at` what it said when opened
     this.tracesOf = ""; // the query that the traces answer, but for what is in sight
-    this.asking = false; // the long questions stand in the place of the steps
     this.box = new SentenceBox(this, (text) => this.type(text));
-    this.tabs = choice("What is shown", TABS, (asking) => {
-      this.asking = asking;
-      this.redraw();
-    });
     this.controls = new StepControls(this);
     this.foot = new ProjectorBar(this, this.box.element, this.controls);
     this.lesson = new StepLesson(this);
@@ -78,8 +68,7 @@ export class StepView extends PlaceView {
     const top = div("top", this.box.element, p.notices);
     const end = div("end", this.lesson.element, p.label, this.classes.element);
     const sides = this.sides.map(({ element }) => element);
-    const list = div("list-column", this.tabs.element, this.list.element);
-    this.show(top, bar, controls, this.controls.panel, list, ...sides, end);
+    this.show(top, bar, controls, this.controls.panel, this.list.element, ...sides, end);
   }
 
   get main() {
@@ -208,8 +197,7 @@ export class StepView extends PlaceView {
     const { parts: p, picture, at, head } = this;
     const { traces } = picture;
     if (!this.waiting) this.keepWithin(traces[0].tokens.length);
-    this.kinds({ pair: traces.length > 1, asking: this.asking });
-    this.tabs.press(this.asking);
+    this.kinds({ pair: traces.length > 1 });
     this.sides[1].element.hidden = traces.length < 2;
     const shown = traces.map((trace) => ({ trace, at: this.placeIn(trace.steps) }));
     const [{ trace, at: here }] = shown;
@@ -231,7 +219,7 @@ export class StepView extends PlaceView {
     this.lesson.draw();
     this.controls.draw(colours);
     this.foot.draw();
-    const title = `${p.count.textContent}: ${titleOf(step, trace)}, shape ${step.sizes.join(", ")}`;
+    const title = `${p.count.textContent}: ${step.title}, shape ${step.sizes.join(", ")}`;
     if (!isComing) this.say(`${title}. ${madeFrom(step, trace)}`);
     const names = traces.map(({ implementation }) => implementation);
     this.classes.draw(names);

@@ -36,18 +36,12 @@ export function findStep(steps, name, head) {
   return Math.max(0, names.indexOf([own, base, base[0]].find((known) => names.includes(known))));
 }
 
-/** @type {new (step: TraceStep) => TraceStep} */
-const Step = /** @type {any} */ (
-  class {
-    constructor(step) {
-      Object.assign(this, step);
-    }
-  }
-);
+const Step = /** @type {new () => TraceStep} */ (/** @type {unknown} */ (Object));
 
 export class Tensor extends Step {
   constructor(step, memory, offset, { heads, dHead }) {
-    super(step);
+    super();
+    Object.assign(this, step);
     this.memory = /** @type {Float32Array} */ (memory);
     this.offset = offset;
     this.heads = heads;

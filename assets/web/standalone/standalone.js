@@ -4,13 +4,12 @@ import { gradient, inks } from "../base/colour.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { HeadsGrid } from "../picture/heads.js";
 import { columns, isAcross, order } from "../picture/heads_order.js";
-import { Lines, MOST_WORDS } from "../picture/lines.js";
 import { parseLook } from "../link/look.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { parts, rowOf, unpackFloats, unpackMaps } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
-import { View, choice, contentWidth, fillChoice, group, numbers, panel } from "../base/view_base.js";
+import { View, contentWidth, fillChoice, group, mapOrTable, numbers, panel } from "../base/view_base.js";
 import { BLOCKED, number, OFF, percent, quoted, ranked } from "../base/words.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import exploreCss from "../explore/explore.css" with { type: "css" };
@@ -21,7 +20,6 @@ import standaloneCss from "./standalone.css" with { type: "css" };
 /** @typedef {(at: Place) => void} Moved told whenever another place is looked at */
 
 const ROUNDED = "this head’s numbers are kept as one byte each, ± 0.002";
-const MODES = /** @type {[string, string][]} */ (["map", "lines", "table"].map((mode) => [mode, mode]));
 const STYLES = [viewCss, exploreCss, standaloneCss];
 const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
@@ -39,7 +37,7 @@ class Standalone extends View {
     this.floats = floats;
     const { layer, head, row } = this.state;
     this.at = /** @type {Place} */ ({ layer, head, row, key: null });
-    this.mode = "map";
+    this.asTable = false;
     this.all = false;
     this.themed = true;
     this.theme = /** @type {import("../base/view_base.js").Theme} */ (LIGHT.matches ? "light" : "dark");
@@ -50,7 +48,7 @@ class Standalone extends View {
     this.ramp = span("ramp");
     this.layers = group("Layer");
     this.every = button("", () => this.change({ all: !this.all }), { class: "toggle every" });
-    this.modes = choice("Map, lines or table", MODES, (mode) => this.change({ mode }));
+    this.modes = mapOrTable("Map or table", "", (asTable) => this.change({ asTable }));
     this.other = button("", () => this.showIn(this.theme === "dark" ? "light" : "dark"));
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
@@ -63,8 +61,6 @@ class Standalone extends View {
     });
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
     this.map = new MapPanel(new BigMap({ pick, hover }), "Weights as a table");
-    this.lines = new Lines((row) => pick(row, null));
-    this.map.element.append(this.lines.element);
     this.large = this.makeLarge();
     this.build();
   }
@@ -108,7 +104,7 @@ class Standalone extends View {
     this.redraw();
   }
 
-  /** @param {{all?: boolean, mode?: string}} how */
+  /** @param {{all?: boolean, asTable?: boolean}} how */
   change(how) {
     Object.assign(this, how);
     this.heads.rects = [];
@@ -187,21 +183,14 @@ class Standalone extends View {
     const where = `layer ${at.layer}, head ${at.head}: ${number(share)}`;
     setText(this.label, exact ? where : `${where}; ${ROUNDED}`);
     this.ramp.style.backgroundImage = gradient(theme);
-    const isLong = Math.max(n, keys.length) > MOST_WORDS;
-    const mode = this.mode === "lines" && isLong ? "map" : this.mode;
-    this.modes.press(mode);
-    this.modes.buttons[1].disabled = isLong;
+    this.modes.press(this.asTable);
     const name = `Layer ${at.layer} head ${at.head}${isOff ? `, ${OFF}` : ""}`;
     const map = maps.map(at.layer, at.head);
     const marked = seesNobody ? null : best;
     const more = { map, row: at.row, key: at.key, best: marked, theme, forbids: isBlocked };
     const shown = wholeMap(tokens, weights, { keys, name, ...more });
     const room = { width: contentWidth(this.map.element), height: Math.max(400, window.innerHeight - 260) };
-    this.lines.element.hidden = mode !== "lines";
-    if (mode === "lines") {
-      this.map.map.element.hidden = this.map.table.hidden = true;
-      this.lines.draw(shown, colours, room);
-    } else this.map.draw(shown, mode === "table", colours, room);
+    this.map.draw(shown, this.asTable, colours, room);
     this.say(`${name}. ${own} ${said}`);
   }
 }
