@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from headlight.link import mask_codec, rules
 from headlight.link.fields import FIELDS, MASKS, SIDE
 from headlight.link.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
-from headlight.link.place import At, Look
+from headlight.link.place import At
 from headlight.link.presets import PRESETS
 from headlight.link.rules import DrawnRule
 from headlight.picture import means, pictures, words
@@ -18,6 +18,7 @@ from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.registry import recordings, source_of
 from headlight.ui import sheet
+from headlight.ui.numbers import count
 from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.show.packing import pack_focus, pack_parts
@@ -49,7 +50,7 @@ class Card(DrawnRule):
     numbers: list[MaskNumber]
 
 
-class _OfMask(TypedDict):
+class Masks(PictureAnswer):
     tokens: list[str]
     columns: list[str] | None  # what they look at, where that is others than themselves
     rule: str
@@ -66,9 +67,6 @@ class _OfMask(TypedDict):
     typed: str  # the sentence of the picture
     label: str
     look: str  # whether it is of a head or a mean, as in the link
-
-
-class Masks(PictureAnswer, _OfMask):
     cards: list[Card]
     sums: str
     begins: dict[str, str]  # what is shown beside what the link says, by key
@@ -142,10 +140,28 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     fixed = "mask" in query.fixed
     of_runs = [said for run in runs for said in run.notices]
     notices = [*left_out, *of_runs, *words.of_no_words(query.model), *([query.fixed["mask"]] if fixed else [])]
+    place = f"Layer {at.layer}, head {at.head}" if heads is None else f"Mean over {count(len(heads), 'head')}"
+    model, tokens, other = picture.model, picture.run.tokens, before(settings)
+    own, (n, n_heads), keys = model.own_mask, (len(tokens), model.sizes.n_heads), picture.run.weights.shape[-1]
     header: Masks = {
         **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask),
-        **_header(picture, at, query.look),
-        "cards": [] if fixed else _cards(picture, at, *_kept(query, len(picture.run.tokens))),
+        "tokens": tokens,
+        "columns": picture.run.columns,
+        "rule": settings.mask,
+        "painted": settings.painted,
+        "meaning": meaning.painted_on(settings.mask, own) if settings.painted else meaning.of_rule(settings.mask, own),
+        "base": mask_codec.forbidden(settings.mask, "", n, n_heads)[0],
+        "own": mask_codec.forbidden(own, "", n, n_heads)[0],
+        "forbidden": settings.forbidden_cells(model, n, keys),
+        "forbiddenBefore": other.forbidden_cells(model, n, keys),
+        "ruleKeys": RULE,
+        "most": MOST_PAINTED,
+        "longest": LONGEST_PAINTED,
+        "without": _without(other.mask, own),
+        "typed": settings.text,
+        "label": f"{place}, {words.label(settings, model)}, {model.origin} weights",
+        "look": str(query.look),
+        "cards": [] if fixed else _cards(picture, at, *_kept(query, n)),
         "sums": effects.sums_in_words(weights[1]),
         "begins": begins,
     }
@@ -155,38 +171,6 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
 def before(settings: Settings) -> Settings:
     """What the weights are compared with: the rule alone where cells are painted, otherwise no mask at all."""
     return settings.unpainted if settings.painted else replace(settings, mask="none")
-
-
-def _header(picture: Picture, at: At, look: Look) -> _OfMask:
-    """What is said of the mask; `at`: layer, head, query and key in focus; `look`: a mean in the head's place."""
-    settings, model, tokens = picture.settings, picture.model, picture.run.tokens
-    other, own, (n, heads) = before(settings), model.own_mask, (len(tokens), model.sizes.n_heads)
-    keys = picture.run.weights.shape[-1]
-    return {
-        "tokens": tokens,
-        "columns": picture.run.columns,
-        "rule": settings.mask,
-        "painted": settings.painted,
-        "meaning": meaning.painted_on(settings.mask, own) if settings.painted else meaning.of_rule(settings.mask, own),
-        "base": mask_codec.forbidden(settings.mask, "", n, heads)[0],
-        "own": mask_codec.forbidden(own, "", n, heads)[0],
-        "forbidden": settings.forbidden_cells(model, n, keys),
-        "forbiddenBefore": other.forbidden_cells(model, n, keys),
-        "ruleKeys": RULE,
-        "most": MOST_PAINTED,
-        "longest": LONGEST_PAINTED,
-        "without": _without(other.mask, own),
-        "typed": settings.text,
-        "label": f"{_place(picture, at, look)}, {words.label(settings, model)}, {model.origin} weights",
-        "look": str(look),
-    }
-
-
-def _place(picture: Picture, at: At, look: Look) -> str:
-    heads = means.heads_of(look, at, *picture.run.weights.shape[:2])
-    if heads is None:
-        return f"Layer {at.layer}, head {at.head}"
-    return f"Mean over {len(heads)} heads" if len(heads) > 1 else "Mean over one head"
 
 
 def _cards(picture: Picture, at: At, beneath: str, painted: str) -> list[Card]:

@@ -196,6 +196,6 @@ def _judged(made: Tensor | str, right: Tensor) -> Block:
         return sheet.verdict("does not hold", "Another shape than the layer’s.", said)
     apart = measures.relative_difference(made, right)
     far = f"relative difference {difference(apart)}"
-    if apart <= ROUNDING:
-        return sheet.verdict("holds", f"What the layer makes: {far}.", "")
-    return sheet.verdict("does not hold", f"Not what the layer makes: {far}.", "")
+    holds = apart <= ROUNDING
+    said = f"{'What' if holds else 'Not what'} the layer makes: {far}."
+    return sheet.verdict("holds" if holds else "does not hold", said, "")

@@ -13,7 +13,7 @@ from mha_core import Step
 
 from . import random_layer
 from .message import check, compute
-from .step_names import find
+from .step_names import axes_of, find
 
 
 def tables(raw: bytes) -> list[Table]:
@@ -40,7 +40,7 @@ def _layer(raw: bytes) -> tuple[Traced, int]:
 
 def _table(step: Step) -> Table:
     *others, last = step.shape
-    letters = step.axes.split() if len(step.axes.split()) == len(step.shape) else [""] * len(step.shape)
+    letters = [letter for _, letter, _ in axes_of(step)]
     rows = [
         " ".join(f"{letter}{number}" for letter, number in zip(letters, place, strict=False))
         for place in product(*map(range, others))

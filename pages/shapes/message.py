@@ -31,7 +31,7 @@ MOST_AT_FIRST = 2**18  # bytes of a message that comes with the page
 
 
 class TraceAxis(TypedDict):
-    text: str  # as it is written: "h", "3 c"
+    name: str  # "heads", "3 × channels"
     letter: str  # which gives it its colour
     size: int
 
@@ -238,7 +238,7 @@ def _packed(layer: Traced, number: int, sources: list[str]) -> TraceStep:
     return {
         "name": step.name,
         "expression": step.expression,
-        "axes": [{"text": text, "letter": letter, "size": size} for text, letter, size in axes_of(step)],
+        "axes": [{"name": name, "letter": letter, "size": size} for name, letter, size in axes_of(step)],
         "strides": step.strides,
         "contiguous": step.contiguous,
         "view": step.is_view,

@@ -9,7 +9,7 @@ from headlight.picture.traces import Traced, drawn
 from headlight.ui import numbers, sheet
 from headlight.ui.numbers import count, number
 from headlight.ui.sheet import Mark
-from mha_core import IMPLEMENTATIONS, masks
+from mha_core import masks
 from mha_core.attention.functional import mixing_weights
 from mha_core.attention.sequence_first import SequenceFirstAttention
 from mha_core.measure import measures
@@ -297,12 +297,6 @@ def dropout(layer: Traced, head: int) -> StepLesson:
         f"instead of 1. The mean of {DRAWS} draws comes back to head {head}’s first rows: largest difference "
         f"{numbers.difference(measures.largest_difference(mean, shown))}."
     )
-    where = (
-        "Every implementation keeps the maps before dropout; what v is mixed with is the step weights.dropout, where "
-        f"one is shown: {', '.join(name for name in IMPLEMENTATIONS if name not in ('sdpa', 'torch'))}. The "
-        "annotated code logs its weights before and keeps those after; nn.MultiheadAttention returns those after, "
-        "so that in training its rows do not sum to 1."
-    )
     maps = (("Before", before), (f"After, rate {rate:g}", after))
     pictures = [matrix(f"{title}: head {head}", of_it[0, head], layer.tokens, sums=True) for title, of_it in maps]
     return StepLesson(
@@ -310,7 +304,6 @@ def dropout(layer: Traced, head: int) -> StepLesson:
             sheet.title("Dropout of the weights", "only while a layer is trained"),
             sheet.text(said),
             sheet.row(pictures),
-            sheet.text(where),
         ],
         source_of(after_dropout, mixing_weights),
     )

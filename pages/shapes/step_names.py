@@ -8,6 +8,7 @@ import re
 import tomllib
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -18,10 +19,8 @@ from mha_core.attention.switches import Ablation
 
 ONE = {"q": "query", "k": "key", "v": "value"}
 OF = {"q": "queries", "k": "keys", "v": "values", "qkv": "queries, keys and values"}
-# implementation -> text -> step -> its words there; and "steps" -> name of a step -> what is said of it
-WORDS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
-    (Path(__file__).parents[2] / "assets" / "step_words.toml").read_text("utf-8")
-)
+# implementation -> text -> step -> its words there; "steps" -> step -> what is said of it; "axes" -> letter -> its name
+WORDS: dict[str, Any] = tomllib.loads((Path(__file__).parents[2] / "assets" / "step_words.toml").read_text("utf-8"))
 
 
 def usable(step: str) -> bool:
@@ -61,10 +60,12 @@ def in_texts(implementation: str, step: str) -> list[tuple[str, str]]:
 
 
 def axes_of(step: Step) -> list[tuple[str, str, int]]:
-    """Each axis as it is written, "h" or "3 c", the letter that names it, and its size."""
+    """Each axis in words, "heads" or "3 × channels", the letter that names it, and its size."""
     groups = [group.strip("()") for group in re.findall(r"\(.*?\)|\S+", step.axes)]
     letters = [next((letter for letter in group if letter.isalpha()), "") for group in groups]
-    return list(zip(groups, letters, step.shape, strict=True))
+    names = [" × ".join(WORDS["axes"].get(part, part) for part in group.split()) for group in groups]
+    alone = {"1": "the same for all heads", "3": "q, k, v"}
+    return list(zip((alone.get(name, name) for name in names), letters, step.shape, strict=True))
 
 
 def describe(layer: Traced, number: int) -> tuple[str, str, str]:

@@ -31,16 +31,12 @@ export const isUsed = (picture, { rule, painted, why_not }) =>
 /** Puts the picture's cards into `parent`.
  * @param {Masks} picture @param {object} how @param {{line: string}} how.inks @param {string} how.accent
  * @param {string} how.join what a click does @param {(at: number) => void} how.choose
- * @param {(at: number | null) => void} how.meet the pointer or the focus is on a card, or has left it
  */
-export function drawGallery(parent, picture, { inks, accent, join, choose, meet }) {
+export function drawGallery(parent, picture, { inks, accent, join, choose }) {
   const n = picture.tokens.length;
   const make = (/** @type {number} */ at) => {
-    const [onMeet, onLeave] = [() => meet(at), () => meet(null)];
-    const met = { onpointerenter: onMeet, onpointerleave: onLeave, onfocus: onMeet, onblur: onLeave };
-    const card = button("", () => choose(at), { class: "card", ...met });
-    card.append(h("canvas", { "aria-hidden": "true" }), h("b"), h("span"), span("counted"));
-    return card;
+    const parts = [h("canvas", { "aria-hidden": "true" }), h("b"), h("span"), span("counted")];
+    return button("", () => choose(at), { class: "card" }, ...parts);
   };
   fill(parent, picture.cards, make, (card, own) => {
     const [canvas, name, line, counted] = card.children;

@@ -14,7 +14,6 @@ export class MaskLine {
   /** @param {Painter} view */
   constructor(view) {
     this.view = view;
-    this.met = /** @type {number | null} */ (null); // the card under the pointer or with the focus
     this.opened = /** @type {boolean | null} */ (null); // by the visitor; null: as the rule needs it
     this.name = h("b");
     this.meaning = h("span");
@@ -47,26 +46,11 @@ export class MaskLine {
     return this.opened ?? (isJoined || join !== "use");
   }
 
-  /** @param {number | null} card under the pointer or with the focus */
-  meet(card) {
-    this.met = card;
-    this.mean();
-  }
-
-  /** Says what that card means, otherwise the mask in use. */
-  mean() {
-    const { picture } = this.view;
-    const own = picture.cards.find((card) => isUsed(picture, card));
-    const met = this.met === null ? null : picture.cards[this.met];
-    const name = met?.name ?? own?.name ?? (picture.painted ? "painted" : picture.rule);
-    setText(this.name, name);
-    setText(this.meaning, met?.meaning ?? picture.meaning);
-    return own;
-  }
-
   draw() {
     const { picture, join } = this.view;
-    const own = this.mean();
+    const own = picture.cards.find((card) => isUsed(picture, card));
+    setText(this.name, own?.name ?? (picture.painted ? "painted" : picture.rule));
+    setText(this.meaning, picture.meaning);
     this.fillNumbers(own && join === "use" ? own.numbers : []);
     setAttribute(this.combine, "aria-expanded", String(this.isOpen));
     setAttribute(this.combine, "aria-pressed", String(join !== "use"));

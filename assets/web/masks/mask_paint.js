@@ -21,7 +21,7 @@ export class MaskPaint {
     this.base = new Uint8Array(); // the cells that the rule forbids
     this.own = new Uint8Array(); // those that the model itself forbids, whatever is painted
     this.flips = /** @type {Uint8Array[]} */ ([]); // the cells turned round, a list a head
-    this.undone = /** @type {{on: string, text: string, base: Uint8Array}[]} */ ([]);
+    this.undone = /** @type {Pick<MaskPaint, "on" | "base" | "flips">[]} */ ([]);
     this.value = 0; // what the stroke that goes on makes of a cell: 1 = allowed
   }
 
@@ -55,7 +55,7 @@ export class MaskPaint {
 
   /** Keeps what is painted now, for undo. */
   remember() {
-    this.undone.push({ on: this.on, text: this.text, base: this.base });
+    this.undone.push({ on: this.on, base: this.base, flips: this.flips.map((own) => own.slice()) });
     if (this.undone.length > MOST_UNDONE) this.undone.shift();
   }
 
@@ -103,9 +103,8 @@ export class MaskPaint {
   /** True when there was something to undo. */
   undo() {
     const before = this.undone.pop();
-    if (!before) return false;
-    Object.assign(this, { on: before.on, base: before.base, flips: readFlips(before.text, this.n, this.flips.length) });
-    return true;
+    Object.assign(this, before);
+    return before !== undefined;
   }
 
   clear() {

@@ -4,25 +4,15 @@ import { isShortcut, walked } from "../base/grid_keys.js";
 import { BigMap, wholeMap } from "../picture/map.js";
 
 /** @typedef {import("../base/grid_keys.js").Place} Place */
-/**
- * @typedef {object} Strokes
- * @property {(at: Place) => void} begin
- * @property {(at: Place) => void} paint
- * @property {() => void} end
- * @property {(tool: "row" | "column", at: number) => void} line
- * @property {(at: Place) => void} toggle
- * @property {() => void} undo
- * @property {(text: string | null) => void} hover
- */
 /** @typedef {Pick<import("../picture/map.js").MapPicture, "tokens" | "row" | "key" | "theme" | "name"> & {allow: Uint8Array, scrolls: boolean}} ShownMask */
 
 const GLOW = { dark: 190, light: 105 }; // how strongly an allowed cell glows, on the ramp of the weights
 
 export class PaintGrid extends BigMap {
-  /** @param {Strokes} strokes */
-  constructor(strokes) {
-    super({ pick: () => {}, hover: strokes.hover });
-    this.strokes = strokes;
+  /** @param {import("./painter.js").Painter} view */
+  constructor(view) {
+    super({ pick: () => {}, hover: (text) => view.readOut(text) });
+    this.view = view;
     this.scrolls = false; // what a finger does, instead of painting
     this.stroke = /** @type {Place | null} */ (null); // the last cell of the stroke that goes on
     this.tap = /** @type {Place | null} */ (null); // where a finger went down while it may still scroll
@@ -50,8 +40,8 @@ export class PaintGrid extends BigMap {
   down(event) {
     const at = this.under(event);
     if (event.button || !at) return;
-    if (at[1] < 0) this.strokes.line("row", at[0]);
-    else if (at[0] < 0) this.strokes.line("column", at[1]);
+    if (at[1] < 0) this.view.stroke((mask) => mask.line("row", at[0]));
+    else if (at[0] < 0) this.view.stroke((mask) => mask.line("column", at[1]));
     else if (event.pointerType === "touch" && this.scrolls) this.tap = at;
     else {
       event.preventDefault(); // no text is selected on the way
@@ -62,10 +52,17 @@ export class PaintGrid extends BigMap {
 
   /** @param {Place} at */
   begin(at) {
-    this.strokes.begin(at);
-    this.strokes.paint(at);
+    this.paintOver([at], true);
     this.stroke = this.active = at;
     this.cell.element.focus({ preventScroll: true });
+  }
+
+  /** @param {Place[]} cells @param {boolean} [begins] a stroke begins at the first one */
+  paintOver(cells, begins = false) {
+    this.view.stroke((mask) => {
+      if (begins) mask.begin(cells[0]);
+      for (const at of cells) mask.paint(at);
+    }, false);
   }
 
   move(event) {
@@ -76,14 +73,15 @@ export class PaintGrid extends BigMap {
     // a fast pointer leaves cells out: all on the straight way are meant
     const [i, j] = this.stroke;
     const steps = Math.max(Math.abs(to[0] - i), Math.abs(to[1] - j));
-    for (let step = 1; step <= steps; step++)
-      this.strokes.paint([Math.round(i + ((to[0] - i) * step) / steps), Math.round(j + ((to[1] - j) * step) / steps)]);
+    const between = (/** @type {number} */ from, /** @type {number} */ end, /** @type {number} */ step) =>
+      Math.round(from + ((end - from) * step) / steps);
+    this.paintOver(Array.from({ length: steps }, (_, n) => [between(i, to[0], n + 1), between(j, to[1], n + 1)]));
     this.stroke = this.active = to;
   }
 
   up(meant) {
     if (this.tap && meant) this.begin(this.tap);
-    if (this.stroke) this.strokes.end();
+    if (this.stroke) this.view.stroke(() => {});
     this.stroke = this.tap = null;
   }
 
@@ -102,12 +100,11 @@ export class PaintGrid extends BigMap {
     const undoes = event.key === "z" && (event.ctrlKey || event.metaKey);
     if (isShortcut(event) && !undoes) return;
     const to = walked({ key: event.key }, from, ...this.ends); // with the shift key they paint
-    if (undoes) this.strokes.undo();
+    if (undoes) this.view.undo();
     else if (to && event.shiftKey && event.key.startsWith("Arrow")) {
-      this.strokes.begin(from);
-      for (const at of [from, to]) this.strokes.paint(at);
-      this.strokes.end();
-    } else if (event.key === "Enter" || event.key === " ") this.strokes.toggle(from);
+      this.paintOver([from, to], true);
+      this.view.stroke(() => {});
+    } else if (event.key === "Enter" || event.key === " ") this.view.stroke((mask) => mask.toggle(from));
     else if (!to) return;
     event.preventDefault();
     this.moveTo(to ?? from);

@@ -39,8 +39,7 @@ import stageCss from "../picture/stage.css" with { type: "css" };
 
 const THREE = 900; // pixels of a view that has three maps in a row
 const NUMBER = { small: LETTERS, projected: 16 }; // pixels of a number
-const CELL = { small: 18.5, projected: 30 }; // of a cell that holds one
-const SHARE = { small: 0.45, projected: 0.4 }; // of the cell that its number is high
+const CELL = { small: 18, projected: 30 }; // of a cell that holds one
 const READABLE = 1.5; // rem of such a cell
 const AROUND = 1.1; // rem of a panel that are no cells, beside its labels
 const LABEL = 0.43; // rem of a letter of a label
@@ -88,7 +87,7 @@ export class Painter extends PlaceView {
     this.outcomes = new MaskOutcomes(this);
     const undo = { act: () => this.undo(), isIdle: () => !this.mask.undone.length };
     this.foot = new ProjectorBar(this, this.box.element, this.also, undo, this.parts.gallery);
-    this.grid = this.makeGrid();
+    this.grid = new PaintGrid(this);
     const pick = (/** @type {number} */ row, /** @type {number | null} */ key) => this.go({ row, key });
     this.panels = new WeightsPanels({ pick, hover: (text) => this.readOut(text) });
     const p = this.parts;
@@ -109,27 +108,6 @@ export class Painter extends PlaceView {
     const { signal } = this.here;
     document.addEventListener("headlight-onward", (event) => this.leaveOwn(/** @type {CustomEvent} */ (event)), {
       signal,
-    });
-  }
-
-  makeGrid() {
-    /** Paints where painting is possible. @param {() => void} stroke @param {boolean} ends the weights may follow */
-    const paint = (stroke, ends = true) => {
-      if (!this.paintable) return;
-      this.mask.head = this.at.head;
-      this.ahead = true;
-      stroke();
-      if (ends) this.painted();
-      else this.redraw();
-    };
-    return new PaintGrid({
-      begin: (at) => paint(() => this.mask.begin(at), false),
-      paint: (at) => paint(() => this.mask.paint(at), false),
-      end: () => paint(() => {}),
-      line: (tool, at) => paint(() => this.mask.line(tool, at)),
-      toggle: (at) => paint(() => this.mask.toggle(at)),
-      undo: () => this.undo(),
-      hover: (text) => this.readOut(text),
     });
   }
 
@@ -287,6 +265,16 @@ export class Painter extends PlaceView {
     return this.takeMask({ mask: "painted", on, p: text || null });
   }
 
+  /** Paints where painting is possible. @param {(mask: MaskPaint) => void} act @param {boolean} [ends] the weights may follow */
+  stroke(act, ends = true) {
+    if (!this.paintable) return;
+    this.mask.head = this.at.head;
+    this.ahead = true;
+    act(this.mask);
+    if (ends) this.painted();
+    else this.redraw();
+  }
+
   undo() {
     if (this.mask.undo()) this.painted();
   }
@@ -414,9 +402,8 @@ export class Painter extends PlaceView {
     const style = getComputedStyle(this.element);
     const colours = { ...inks(this.element), line: style.getPropertyValue("--hatch").trim() };
     const choose = (/** @type {number} */ card) => this.useCard(this.picture.cards[card]);
-    const meet = (/** @type {number | null} */ card) => this.line.meet(card);
     const accent = style.getPropertyValue("--glow").trim();
-    drawGallery(this.parts.gallery, picture, { inks: colours, accent, join: this.join, choose, meet });
+    drawGallery(this.parts.gallery, picture, { inks: colours, accent, join: this.join, choose });
     this.line.draw();
     this.bar.draw();
     this.foot.draw();
@@ -478,15 +465,14 @@ function roomOf(maps, { alone, foot }, n) {
   const kind = isLarge ? "projected" : "small";
   const unit = isLarge ? rem() / 16 : 1; // a map counts in these
   for (const map of maps) {
-    Object.assign(map, { smallest: NUMBER[kind] / unit, roomy: CELL[kind] / unit, share: SHARE[kind] });
+    Object.assign(map, { smallest: NUMBER[kind] / unit, roomy: CELL[kind] / unit });
     map.project(foot.isOn);
   }
-  const rooms = maps.map((map) => [map, /** @type {HTMLElement} */ (map.element.parentElement)]);
-  const seen = /** @type {[BigMap, HTMLElement][]} */ (rooms).filter(([, room]) => room.clientWidth);
-  const cells = Math.min(...seen.map(([, room]) => contentWidth(room)));
+  const rooms = maps.map((map) => /** @type {HTMLElement} */ (map.element.parentElement));
+  const seen = rooms.filter((room) => room.clientWidth);
   const left = alone ? heightLeft : (/** @type {Element} */ room) => foot.heightOver(room);
-  const height = isLarge && seen.length ? Math.max(220, left(seen[0][1]) - AROUND * rem()) : usualHeight(n);
-  return { width: cells, height };
+  const height = isLarge && seen.length ? Math.max(220, left(seen[0]) - AROUND * rem()) : usualHeight(n);
+  return { width: Math.min(...seen.map(contentWidth)), height };
 }
 
 /** On the first screen with the gallery above, unless the numbers need more. @param {number} n */

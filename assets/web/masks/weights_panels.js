@@ -13,8 +13,8 @@ import { panel } from "../base/view_base.js";
 
 const LAW = "colour: √ of the weight";
 
-/** A heading and what stands beside it, in the header of a panel. @param {(Node | string)} title */
-export const heading = (title) => div("titles", title instanceof Node ? title : h("h2", {}, title));
+/** A heading, in the header of a panel. @param {string} title */
+export const heading = (title) => div("titles", h("h2", {}, title));
 
 export class WeightsPanels {
   /** @param {{pick: (row: number, key: number | null) => void, hover: (text: string | null) => void}} actions */
@@ -28,17 +28,11 @@ export class WeightsPanels {
     this.ramp = span("ramp");
     this.label = h("p", { class: "foot" });
     const [before, after] = this.maps;
-    this.laws = [LAW, ""].map((law) => h("span", {}, law));
-    const legend = h("p", { class: "legend" }, "0", this.ramp, "1", this.laws[0]);
+    this.law = h("span");
+    const legend = h("p", { class: "legend" }, "0", this.ramp, "1", this.law);
     this.elements = [
       panel("before", null, [heading("Weights before"), this.without], before.element, legend),
-      panel(
-        "after",
-        null,
-        [heading("Weights after"), this.sums],
-        after.element,
-        h("p", { class: "legend" }, this.laws[1]),
-      ),
+      panel("after", null, [heading("Weights after"), this.sums], after.element),
       this.label,
     ];
   }
@@ -66,8 +60,8 @@ export class WeightsPanels {
       const isBlocked = (/** @type {number} */ i, /** @type {number} */ j) => each.every((blocks) => blocks(i, j));
       const shown = wholeMap(tokens, weights[at].weights, { keys, map, name, row, key, theme, forbids: isBlocked });
       own.draw(shown, asTable, colours, room);
-      setText(this.laws[at], [LAW, ""][at] + own.map.omits);
     });
+    setText(this.law, `${LAW}${this.maps[0].map.omits}`);
     this.ramp.style.backgroundImage = gradient(theme);
     setText(this.label, `${picture.label}. Layers, heads and tokens are counted from 0.`);
   }

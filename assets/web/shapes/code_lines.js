@@ -58,8 +58,8 @@ export class CodeLines {
 
   /** @param {Trace} trace @param {Tensor} step */
   draw(trace, step) {
-    const { where, first, lines } = trace.sources[step.source];
-    setText(this.where, `${where}, lines ${first}–${first + lines.length - 1}: this ran; marked: made this step`);
+    const { where, first: from, lines } = trace.sources[step.source];
+    setText(this.where, `${where}, lines ${from}–${from + lines.length - 1}: this ran; marked: made this step`);
     setAttribute(this.room, "aria-label", `source of ${step.name}`);
     const make = () => h("li", {}, span("line"), span("shape"));
     fill(this.list, linesOf(trace, step), make, (line, { text, shape, marked, folded }) => {
@@ -69,16 +69,8 @@ export class CodeLines {
       setAttribute(line, "title", folded ? `Folded here, for it only records:\n${folded}` : null);
       setAttribute(line, "aria-current", marked ? "true" : null);
     });
-    this.bringIntoSight();
-  }
-
-  /** Scrolls to the marked lines. */
-  bringIntoSight() {
-    const shown = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll(".marked")]);
-    const [top, end] = [shown[0], shown[shown.length - 1]];
-    if (!top) return;
-    const middle = (top.offsetTop + end.offsetTop + end.offsetHeight - this.room.clientHeight) / 2;
-    this.room.scrollTop = Math.min(top.offsetTop - 4, Math.max(0, middle));
+    const first = /** @type {HTMLElement | null} */ (this.list.querySelector(".marked"));
+    if (first) this.room.scrollTop = first.offsetTop - this.room.clientHeight / 2;
   }
 }
 
@@ -86,22 +78,17 @@ export class CodeLines {
  * @param {import("./steps.js").StepView} view
  */
 export function wholeClasses(view) {
-  const summary = h("summary");
   const room = div("classes");
   const make = () => h("pre", { tabindex: "0" }, h("code"));
   const show = () =>
     fill(room, sources.answer ?? [sources.refusal], make, (pre, source) => setText(pre.firstElementChild, source));
   const sources = /** @type {Aside<string[]>} */ (new Aside(view, "classes", show));
-  let names = /** @type {string[]} */ ([]); // of the implementations
+  const summary = h("summary");
   const ask = () => {
-    const [impl, vs = "none"] = names;
+    const [impl, vs = "none"] = view.picture.traces.map(({ implementation }) => implementation);
+    setText(summary, `The class, and every function that it calls: ${impl}${vs === "none" ? "" : ` and ${vs}`}`);
     if (element.open) sources.ask(new URLSearchParams({ impl, vs }));
   };
   const element = h("details", { ontoggle: ask }, summary, room);
-  const draw = (/** @type {string[]} */ shown) => {
-    names = shown;
-    setText(summary, `The class, and every function that it calls: ${names.join(" and ")}`);
-    ask();
-  };
-  return { element, draw };
+  return { element, draw: ask };
 }

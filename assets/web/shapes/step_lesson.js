@@ -13,7 +13,6 @@ export class StepLesson {
   constructor(view) {
     this.view = view;
     this.lesson = /** @type {Aside<import("../base/messages.js").ReshapeLesson>} */ (new Aside(view, "reshape"));
-    this.drawn = this.lesson.answer;
     this.arrives = false; // it is to be brought into sight
     this.panel = new BlocksPanel((event) => this.press(event));
     this.source = h("code");
@@ -47,12 +46,10 @@ export class StepLesson {
 
   draw() {
     const { answer, asked } = this.lesson;
-    const { theme } = this.view;
     setAttribute(this.element, "aria-busy", asked ? "true" : null);
     this.element.hidden = !answer;
     if (!answer) return;
-    if (this.drawn !== answer || this.panel.theme !== theme) this.panel.draw(answer.blocks, theme);
-    this.drawn = answer;
+    this.panel.draw(answer.blocks, this.view.theme);
     setText(this.source, answer.source);
     if (!this.arrives || asked || this.view.pause) return;
     this.arrives = false;

@@ -5,7 +5,7 @@ import { button, div, fill, h, setAttribute, setText, span, topOf } from "../bas
 import { nearest } from "../base/grid_keys.js";
 import { drawMemory, drawTiles } from "./pictures.js";
 import { Plane } from "./plane.js";
-import { axisName, madeFrom, sourcesOf } from "./steps_words.js";
+import { madeFrom, sourcesOf } from "./steps_words.js";
 import { Strides } from "./strides.js";
 import { panel, rem } from "../base/view_base.js";
 
@@ -27,8 +27,6 @@ export class Side {
     this.lesson = ""; // what happens without this step
     /** @type {[Tensor, Painting] | null} what the memory was drawn with */
     this.painted = null;
-    /** @type {WeakMap<EventTarget, Area[]>} what a click on a picture means */
-    this.areas = new WeakMap();
     this.parts = {
       title: h("h2"),
       name: h("code"),
@@ -44,19 +42,11 @@ export class Side {
     };
     const p = this.parts;
     this.made = div("made", p.before, p.after);
-    this.made.onclick = (event) => this.click(event);
     const header = [div("titles", p.title, p.name, p.label), p.axes];
     const why = div("why", h("p", {}, h("b", {}, "Why? "), p.why), p.learn);
     const { code, made, strides, plane } = this;
     const inside = [p.texts, why, code.element, p.facts, p.said, made, strides.element, plane.panel];
     this.element = panel("side", null, header, ...inside);
-  }
-
-  click({ target, offsetX, offsetY }) {
-    const inside = (/** @type {Area} */ { x, y, width, height }) =>
-      offsetX >= x && offsetX <= x + width && offsetY >= y && offsetY <= y + height;
-    const area = this.areas.get(target ?? this.element)?.find((own) => own.head !== null && inside(own));
-    if (area && area.head !== null) this.view.go({ head: area.head });
   }
 
   /** @param {import("./tensor.js").Trace} trace @param {number} at the step
@@ -128,7 +118,12 @@ export class Side {
         canvas: /** @type {HTMLCanvasElement} */ (figure.children[1]),
       }));
       const { seen, areas } = drawTiles(tiles.canvas, tensor, state);
-      this.areas.set(tiles.canvas, areas);
+      tiles.canvas.onclick = ({ offsetX, offsetY }) => {
+        const isHere = (/** @type {Area} */ { x, y, width, height }) =>
+          offsetX >= x && offsetX <= x + width && offsetY >= y && offsetY <= y + height;
+        const head = areas.find(isHere)?.head ?? null;
+        if (head !== null) this.view.go({ head });
+      };
       setText(tiles.caption, `${word}${tensor.name}: ${seen}`);
       setAttribute(tiles.canvas, "aria-label", `${tensor.name} as ${seen}, one colour a head`);
       setText(memory.caption, drawMemory(memory.canvas, tensor, state));
@@ -153,7 +148,7 @@ function fillTerms(parent, terms) {
 export function drawAxes(parent, step, { words = true } = {}) {
   fill(parent, step.axes, "span", (pill, axis, at) => {
     const { letter, size } = axis;
-    const name = `${axisName(axis)} ${size}`;
+    const name = `${axis.name} ${size}`;
     setAttribute(pill, "class", `axis ${letter || "v"}`);
     setAttribute(pill, "title", `axis ${at}: ${name}${letter ? `; ${letter} in the code` : ""}`);
     setText(pill, words ? name : String(size));

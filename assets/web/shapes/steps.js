@@ -222,7 +222,7 @@ export class StepView extends PlaceView {
     const title = `${p.count.textContent}: ${step.title}, shape ${step.sizes.join(", ")}`;
     if (!isComing) this.say(`${title}. ${madeFrom(step, trace)}`);
     const names = traces.map(({ implementation }) => implementation);
-    this.classes.draw(names);
+    this.classes.draw();
     const whole = picture.cut ? "" : "true";
     Object.assign(this.element.dataset, { digest: trace.digest, step: step.name, shown: names.join(" "), whole });
   }

@@ -1,4 +1,4 @@
-// What stands where a step is listed, what its axes are called, and how it came from the one before, in words that follow
+// Where a step is listed, and how it came from the one before, in words that follow
 // from the tensors themselves.
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
@@ -23,24 +23,6 @@ export const GROUP_TITLES = GROUPS.map(([title]) => title);
 export function groupOf({ name }) {
   const [base, ending = ""] = name.split(".");
   return GROUPS.findIndex(([, holds]) => holds(base, ending));
-}
-
-const AXES = {
-  b: "batch",
-  i: "queries",
-  j: "keys",
-  h: "heads",
-  g: "key/value heads",
-  d: "features",
-  c: "channels",
-  v: "words",
-};
-
-/** An axis as words: "heads", "3 × channels", and of the axis of three "q, k, v". */
-export function axisName({ text, letter }) {
-  if (!letter) return text === "1" ? "the same for all heads" : "q, k, v";
-  const parts = text.split(" ").map((part) => AXES[part] ?? part);
-  return parts.join(" × ");
 }
 
 const whole = (/** @type {number} */ count) => count.toLocaleString("en");

@@ -2,7 +2,6 @@
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { many } from "../base/words.js";
-import { axisName } from "./steps_words.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 
@@ -55,7 +54,7 @@ export class Strides {
         }),
       (element, axis, at) => {
         setAttribute(element, "class", `axis ${axis.letter || "v"}`);
-        setText(element, `${axisName(axis)} ${tensor.strides[at].toLocaleString("en")}`);
+        setText(element, `${axis.name} ${tensor.strides[at].toLocaleString("en")}`);
       },
     );
     this.say();
