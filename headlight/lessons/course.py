@@ -53,6 +53,15 @@ class Course:
         asked = second(step) if match[3] else step
         return (lesson, asked, int(match[2])) if asked else None
 
+    def claims(self) -> dict[str, str]:
+        """The address of each claim's step, by the claim's name."""
+        return {
+            step.claim: lesson.address(at)
+            for lesson in self.lessons.values()
+            for at, step in enumerate(lesson.steps, 1)
+            if step.claim
+        }
+
     def path(self, minutes: int, audience: str) -> dict[str, tuple[int, ...]]:
         """A way through the course: the ids of its lessons, each with its steps, in order."""
         return {
@@ -83,24 +92,14 @@ def begin(arguments: Sequence[str]) -> Course:
 
 
 def course() -> Course:
-    """The lessons of assets/lessons, then those of the folder in HEADLIGHT_LESSONS; kept until a file changes."""
+    """The lessons of assets/lessons, those of the folder in HEADLIGHT_LESSONS, then the claims of assets/claims."""
     own = os.environ.get(VARIABLE, "")
-    return of_folders((SHIPPED, *([Path(own)] if own else [])))
-
-
-def claims() -> Course:
-    """The lessons of assets/claims: groups of claims, each step of which puts one to the test."""
-    return of_folders((CLAIMS,))
+    return of_folders((SHIPPED, *([Path(own)] if own else []), CLAIMS))
 
 
 def of_folders(folders: tuple[Path, ...]) -> Course:
-    """The lessons of these folders, each in the order of its files' names."""
-    return _read(*_stamps(folders))
-
-
-def _stamps(folders: tuple[Path, ...]) -> tuple[tuple[_Stamp, ...], tuple[str, ...]]:
-    """The files of these folders, and a sentence for each thing that is none."""
-    stamps, errors = list[_Stamp](), list[str]()
+    """The lessons of these folders, each in the order of its files' names; a file is read anew when it is changed."""
+    stamps, errors, lessons = list[_Stamp](), list[str](), dict[str, Lesson]()
     for folder in folders:
         files = sorted(folder.glob("*.toml")) if folder.is_dir() else []
         if not folder.is_dir():
@@ -113,38 +112,25 @@ def _stamps(folders: tuple[Path, ...]) -> tuple[tuple[_Stamp, ...], tuple[str, .
                 stamps.append((file, found.st_mtime_ns, found.st_size))
             except OSError:  # a link to nowhere
                 errors.append(f"{file.name}, line 1: this file cannot be read.")
-    return tuple(stamps), tuple(errors)
-
-
-@shared(LRUCache(4), for_good=True)
-def _read(stamps: tuple[_Stamp, ...], errors: tuple[str, ...]) -> Course:
-    lessons, wrong = dict[str, Lesson](), list(errors)
     for stamp in stamps:
-        found = _lesson(stamp)
-        if isinstance(found, Lesson) and found.id in lessons:
-            found = f"{stamp[0].name}, line 1: there is a lesson “{found.id}” already"
-        if isinstance(found, Lesson):
-            lessons[found.id] = found
+        lesson = _lesson(*stamp)
+        if isinstance(lesson, Lesson) and lesson.id in lessons:
+            lesson = f"{stamp[0].name}, line 1: there is a lesson “{lesson.id}” already"
+        if isinstance(lesson, Lesson):
+            lessons[lesson.id] = lesson
         else:
-            wrong.append(f"{found}.")
-    return Course(lessons, tuple(wrong), stamps)
+            errors.append(f"{lesson}.")
+    return Course(lessons, tuple(errors), tuple(stamps))
 
 
 @shared(LRUCache(4 * MOST_FILES), for_good=True)
-def _lesson(stamp: _Stamp) -> Lesson | str:
+def _lesson(file: Path, _: int, size: int) -> Lesson | str:
     """The lesson of a file, or what is wrong with it: either is kept until the file changes."""
-    file, _, size = stamp
     try:
-        return read(file.name, _text(file, size))
+        if size > 4 * LONGEST_FILE:
+            return f"{file.name}, line 1: a lesson may have {LONGEST_FILE:,} characters"
+        return read(file.name, file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return f"{file.name}, line 1: this file cannot be read as UTF-8"
     except LessonError as error:
         return str(error)
-
-
-def _text(file: Path, size: int) -> str:
-    """The text of a file. Raises a LessonError where it is none."""
-    if size > 4 * LONGEST_FILE:
-        raise LessonError(f"{file.name}, line 1: a lesson may have {LONGEST_FILE:,} characters")
-    try:
-        return file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise LessonError(f"{file.name}, line 1: this file cannot be read as UTF-8") from None

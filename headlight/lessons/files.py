@@ -1,9 +1,8 @@
 """A lesson to print: its questions, the maps that they are of, and what the numbers answer."""
 
 import base64
-from collections.abc import Sequence
 from typing import TypedDict
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from torch import Tensor
 
@@ -12,15 +11,14 @@ from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.registry import source_of
 from headlight.server.addresses import LONGEST_QR, for_class, qr_code
-from headlight.ui import numbers, pages
+from headlight.ui import numbers
 from mha_core.errors import HeadlightError
 from mha_core.show.packing import pack_focus
 
 from .course import course
-from .message import Hidden
+from .message import CourseLesson, StepVerdict, answer_of, lesson_of
 from .quantities.scene import TWO_SIDES, scene_of
 from .schema import Lesson, LessonStep
-from .verdict import verdict
 
 OF_MAPS = ("explore", "masks", TWO_SIDES)  # pages that show maps of a sentence
 MOST_TOKENS = 20  # of a map on paper; of more no word can be read
@@ -36,32 +34,16 @@ class HandoutMap(TypedDict):
     forbidden: list[str]
 
 
-class HandoutAnswer(TypedDict):
-    letter: str | None
-    sentence: str
-    because: str
-    numbers: list[tuple[str, str]]
-
-
 class HandoutStep(TypedDict):
     sentences: list[str]  # that it is about
-    say: str
-    ask: str
-    options: list[tuple[str, str]]  # letter and text
-    curtain: list[Hidden]
     address: str  # for a class, "" where the server answers its own machine alone
     code: str  # that address as a picture, "" without one, and of one too long
-    answer: HandoutAnswer
+    answer: StepVerdict
     maps: list[HandoutMap]  # of the float32 that follow, in order
 
 
 class Handout(TypedDict):
-    title: str
-    aim: str
-    breaks: str
-    minutes: int
-    now_you: str
-    papers: Sequence[str]
+    lesson: CourseLesson
     steps: list[HandoutStep]
 
 
@@ -82,39 +64,19 @@ def handout(raw: bytes) -> bytes:
     if lesson is None:
         raise HeadlightError(f"there is no lesson “{asked.get('lesson', ''):.40}” in this course")
     told = [_step(lesson, number, step, asked.get("from", "")) for number, step in enumerate(lesson.steps, 1)]
-    header = Handout(
-        title=lesson.title,
-        aim=lesson.aim,
-        breaks=lesson.breaks,
-        minutes=lesson.minutes,
-        now_you=lesson.now_you,
-        papers=lesson.papers,
-        steps=[step for step, _ in told],
-    )
+    header = Handout(lesson=lesson_of(lesson), steps=[step for step, _ in told])
     return pack_focus(header, *(part for _, maps in told for part in maps))
 
 
 def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[HandoutStep, list[Tensor]]:
     """What is told of a step, and the float32 maps (i, j) that it is of."""
-    link = f"/{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.{number}"
-    maps, address = _maps(step), _address(origin, link)
-    answer: HandoutAnswer = {"letter": step.right, "sentence": "", "because": "", "numbers": []}
+    maps, address = _maps(step), _address(origin, f"/{lesson.address(number)}")
     try:
-        found = verdict(step, Query(step.query.encode("ascii")))
-        answer = {
-            "letter": found.picked,
-            "sentence": found.sentence,
-            "because": step.because if found.picked else "",
-            "numbers": [(label, text) for label, _, text in found.numbers],
-        }
+        answer = answer_of(step, Query(step.query.encode("ascii")))
     except HeadlightError as error:
-        answer["sentence"] = words.sentence(error)
+        answer = {"picked": step.right, "numbers": [], "sentence": words.sentence(error), "because": ""}
     told: HandoutStep = {
         "sentences": _sentences(step),
-        "say": step.say,
-        "ask": step.ask,
-        "options": [(option.letter, option.text) for option in step.options],
-        "curtain": [{"part": hidden.part, "words": list(hidden.words)} for hidden in step.curtain],
         "address": address,
         "code": _code(address) if address and len(address.encode()) <= LONGEST_QR else "",
         "answer": answer,

@@ -11,15 +11,15 @@ Nothing of it is ever run as code: `evaluate` walks the tree. docs/lessons.md sa
 """
 
 import ast
+import itertools
 import re
 from dataclasses import dataclass
 
 from mha_core.errors import HeadlightError
 
 LONGEST = 400  # characters of a rule
-LONGEST_WHOLE = 4_000  # with the step's own numbers in their places
-DEEPEST = 30  # brackets, bars and signs within each other
-MOST_NODES = 200
+LONGEST_WHOLE = 8_000  # with the step's own numbers in their places
+MOST_NODES = 400
 Node = ast.expr
 _PARTS = (
     ast.Constant, ast.Name, ast.Load, ast.Subscript, ast.Slice, ast.Tuple, ast.Call, ast.UnaryOp, ast.USub, ast.Not,
@@ -29,10 +29,8 @@ _PARTS = (
 _CLOSED_BY = {"(": ")", "[": "]", "|": "|"}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+\.?[0-9]*(?:e[+-]?[0-9]{1,2})?|\.[0-9]+)"
-    r"|\"(?P<text>[^\"]*)\"|“(?P<curly>[^”]*)”"
     r"|(?P<sign>(?:and|or|not)\b|<=|>=|==|!=|[-+*/<>()\[\]|,:])"
-    r"|(?P<name>[^\W\d]\w*)(?P<primed>\s*['′])?"
-    r"|#\s*(?P<nth>[0-9]{0,4}))",
+    r"|(?:[\"“](?P<text>[^\"”]*)[\"”]|(?P<name>[^\W\d]\w*)(?P<primed>\s*['′])?)(?:\s*#\s*(?P<nth>[0-9]{1,4}))?)",
 )
 
 
@@ -69,7 +67,7 @@ def word(tree: ast.AST) -> Word | None:
             return None
 
 
-def parse(text: str, longest: int = LONGEST) -> Node:
+def parse(text: str, longest: int = LONGEST_WHOLE) -> Node:
     """The tree of a rule of at most so many characters.
 
     Raises:
@@ -80,11 +78,15 @@ def parse(text: str, longest: int = LONGEST) -> Node:
     pieces, places = _as_python(text)
     try:
         tree = ast.parse(" ".join(pieces), mode="eval").body
+    except (RecursionError, MemoryError):
+        raise RuleError("a rule may be 200 brackets and signs deep, this one is deeper") from None
     except SyntaxError as error:
-        read, piece = (error.offset or len(text) * 9) - 1, 0  # 0 where it ends too early
-        while piece < len(pieces) and read >= len(pieces[piece]):
-            read, piece = read - len(pieces[piece]) - 1, piece + 1
-        raise _wrong(text, places, piece) from None
+        read = (error.offset or len(text) * 9) - 1  # 0 where it ends too early
+        ends = itertools.accumulate(len(piece) + 1 for piece in pieces)
+        at = next((place for place, end in zip(places, ends, strict=True) if read < end), None)
+        if at is None:
+            raise _wrong(len(text.rstrip()), "a number or a name should stand, but it ends") from None
+        raise _wrong(at, f"comes “{text[at]}”, which cannot stand there") from None
     nodes = list(ast.walk(tree))
     if sum(isinstance(node, ast.expr) for node in nodes) > MOST_NODES:
         raise RuleError(f"a rule may have {MOST_NODES} parts, this one has more")
@@ -112,51 +114,38 @@ def _as_python(text: str) -> tuple[list[str], list[int]]:
     Raises:
         RuleError: brackets that do not fit, or a character that no rule has.
     """
-    pieces, places, opened = list[str](), list[int](), list[str]()
-    at, end, signs = 0, len(text.rstrip()), 0
-    is_after = is_word = False  # behind a value, where a bar closes; behind a word
+    pieces, places, closing = list[str](), list[int](), list[str]()
+    at, end = 0, len(text.rstrip())
+    is_after = False  # behind a value, where a bar closes
     while at < end:
         found = _TOKEN.match(text, at)
         if found is None:
             raise RuleError(f"character {at + 1} of the rule, “{text[at:].lstrip()[:1]}”, is not of its grammar")
-        kind = found.lastgroup if found.lastgroup != "primed" else "name"
-        value, start, at = found[kind or 0], found.start(kind or 0), found.end()
-        piece, was_after, is_after = value, is_after, kind != "sign"
-        was_word, is_word = is_word, kind in ("name", "text", "curly")
-        if kind == "sign":
-            closes = value in ")]" or (value == "|" and was_after)
-            if closes and (not opened or _CLOSED_BY[opened.pop()] != value):
-                raise RuleError(f"at character {start + 1} of the rule comes “{value}”, which nothing opened")
-            if not closes and value in _CLOSED_BY:
-                opened.append(value)
-            is_after, piece = closes, ("))" if closes else "n_abs((") if value == "|" else value
-        elif kind == "number":
-            piece = repr(float(value)).replace("inf", "1e999")
-        elif kind == "name":
-            piece = f"{'p' if found['primed'] else 'n'}_{value}"
-        elif kind == "nth":
-            if not was_word or int(value or 0) < 1:
-                raise RuleError(
-                    f"at character {start + 1} of the rule a word, “#” and a whole number from 1 should stand"
-                )
-            pieces[-1], piece = f"({pieces[-1]}", f"@ {float(value)})"
+        at, piece, was_after, is_after = found.end(), found[0].lstrip(), is_after, True
+        start = at - len(piece)
+        if sign := found["sign"]:
+            is_after = sign in ")]" or (sign == "|" and was_after)
+            if is_after and (not closing or closing.pop() != sign):
+                raise _wrong(start, f"comes “{sign}”, which nothing opened")
+            if not is_after and sign in _CLOSED_BY:
+                closing.append(_CLOSED_BY[sign])
+            piece = (")" if is_after else "n_abs(") if sign == "|" else sign
+        elif was_after:
+            raise _wrong(start, f"it should end, but comes “{piece}”")
+        elif number := found["number"]:
+            piece = repr(float(number)).replace("inf", "1e999")
         else:
-            piece = repr(value)
-        signs = signs + 1 if piece in ("-", "not") and not was_after else 0
-        if len(opened) + signs > DEEPEST:
-            raise RuleError(f"a rule may be {DEEPEST} brackets deep, this one is deeper")
-        if is_after and was_after and kind not in ("sign", "nth"):
-            raise RuleError(f"at character {start + 1} of the rule it should end, but comes “{value}”")
+            name = found["name"]
+            piece = f"{'p' if found['primed'] else 'n'}_{name}" if name else repr(found["text"])
+            if (nth := found["nth"]) and int(nth) < 1:
+                raise _wrong(start, "a word, “#” and a whole number from 1 should stand")
+            piece = f"({piece} @ {float(nth)})" if nth else piece
         pieces.append(piece)
         places.append(start)
-    if opened:
-        raise RuleError(f"at character {end + 1} of the rule “{_CLOSED_BY[opened[-1]]}” should stand, but it ends")
+    if closing:
+        raise _wrong(end, f"“{closing[-1]}” should stand, but it ends")
     return pieces, places
 
 
-def _wrong(text: str, places: list[int], piece: int) -> RuleError:
-    if piece >= len(places):
-        at = len(text.rstrip()) + 1
-        return RuleError(f"at character {at} of the rule a number or a name should stand, but it ends")
-    at = places[piece]
-    return RuleError(f"at character {at + 1} of the rule comes “{text[at : at + 1]}”, which cannot stand there")
+def _wrong(at: int, what: str) -> RuleError:
+    return RuleError(f"at character {at + 1} of the rule {what}")

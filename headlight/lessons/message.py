@@ -80,14 +80,13 @@ def lesson(raw: bytes) -> bytes:
     found = read_course().find(query["learn"])
     if found is None:
         raise HeadlightError(f"there is no step “{query['learn']:.40}” in this course")
-    told, because = verdict(found[1], query), found[1].because
-    answer = StepVerdict(
-        picked=told.picked,
-        numbers=told.numbers,
-        sentence=told.sentence,
-        because=because if told.picked else "",
-    )
-    return json.dumps(answer, ensure_ascii=False).encode("utf-8")
+    return json.dumps(answer_of(found[1], query), ensure_ascii=False).encode("utf-8")
+
+
+def answer_of(step: LessonStep, query: Query) -> StepVerdict:
+    """The verdict on a step, as its message. Raises a HeadlightError where its picture cannot be computed."""
+    told = verdict(step, query)
+    return {"picked": told.picked, "numbers": told.numbers, "sentence": told.sentence, "because": told.because}
 
 
 def as_json() -> str:
@@ -98,11 +97,12 @@ def as_json() -> str:
 @lru_cache(maxsize=1)
 def _written(_of: object) -> str:
     """They are put into words once, until a file changes."""
-    told: CourseMessage = {"lessons": [_lesson(lesson) for lesson in read_course().lessons.values()]}
+    told: CourseMessage = {"lessons": [lesson_of(lesson) for lesson in read_course().lessons.values()]}
     return json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _lesson(lesson: Lesson) -> CourseLesson:
+def lesson_of(lesson: Lesson) -> CourseLesson:
+    """The texts of a lesson."""
     return {
         "id": lesson.id,
         "title": lesson.title,

@@ -5,18 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from headlight.link.fields import FIELDS
 from headlight.picture.query import Query
 from headlight.registry import MINILM, source_of
-from headlight.ui.pages import PAGES, path
 from mha_core.errors import HeadlightError
 
 from . import functions, variants
 from .evaluate import CHANGING
-from .grammar import LONGEST_WHOLE, Node, RuleError, parse, word
+from .grammar import LONGEST, Node, RuleError, parse, word
 from .quantities import scene
 from .schema import Rule
 from .values import LETTERS
@@ -27,24 +25,23 @@ _NUMBER = re.compile(r"\$([a-z0-9_]+)")
 _EXAMPLES = "how are you"  # the words of By hand's own example
 
 
-def opened(link: str) -> tuple[str, str]:
-    """The page of a link of ours, by its package's name, and the query.
-
-    Raises:
-        HeadlightError: no such page, or a key or value that no control has.
-    """
-    where, _, query = link.partition("?")
-    by_path = {f"/{path(name)}": name for name in PAGES}
-    if where not in by_path:
-        raise HeadlightError(f"there is no page “{where:.40}”; there are {', '.join(by_path)}")
-    _check(by_path[where], query)
-    return by_path[where], query
+def check_link(query: str) -> None:
+    """Raises a HeadlightError for a key or value of a link that no control has."""
+    asked = Query(_ascii(query))
+    for key, _ in parse_qsl(query, keep_blank_values=True):
+        if key not in FIELDS:
+            raise HeadlightError(f"a link has no key “{key:.40}”")
+        asked[key]
+    if source_of(asked.name).is_loaded:  # SmolLM2 is not unpacked for a check
+        asked.settings()
+        if any(key == "at" for key, _ in asked.pairs) or asked.name != MINILM:
+            asked.at  # noqa: B018
 
 
 def check_variant(page: str, query: str, variant: str, rules: str) -> None:
     """Raises a HeadlightError for a variant that cannot be opened over a page's link; `rules`: of the step."""
     if not variants.swapped(variant):
-        _check(page, variant)
+        check_link(variant)
     variants.varied(page, query, variant, rules)
 
 
@@ -55,30 +52,26 @@ def words(page: str, query: str) -> frozenset[str]:
     return _words([*told, asked["s"], asked["s2"]])
 
 
-@dataclass(frozen=True)
-class Known:
-    """What a rule may name: words of the sentence, and its step's numbers, `$found`, with rules that name no others."""
-
-    words: frozenset[str]
-    numbers: Mapping[str, str] = field(default_factory=dict)
-
-
-def rule(text: str, known: Known) -> Rule:
+def rule(text: str, known: frozenset[str], numbers: Mapping[str, str]) -> Rule:
     """A rule, with the rules of the numbers that it names in their places.
+
+    Args:
+        known: words of the sentence. numbers: of its step, `$found`, with rules that name no others.
 
     Raises:
         RuleError: it cannot be read, or a name in it means nothing.
     """
     for name in _NUMBER.findall(text):
-        if name not in known.numbers:
+        if name not in numbers:
             raise RuleError(f"there is no number “${name:.40}” before this rule")
-    parse(_NUMBER.sub(lambda found: "1".ljust(len(found[0])), text))  # its mistakes, at their own characters
-    whole = _NUMBER.sub(lambda found: f"({known.numbers[found[1]]})", text)
-    return Rule(whole, _checked(parse(whole, LONGEST_WHOLE), known.words))
+    parse(_NUMBER.sub(lambda found: "1".ljust(len(found[0])), text), LONGEST)  # its mistakes, at their own characters
+    whole = _NUMBER.sub(lambda found: f"({numbers[found[1]]})", text)
+    _check(parse(whole), known)
+    return Rule(whole)
 
 
-def _checked(tree: Node, known: frozenset[str]) -> Node:
-    """The tree, all of whose names mean something. Raises a RuleError otherwise."""
+def _check(tree: Node, known: frozenset[str]) -> None:
+    """Raises a RuleError for a tree with a name that means nothing."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     called = {id(node.func) for node in calls}
     changes = [node for node in calls if _names(node.func, CHANGING)]
@@ -99,30 +92,11 @@ def _checked(tree: Node, known: frozenset[str]) -> Node:
                 raise RuleError(f"there is no quantity “{said.name:.40}”")
             if said.name not in LETTERS and said.name.casefold() not in known:
                 raise RuleError(f"“{said.name:.40}” is no quantity, and no word of the sentence")
-    return tree
-
-
-def is_timed(tree: Node) -> bool:
-    """Tells whether a rule asks for times."""
-    return any(_names(node, scene.TIMED) for node in ast.walk(tree))
 
 
 def _names(node: ast.AST, names: frozenset[str]) -> bool:
     said = word(node)
     return said is not None and not said.quoted and said.name in names
-
-
-def _check(page: str, query: str) -> None:
-    """Raises a HeadlightError for a key or value that no control has."""
-    asked = Query(_ascii(query))
-    for key, _ in parse_qsl(query, keep_blank_values=True):
-        if key not in FIELDS:
-            raise HeadlightError(f"a link has no key “{key:.40}”")
-        asked[key]
-    if source_of(asked.name).is_loaded:  # SmolLM2 is not unpacked for a check
-        asked.settings()
-        if any(key == "at" for key, _ in asked.pairs) or asked.name != MINILM:
-            asked.at  # noqa: B018
 
 
 def _ascii(query: str) -> bytes:

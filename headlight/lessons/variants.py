@@ -2,19 +2,21 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from headlight.picture.query import Query
 from mha_core.errors import HeadlightError
 
-from .grammar import LONGEST_WHOLE, parse
+from .grammar import parse
 from .quantities.scene import PageScene, scene_of
-from .schema import LessonStep, Rule
+from .schema import LessonStep
 from .verdict import holds
 
 ARROW = "→"
 _SENTENCES = ("s", "s2")
+_WORDED = ("say", "ask", "because", "options", "shows", "curtain")  # of a step: what names words
 
 
 def picked(step: LessonStep, variant: str) -> tuple[list[str], str]:
@@ -24,9 +26,9 @@ def picked(step: LessonStep, variant: str) -> tuple[list[str], str]:
         HeadlightError: the variant cannot be opened.
     """
     words = swapped(variant)
-    written = {one.letter: one.holds.text for one in step.options if one.holds}
-    rules = {letter: parse(_said(rule, words), LONGEST_WHOLE) for letter, rule in written.items()}
-    return holds(rules, varied(step.page, step.query, variant, " ".join(written.values())))
+    rules = {one.letter: one.holds for one in step.options if one.holds}
+    said = {letter: _said(rule, words) for letter, rule in rules.items()}
+    return holds(said, varied(step.page, step.query, variant, " ".join(rules.values())))
 
 
 def varied(page: str, query: str, variant: str, rules: str = "") -> PageScene:
@@ -53,30 +55,25 @@ def second(step: LessonStep) -> LessonStep | None:
     None where it has no variant, one that lays keys over its link, or one whose words no rule can name.
     """
     words = swapped(step.variants[0]) if step.variants else {}
-    try:
-        return _said_again(step, words) if words else None
-    except HeadlightError:
+    if not words:
         return None
 
+    def said(value: Any) -> Any:
+        """The same with the words replaced in every text of it."""
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{one.name: said(getattr(value, one.name)) for one in fields(value)})
+        if isinstance(value, tuple):
+            return tuple(map(said, value))
+        return _said(value, words) if isinstance(value, str) else value
 
-def _said_again(step: LessonStep, words: Mapping[str, str]) -> LessonStep:
-    def ruled(rule: Rule) -> Rule:
-        text = _said(rule.text, words)
-        return Rule(text, parse(text, LONGEST_WHOLE))
-
-    return replace(
-        step,
-        query=_link(step.query, words),
-        say=_said(step.say, words),
-        ask=_said(step.ask, words),
-        because=_said(step.because, words),
-        options=tuple(
-            replace(one, text=_said(one.text, words), holds=ruled(one.holds) if one.holds else None)
-            for one in step.options
-        ),
-        shows=tuple(replace(one, label=_said(one.label, words), value=ruled(one.value)) for one in step.shows),
-        curtain=tuple(replace(one, words=tuple(_said(word, words) for word in one.words)) for one in step.curtain),
-    )
+    again = {name: said(getattr(step, name)) for name in _WORDED}
+    link = f"{step.link.partition('?')[0]}?{_link(step.query, words)}"
+    try:
+        for rule in [one.holds for one in again["options"]] + [one.value for one in again["shows"]]:
+            parse(rule or "0")
+    except HeadlightError:
+        return None
+    return replace(step, link=link, **again)
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:

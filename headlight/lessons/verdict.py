@@ -3,19 +3,18 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from headlight.picture.query import Query
 from headlight.ui import numbers
 from mha_core.errors import HeadlightError
 
 from .evaluate import evaluate, number, truth
-from .grammar import Node, RuleError
+from .grammar import RuleError, parse
 from .quantities.scene import PageScene, scene_of
-from .schema import Claim, LessonStep, Reveal
+from .schema import LessonStep, Reveal
 
 MOST_IN_A_ROW = 40  # numbers of one axis that are shown
-Result = Literal["", "holds", "does not hold", "depends"]
 
 
 @dataclass(frozen=True)
@@ -25,14 +24,13 @@ class Verdict:
     Attributes:
         picked: the letter of the one option whose rule holds, if it is the one that the author means; None: no verdict.
         numbers: label, value and text of each number that the step shows.
-        result, why: of a claim; "" where there is no verdict.
+        because: why it is so, with its numbers; "" without a verdict.
     """
 
     picked: str | None
     numbers: tuple[tuple[str, float, str], ...]
     sentence: str
-    result: Result = ""
-    why: str = ""
+    because: str = ""
 
 
 def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
@@ -47,20 +45,20 @@ def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
         HeadlightError: this is no query.
     """
     scene = scene_of(step.page, query)
-    found, missing = list[tuple[str, float, str]](), ""
+    found, missing, because = list[tuple[str, float, str]](), "", ""
     for one in step.shows:
         try:
             found += _numbers(one, scene)
         except HeadlightError as error:
             missing = missing or str(error)
-    holding, unclear = holds({one.letter: one.holds.tree for one in step.options if one.holds}, scene)
-    result: Result = ""
-    why = ""
-    if step.claim and not (missing or unclear):
-        try:
-            result, why = _judged(step.claim, step.numbers, scene, told=len(holding) == 1)
-        except HeadlightError as error:
-            missing = str(error)
+    holding, unclear = holds({one.letter: one.holds for one in step.options if one.holds}, scene)
+    try:
+        texts: dict[str, str] = {
+            one.name: written(one.format, number(parse(one.value), scene), scene) for one in step.numbers
+        }
+        because = re.sub(r"{(.*?)}", lambda named: texts[named[1]], step.because)
+    except HeadlightError as error:
+        missing = missing or str(error)
     picked = holding[0] if len(holding) == 1 and step.right in ("", *holding) else None
     if missing or unclear:
         picked, said = None, f"There is no verdict here: {missing or unclear}."
@@ -73,49 +71,37 @@ def verdict(step: LessonStep, query: Query | Mapping[str, Any]) -> Verdict:
     else:
         text = next(option.text for option in step.options if option.letter == picked)
         said = f"{picked}: {text.rstrip('.')}."
-    return Verdict(picked, tuple(found), said, result, why)
-
-
-def _judged(claim: Claim, named: Mapping[str, Reveal], scene: PageScene, *, told: bool) -> tuple[Result, str]:
-    """What the cases of a claim say of it, and why; `told`: one of the answers holds, or it depends on which.
-
-    Raises:
-        HeadlightError: a rule has no value here.
-    """
-    cases = [truth(case.tree, scene) for case in claim.cases]
-    result: Result = "depends" if not told else "holds" if all(cases) else "depends" if any(cases) else "does not hold"
-    numbers = {name: written(one, number(one.value.tree, scene), scene) for name, one in named.items()}
-    return result, re.sub(r"{(.*?)}", lambda found: numbers[found[1]], claim.why)
+    return Verdict(picked, tuple(found), said, because if picked else "")
 
 
 def _numbers(one: Reveal, scene: PageScene) -> list[tuple[str, float, str]]:
     """Label, value and text of a number, or of each number on one axis."""
-    value = evaluate(one.value.tree, scene)
+    value = evaluate(parse(one.value), scene)
     if len(value.axes) != 1:
-        each = {one.label: number(one.value.tree, scene)}
+        each = {one.label: number(parse(one.value), scene)}
     elif len(value.tensor) > MOST_IN_A_ROW:
         raise RuleError(f"{len(value.tensor)} numbers in a row are too many to be shown; at most {MOST_IN_A_ROW} are")
     else:
         words = value.axes[0].tokens
         each = {f"{at} {words[at]}" if words else f"{one.label} {at}": float(of) for at, of in enumerate(value.tensor)}
-    return [(label, of, written(one, of, scene)) for label, of in each.items()]
+    return [(label, of, written(one.format, of, scene)) for label, of in each.items()]
 
 
-def holds(rules: Mapping[str, Node], scene: PageScene) -> tuple[list[str], str]:
+def holds(rules: Mapping[str, str], scene: PageScene) -> tuple[list[str], str]:
     """The letters of the rules that hold, and why one cannot be told, "" where all can."""
     holding, unclear = list[str](), ""
-    for letter, tree in rules.items():
+    for letter, rule in rules.items():
         try:
-            if truth(tree, scene):
+            if truth(parse(rule), scene):
                 holding.append(letter)
         except HeadlightError as error:
             unclear = unclear or str(error)
     return holding, unclear
 
 
-def written(one: Reveal, value: float, scene: PageScene) -> str:
+def written(form: str, value: float, scene: PageScene) -> str:
     """A number in the format of its step."""
-    match one.format:
+    match form:
         case "word":
             tokens = scene.tokens()
             return tokens[int(value)] if value == value and -1 < value < len(tokens) else numbers.number(value, 0)
@@ -128,4 +114,4 @@ def written(one: Reveal, value: float, scene: PageScene) -> str:
         case "difference":
             return numbers.small(value) if value >= 0 else numbers.number(value)
         case _:
-            return numbers.number(value, int(one.format))
+            return numbers.number(value, int(form))

@@ -27,14 +27,7 @@ class Named:
 
 
 DEFAULT = "explore"  # the page at the server's own address
-# The addresses of what is a part of another page now -> that page, and what its link says where the old one did not:
-# "model" stands for a link that names a model, which brings its own sentence and first head.
-MOVED: dict[str, tuple[str, dict[str, str]]] = {
-    DEFAULT: ("", {}),
-    "scaled-dot": ("by-hand", {"ex": "scaled+dot+product"}),
-    "side-by-side": ("compare", {"mean": "true", "s": "can+you+can+that", "at": "3.1"}),
-}
-# by the name of its package. The order tells a story: lessons, texts, look, change, build, train.
+# by the name of its package. The order tells a story: lessons, look, change, build, train.
 PAGES = {
     "lessons": Named(
         "Lessons",
@@ -42,11 +35,11 @@ PAGES = {
         "What would you like to find out?",
         "Guess first. Then the curtain opens, and the numbers measured now decide.",
     ),
-    "texts": Named(
-        "Texts",
-        "Texts",
-        "You come from a text: where is it here?",
-        "Five texts on attention, chapter by chapter. Each link opens the same thing here.",
+    "claims": Named(
+        "Lessons",
+        "Claims",
+        "Is it true?",
+        "Claims from five texts, and some of ours. True or false? Guess; then the numbers decide.",
     ),
     "explore": Named(
         "Look",
@@ -61,12 +54,6 @@ PAGES = {
         "Glossary",
         "What does this word mean?",
         "The words of the field, each in one sentence, and where one meets it.",
-    ),
-    "claims": Named(
-        "Look",
-        "Claims",
-        "Is it true?",
-        "Claims from five texts, and some of ours. True or false? Guess; then the numbers decide.",
     ),
     "compare": Named(
         "Change",

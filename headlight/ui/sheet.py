@@ -34,9 +34,9 @@ def title(text: str, note: str = "") -> Block:
     return {"kind": "title", "text": text, "note": note}
 
 
-def text(text: str, *, muted: bool = False, live: bool = False) -> Block:
-    """A paragraph; `muted` for what is read second, `live` for what is read aloud whenever it changes."""
-    return {"kind": "text", "text": text, "muted": muted, "live": live}
+def text(text: str, *, muted: bool = False) -> Block:
+    """A paragraph; `muted` for what is read second."""
+    return {"kind": "text", "text": text, "muted": muted}
 
 
 def continuation(given: str, drawn: Sequence[tuple[str, float]], joined_by: str) -> Block:
@@ -48,7 +48,7 @@ def continuation(given: str, drawn: Sequence[tuple[str, float]], joined_by: str)
     return {"kind": "continuation", "given": given, "tokens": tokens}
 
 
-def verdict(result: Literal["", "holds", "does not hold", "depends"], heading: str, said: str) -> Block:
+def verdict(result: Literal["", "holds", "does not hold"], heading: str, said: str) -> Block:
     """What was found, a sentence and why, read aloud when it comes; without a result, a place that waits for it."""
     return {"kind": "verdict", "result": result, "heading": heading, "said": said}
 
@@ -86,11 +86,6 @@ def columns(panels: Sequence[Block]) -> Block:
 def pictures(panels: Sequence[Block]) -> Block:
     """Panels as wide as their matrices, as many in a row as fit; words below a matrix wrap."""
     return row(panels) | {"pictures": True}
-
-
-def beside_list(panel: Block, listed: Block) -> Block:
-    """A panel, and what one chooses it from beside it; below it where the screen is narrow."""
-    return row([panel, listed]) | {"listed": True}
 
 
 def terms(name: str, rows: Sequence[tuple[str, str, str, str]], *, long: bool = False) -> Block:
@@ -318,14 +313,6 @@ def buttons(name: str, choices: Sequence[tuple[str, Event, bool | None]], *, cod
     """
     row = [{"text": text, "event": event, "pressed": pressed} for text, event, pressed in choices]
     return {"kind": "buttons", "name": name, "buttons": row, "code": code}
-
-
-def cards(name: str, choices: Sequence[tuple[str, str, Event, bool]]) -> Block:
-    """Cards to choose from: words, smaller words, the event that a click sends, and whether it is the chosen one."""
-    listed = [
-        {"text": text, "note": note, "event": event, "pressed": pressed} for text, note, event, pressed in choices
-    ]
-    return {"kind": "cards", "name": name, "cards": listed}
 
 
 def _axis(letter: str, size: int) -> list[str]:

@@ -1,28 +1,40 @@
-"""Lessons: a card for each lesson, what this browser has done of it, and ways through all by time and audience."""
+"""Lessons: a card for each lesson, what this browser has done of it, and ways through all by time and audience.
 
+At its foot the texts, for who comes from one: its elements in its order, each with the link that opens it here.
+"""
+
+import tomllib
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, urlencode
 
+import streamlit as st
+
+from headlight import ROOT
 from headlight.lessons.course import Course, course
 from headlight.lessons.schema import AUDIENCES, PATHS, Lesson
 from headlight.link.fields import SIDE
 from headlight.registry import SMOLLM2
 from headlight.ui import pages, sheet
+from headlight.ui.web import PREFIX, TUTORIAL
 from pages.frame import canvas
 from pages.frame.layout import page
 
+_TEXTS = tomllib.loads((ROOT / "assets" / "texts.toml").read_text("utf-8"))["texts"]
+
 
 def show() -> None:
-    """What is wrong with lessons that were left out, then the cards; where a lesson begins, its link says."""
+    """What is wrong with lessons that were left out, their cards, and the texts; where one begins, its link says."""
     with page("lessons") as here, here.stage:
         found = course()
         notices = [*here.said, *found.errors]
-        canvas.sheet("lessons", [sheet.notices(notices), sheet.lessons(cards(found), ways(found))])
+        blocks = [sheet.lessons(cards(found), ways(found)), sheet.title("You come from a text: where is it here?")]
+        canvas.sheet("lessons", [sheet.notices(notices), *blocks, sheet.columns(texts(found))])
+        st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
 
 
 def cards(found: Course) -> list[dict[str, Any]]:
     seen: list[str] = []
-    return [card(lesson) | {"sight": sight(lesson, seen)} for lesson in found.lessons.values()]
+    return [card(lesson) | {"sight": sight(lesson, seen)} for lesson in found.lessons.values() if not lesson.claims]
 
 
 def sight(lesson: Lesson, seen: list[str]) -> str:
@@ -44,9 +56,7 @@ def sight(lesson: Lesson, seen: list[str]) -> str:
 
 def card(lesson: Lesson) -> dict[str, Any]:
     told = {key: getattr(lesson, key) for key in ("id", "title", "aim", "minutes")}
-    steps = [
-        f"{pages.path(step.page)}?{step.query}&learn={quote(lesson.id)}.{at}" for at, step in enumerate(lesson.steps, 1)
-    ]
+    steps = [lesson.address(at) for at in range(1, len(lesson.steps) + 1)]
     return told | {"steps": steps, "audiences": list(lesson.audiences)}
 
 
@@ -57,4 +67,23 @@ def ways(found: Course) -> list[dict[str, Any]]:
         {"minutes": minutes, "audience": audience, "lessons": {lesson: list(steps) for lesson, steps in path.items()}}
         for minutes, audience, path in listed
         if path
+    ]
+
+
+def texts(found: Course) -> list[sheet.Block]:
+    """A panel for each text of assets/texts.toml; what it claims is a step of the course."""
+    claims, by_path = found.claims(), {pages.path(name): named.title for name, named in pages.PAGES.items()}
+
+    def row(name: str, said: str, link: str) -> tuple[str, str, str, str]:
+        claim = link.removeprefix("/claims?claim=")
+        address = claims.get(claim, link.removeprefix("/"))
+        return name, said, address, "Claims" if claim in claims else by_path[address.partition("?")[0]]
+
+    return [
+        sheet.panel(
+            text["name"],
+            [sheet.terms(text["name"], [row(**one) for one in text["elements"]], long=True)],
+            text["line"],
+        )
+        for text in _TEXTS
     ]

@@ -35,7 +35,6 @@ LINKS: Mapping[str, dict[str, Any]] = {
     "masks": {"mask": "causal", "at": "3.1.10", "s": PRESETS[0]},
     "shapes": {"step": "q.transpose"},
     "by_hand": {"ex": "a real cell", "at": "3.1.10.2"},
-    "claims": {"claim": "orange", "say": "show"},
 }
 
 

@@ -31,7 +31,7 @@ from .measures import (
     unnamed,
     unreadable,
 )
-from .plain_pages import Claims, Glossary, Texts
+from .plain_pages import Claims, Glossary, ScaledDot, SideBySide
 from .shapes_page import Shapes
 from .tab import TWO_FRAMES, Tab
 from .train_page import Train
@@ -43,7 +43,7 @@ ROW_4[:, 4] = True
 KINDS: dict[str, type[Tab]] = {
     "explore": Explore, "shapes": Shapes, "masks": Masks, "positions": Positions, "compare": Compare,
     "by_hand": ByHand, "implementations": Implementations, "train": Train, "glossary": Glossary,
-    "claims": Claims, "lessons": Lessons, "texts": Texts,
+    "side_by_side": SideBySide, "scaled_dot": ScaledDot, "claims": Claims, "lessons": Lessons,
 }  # fmt: skip
 # A link of each page with as much on it as it has, and with code where a person may type.
 RICH: dict[str, dict[str, Any]] = {
@@ -61,8 +61,9 @@ RICH: dict[str, dict[str, Any]] = {
                         "beside": "torch", "what": "training step with maps", "n": "20", "sweep": "false"},
     "glossary": {},
     "lessons": {},
-    "texts": {},
-    "claims": {"claim": "overlap", "say": "true"},
+    "side_by_side": {"s": f"can {EVIL}", "three": ["none", "rotary"], "mean": "false", "at": "2.1"},
+    "scaled_dot": {"qs": "2, 4, 10, 8", "kv": "both from elsewhere", "nk": "5", "wv": "3", "aat": "3, 2, 10, 256"},
+    "claims": {},
     "train": {"cand": "rotary", "ask": EVIL, "film": "0.0.1"},
 }  # fmt: skip
 LONGER = {"positions", "implementations"}  # by what these links show; their own tests open them at rest
@@ -74,7 +75,8 @@ NARROW: dict[str, dict[str, Any]] = {
     "by_hand": {"ex": "scaled dot product", "qs": "2, 2, 4, 10, 8", "aat": "3, 2, 10, 256"},
     "positions": {"enc": "t5", "enc2": "rotary", "pair": "2", "far": "700", "ch": ["1"]},
     "implementations": {"diff": "largest", "impl": "naive"},
-    "claims": {"claim": "mean", "say": "show"},
+    "scaled_dot": {"qs": "2, 2, 4, 10, 8", "aat": "3, 2, 10, 256"},
+    "claims": {},
 }  # fmt: skip
 AT_400_PER_CENT: ViewportSize = {"width": 320, "height": 256}  # a window of 1280×1024, magnified
 # Times differ from run to run, and what follows them with it.

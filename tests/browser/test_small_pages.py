@@ -1,28 +1,30 @@
-"""Positions, Implementations, Claims, By hand's scaled dot product and Texts in a browser: what each page is for."""
+"""Positions, Implementations, Claims, Scaled dot product and the texts in a browser: what each page is for."""
 
 from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from headlight.lessons.course import claims as read_claims
+from headlight.lessons.course import course
 from headlight.link.fields import DEFAULTS
 from headlight.ui.pages import PAGES
 from headlight.ui.terms import MARKED
 from mha_core import IMPLEMENTATIONS
-from pages.claims.page import OURS, by_name
 from pages.positions.parts import TITLES
-from pages.texts.catalog import texts
 
 from .conftest import NewTab
 from .expected import WIDE
-from .form_pages import ByHand, Implementations, Positions
+from .form_pages import Implementations, Positions
+from .lessons_page import Beside, Lessons
 from .measures import height
-from .plain_pages import Claims, Texts
+from .plain_pages import Claims, ScaledDot
 from .shapes_page import Shapes
 from .tab import place_of
 
-CLAIMS = by_name(read_claims())
+COURSE = course()
+CLAIMS = [(lesson, at, step) for lesson in COURSE.lessons.values() for at, step in enumerate(lesson.steps, 1)]
 # a text -> one of its elements, and what stands on the page that its link opens
 FOLLOWED = {
     "Lesson with three helpers": ("define your own", "Write attention yourself"),
@@ -68,39 +70,33 @@ def test_all_implementations_give_the_same_numbers_under_another_mask(implementa
 
 
 def test_a_claim_is_answered_by_keyboard_and_a_term_explained(new_tab: NewTab) -> None:
-    claims = new_tab(Claims).open(claim="order")
-    (_, own), (following, _) = CLAIMS["order"], CLAIMS["news"]
-    expect(claims.view.get_by_role("heading", name=f"“{own.said}”")).to_be_visible()
-    expect(claims.view.get_by_text(own.source, exact=True)).to_be_visible()
-    expect(claims.view.locator(".cards button[aria-pressed=true] strong")).to_have_text(f"“{own.said}”")
-    verdict = claims.view.locator(".verdict")
-    expect(verdict).to_have_role("status")
-    assert verdict.inner_text() == ""
-    claims.view.get_by_role("button", name="True", exact=True).press("Enter")
-    expect(verdict).to_contain_text("so do the numbers")
-    claims.wait_for_query(claim=["order"], say=["true"])
-    assert claims.focused() == "True"
-    claims.view.get_by_role("button", name="next claim", exact=True).press("Enter")
-    expect(claims.view.get_by_text(following.ask)).to_have_attribute("aria-live", "polite")
-    claims.wait_for_query(claim=["news"], say=None)
-    assert verdict.inner_text() == ""
-    assert claims.focused() == "next claim"
+    claims = new_tab(Claims).open()
+    lesson, at, own = next(one for one in CLAIMS if one[2].claim == "order")
+    claims.view.locator(".term", has_text=own.ask).get_by_role("link").press("Enter")
+    beside = claims.on(Beside).at(lesson, at)
+    expect(beside.lesson.get_by_role("heading", name=own.ask)).to_be_visible()
+    assert beside.verdict.inner_text() == ""
+    beside.page.keyboard.press("a")
+    expect(beside.lit).to_contain_text("True")
+    expect(beside.verdict).to_contain_text("A: True.")
+    beside.page.keyboard.press("PageDown")
+    beside.at(lesson, at + 1)
+    expect(beside.lesson.get_by_role("heading", name=lesson.steps[at].ask)).to_be_visible()
 
-    # a question of ours, and terms by keyboard and by mouse
-    claims.view.locator(".cards button").filter(has_text=CLAIMS["symmetric"][1].said).click()
-    expect(claims.view.get_by_role("heading", name=CLAIMS["symmetric"][1].said, exact=True)).to_be_visible()
-    expect(claims.view.get_by_text(OURS, exact=True)).to_be_visible()
-    word, bubble = claims.view.get_by_role("button", name="layer", exact=True), claims.page.locator("#headlight-term")
-    word.focus()
-    expect(bubble).to_have_text(MARKED["layer"])
-    claims.keys("Escape")
+    # terms by keyboard and by mouse
+    tab = new_tab(Positions).open()
+    first, second = (tab.page.locator(".term-word").nth(at) for at in (0, 1))
+    bubble = tab.page.locator("#headlight-term")
+    first.focus()
+    expect(bubble).to_have_text(MARKED[first.inner_text().lower()])
+    tab.keys("Escape")
     expect(bubble).to_be_empty()
-    word.press(" ")
-    expect(bubble).to_have_text(MARKED["layer"])
-    claims.view.get_by_role("button", name="True", exact=True).focus()
+    first.press(" ")
+    expect(bubble).to_have_text(MARKED[first.inner_text().lower()])
+    tab.page.get_by_role("link").last.focus()
     expect(bubble).to_be_empty()
-    claims.view.get_by_role("button", name="embeddings", exact=True).hover()
-    expect(bubble).to_have_text(MARKED["embedding"])
+    second.hover()
+    expect(bubble).to_have_text(MARKED[second.inner_text().lower()])
 
 
 def test_a_case_by_one_click_its_formula_and_a_step_of_the_figure(new_tab: NewTab) -> None:
@@ -121,20 +117,19 @@ def test_a_case_by_one_click_its_formula_and_a_step_of_the_figure(new_tab: NewTa
 
 @pytest.mark.thorough("Follows a link of each of two texts, each to another page.")
 def test_one_link_of_each_text_opens_that_very_thing_and_the_tutorial_is_taken_along(new_tab: NewTab) -> None:
-    tab = new_tab(Texts).open()
+    tab = new_tab(Lessons).open()
     link = tab.page.get_by_role("link", name="The tutorial as a notebook").get_attribute("href") or ""
     assert link.endswith("/tutorial.ipynb")
     book = tab.page.request.get(f"{tab.url}{link}").json()
     assert "Write it yourself" in "".join("".join(cell["source"]) for cell in book["cells"])
     for text, (name, seen) in FOLLOWED.items():
-        (element,) = [one for own in texts() if own.name == text for one in own.elements if one.name == name]
         card = tab.page.get_by_role("region", name=text, exact=True)
         row = next(one for one in card.locator(".term").all() if one.locator("dt").inner_text() == name)
+        asked = parse_qs(urlsplit(row.get_by_role("link").get_attribute("href") or "").query)
         row.get_by_role("link").click()
-        expect(tab.page.get_by_role("heading", level=1)).to_have_text(PAGES[element.page].question)
         expect(tab.page.get_by_text(seen).first).to_be_visible()
-        wanted = {key: [value] for key, value in element.link if value != DEFAULTS[key]}  # a link leaves defaults out
+        wanted = {key: value for key, value in asked.items() if value != [DEFAULTS[key]]}  # a link leaves defaults out
         tab.until(lambda wanted=wanted: tab.query == wanted, "its link")  # type: ignore[misc]
-        tab.house.get_by_role("link", name="Texts", exact=True).click()
-        expect(tab.page.get_by_role("heading", level=1)).to_have_text(PAGES["texts"].question)
+        tab.house.get_by_role("link", name="Lessons", exact=True).click()
+        expect(tab.page.get_by_role("heading", level=1)).to_have_text(PAGES["lessons"].question)
         tab.settled()

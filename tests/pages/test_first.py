@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 
 from headlight.api import first
 from headlight.api.first import PAGES, FirstPicture
+from headlight.lessons.course import course
 from headlight.lessons.message import as_json
 from headlight.picture.query import LONGEST
 from headlight.picture.settings import Settings
@@ -160,13 +161,11 @@ def test_addresses_of_no_page_and_of_the_first_page() -> None:
     assert re.findall(r'<a href="/([^"]*)">', answer.text) == [pages.path(name) for name in pages.PAGES]
     answer = client.get("/explore?s=hi+there", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (307, "/?s=hi+there")
-    for old, new in (
-        ("/scaled-dot?qs=3%2C+6", "/by-hand?ex=scaled+dot+product&qs=3%2C+6"),
-        ("/side-by-side", "/compare?mean=true&s=can+you+can+that&at=3.1"),
-        ("/side-by-side?s=a&three=none&mean=false&at=2.1", "/compare?s=a&three=none&mean=false&at=2.1"),
-        ("/side-by-side?model=who-none-1", "/compare?mean=true&model=who-none-1"),
-    ):
-        assert client.get(old, follow_redirects=False).headers["location"] == new
+    for old, claim in (("claim=order&say=true", "order"), ("say=true", "symmetric"), ("say=2", "orange")):
+        answer = client.get(f"/claims?{old}", follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (307, f"/{course().claims()[claim]}")
+    assert client.get("/claims?claim=none", follow_redirects=False).headers["location"] == "/claims"
+    assert client.get("/texts", follow_redirects=False).headers["location"] == "/lessons"
     assert client.get(f"/explore?s={'a' * (LONGEST - 4)}", follow_redirects=False).status_code == 307
     assert client.get(f"/explore?s={'|' * (LONGEST // 3)}", follow_redirects=False).status_code == 414, "quoted"
 

@@ -82,13 +82,13 @@ def test_a_mistake_is_one_sentence_with_file_and_line() -> None:
 def test_a_mistake_in_a_claim_is_one_sentence_too() -> None:
     claims = (course.CLAIMS / "1-words-and-heads.toml").read_text("utf-8")
     for old, new, why in (
-        ('name = "orange"\n', "", "step 1 lacks the field “name”"),
+        ('claim = "orange"\n', 'claim = "Orange?"\n', "a name is of small letters and digits, not “Orange?”"),
         ("$heads / 6", "$luck / 6", "there is no number “$luck” before this rule"),
-        ("$heads / 6", "$heads / 6" + " + $heads" * 40, "200 parts"),
+        ("$heads / 6", "$heads / 6" + " + $heads" * 40, "400 parts"),
         ("{found}", "{lost}", "names the number “lost”; there are heads, found, "),
         ('  "$luck < .01",\n  "$luck < .01 and 2 * $found >= $heads",\n', "", "“cases” has 1 to 8 entries, here are 0"),
-        (', holds = "$luck >= .01"', "", "each of its options has a rule"),
-        ("numbers = [", 'right = "B"\nnumbers = [', "a claim means no option “right”"),
+        ("numbers = [", 'right = "B"\nnumbers = [', "a claim has “cases”, and neither “options” nor “right”"),
+        ("cases = [", "caces = [", "there is no field “caces”; did you mean “cases”? There are ask, because, cases, "),
     ):
         assert old in claims, new
         said = wrong(claims.replace(old, new, 1))
@@ -147,10 +147,10 @@ def test_own_lessons_stand_behind_ours_and_a_broken_one_harms_no_other(
     (tmp_path / "90-back.toml").write_text(EXAMPLE, "utf-8")
     (tmp_path / "92-broken.toml").write_text(EXAMPLE.replace('right = "B"', 'right = "D"'), "utf-8")
     (tmp_path / "93-latin.toml").write_bytes(b'title = "caf\xe9"')
-    ours = course.course().lessons
+    ours, claims = (course.of_folders((folder,)).lessons for folder in (course.SHIPPED, course.CLAIMS))
     with caplog.at_level(logging.WARNING):
         found = course.begin(["--server.port", "1", "--lessons", str(tmp_path)])
-    assert (os.environ[course.VARIABLE], [*found.lessons]) == (str(tmp_path.resolve()), [*ours, "back"])
+    assert (os.environ[course.VARIABLE], [*found.lessons]) == (str(tmp_path.resolve()), [*ours, "back", *claims])
     assert found.errors == (
         f"92-broken.toml, line {line('right')}: “right” is one of A, B.",
         "93-latin.toml, line 1: this file cannot be read as UTF-8.",

@@ -55,4 +55,4 @@ def test_a_broken_lesson_is_named_and_the_others_stay(tmp_path: Path, monkeypatc
     assert not app.exception
     assert "90-mine.toml, line" in payloads(app)
     cards = payloads(app)
-    assert all(json.dumps(name) in cards for name in course().lessons)
+    assert all(json.dumps(name) in cards for name, one in course().lessons.items() if not one.claims)

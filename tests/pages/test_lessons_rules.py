@@ -13,7 +13,7 @@ from torch.autograd import functional
 
 from headlight.lessons import references
 from headlight.lessons.evaluate import evaluate, number, truth
-from headlight.lessons.grammar import DEEPEST, LONGEST, MOST_NODES, RuleError, parse
+from headlight.lessons.grammar import LONGEST, MOST_NODES, RuleError, parse
 from headlight.lessons.quantities import scene
 from headlight.lessons.quantities.scene import PageScene, scene_of
 from headlight.lessons.values import Value
@@ -107,16 +107,21 @@ def test_what_is_no_rule_is_one_sentence() -> None:
     for rule, why in (
         ("", "it ends"), ("1 +", "it ends"), ("(1", "“)” should stand, but it ends"), ("1 2", "comes “2”"),
         ("W[0", "“]” should stand"), ("a < b < c", "no third one"), ("W.__class__", "character 2 of the rule, “.”"),
-        ("x = 1", "“=”"), ("lambda: 1", "comes “:”"), ("the#0", "a whole number from 1"),
+        ("x = 1", "“=”"), ("lambda: 1", "comes “:”"), ("the#0", "a whole number from 1"), ("the#", "“#”"),
         ("W[0](1)", "no rule"), ("W[::2]", "no rule"), ("mean(*W)", "no rule"), ("2 ** 3", "comes “*”"),
         ("W[0)", "which nothing opened"), ("(" * 3_000, "400 characters"), ("f'x'", "should end"), ("`ls`", "“`”"),
-        ("(" * (DEEPEST + 1) + "1" + ")" * (DEEPEST + 1), "brackets deep"),
         ("1" * (LONGEST + 1), f"{LONGEST} characters"),
-        ("+".join("1" * (MOST_NODES // 2 + 2)), f"{MOST_NODES} parts"),
     ):  # fmt: skip
         with pytest.raises(RuleError, match=r"^[^\n]+$") as error:
-            parse(rule)
+            parse(rule, LONGEST)
         assert why in str(error.value), rule
+    for rule, why in (
+        ("+".join("1" * MOST_NODES), f"{MOST_NODES} parts"), ("(" * 300 + "1" + ")" * 300, "cannot stand there"),
+        ("-" * 7_000 + "1", "parts|deep"),
+    ):  # fmt: skip
+        with pytest.raises(RuleError, match=why):
+            parse(rule)
+    same_function(number(parse("-" * 398 + "1", LONGEST), Toy()), 1.0)
 
 
 def test_what_has_no_number_says_why() -> None:
@@ -163,7 +168,7 @@ def test_unknown_names_are_found_before_anything_runs() -> None:
         (" + ".join(["without(0, n)"] * 13), "12 other pictures"),
     ):
         with pytest.raises(RuleError) as error:
-            references.rule(rule, references.Known(frozenset({"cat"})))
+            references.rule(rule, frozenset({"cat"}), {})
         assert why in str(error.value), rule
 
 

@@ -121,7 +121,7 @@ def test_who_does_heavy_work_never_waits_for_one_who_waits_to_do_the_same(
 ) -> None:
     """A page's script asks for times while somebody else does heavy work, who then asks for the same times."""
     monkeypatch.setattr(times, "SECONDS", 0.0)
-    times.forget()
+    forget()
     begun, found = threading.Event(), list[object]()
 
     def ask(within: Work) -> None:

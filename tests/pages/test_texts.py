@@ -1,31 +1,46 @@
-"""The page of texts: every element has a link that opens what it says; and the glossary of all that is chosen."""
+"""The texts at the foot of Lessons: every element has a link that opens it; and the glossary of all that is chosen."""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+import torch
+from torch import nn
 
-from headlight.lessons.course import claims
+from headlight import ROOT
+from headlight.lessons.course import course
 from headlight.link.fields import FIELDS, MASKS
 from headlight.picture.query import Query
 from headlight.ui import web
 from headlight.ui.pages import PAGES, path
 from headlight.ui.terms import MARKED, TERMS
+from mha_core import IMPLEMENTATIONS
 from mha_core.positions import NAMES
-from pages.claims.page import by_name
+from mha_core.training.initial_weights import stack_of
+from mha_core.training.recipe import defaults
 from pages.implementations.dialects import dictionary
+from pages.lessons.page import texts
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import usable
-from pages.texts.catalog import texts
 
 from .conftest import app_at, blocks, payloads
 
+CLAIMS = course().claims()
+TEXTS = tomllib.loads((ROOT / "assets" / "texts.toml").read_text("utf-8"))["texts"]
 # each link once: texts that have the same thing share its page
-ELEMENTS = [element for text in texts() for element in text.elements]
-LINKS = list(dict.fromkeys((element.page, element.link) for element in ELEMENTS))
+ADDRESSES = list(dict.fromkeys(row[2] for text in texts(course()) for row in text["blocks"][0]["rows"]))
+
+
+def page_of(address: str) -> str:
+    return next(name for name in PAGES if path(name) == urlsplit(address).path)
+
+
+LINKS = [(page_of(address), tuple(parse_qsl(urlsplit(address).query))) for address in ADDRESSES]
 
 
 def values_of(link: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
@@ -34,28 +49,41 @@ def values_of(link: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
 
 
 def test_a_card_a_text_in_order_with_a_link_for_each_of_its_elements() -> None:
-    app = app_at("texts").run()
-    (columns,) = [block for block in blocks(app, "texts") if block.get("columns")]
-    for card, text in zip(columns["blocks"], texts(), strict=True):
+    app = app_at("lessons").run()
+    (columns,) = [block for block in blocks(app, "lessons") if block.get("columns")]
+    for card, text in zip(columns["blocks"], TEXTS, strict=True):
         (rows,) = card["blocks"]
-        assert [row[:2] for row in rows["rows"]] == [[one.name, one.said] for one in text.elements]
-        for (_, _, address, title), one in zip(rows["rows"], text.elements, strict=True):
-            link = urlsplit(address)
-            assert link.path == path(one.page)
-            assert [(key, value) for key, found in parse_qs(link.query).items() for value in found] == list(one.link)
-            assert title == PAGES[one.page].title
+        assert [row[:2] for row in rows["rows"]] == [[one["name"], one["said"]] for one in text["elements"]]
+        for (_, _, address, title), one in zip(rows["rows"], text["elements"], strict=True):
+            claim = one["link"].removeprefix("/claims?claim=")
+            assert f"/{address}" == (f"/{CLAIMS[claim]}" if title == "Claims" else one["link"])
+            assert title in ("Claims", PAGES[page_of(address)].title)
     (button,) = [one.proto for one in app.get("link_button")]
     assert web.FILES[button.url.removeprefix(f"{web.PREFIX}/")] == web.TUTORIAL.read_bytes()
 
 
+def parameters(module: nn.Module) -> int:
+    return sum(one.numel() for one in module.parameters())
+
+
+def test_the_numbers_of_parameters_are_those_of_models_of_the_texts_sizes() -> None:
+    said = " ".join(one["said"] for text in TEXTS for one in text["elements"])
+    with torch.device("meta"):  # sizes only, no numbers
+        biased, lesson = (IMPLEMENTATIONS["efficient"](384, 12, bias=bias, out_bias=True) for bias in (True, False))
+        post, minilm = (stack_of(defaults("news"), words, classes=5) for words in (1000, 30_522))
+    for parts, whole in ((lesson, biased), (minilm.words, minilm)):
+        assert re.search(rf"{parameters(parts):,} of {parameters(whole):,} parameters", said)
+    assert f"it has {parameters(post):,}, {parameters(post.words):,} of them in its embedding" in said
+
+
 def test_a_link_says_what_the_fields_take() -> None:
-    for element in ELEMENTS:
-        query, said = Query(urlsplit(element.address).query.encode()), dict(element.link)
-        for key, value in element.link:
+    for address, (_, link) in zip(ADDRESSES, LINKS, strict=True):
+        query, said = Query(urlsplit(address).query.encode()), dict(link)
+        for key, value in link:
             assert key in FIELDS
             found = query[key]  # raises where no control of that key could hold this
             assert not isinstance(found, str) or found == value
-        assert said.get("claim", "orange") in by_name(claims())
+        assert course().find(said.get("learn", "it.1"))
         assert said.get("lesson", "no transpose") in LESSONS
         assert usable(said.get("step", "q"))
         assert "find" not in said or dictionary(said["find"])[0]["kind"] == "table"

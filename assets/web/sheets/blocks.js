@@ -78,8 +78,7 @@ function updateButtons(element, block, sheet) {
   const isShort = block.buttons.map(({ text }) => text).join("").length <= IN_ONE_FRAME;
   const acts = block.buttons.every(({ pressed }) => pressed === null);
   const look = block.code ? "presets" : acts ? "actions" : oneOf && isShort ? "segments" : "presets";
-  setAttribute(group, "class", block.large ? "presets" : look);
-  element.classList.toggle("answers", Boolean(block.large));
+  setAttribute(group, "class", look);
   setAttribute(group, "aria-label", block.name || null);
   let chosen = /** @type {HTMLElement | null} */ (null);
   const make = () => button("", () => {});
@@ -97,25 +96,6 @@ function updateButtons(element, block, sheet) {
   // on a phone they stand in one line: the chosen one is brought into sight, once
   if (chosen && group.scrollWidth > group.clientWidth)
     group.scrollLeft = chosen.offsetLeft - group.offsetLeft - group.clientWidth / 2;
-}
-
-const makeCards = () => div("card-list", h("h3"), h("div", { class: "cards", role: "group" }));
-
-function updateCards(element, block, sheet) {
-  const [name, group] = element.children;
-  setText(name, block.name);
-  setAttribute(group, "aria-label", block.name);
-  const choose = (event) => {
-    sheet.tell(event);
-    element.closest(".beside-list")?.firstElementChild.scrollIntoView({ block: "nearest" }); // on a phone it stands above
-  };
-  const make = () => h("button", { type: "button", class: "panel" }, h("strong"), span("label"));
-  fill(group, block.cards, make, (one, { text, note, event, pressed }) => {
-    setText(one.children[0], text);
-    setText(one.children[1], note);
-    one.onclick = () => choose(event);
-    setAttribute(one, "aria-pressed", String(pressed));
-  });
 }
 
 function updateLinks(element, block) {
@@ -210,7 +190,6 @@ export const PLAIN = {
     update: (element, block) => {
       explain(element, block.text);
       setAttribute(element, "class", classes("words", block.muted && "label"));
-      setAttribute(element, "aria-live", block.live ? "polite" : null);
     },
   },
   continuation: { make: makeContinuation, update: updateContinuation },
@@ -221,7 +200,6 @@ export const PLAIN = {
     make: () => div("side-by-side"),
     update: (element, block, sheet) => {
       for (const kind of ["even", "chain", "columns", "pictures"]) element.classList.toggle(kind, Boolean(block[kind]));
-      element.classList.toggle("beside-list", Boolean(block.listed));
       sheet.place(element, block.blocks);
     },
   },
@@ -244,5 +222,4 @@ export const PLAIN = {
   buttons: { make: makeButtons, update: updateButtons },
   code: { make: () => h("pre", { class: "code-lines" }, h("code")), update: updateCode },
   steps: { make: () => h("ol", { class: "steps-of-a-number" }), update: updateSteps },
-  cards: { make: makeCards, update: updateCards },
 };

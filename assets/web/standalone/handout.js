@@ -8,7 +8,7 @@ import { unpackFloats } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 
 /** @typedef {import("../base/messages.js").Handout} Handout */
-/** @typedef {import("../base/messages.js").HandoutStep} Step */
+/** @typedef {import("../base/messages.js").HandoutStep & import("../base/messages.js").CourseStep} Step */
 /** @typedef {import("../base/messages.js").HandoutMap} Told */
 
 const LINES = 2; // to write on
@@ -67,7 +67,7 @@ function figures(step, maps, colours) {
 function questionOf(step, number, maps, colours) {
   const { address } = step;
   const code = step.code ? h("img", { src: step.code, alt: `QR code of ${address}` }) : null;
-  const options = step.options.map(([letter, text]) =>
+  const options = step.options.map(({ letter, text }) =>
     h("li", {}, span("box"), h("b", {}, letter), h("span", {}, text)),
   );
   const way = address ? div("code", code, h("a", { href: address }, code ? "this step, live" : address)) : null;
@@ -80,7 +80,7 @@ function questionOf(step, number, maps, colours) {
 
 /** What a class voted on a step: a row for each answer, a bar for each vote. @param {Step} step @param {number[][]} votes */
 function votesOf({ options }, votes) {
-  const rows = options.map(([letter], at) => {
+  const rows = options.map(({ letter }, at) => {
     const bars = votes.map((counts) => {
       const all = counts.reduce((sum, count) => sum + count, 0);
       const bar = span("bar");
@@ -105,7 +105,7 @@ function handedOn() {
 /** @param {Step} step @param {number} number @param {number[][]} votes */
 function answerOf(step, number, votes) {
   const { answer, ask } = step;
-  const numbers = answer.numbers.map(([label, text]) => h("li", {}, `${label} `, h("b", {}, text)));
+  const numbers = answer.numbers.map(([label, , text]) => h("li", {}, `${label} `, h("b", {}, text)));
   return h(
     "section",
     { class: "answer" },
@@ -117,8 +117,11 @@ function answerOf(step, number, votes) {
   );
 }
 
-/** @param {Handout} lesson @param {Float32Array} floats @param {HTMLElement} place */
-function draw(lesson, floats, place) {
+/** @param {Handout} told @param {Float32Array} floats @param {HTMLElement} place */
+function draw(told, floats, place) {
+  const { lesson } = told;
+  /** @type {Step[]} */
+  const steps = lesson.steps.map((step, at) => ({ ...step, ...told.steps[at] }));
   document.title = `${lesson.title} · Handout · Headlight`;
   const page = h("div", { class: "view handout", "data-theme": "light" });
   const print = button("Print", () => window.print());
@@ -127,7 +130,7 @@ function draw(lesson, floats, place) {
   const colours = inks(page);
   drawing.ratio = SHARP;
   let at = 0;
-  const maps = lesson.steps.map((step) =>
+  const maps = steps.map((step) =>
     step.maps.map(({ tokens }) => {
       at += tokens.length ** 2;
       return floats.subarray(at - tokens.length ** 2, at);
@@ -139,13 +142,13 @@ function draw(lesson, floats, place) {
     h("h1", {}, lesson.title),
     h("p", { class: "aim" }, `${lesson.aim} ${lesson.minutes} minutes.`),
     div("who", h("span", {}, "Name"), h("span", {}, "Date")),
-    ...lesson.steps.map((step, place) => questionOf(step, place + 1, maps[place], colours)),
+    ...steps.map((step, place) => questionOf(step, place + 1, maps[place], colours)),
     h("section", { class: "now-you" }, h("h2", {}, "Now you"), h("p", {}, lesson.now_you), line(), line()),
     h(
       "section",
       { class: "answers" },
       h("h1", {}, "Answers"),
-      ...lesson.steps.map((step, place) => answerOf(step, place + 1, votes[place + 1] ?? [])),
+      ...steps.map((step, place) => answerOf(step, place + 1, votes[place + 1] ?? [])),
       h("p", { class: "breaks" }, h("b", {}, "The wrong idea: "), lesson.breaks),
       lesson.papers.length ? h("p", { class: "papers" }, `To read on: ${lesson.papers.join("; ")}`) : null,
     ),
