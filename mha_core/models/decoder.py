@@ -1,7 +1,6 @@
 """A decoder of Llama's kind: it reads a text from left to right, and at every place says what comes next."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +8,6 @@ from torch.nn import functional as F
 
 from ..attention import implementation
 from ..attention.base import AttentionLayer
-from ..errors import WeightsFileError
 from ..positions import Position, Rotary
 from .block import BlockSizes
 from .stack import Stack
@@ -17,15 +15,6 @@ from .stack import Stack
 # torch's own linear gives float32 on a CPU to MKL; oneDNN, which is in torch too, takes .5 to .75 of its time on AMD
 _IS_THERE: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
 _ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if _IS_THERE else None
-
-LAYER_NAMES = {  # ours -> transformers', of one layer; q, k and v are joined beside them
-    "attention_norm.weight": "input_layernorm.weight",
-    "attention.out.weight": "self_attn.o_proj.weight",
-    "feed_forward.0.weight": "post_attention_layernorm.weight",
-    "feed_forward.1.gate.weight": "mlp.gate_proj.weight",
-    "feed_forward.1.up.weight": "mlp.up_proj.weight",
-    "feed_forward.1.down.weight": "mlp.down_proj.weight",
-}
 
 
 def linear(x: Tensor, weight: Tensor) -> Tensor:
@@ -101,63 +90,3 @@ class Decoder(Stack):
     def next_token(self, x: Tensor) -> Tensor:
         # the head is tied: a word is as likely as the stream, normed, points the way of its own embedding
         return linear(self.norm(x), self.words.weight)
-
-
-def from_llama(config: DecoderConfig, tensors: Mapping[str, Tensor], dtype: torch.dtype = torch.float32) -> Decoder:
-    """A decoder around the weights of a Llama, in eval mode, without gradients, on the tensors' device.
-
-    The tensors become its parameters as they are: nothing is drawn at random first, and a tensor that is in `dtype`
-    already is not copied, so that it may lie in a mapped file. q, k and v of a layer are joined to one matrix, which
-    copies them, unless `self_attn.qkv_proj.weight` brings them joined; the caller lets go of `tensors` afterwards.
-
-    Args:
-        config: `DecoderConfig(vocabulary=…, d_model=…, n_heads=…, n_layers=…, max_len=…, d_feed_forward=…,
-            n_kv_heads=…, rope_base=…, eps=…)`; max_len is the most tokens that a text may have.
-        tensors: by transformers' names, (out, in) as there, with q and k rows in transformers' order (half-split
-            rotation), with c = d_model, g = n_kv_heads, d = c / n_heads, f = d_feed_forward:
-            `model.embed_tokens.weight` (vocabulary, c), which is the head too; `model.norm.weight` (c,); and for each
-            layer `model.layers.0.` + `input_layernorm.weight` (c,), `self_attn.q_proj.weight` (c, c),
-            `self_attn.k_proj.weight` and `self_attn.v_proj.weight` (g·d, c), or instead of the three
-            `self_attn.qkv_proj.weight` (c + 2·g·d, c), the rows of q, k, v one under the other;
-            `self_attn.o_proj.weight` (c, c), `post_attention_layernorm.weight` (c,), `mlp.gate_proj.weight` and
-            `mlp.up_proj.weight` (f, c), `mlp.down_proj.weight` (c, f).
-        dtype: the weights are cast to it.
-
-    Raises:
-        WeightsFileError: a tensor is missing, has another shape, or is not known.
-    """
-    with torch.device("meta"):  # no random numbers for weights that are replaced at once
-        decoder = Decoder(replace(config, implementation="fused"))
-    state, unknown = _canonical(config, tensors)
-    if unknown:
-        raise WeightsFileError(f"this decoder has no place for {', '.join(unknown[:3])} ({len(unknown)} in all)")
-    try:
-        decoder.load_state_dict({name: tensor.to(dtype) for name, tensor in state.items()}, assign=True)
-    except RuntimeError as error:
-        raise WeightsFileError(f"the tensors do not fit this decoder: {error}") from error
-    decoder.eval().requires_grad_(False)
-    return decoder if config.implementation == "fused" else decoder.as_implementation(config.implementation)
-
-
-def _canonical(config: DecoderConfig, tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
-    """Transformers' names -> ours, and the names that nothing is known of."""
-    used: set[str] = set()
-
-    def take(name: str) -> Tensor:
-        used.add(name)
-        if name not in tensors:
-            raise WeightsFileError(f"the tensor {name} is missing")
-        return tensors[name]
-
-    state = {"words.weight": take("model.embed_tokens.weight"), "norm.weight": take("model.norm.weight")}
-    for number in range(config.n_layers):
-        ours, theirs = f"layers.{number}.", f"model.layers.{number}."
-        joined = f"{theirs}self_attn.qkv_proj.weight"
-        if joined in tensors:
-            qkv = take(joined)
-        else:
-            qkv = torch.cat([take(f"{theirs}self_attn.{part}_proj.weight") for part in "qkv"])
-        state[f"{ours}attention.qkv.weight"] = qkv
-        state |= {ours + own: take(theirs + name) for own, name in LAYER_NAMES.items()}
-    # a head that is tied may be written down once more, under its own name
-    return state, sorted(set(tensors) - used - {"lm_head.weight"})

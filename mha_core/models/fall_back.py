@@ -40,9 +40,6 @@ class FallBack:
     def _copy(self) -> Stack:
         with self._lock:
             if self._on_cpu is None:
-                with torch.device("meta"):  # no random numbers for weights that are replaced at once
-                    twin = type(self.stack)(self.stack.sizes)
                 state = {name: tensor.cpu() for name, tensor in self.stack.state_dict().items()}
-                twin.load_state_dict(state, assign=True)
-                self._on_cpu = twin.eval().requires_grad_(False)
+                self._on_cpu = self.stack.of_state(self.stack.sizes, state)
             return self._on_cpu

@@ -44,6 +44,18 @@ class Stack(nn.Module):
         self.position = sizes.encoding()
         self.layers = sizes.blocks()
 
+    @classmethod
+    def of_state(cls, sizes: Any, state: Mapping[str, Tensor]) -> Self:
+        """A stack of these sizes around these tensors as they are, in eval mode and without gradients.
+
+        Raises:
+            RuntimeError: the tensors are not those of such a stack.
+        """
+        with torch.device("meta"):  # no random numbers for weights that are replaced at once
+            stack = cls(sizes)
+        stack.load_state_dict(state, assign=True)
+        return stack.eval().requires_grad_(False)
+
     @property
     def device(self) -> torch.device:
         """The device of the weights."""

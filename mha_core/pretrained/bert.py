@@ -95,13 +95,10 @@ def _read_sizes(folder: Path) -> EncoderSizes:
 
 def _read_encoder(folder: Path, sizes: EncoderSizes) -> Encoder:
     tensors = folders.read_tensors([folder / WEIGHTS])
-    with torch.device("meta"):  # no random numbers for weights that are replaced at once
-        encoder = Encoder(sizes)
     try:
-        encoder.load_state_dict(_canonical(tensors, sizes), assign=True)
+        return Encoder.of_state(sizes, _canonical(tensors, sizes))
     except (KeyError, IndexError, RuntimeError) as error:
         raise WeightsFileError(f"{WEIGHTS} does not hold the tensors of this encoder: {error}") from error
-    return encoder.eval().requires_grad_(False)
 
 
 def _canonical(tensors: dict[str, Tensor], sizes: EncoderSizes) -> dict[str, Tensor]:

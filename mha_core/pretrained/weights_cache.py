@@ -1,11 +1,11 @@
-"""Weights that took work to make, kept in the user's cache folder as safetensors and mapped from there.
+"""Weights that took work to make, kept in the user's cache folder as they lie in memory and mapped from there.
 
 All processes that map one file share its memory, and the system may take back what is not in use. A file is whole or
-not there: it is written under a name of its own and then renamed. It is believed only after a look at all of it, see
-`read`; anything else in its place is replaced. Where nothing can be written, the weights stay in memory.
+not there: it is written under a name of its own and then renamed. It is believed only after a look at all of it;
+anything else in its place is replaced. Where nothing can be written, the weights stay in memory.
 """
 
-import json
+import hashlib
 import os
 import shutil
 import stat
@@ -20,9 +20,11 @@ import torch
 from torch import Tensor
 
 VARIABLE = "HEADLIGHT_CACHE"
-FORMAT = "headlight weights 1"
 SPARE = 2**28  # bytes of the disk that stay free for others
 LEFT_BEHIND = 24 * 3600  # seconds after which an unfinished file has no writer any more
+# of what stands in front of the data; a multiple of 64, where torch's own tensors begin: sums over numbers that lie
+# otherwise may be rounded otherwise
+HEAD = 128
 
 Shapes = Mapping[str, tuple[int, ...]]
 Named = Iterable[tuple[str, Tensor]]
@@ -57,32 +59,31 @@ def kept(name: str, source: str, shapes: Shapes, make: Callable[[], Named]) -> d
     within = folder()
     if within is None:
         return dict(make())
-    file = within / f"{name}.safetensors"
-    found = read(file, source, shapes)
-    if found is None and write(file, source, shapes, make()):
-        found = read(file, source, shapes)
+    file = within / f"{name}.weights"
+    said = hashlib.sha256(repr((source, dict(shapes))).encode()).hexdigest()
+    found = _read(file, said, shapes)
+    if found is None and _write(file, said, 4 * sum(map(_values, shapes.values())), make()):
+        found = _read(file, said, shapes)
     return dict(make()) if found is None else found
 
 
-def read(file: Path, source: str, shapes: Shapes) -> dict[str, Tensor] | None:
-    """The tensors of a file that `write` has written, mapped; None when it is anything else.
+def _read(file: Path, said: str, shapes: Shapes) -> dict[str, Tensor] | None:
+    """The tensors of a file that `_write` has written, mapped; None when it is anything else.
 
-    Compared are its owner, its size and its header, byte for byte: the source, names, shapes, formats, places, and a
-    sum over all of the data.
+    Compared are its owner, its size, what it says of its source, names and shapes, and a sum over all of the data.
     """
-    begin = len(_header(source, shapes))
-    size = begin + 4 * sum(map(_values, shapes.values()))
+    size = HEAD + 4 * sum(map(_values, shapes.values()))
     try:
         if not _is_ours(file.stat(), size):
             return None
         with file.open("rb") as opened:
-            header = opened.read(begin)
+            head = opened.read(HEAD)
         whole = torch.UntypedStorage.from_file(str(file), False, size)  # a private mapping, never written back
     except (OSError, RuntimeError):
         return None
-    if header != _header(source, shapes, _sum(whole[begin:])):
+    if head != _head(said, whole[HEAD:]):
         return None
-    found = {}
+    found, begin = {}, HEAD
     for tensor_name, shape in shapes.items():
         end = begin + 4 * _values(shape)
         # a storage of its own: a copy of one tensor is to copy no more than that
@@ -91,24 +92,24 @@ def read(file: Path, source: str, shapes: Shapes) -> dict[str, Tensor] | None:
     return found
 
 
-def write(file: Path, source: str, shapes: Shapes, tensors: Named) -> bool:
-    """Writes float32 tensors for `read`, one after the other; False, and no trace, where that is not possible."""
+def _write(file: Path, said: str, size: int, tensors: Named) -> bool:
+    """Writes float32 tensors for `_read`, one after the other; False, and no trace, where that is not possible."""
     part = None
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _sweep(file)
-        if shutil.disk_usage(file.parent).free < 4 * sum(map(_values, shapes.values())) + SPARE:
+        if shutil.disk_usage(file.parent).free < size + SPARE:
             return False
         number, name = tempfile.mkstemp(prefix=f"{file.name}.", suffix=".part", dir=file.parent)
         part = Path(name)
         with os.fdopen(number, "wb") as opened:
-            begin = opened.write(_header(source, shapes))
+            opened.write(bytes(HEAD))
             for _, tensor in tensors:
                 opened.write(memoryview(tensor.contiguous().numpy()).cast("B"))  # type: ignore[arg-type]
             opened.flush()
-            total = _sum(torch.UntypedStorage.from_file(name, False, opened.tell())[begin:])
+            head = _head(said, torch.UntypedStorage.from_file(name, False, opened.tell())[HEAD:])
             opened.seek(0)
-            opened.write(_header(source, shapes, total))
+            opened.write(head)
         part.replace(file)
     except OSError:
         return False
@@ -119,27 +120,11 @@ def write(file: Path, source: str, shapes: Shapes, tensors: Named) -> bool:
     return True
 
 
-def _header(source: str, shapes: Shapes, total: int = 0) -> bytes:
-    """The head of a safetensors file: 8 bytes with the length of the rest, which is JSON; as long for any total.
-
-    Filled up so that the data begin at a multiple of 64 bytes, where torch's own tensors begin: sums over numbers that
-    lie otherwise may be rounded otherwise.
-    """
-    said: dict[str, object] = {"__metadata__": {"format": FORMAT, "source": source, "total": f"{total % 2**64:016x}"}}
-    start = 0
-    for name, shape in shapes.items():
-        end = start + 4 * _values(shape)
-        said[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [start, end]}
-        start = end
-    text = json.dumps(said, separators=(",", ":")).encode()
-    text += b" " * (-(8 + len(text)) % 64)
-    return len(text).to_bytes(8, "little") + text
-
-
-def _sum(data: torch.UntypedStorage) -> int:
-    """All of the bytes as whole numbers, added up."""
+def _head(said: str, data: torch.UntypedStorage) -> bytes:
+    """What stands in front of the data: what is said of them, and all of their bytes as whole numbers, added up."""
     kind = torch.int32 if len(data) % 8 else torch.int64
-    return int(torch.empty(0, dtype=kind).set_(data).sum())
+    total = int(torch.empty(0, dtype=kind).set_(data).sum())
+    return f"{said} {total % 2**64:016x}".encode().ljust(HEAD)
 
 
 def _values(shape: tuple[int, ...]) -> int:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mha_core import Model
-from mha_core.models.decoder import LAYER_NAMES, Decoder, DecoderConfig, from_llama
+from mha_core.models.decoder import Decoder, DecoderConfig
 from mha_core.models.own_model import OwnModel
 
 from .tiny_models import Float64Throughout
@@ -20,6 +20,14 @@ CONFIG = DecoderConfig(
     vocabulary=320, d_model=64, n_heads=8, n_layers=2, max_len=512, d_feed_forward=96, n_kv_heads=2, rope_base=1e5
 )
 D_HEAD = CONFIG.d_model // CONFIG.n_heads
+LAYER_NAMES = {  # ours -> transformers', of one layer; q, k and v are joined beside them
+    "attention_norm.weight": "input_layernorm.weight",
+    "attention.out.weight": "self_attn.o_proj.weight",
+    "feed_forward.0.weight": "post_attention_layernorm.weight",
+    "feed_forward.1.gate.weight": "mlp.gate_proj.weight",
+    "feed_forward.1.up.weight": "mlp.up_proj.weight",
+    "feed_forward.1.down.weight": "mlp.down_proj.weight",
+}
 
 
 def config_of(sizes: DecoderConfig) -> Any:
@@ -56,7 +64,13 @@ def reference(dtype: torch.dtype) -> Any:
 @cache
 def decoder(dtype: torch.dtype = torch.float32) -> Decoder:
     """Ours with the same weights."""
-    return from_llama(CONFIG, reference(dtype).state_dict(), dtype)
+    theirs = {name.removeprefix("model."): one.clone() for name, one in reference(dtype).state_dict().items()}
+    state = {"words.weight": theirs["embed_tokens.weight"], "norm.weight": theirs["norm.weight"]}
+    for layer in (f"layers.{number}." for number in range(CONFIG.n_layers)):
+        joined = [theirs[f"{layer}self_attn.{part}_proj.weight"] for part in "qkv"]
+        state[f"{layer}attention.qkv.weight"] = torch.cat(joined)
+        state |= {layer + own: theirs[layer + name] for own, name in LAYER_NAMES.items()}
+    return Decoder.of_state(CONFIG, state)
 
 
 @cache

@@ -11,7 +11,7 @@ import torch
 
 from mha_core import load_model
 from mha_core.errors import DeviceError, WeightsFileError
-from mha_core.pretrained import llama_file, memory, smollm2, weights_cache
+from mha_core.pretrained import memory, smollm2, weights_cache
 from mha_core.pretrained.gguf import GGUF
 from tests.closeness import identical, same_function
 
@@ -77,10 +77,9 @@ def test_a_missing_or_another_file(package: Path) -> None:
 
 
 def test_too_little_memory_is_refused_before_it_is_taken(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = llama_file.config(GGUF(package), 512)
-    values = sum(torch.Size(shape).numel() for shape in llama_file.shapes(config).values())
+    values = sum(weight.numel() for weight in llama.decoder().parameters())
     monkeypatch.setattr(memory, "available", lambda: 3 * values)
-    monkeypatch.setattr(llama_file, "tensors", None)  # would fail if it were used
+    monkeypatch.setattr(GGUF, "tensor", None)  # would fail if it were used
     with pytest.raises(DeviceError, match=r"SmolLM2 in float32 needs .* MB of memory, this machine has .*bfloat16"):
         load_model("smollm2", device="cpu")
     with pytest.raises(DeviceError, match=r"SmolLM2 in bfloat16 needs .* close other programs$"):
