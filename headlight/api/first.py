@@ -6,7 +6,6 @@ They stand before Streamlit is there: what the page asked for itself would wait 
 import asyncio
 import gzip
 import json
-import re
 from collections.abc import Callable
 from urllib.parse import parse_qsl
 
@@ -59,10 +58,10 @@ class FirstPicture:
             return
         address = _moved(path, scope["query_string"].decode("latin-1"))
         if address is not None:
-            moved: Response = RedirectResponse(f"{scope.get('root_path', '')}{BASE}/{address}")
-            if len(moved.headers["location"]) > LONGEST:  # it quotes, and a proxy takes headers of a bounded size
-                moved = refused(414, f"A link may have {LONGEST:,} bytes.")
-            await moved(scope, receive, send)
+            redirect: Response = RedirectResponse(f"{scope.get('root_path', '')}{BASE}/{address}")
+            if len(redirect.headers["location"]) > LONGEST:  # it quotes, and a proxy takes headers of a bounded size
+                redirect = refused(414, f"A link may have {LONGEST:,} bytes.")
+            await redirect(scope, receive, send)
             return
         page = PAGES.get(path)
         picture = asyncio.ensure_future(self._picture(page[0], scope)) if page else None
@@ -99,17 +98,21 @@ class FirstPicture:
             return None
 
 
-def _redirect(scope: Scope, page: str, added: Mapping[str, str]) -> Response:
-    """Return the redirect to the page that an old address leads to, with the link's query and what it left out."""
-    query = scope["query_string"].decode("latin-1")
-    keys = {pair.partition("=")[0] for pair in query.split("&")}
-    keys |= {"s", "at"} if "model" in keys else set()
-    whole = "&".join(filter(None, [*(f"{key}={text}" for key, text in added.items() if key not in keys), query]))
-    address = f"{scope.get('root_path', '')}{BASE}/{page}"
-    redirect = RedirectResponse(f"{address}?{whole}" if whole else address)
-    if len(redirect.headers["location"]) > LONGEST:  # it quotes, and a proxy takes headers of a bounded size
-        return refused(414, f"A link may have {LONGEST:,} bytes.")
-    return redirect
+def _moved(path: str, query: str) -> str | None:
+    """Return the address behind the server's that an older one leads to; None for an address of today."""
+    name, asked = path.strip("/"), dict(parse_qsl(query))
+    if name in pages.MOVED or (BASE and not path):
+        page, added = pages.MOVED.get(name, ("", {}))
+        present = asked.keys() | ({"s", "at"} if "model" in asked else set())
+        pairs = [*(f"{key}={text}" for key, text in added.items() if key not in present), query]
+        return "?".join(filter(None, [page, "&".join(filter(None, pairs))]))
+    if name != "claims" or not asked.keys() & {"claim", "say"}:
+        return None
+    from headlight.lessons.course import course
+
+    # an answer without a claim was to the first one, which was another one when answers were numbers
+    first = "orange" if asked.get("say", "").isdecimal() else "symmetric"
+    return course().claims().get(asked.get("claim", first), "claims")
 
 
 _CONDITIONS = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
@@ -154,22 +157,6 @@ class _BufferedResponse:
         headers["Content-Length"] = str(len(body))
         await self._send(self._start)
         await self._send({"type": "http.response.body", "body": body})
-
-
-def _moved(path: str, query: str) -> str | None:
-    """Where an older address leads, behind the server's; None for one of today."""
-    if path.rstrip("/") == _OWN_NAME or (BASE and not path):
-        return query and f"?{query}"
-    if path == "/texts":
-        return "lessons"
-    asked = dict(parse_qsl(query))
-    if path != "/claims" or not asked.keys() & {"claim", "say"}:
-        return None
-    from headlight.lessons.course import course
-
-    # an answer without a claim was to the first one, which was another one when answers were numbers
-    first = "orange" if asked.get("say", "").isdecimal() else "symmetric"
-    return course().claims().get(asked.get("claim", first), "claims")
 
 
 def _course(raw: bytes) -> str:

@@ -27,6 +27,14 @@ class Named:
 
 
 DEFAULT = "explore"  # the page at the server's own address
+# The addresses of what is a part of another page now -> that page, and what its link says where the old one did not:
+# "model" stands for a link that names a model, which brings its own sentence and first head.
+MOVED: dict[str, tuple[str, dict[str, str]]] = {
+    DEFAULT: ("", {}),
+    "scaled-dot": ("by-hand", {"ex": "scaled+dot+product"}),
+    "texts": ("lessons", {}),
+    "side-by-side": ("compare", {"mean": "true", "s": "can+you+can+that", "at": "3.1"}),
+}
 # by the name of its package. The order tells a story: lessons, look, change, build, train.
 PAGES = {
     "lessons": Named(

@@ -13,7 +13,7 @@ from headlight.link.place import At
 from headlight.link.presets import PRESETS
 from headlight.link.rules import DrawnRule
 from headlight.picture import means, pictures, words
-from headlight.picture.link_query import LinkQuery, PictureAnswer, Refused, answer_of
+from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.registry import recordings, source_of

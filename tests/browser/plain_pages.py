@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, expect
 
 from .tab import Tab
 
-__all__ = ["Claims", "Glossary", "Phone", "ScaledDot", "SideBySide"]
+__all__ = ["Claims", "Glossary", "Phone"]
 
 
 class Claims(Tab):
@@ -15,21 +15,6 @@ class Claims(Tab):
 
 class Glossary(Tab):
     PATH = "/glossary"
-
-
-class SideBySide(Tab):
-    PATH = "/side-by-side"
-
-
-class ScaledDot(Tab):
-    PATH = "/scaled-dot"
-
-    def settled(self) -> Self:
-        """Waits for the last part of the page and for the server to be at rest."""
-        self.page.get_by_role("heading", name="What @ does").wait_for()
-        self.page.locator("math").first.wait_for()
-        self.script_ended()
-        return self
 
 
 class Phone(Tab):

@@ -31,7 +31,7 @@ from .measures import (
     unnamed,
     unreadable,
 )
-from .plain_pages import Claims, Glossary, ScaledDot, SideBySide
+from .plain_pages import Claims, Glossary
 from .shapes_page import Shapes
 from .tab import TWO_FRAMES, Tab
 from .train_page import Train
@@ -43,7 +43,7 @@ ROW_4[:, 4] = True
 KINDS: dict[str, type[Tab]] = {
     "explore": Explore, "shapes": Shapes, "masks": Masks, "positions": Positions, "compare": Compare,
     "by_hand": ByHand, "implementations": Implementations, "train": Train, "glossary": Glossary,
-    "side_by_side": SideBySide, "scaled_dot": ScaledDot, "claims": Claims, "lessons": Lessons,
+    "claims": Claims, "lessons": Lessons,
 }  # fmt: skip
 # A link of each page with as much on it as it has, and with code where a person may type.
 RICH: dict[str, dict[str, Any]] = {

@@ -16,10 +16,10 @@ from pages.positions.parts import TITLES
 
 from .conftest import NewTab
 from .expected import WIDE
-from .form_pages import Implementations, Positions
+from .form_pages import ByHand, Implementations, Positions
 from .lessons_page import Beside, Lessons
 from .measures import height
-from .plain_pages import Claims, ScaledDot
+from .plain_pages import Claims
 from .shapes_page import Shapes
 from .tab import place_of
 
