@@ -250,11 +250,6 @@ export class Painter extends PlaceView {
     this.chose(true);
   }
 
-  /** The keys of a rule, none of them said. @returns {Record<string, null>} */
-  get noRule() {
-    return Object.fromEntries(this.picture.ruleKeys.map((key) => [key, null]));
-  }
-
   /** Draws at once; the weights follow. */
   painted() {
     const { text, on } = this.mask;
@@ -321,7 +316,8 @@ export class Painter extends PlaceView {
 
   /** @param {Record<string, string | null>} said the keys of a mask */
   takeMask(said) {
-    this.controls = { ...this.controls, ...this.noRule, ...said };
+    const rule = Object.fromEntries(this.picture.ruleKeys.map((key) => [key, null]));
+    this.controls = { ...this.controls, ...rule, ...said };
     this.begins = "";
     this.isOwn = false;
     this.chose();

@@ -11,8 +11,6 @@ import { panel } from "../base/view_base.js";
 /** @typedef {import("../base/messages.js").Masks} Masks */
 /** @typedef {{weights: Float32Array, bytes: Uint8Array}} Weights */
 
-const LAW = "colour: √ of the weight";
-
 /** A heading, in the header of a panel. @param {string} title */
 export const heading = (title) => div("titles", h("h2", {}, title));
 
@@ -61,7 +59,7 @@ export class WeightsPanels {
       const shown = wholeMap(tokens, weights[at].weights, { keys, map, name, row, key, theme, forbids: isBlocked });
       own.draw(shown, asTable, colours, room);
     });
-    setText(this.law, `${LAW}${this.maps[0].map.omits}`);
+    setText(this.law, `colour: √ of the weight${this.maps[0].map.omits}`);
     this.ramp.style.backgroundImage = gradient(theme);
     setText(this.label, `${picture.label}. Layers, heads and tokens are counted from 0.`);
   }

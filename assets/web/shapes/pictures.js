@@ -154,14 +154,11 @@ function drawTile(context, drawn, tensor, plan, tile, { x, y, width, height }, h
   });
   if (plan.group) for (const area of areas.slice(1)) context.clearRect(area.x - GAP / 2, y, GAP, height);
   if (areas.length > 1 || plan.tiles?.letter === "h")
-    for (const area of areas) if (area.head === head) outline(context, area, ink);
+    for (const area of areas.filter((one) => one.head === head)) {
+      Object.assign(context, { strokeStyle: ink, lineWidth: 1.5 });
+      context.strokeRect(area.x + 0.75, y + 0.75, area.width - 1.5, height - 1.5);
+    }
   return areas;
-}
-
-function outline(context, { x, y, width, height }, colour) {
-  context.strokeStyle = colour;
-  context.lineWidth = 1.5;
-  context.strokeRect(x + 0.75, y + 0.75, width - 1.5, height - 1.5);
 }
 
 /** Lights a step along an axis: every place that it comes by, and the jump from one to the next.

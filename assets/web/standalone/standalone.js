@@ -41,7 +41,7 @@ class Standalone extends View {
     this.all = false;
     this.themed = true;
     this.theme = /** @type {import("../base/view_base.js").Theme} */ (LIGHT.matches ? "light" : "dark");
-    LIGHT.addEventListener("change", () => this.showIn(LIGHT.matches ? "light" : "dark"));
+    LIGHT.addEventListener("change", () => this.change({ theme: LIGHT.matches ? "light" : "dark" }));
     this.title = h("h2");
     this.label = span("label");
     this.readout = h("div", { class: "readout", role: "status" });
@@ -49,7 +49,7 @@ class Standalone extends View {
     this.layers = group("Layer");
     this.every = button("", () => this.change({ all: !this.all }), { class: "toggle every" });
     this.modes = mapOrTable("Map or table", "", (asTable) => this.change({ asTable }));
-    this.other = button("", () => this.showIn(this.theme === "dark" ? "light" : "dark"));
+    this.other = button("", () => this.change({ theme: this.theme === "dark" ? "light" : "dark" }));
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
@@ -104,22 +104,15 @@ class Standalone extends View {
     this.redraw();
   }
 
-  /** @param {{all?: boolean, asTable?: boolean}} how */
+  /** @param {{all?: boolean, asTable?: boolean, theme?: import("../base/view_base.js").Theme}} how */
   change(how) {
     Object.assign(this, how);
     this.heads.rects = [];
     this.redraw();
   }
 
-  /** @param {import("../base/view_base.js").Theme} theme */
-  showIn(theme) {
-    this.theme = theme;
-    this.redraw();
-  }
-
   resized() {
-    this.heads.rects = [];
-    this.redraw();
+    this.change({});
   }
 
   /** The weights of the head in focus, and whether they are the float32 that were computed. */
