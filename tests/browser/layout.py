@@ -23,7 +23,7 @@ FAULTS = """() => {
   const SHARE = 0.35; // of the lower of two boxes: lines are set closer than their boxes are high
   const PARTS = {
     bar: "#headlight-bar", stage: ".st-key-stage", lesson: "#headlight-lesson" };
-  const CARDS = `.panel, .tile, .card, .figure, .all-heads, .head-bars, .view, header, button,
+  const CARDS = `.panel, .tile, .card, .figure, .all-heads, .view, header, button,
     #headlight-lesson`;
   const LAID_OVER = `.bubble, .note, .veils, .cell, .former, .over, .in-box, .menu-panel, .settings,
     .aloud, style, script, svg, math *, pre, [aria-hidden=true]:not(canvas)`;

@@ -60,6 +60,19 @@ def test_three_maps_are_read_as_one_and_the_right_side_is_changed(compare: Compa
     assert compare.readouts() == read(runs, 3, 1, 4, 0)
 
 
+def test_more_than_two_maps_are_chosen_by_keyboard_and_an_old_address_opens_them(compare: Compare) -> None:
+    compare.open(s="can you can that", at="3.1")
+    compare.view.locator("summary", has_text="more than two").press("Enter")
+    headings = compare.view.locator(".more .panel h2")
+    expect(headings).to_have_text(["As trained", "No positions", "Sinusoidal"])
+    compare.view.locator(".more").get_by_role("button", name="rotary", exact=True).press("Enter")
+    expect(headings).to_have_text(["As trained", "No positions", "Sinusoidal", "Rotary"])
+    compare.wait_for_query(three=["as trained", "none", "sinusoidal", "rotary"], mean="true")
+    compare.visit(f"{compare.url}/side-by-side")
+    expect(headings).to_have_text(["As trained", "No positions", "Sinusoidal"])
+    compare.wait_for_query(s="can you can that", at="3.1", mean="true")
+
+
 @pytest.mark.thorough("A walk over each figure and shuffled orders.")
 def test_figures_and_orders(compare: Compare) -> None:
     compare.open().shows_default()
