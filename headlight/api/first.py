@@ -105,7 +105,8 @@ def _moved(path: str, query: str) -> str | None:
         page, added = pages.MOVED.get(name, ("", {}))
         present = asked.keys() | ({"s", "at"} if "model" in asked else set())
         pairs = [*(f"{key}={text}" for key, text in added.items() if key not in present), query]
-        return "?".join(filter(None, [page, "&".join(filter(None, pairs))]))
+        whole = "&".join(filter(None, pairs))
+        return f"{page}?{whole}" if whole else page
     if name != "claims" or not asked.keys() & {"claim", "say"}:
         return None
     from headlight.lessons.course import course
