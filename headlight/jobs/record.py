@@ -103,7 +103,9 @@ class Record:
     def progress(self) -> float:
         """The part of all steps that is done, from 0 to 1; a run that had no more to do counts as a whole."""
         with self._lock:
-            parts = [_part(run) for run in self._histories]
+            cut_short = [run.end is None or run.end.reason in CUT_SHORT for run in self._histories]
+            steps = [run.step / run.recipe.steps for run in self._histories]
+        parts = [step if cut else 1.0 for step, cut in zip(steps, cut_short, strict=True)]
         return sum(parts) / len(parts)
 
     @property
@@ -122,9 +124,3 @@ class Record:
         with self._lock:
             run = self._histories[number]
             return replace(run, steps=run.steps[:], evaluations=run.evaluations[:], snapshots=run.snapshots[:])
-
-
-def _part(run: History) -> float:
-    """The part of a run's steps that is done; a run that came to its own end needs no more of them."""
-    cut_short = run.end is None or run.end.reason in CUT_SHORT
-    return run.step / run.recipe.steps if cut_short else 1.0

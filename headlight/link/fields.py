@@ -265,7 +265,6 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("head", "mean of layer 0", "Head"),
         _text("film", "", "film", note="text, layer and head of the film, as `1.0.m`"),
         _choice("cand2", None, "Beside it", note="another model whose answers are taken apart; empty: none"),
-        _choice("run", "all together", "Seeds", note="whose answers are taken apart: all together, or `seed 1` …"),
         _choice("only", "every row", "Rows"),
         _choice("true", None, "True class", note="of the predictions; empty: any"),
         _choice("said", None, "Predicted class", note="of the predictions; empty: any"),

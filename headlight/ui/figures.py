@@ -18,7 +18,6 @@ Figure = dict[str, Any]
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "responsive": True}
 MOST_POINTS = 600  # of a curve
 FEW_POINTS = 48  # up to which each has its symbol or number
-GHOSTLY = 0.45  # opacity
 NAMES_APART = 0.055  # of the names at the ends of lines, in parts of the axis
 RATIOS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
 SYMBOLS_SHOWN = 7  # on a curve over steps
@@ -46,7 +45,6 @@ class Curve:
         dash: the number of its dashes; 0 is a solid line.
         width: in pixels.
         listed: whether it stands in the legend.
-        ghost: it is of an earlier training: grey, and behind the others.
     """
 
     name: str
@@ -58,7 +56,6 @@ class Curve:
     dash: int = 0
     width: float = 2.5
     listed: bool = True
-    ghost: bool = False
 
 
 def lines(
@@ -185,13 +182,12 @@ def over_steps(
         values = [None if value is None else short(value) for value in curve.y]
         line = _line(curve.name, curve.x, values, curve.number, theme)
         # symbols tell the solid curves apart; the others would be hidden under theirs
-        line["mode"] = "lines+markers" if not curve.dash and curve.listed and not curve.ghost else "lines"
-        colour = {"color": PALETTES[theme].muted if curve.ghost else candidate_colour(curve.number, theme)}
+        line["mode"] = "lines+markers" if not curve.dash and curve.listed else "lines"
+        colour = {"color": candidate_colour(curve.number, theme)}
         line["line"] = {**colour, "width": curve.width, "dash": DASHES[curve.dash % len(DASHES)]}
         line["marker"] |= {**colour, "size": 8, "maxdisplayed": SYMBOLS_SHOWN}
         line["unselected"] = {"marker": {"opacity": 1}}  # a point that is pressed does not dim the others
         line["showlegend"] = curve.listed
-        line |= {"opacity": GHOSTLY} if curve.ghost else {}
         data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.4g} after step %{x:,}<extra></extra>"})
     return {"data": data, "layout": layout}
 

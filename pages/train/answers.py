@@ -155,12 +155,15 @@ def head_names(sizes: Sequence[tuple[int, int]]) -> list[str]:
     ]
 
 
-def maps(models: Models, text: str, head: str) -> list[Block]:
+def maps(models: Models, task: Translation | None, text: str, head: str) -> list[Block]:
     """The weights of one head, or the mean over a layer's heads, of every model: rows are queries, columns keys.
 
-    Of models that read pictures the drawing that is written so, with the weights of a token's row over its patches.
+    Of models that read pictures the drawing that is written so, with the weights of a token's row over its patches; of
+    a translator the cross map, the right word of every digit framed, and the maps of its two halves.
     """
-    return [_map(one, name, text, head) for name, one in models.items()]
+    if task:
+        return [_translation_panel(name, task, head, _looked(one, text)) for name, one in models.items()]
+    return [sheet.row([_map(one, name, text, head) for name, one in models.items()])]
 
 
 def no_such_head(name: str, head: str) -> Block:
@@ -231,11 +234,6 @@ def translations(models: Models, task: Translation, text: str) -> list[Block]:
             said = "✓ right" if written == right else f"✗ wrong: it is {right}"
         blocks.append(sheet.panel(name, [sheet.continuation(f"{text} → ", drawn, ""), sheet.text(said)]))
     return blocks
-
-
-def translation_maps(models: Models, task: Translation, text: str, head: str) -> list[Block]:
-    """Of each model the cross map, the right word of every digit framed, and the maps of its two halves."""
-    return [_translation_panel(name, task, head, _looked(one, text)) for name, one in models.items()]
 
 
 def _translation_panel(name: str, task: Translation, head: str, looked: dict[str, Any]) -> Block:

@@ -107,7 +107,7 @@ def _ask(asked: Questions, *, is_open: bool) -> None:
         canvas.sheet("ask_title", [sheet.title("Ask it", "your sentences, and some of the task’s")])
         columns = st.columns(2) if asked.classes else [st.container()]
         two = ("A picture, in words", "Another one") if asked.reads_pictures else ("A sentence", "Another one")
-        labels = two if asked.classes else (_one_text(asked),)
+        labels = two if asked.classes else ("A date, in words" if asked.translation else "The beginning of a text",)
         for number, (column, label, key) in enumerate(zip(columns, labels, ("ask", "ask2"), strict=False)):
             with column:
                 widgets.text(key, label=label, max_chars=LONGEST_TEXT, placeholder=asked.usual(number))
@@ -142,7 +142,7 @@ def _attention(asked: Questions, *, is_open: bool) -> None:
         canvas.sheet("attention_title", [sheet.title("Where each one looks", note)])
         head = widgets.choice("head", asked.heads)
         if is_open:
-            blocks = _or_notice(lambda: _maps(asked, sentence, head), sentence)
+            blocks = _or_notice(lambda: answers.maps(asked.models, asked.translation, sentence, head), sentence)
             canvas.sheet("attention", blocks)
 
 
@@ -154,16 +154,6 @@ def _or_notice(draw: Callable[[], list[Block]], *texts: str) -> list[Block]:
         return draw()
     except HeadlightError as error:
         return [sheet.notices([words.sentence(error)])]
-
-
-def _one_text(asked: Questions) -> str:
-    return "A date, in words" if asked.translation else "The beginning of a text"
-
-
-def _maps(asked: Questions, sentence: str, head: str) -> list[Block]:
-    if asked.translation:
-        return answers.translation_maps(asked.models, asked.translation, sentence, head)
-    return [sheet.row(answers.maps(asked.models, sentence, head))]
 
 
 def _answered(asked: Questions, *drawn: float) -> list[Block]:

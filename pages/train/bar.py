@@ -63,13 +63,10 @@ class Bar:
         canvas.rerun_when(_news(self.job), lambda: st.rerun("train_curves"))
 
     def _start(self) -> None:
-        earlier = self.shown.candidates
         try:
             visitor.start(self.plan or TrainingPlan(()))
         except HeadlightError as error:
             st.session_state["training_refused"] = f"This cannot be trained now: {error}."
-        else:
-            st.session_state["ghosts"] = earlier
 
     @property
     def _seconds(self) -> float:

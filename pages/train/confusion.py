@@ -1,6 +1,6 @@
 """Right and wrong answers of trained classifiers on the test rows: report, confusion matrix, sentences.
 
-One or two candidates stand beside each other, of one seed or of all together.
+One or two candidates stand beside each other, over all their seeds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from mha_core.training.tasks import Labelled
 from pages.frame import canvas, widgets
 
 CELL = "confusion"  # what the name of a matrix begins with in its events
-ALL_SEEDS = "all together"
 _MOST_LISTED = 200  # sentences of one cell
 
 ConfusionCell = tuple[int, int]
@@ -40,11 +39,6 @@ class UnseenRows:
     labels: tuple[int, ...]
     texts: tuple[str, ...]
     predicted: dict[int, tuple[int, ...]]
-
-    def of(self, seed: int | None) -> UnseenRows:
-        """The same of one seed alone, if it has such a run; None = of all."""
-        kept = {seed: self.predicted[seed]} if seed in self.predicted and seed is not None else self.predicted
-        return UnseenRows(self.name, self.classes, self.labels, self.texts, kept)
 
     @property
     def seeds(self) -> str:
@@ -135,21 +129,15 @@ def listed(of: UnseenRows, chosen: ConfusionCell) -> Block:
     return sheet.table(["seeds" if several else "", "text"], rows, caption, prose=True)
 
 
-def controls(names: list[str], seeds: list[int]) -> tuple[list[str], int | None]:
-    """Draws the choice of candidates and seeds: the names of one or two, and a seed, None = all of them.
-
-    Args:
-        seeds: that at least one of them was trained with.
-    """
+def controls(names: list[str]) -> list[str]:
+    """Draws the choice of one or two candidates; their names."""
     first = widgets.choice("cand", names)
     second = widgets.optional_choice("cand2", "nothing", names)
-    of_runs = widgets.choice("run", [ALL_SEEDS, *(f"seed {seed}" for seed in seeds)])
-    chosen = [first] + [second] * (second is not None and second != first)
-    return [name for name in chosen if name], None if of_runs == ALL_SEEDS else int(of_runs.removeprefix("seed "))
+    return [name for name in dict.fromkeys((first, second)) if name]
 
 
-def draw(outcomes: Mapping[str, UnseenRows], names: list[str], seed: int | None) -> None:
-    shown = [outcomes[name].of(seed) for name in names if name in outcomes]
+def draw(outcomes: Mapping[str, UnseenRows], names: list[str]) -> None:
+    shown = [outcomes[name] for name in names if name in outcomes]
     if not shown:
         canvas.sheet("verdicts", [])
         return

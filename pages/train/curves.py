@@ -16,7 +16,6 @@ from mha_core.training.events import Evaluation, History
 
 _TRAINING = 2  # the number of the dashes of what is measured on training batches
 _LARGE, _LARGE_TYPE = 350, 18  # height and type of one on a projector, in pixels
-_BEFORE = "before"  # how the ghosts are called
 
 Value = Callable[[Evaluation], float]
 
@@ -49,7 +48,7 @@ class Candidate:
 class Chart:
     """A chart with its words: `title` above it, `note` beside that, `alt` for who cannot see it; `key` is its name.
 
-    `curves`: what it draws, the earlier ones in grey first.
+    `curves`: what it draws.
     """
 
     key: str
@@ -77,7 +76,6 @@ def charts(
     candidates: Sequence[Candidate],
     theme: str,
     *,
-    ghosts: Sequence[Candidate] = (),
     waiting: bool = False,
     large: bool = False,
 ) -> list[Chart]:
@@ -86,15 +84,14 @@ def charts(
     A curve is the mean over the seeds, as far as all that have begun have come.
 
     Args:
-        ghosts: those of the training before, in grey while this one goes on.
         waiting: the axes are drawn before the first look at the test rows; otherwise nothing is.
         large: for a projector.
     """
-    begun, earlier = ([one for one in some if one.begun] for some in (candidates, ghosts))
+    begun = [one for one in candidates if one.begun]
     if not begun and not waiting:
         return []
     span = max(history.recipe.steps for candidate in candidates for history in candidate.histories)
-    return [_chart(kind, begun, earlier, span, theme, large=large) for kind in _kinds(begun or earlier)]
+    return [_chart(kind, begun, span, theme, large=large) for kind in _kinds(begun)]
 
 
 @dataclass(frozen=True)
@@ -124,20 +121,8 @@ def _kinds(candidates: Sequence[Candidate]) -> list[_Kind]:
     return kinds
 
 
-def _ghostly(kind: _Kind, earlier: Sequence[Candidate], span: int) -> Iterator[Curve]:
-    """The means of an earlier training, as far as these axes go; the legend names them once."""
-    solid = [(own.name, next(kind.curves(own))) for own in earlier]
-    for at, (name, curve) in enumerate(solid):
-        within = [place for place, step in enumerate(curve.x) if step <= span]
-        x, y = [curve.x[place] for place in within], [curve.y[place] for place in within]
-        title = _BEFORE if at == 0 else f"{_BEFORE}: {name}"
-        yield Curve(title, curve.number, x, y, width=1.5, listed=at == 0, ghost=True)
-
-
-def _chart(
-    kind: _Kind, begun: Sequence[Candidate], earlier: Sequence[Candidate], span: int, theme: str, *, large: bool
-) -> Chart:
-    curves = [*_ghostly(kind, earlier, span), *(curve for own in begun for curve in kind.curves(own))]
+def _chart(kind: _Kind, begun: Sequence[Candidate], span: int, theme: str, *, large: bool) -> Chart:
+    curves = [curve for own in begun for curve in kind.curves(own)]
     y_title = kind.title.split(" on ")[0].lower()
     height = {"height": _LARGE} if large else {}
     figure = figures.over_steps(curves, span=span, y_title=y_title, theme=theme, share=kind.share, **height)

@@ -10,7 +10,7 @@ import torch
 from headlight.ui.numbers import cut
 from headlight.ui.palette import candidate_colour
 from mha_core.show import packing
-from mha_core.training.events import Snapshot
+from mha_core.training.events import Snapshot, Start
 from pages.frame.view import View
 
 from .curves import Candidate
@@ -82,51 +82,40 @@ def pack(candidates: Sequence[Candidate]) -> bytes:
     Above `MOST_BYTES` every second snapshot is left out, as often as it takes; the first and the last one stay. A run
     that has not begun is left out. Equal runs give equal bytes.
     """
-    films = [one for one in candidates if one.histories[0].start is not None]
-    every, maps = _every(films), list[bytes]()
-    listed = [_film(one, every, maps) for one in films]
-    probes = [tokens for one in films for tokens in _probes(one)]
-    texts = next((_columns(one) or _probes(one) for one in films if _probes(one)), [])
+    films = [(one, start) for one in candidates if (start := one.histories[0].start)]
+    every, maps = _every([_snapshots(one, start) for one, start in films]), list[bytes]()
+    listed = [_film(one, start, every, maps) for one, start in films]
+    texts = next((start.columns or start.probes for _, start in films if start.probes), [])
     header: FilmsHeader = {
-        "steps": max((one.histories[0].recipe.steps for one in films), default=0),
+        "steps": max((start.recipe.steps for _, start in films), default=0),
         "probes": [_text(tokens) for tokens in texts],
         "films": listed,
-        "notes": _notes(probes, every),
+        "notes": _notes([tokens for _, start in films for tokens in start.probes], every),
     }
     return packing.pack(header, *maps)
 
 
-def _probes(candidate: Candidate) -> list[list[str]]:
-    start = candidate.histories[0].start
-    return start.probes if start else []
-
-
-def _columns(candidate: Candidate) -> list[list[str]]:
-    start = candidate.histories[0].start
-    return start.columns if start else []
-
-
-def _snapshots(candidate: Candidate) -> list[list[Snapshot]]:
+def _snapshots(candidate: Candidate, start: Start) -> list[list[Snapshot]]:
     """Those of each probe."""
     shots = candidate.histories[0].snapshots
-    return [[shot for shot in shots if shot.probe == number] for number in range(len(_probes(candidate)))]
+    return [[shot for shot in shots if shot.probe == number] for number in range(len(start.probes))]
 
 
-def _film(candidate: Candidate, every: int, maps: list[bytes]) -> FilmHeader:
+def _film(candidate: Candidate, start: Start, every: int, maps: list[bytes]) -> FilmHeader:
     """The header of a film; its maps are added to those of the message."""
-    history, columns, probes = candidate.histories[0], _columns(candidate), list[FilmProbe]()
-    for number, (tokens, shots) in enumerate(zip(_probes(candidate), _snapshots(candidate), strict=True)):
+    probes = list[FilmProbe]()
+    for number, (tokens, shots) in enumerate(zip(start.probes, _snapshots(candidate, start), strict=True)):
         kept, at = [*shots[:-1][::every], *shots[-1:]], sum(map(len, maps))
         maps += [_first_tokens(shot) for shot in kept]
-        read = _visible(columns[number]) if columns else None
+        read = _visible(start.columns[number]) if start.columns else None
         probes.append({"tokens": _visible(tokens), "columns": read, "steps": [shot.step for shot in kept], "at": at})
     return {
         "name": candidate.name,
         "colours": {theme: candidate_colour(candidate.colour, theme) for theme in ("dark", "light")},
-        "layers": history.recipe.n_layers,
-        "heads": history.recipe.n_heads,
-        "causal": not columns and history.start is not None and not history.start.classes,
-        "over": history.end is not None,
+        "layers": start.recipe.n_layers,
+        "heads": start.recipe.n_heads,
+        "causal": not start.columns and not start.classes,
+        "over": candidate.histories[0].end is not None,
         "probes": probes,
     }
 
@@ -140,9 +129,9 @@ def _notes(probes: Sequence[Sequence[str]], every: int) -> list[str]:
     return notes
 
 
-def _every(films: Sequence[Candidate]) -> int:
+def _every(films: Sequence[Sequence[list[Snapshot]]]) -> int:
     """1, 2, 4, …: of how many snapshots one is sent, so that all of them fit."""
-    runs = [shots for one in films for shots in _snapshots(one) if shots]
+    runs = [shots for film in films for shots in film if shots]
 
     def size(every: int) -> int:
         return sum((1 - (1 - len(run)) // every) * _size(run[0]) for run in runs)

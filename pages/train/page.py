@@ -42,15 +42,11 @@ def show() -> None:
             with st.container(gap=None):
                 bar, top, own = (st.container(gap=None) for _ in range(3))
             more = st.expander("More settings")
-        if name in uploads.GENERATED:
-            with asks:
-                say_task(name, uploads.built(name))
         wish = recipe_controls.controls_of(name, positions, more, page.query.device)
         with own:
             task, data, notices = uploads.data_of(name, wish.keep_duplicates, wish.context)
-        if name not in uploads.GENERATED:
-            with asks:
-                say_task(name, task, RECORDED if name == "news" else "")
+        with asks:
+            say_task(name, task, RECORDED if name == "news" else "")
         plan, problem = recipe_controls.plan_of(wish, task, data)
         visitor.offered()  # from now on what was trained here can be asked
         opened, tabs = widgets.tabs("tab")

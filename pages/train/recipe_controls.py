@@ -149,8 +149,7 @@ def _of_the_model(name: str, unlabelled: bool, *, seen: bool) -> tuple[list[str]
     usual = defaults(name).n_layers
     with widgets.kept_mounted("kinds_more", seen):
         implementations = widgets.pills("by")
-        with st.container(key=f"usual_{usual}" if not st.session_state.get("nl") else "chosen_layers"):
-            counts = widgets.pills("nl")
+        counts = widgets.pills("nl")
         if not counts:
             st.caption(f"None chosen: {usual}, which suits the task")
         with widgets.kept_mounted("keep", not unlabelled):

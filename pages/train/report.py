@@ -25,18 +25,17 @@ def open_in(shown: Runs, *, seen: bool) -> None:
 
 
 def draw(shown: Runs, task: Task | None, asked: Questions, *, is_open: bool) -> None:
-    """Draws the choice of candidates and seeds, what they got right and wrong, and how all were trained.
+    """Draws the choice of candidates, what they got right and wrong, and how all were trained.
 
     `asked`: their models and the sentences that were typed.
     """
-    seeds = sorted({run.recipe.seed for own in shown.candidates for run in own.histories})
     with st.container(border=True, key="judge_panel"):
         with st.container(horizontal=True, vertical_alignment="bottom", key="judge_bar"):
-            names, seed = confusion.controls([candidate.name for candidate in shown.candidates], seeds)
+            names = confusion.controls([candidate.name for candidate in shown.candidates])
             if is_open:
                 _ways_out(shown, shown.ready.get(names[0]))
         if is_open:
-            confusion.draw(outcomes(shown, task), names, seed)
+            confusion.draw(outcomes(shown, task), names)
     own = asked.task if asked.task and asked.task.classes == asked.classes else None
     typed = list(dict.fromkeys([asked.typed(0), asked.typed(1)]))
     seen = is_open and bool(asked.classes)

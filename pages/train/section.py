@@ -19,8 +19,8 @@ from pages.frame import canvas, missing, widgets
 
 from . import ask_section, curves, film, picture_settings, report, summary
 from .bar import curves_are_drawn
-from .curves import Candidate, Chart
-from .runs import Runs, of_shipped
+from .curves import Chart
+from .runs import Runs
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,6 @@ class Section:
             return "There is no data to train on yet: add some above, then press Train."
         return "Nothing has been trained on this yet: press Train."
 
-    @property
-    def _ghosts(self) -> Sequence[Candidate]:
-        """The candidates that stood there before, while this training goes on."""
-        if self.job is None or not self.goes_on:
-            return ()
-        task = self.job.plan.recipes[0].task
-        before: Sequence[Candidate] = st.session_state.get("ghosts", ())
-        same = [own for own in before if own.histories and own.histories[0].recipe.task == task]
-        return same or of_shipped(task).candidates
-
     def _draw_picture(self, below: DeltaGenerator, frames: DeltaGenerator) -> None:
         """Draws curves and what each candidate knows, or the film; its control is there in both."""
         if film.is_sought():
@@ -113,7 +103,7 @@ class Section:
     def _draw_charts(self, shown: Runs) -> None:
         """Draws the curves, and offers the same as tables."""
         large, theme = canvas.projected(), st.context.theme.type or "dark"
-        charts = curves.charts(shown.candidates, theme, ghosts=self._ghosts, waiting=self.goes_on, large=large)
+        charts = curves.charts(shown.candidates, theme, waiting=self.goes_on, large=large)
         filmed = any(own.histories[0].snapshots for own in shown.candidates if own.histories)
         with missing.package_error():
             _draw_panels(charts, large=large, on_point=film.seek if filmed else None)

@@ -19,7 +19,6 @@ _ENDS = {
     "stopped": "stopped",
     "not a number": "the loss became NaN or infinite",
 }
-REACHED = {True: 0.99, False: 0.9}  # the accuracy whose time is told, of classifiers and of language models
 
 
 def table(candidates: Sequence[Candidate]) -> Block:
@@ -44,8 +43,8 @@ def table(candidates: Sequence[Candidate]) -> Block:
             row.append(spread([seen.aligned or 0.0 for seen in candidate.last]))
         row += [f"{start.parameters:,}" if start else "–"]
         row += [*([_seconds(candidate, epoch=True)] if in_epochs else []), _seconds(candidate)]
-        rows.append([*row, _reached(candidate, REACHED[labelled])])
-    times = [*(["seconds an epoch"] if in_epochs else []), "seconds in all", f"seconds to {REACHED[labelled]:.2f}"]
+        rows.append(row)
+    times = [*(["seconds an epoch"] if in_epochs else []), "seconds in all"]
     return sheet.table([*head, "parameters", *times], rows)
 
 
@@ -139,17 +138,3 @@ def _seconds(candidate: Candidate, *, epoch: bool = False) -> str:
     begun = [(run.seconds, run.epochs if epoch else 1.0) for run in candidate.begun if run.step]
     times = [seconds / epochs for seconds, epochs in begun if epochs]
     return number(fmean(times), 2) if times else "—"
-
-
-def _reached(candidate: Candidate, level: float) -> str:
-    """Seconds of training until the first look at that accuracy or better: the mean over the seeds that came there."""
-    runs = candidate.begun
-    times = [
-        next(look.seconds for look in run.evaluations if look.test_accuracy >= level)
-        for run in runs
-        if any(look.test_accuracy >= level for look in run.evaluations)
-    ]
-    if not times:
-        ends = [run.end.reason if run.end else "" for run in runs]
-        return "not yet" if not all(ends) else "not reached" if set(ends) & {*CUT_SHORT} else "never"
-    return f"{fmean(times):.2f}" + (f" ({len(times)} of {len(runs)})" if len(times) < len(runs) else "")

@@ -9,6 +9,7 @@ import pytest
 from headlight.picture import pictures
 from headlight.queue import single_flight
 from headlight.ui.numbers import share
+from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.training import inference, tasks
 from mha_core.training.tasks import Labelled
@@ -83,15 +84,20 @@ def test_continuations(shipped: Path) -> None:
         answers.continuations(language, "", 5, 0.0, 0, " ")
 
 
+def maps_of(models: dict[str, Trained], text: str, head: str) -> list[Block]:
+    (row,) = answers.maps(models, None, text, head)
+    return list(row["blocks"])
+
+
 def test_maps(models: dict[str, Trained]) -> None:
     both = {**models, "words": trained("words-rotary-1")}
-    one, other, _ = answers.maps(both, "the dog chased the cat", "layer 0 head 2")
+    one, other, _ = maps_of(both, "the dog chased the cat", "layer 0 head 2")
     run = models["none"].model.run("the dog chased the cat")
     assert one["rows"] == one["cols"] == run.tokens
     assert (one["cells"][1][2], other["name"]) == (f"{float(run.weights[0, 2, 1, 2]):.2f}".lstrip("0"), "rotary")
-    mean = answers.maps(models, "the dog", "mean of layer 0")[0]
+    mean = maps_of(models, "the dog", "mean of layer 0")[0]
     weight = float(models["none"].model.run("the dog").weights[0, :, 0, 1].mean())
     assert mean["cells"][0][1] == f"{weight:.2f}".lstrip("0")
-    missing, _, of_words = answers.maps(both, "the dog", "layer 1 head 0")
+    missing, _, of_words = maps_of(both, "the dog", "layer 1 head 0")
     assert (missing["text"], of_words["kind"]) == ("none has no layer 1 head 0.", "matrix")
     assert of_words["cells"][0] == ["1", ""], "the first query sees itself alone"

@@ -18,7 +18,7 @@ from .conftest import answers, app_at, payloads, unpacked
 
 NEWER = {  # keys that no link of that day has
     "word", "tab", "three", "mean", "kin", "view", "tbias", "tdrop", "qs", "kv", "nk", "wv", "draw", "aat", "claim",
-    "say", "lw", "biases", "drop", "find", "cand2", "run", "only", "true", "said", "sort", "desc", "one",
+    "say", "lw", "biases", "drop", "find", "cand2", "only", "true", "said", "sort", "desc", "one",
     "unheard", "unheard2", "learn", "wrote", "model2", "at2",
 }  # fmt: skip
 GONE = {

@@ -39,7 +39,7 @@ def made_up(seed: int = 0) -> Labelled:
     while len(rows) < ROWS:
         topic = names[len(rows) % len(names)]
         second = generator.choice([name for name in names if name != topic])
-        rows.setdefault(_Article(topic, second, generator).text(), topic)
+        rows.setdefault(_article(topic, second, generator), topic)
     task = of_rows(rows.items(), seed=seed, keep_duplicates=False, name="made_up", title="Made-up news")
     shortest = {row.label: row.text for row in sorted(task.test, key=lambda row: -len(row.text))}
     # whole texts: a headline alone is not what the models learn to read
@@ -48,39 +48,34 @@ def made_up(seed: int = 0) -> Labelled:
     return replace(task, questions=asked, notes=(told, *task.notes))
 
 
-class _Article:
+def _article(topic: str, second: str, generator: random.Random) -> str:
     """A headline and sentences about one topic, then some about a second one."""
+    count = generator.randint(_FEWEST, _MOST)
+    aside = generator.randint(0, max(1, round(_SECOND * count)))
+    plain = round(_PLAIN * count)
+    main = max(1, count - aside - plain)
+    sentences = _said("sentence", topic, main, generator) + _said("plain", topic, plain, generator)
+    generator.shuffle(sentences)
+    (headline,) = _said("headline", topic, 1, generator)
+    behind = _said("aside", second, min(aside, 1), generator) + _said("sentence", second, aside - 1, generator)
+    return " ".join([f"{headline}.", *sentences, *behind])
 
-    def __init__(self, topic: str, second: str, generator: random.Random) -> None:
-        self._generator = generator
-        self._topic, self._second = topic, second
 
-    def text(self) -> str:
-        """The whole article."""
-        count = self._generator.randint(_FEWEST, _MOST)
-        aside = self._generator.randint(0, max(1, round(_SECOND * count)))
-        plain = round(_PLAIN * count)
-        main = max(1, count - aside - plain)
-        sentences = self._said("sentence", self._topic, main) + self._said("plain", self._topic, plain)
-        self._generator.shuffle(sentences)
-        (headline,) = self._said("headline", self._topic, 1)
-        behind = self._said("aside", self._second, min(aside, 1)) + self._said("sentence", self._second, aside - 1)
-        return " ".join([f"{headline}.", *sentences, *behind])
+def _said(kind: str, topic: str, count: int, generator: random.Random) -> list[str]:
+    """So many filled patterns of this kind, none of them twice, each with a capital letter in front."""
+    patterns = generator.sample(_table()[kind], max(0, count))
+    texts = [_ARTICLE.sub(r"\1n ", _filled(pattern, topic, generator)) for pattern in patterns]
+    return [text[0].upper() + text[1:] for text in texts]
 
-    def _said(self, kind: str, topic: str, count: int) -> list[str]:
-        """So many filled patterns of this kind, none of them twice, each with a capital letter in front."""
-        patterns = self._generator.sample(_table()[kind], max(0, count))
-        texts = [_ARTICLE.sub(r"\1n ", self._filled(pattern, topic)) for pattern in patterns]
-        return [text[0].upper() + text[1:] for text in texts]
 
-    def _filled(self, pattern: str, topic: str) -> str:
-        def word(slot: re.Match[str]) -> str:
-            stray = self._generator.random() < _STRAY
-            source = self._generator.choice(list(_table()["topics"])) if stray else topic
-            words: _Words = _table()["topics"][source]
-            return self._filled(self._generator.choice(words[slot[1]]), topic)
+def _filled(pattern: str, topic: str, generator: random.Random) -> str:
+    def word(slot: re.Match[str]) -> str:
+        stray = generator.random() < _STRAY
+        source = generator.choice(list(_table()["topics"])) if stray else topic
+        words: _Words = _table()["topics"][source]
+        return _filled(generator.choice(words[slot[1]]), topic, generator)
 
-        return _SLOT.sub(word, pattern)
+    return _SLOT.sub(word, pattern)
 
 
 @lru_cache(maxsize=1)
