@@ -85,7 +85,6 @@ class Compare(Tab):
     def set(self, name: str, choice: str) -> None:
         """Chooses a mask or an encoding on a card."""
         controls = self.controls(name)
-        self.open_folds(controls)
         controls.get_by_role("radio", name=choice, exact=True).click()
 
     def map(self, number: int) -> Locator:

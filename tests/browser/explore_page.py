@@ -88,7 +88,6 @@ class Explore(Tab):
 
     def position(self, name: str) -> None:
         panel = self.change("Take the order away")
-        self.open_folds(panel)
         panel.get_by_role("radio", name=name, exact=True).click()
 
     # ---- parts

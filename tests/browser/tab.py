@@ -230,11 +230,6 @@ class Tab:
         """The middle of a cell of a grid, in pixels of the page."""
         return self.box_of(cell, row, column).middle
 
-    def open_folds(self, place: Locator) -> None:
-        """Open what is folded among the choices there."""
-        for fold in place.locator(".fold[aria-expanded='false']:visible").all():
-            fold.click()
-
     # ---- what it says
 
     @property

@@ -343,8 +343,6 @@ def test_channels_flow_and_all_heads_by_a_measure_follow_what_is_in_focus(explor
     explore.wait_for_query(at=f"{layer + 1}.{head}.2.3")
     explore.button("our sentences").click()
     expect(said).to_contain_text(re.compile(r"[1-9]\d* sentences\."))
-    explore.button("Stop").click()
-    expect(explore.button("Go on")).to_be_visible()
     nothing_serious(explore, view.locator(".other-views"))
     explore.button("All heads by a measure").click()
     explore.wait_for_query(view=None)

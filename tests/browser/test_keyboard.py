@@ -177,13 +177,6 @@ def test_the_projector_is_played_by_keys_and_escape_leaves_it_last(explore: Expl
     explore.page.keyboard.type(" of it")
     explore.shows(f"{TIRED} of it", mask="causal")
     press("Enter")
-    explore.page.emulate_media(reduced_motion="no-preference")
-    bar.evaluate("bar => bar.getAnimations().forEach((fade) => fade.finish())")
-    expect(bar).to_have_css("opacity", "0")
-    press("Shift")
-    expect(bar).to_have_css("opacity", "1")
-    explore.page.emulate_media(reduced_motion="reduce")
-    assert bar.evaluate("bar => bar.getAnimations().length") == 0
     nothing_serious(explore, contrast=True)
     nothing_serious(explore.in_theme("light"), only_colours=True, contrast=True)
     explore.in_theme("dark")

@@ -1,4 +1,4 @@
-// All heads in one grid: what the colours of their kinds mean, each a filter, and one head large over the grid.
+// All heads in one grid: what the colours of their kinds mean, and one head large over the grid.
 
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { ARROWS, isShortcut, isTyped } from "../base/grid_keys.js";
@@ -8,12 +8,10 @@ export class AllHeads {
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
     this.view = view;
-    this.family = ""; // the only one in sight
-    this.filters = Object.keys(FAMILIES).map((family) => {
-      const props = { class: "family", "data-family": family };
-      return button(`${FAMILIES[family]} `, () => this.filter(family), props, span("count"));
-    });
-    this.legend = h("div", { class: "families", role: "group", "aria-label": "Kinds of heads" }, ...this.filters);
+    this.kinds = Object.keys(FAMILIES).map((family) =>
+      h("span", { class: "family", "data-family": family }, `${FAMILIES[family]} `, span("count")),
+    );
+    this.legend = h("div", { class: "families", role: "group", "aria-label": "Kinds of heads" }, ...this.kinds);
     const walk = (/** @type {string} */ key, /** @type {string} */ text, /** @type {string} */ name) =>
       button(text, () => this.walk(key), { "aria-label": name, title: name });
     const close = button("×", () => this.close(), { class: "close", "aria-label": "back to all heads", title: "Esc" });
@@ -24,12 +22,6 @@ export class AllHeads {
   get isOpen() {
     const { look, alone } = this.view;
     return look.all && look.open && !alone;
-  }
-
-  /** @param {string} family */
-  filter(family) {
-    this.family = this.family === family ? "" : family;
-    this.view.redraw();
   }
 
   /** @param {number} layer @param {number} head */
@@ -66,17 +58,16 @@ export class AllHeads {
   }
 
   draw() {
-    const { view, family } = this;
+    const { view } = this;
     const all = view.matching ? view.picture.kinds.flat() : [];
     this.legend.hidden = !view.look.all;
     this.keys.hidden = !this.isOpen;
     const [menu, place] = [view.bar.menu.element, view.look.all && !this.isOpen ? view.bar.every : this.keys];
     if (menu.nextSibling !== place) place.before(menu); // how the maps are drawn stands where maps are
-    this.filters.forEach((press) => {
-      const own = press.dataset.family ?? "";
-      setAttribute(press, "aria-pressed", String(own === family));
-      setText(press.lastElementChild, String(all.filter((kind) => familyOf(kind) === own).length || "0"));
-    });
+    for (const kind of this.kinds) {
+      const count = all.filter((one) => familyOf(one) === kind.dataset.family).length;
+      setText(kind.lastElementChild, String(count));
+    }
     setAttribute(view.focus.element, "tabindex", this.isOpen ? "-1" : null);
   }
 }

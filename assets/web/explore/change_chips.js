@@ -89,7 +89,14 @@ export class ChangeChips {
     const { effect } = view.picture;
     const known = list.length > 0 && effect !== null && view.matching;
     setText(this.said, known ? this.answer : list.length ? "" : "Nothing changed yet.");
-    this.drawMost(known ? effect : null);
+    const most = known ? effect.at : null;
+    this.most.hidden = !most || isDrawn();
+    if (effect && most) {
+      const [layer, head, row, key] = most;
+      const { tokens, keys } = view.maps;
+      setText(this.most, `Most changed: layer ${layer}, head ${head} ›`);
+      setAttribute(this.most, "title", gave(tokens[row], keys[key], ...effect.moved));
+    }
     // not while the next picture is on its way: who has just pressed it would lose his place
     this.difference.hidden = !list.length || (view.matching && !effect) || isDrawn();
     setAttribute(this.difference, "aria-pressed", String(view.look.difference));
@@ -97,16 +104,6 @@ export class ChangeChips {
     this.reset.hidden = list.length < 2; // one chip takes itself back
     this.undo.hidden = !view.state.past.length;
     this.compare.href = this.comparison;
-  }
-
-  /** The way to the weight that changed most, with its numbers. @param {import("../base/messages.js").EffectHere | null} effect */
-  drawMost(effect) {
-    this.most.hidden = !effect?.at || isDrawn();
-    if (!effect?.at) return;
-    const [layer, head, row, key] = effect.at;
-    const { tokens, keys } = this.view.maps;
-    setText(this.most, `Most changed: layer ${layer}, head ${head} ›`);
-    setAttribute(this.most, "title", gave(tokens[row], keys[key], ...effect.moved));
   }
 
   /** What the changes moved most in a layer: as ".12", "" where that is little, and as a share of the layer that they moved

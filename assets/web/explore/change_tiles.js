@@ -18,9 +18,11 @@ export class ChangeTiles extends ControlChips {
     super(view, "Change something", { names: NAMES, kinds: MASKS });
     this.chips.classList.add("tiles");
     this.finder = new FindHeads(view);
-    this.inside.mask.append(this.makeLink());
+    this.masksPage = h("a", { class: "page-link" }, "Masks");
+    const paint = ["Paint a mask cell by cell, or join several, on ", this.masksPage, "."];
+    const link = h("p", { class: "label" }, ...paint);
+    this.inside.mask.append(link);
     this.inside.off.append(this.finder.element);
-    addEventListener("click", (event) => this.tapOutside(event), { signal: view.here.signal, capture: true });
   }
 
   /** @param {Iterable<string>} heads that are off from now on */
@@ -39,35 +41,16 @@ export class ChangeTiles extends ControlChips {
     if (this.view.narrow) bringUnderBar(this.view.changes.element);
   }
 
-  /** @param {Event} event */
-  pressOutside(event) {
-    if (!this.view.narrow) super.pressOutside(event);
-  }
-
-  /** On a phone a tap beside the sheet closes it and does nothing else; the chips above it take a change back.
-   * @param {MouseEvent} event
-   */
-  tapOutside(event) {
-    const { view } = this;
-    const path = event.composedPath();
-    if (!view.narrow || !event.isTrusted || !this.isOutside(event) || path.includes(view.changes.element)) return;
-    this.show("", false);
-    if (!path.includes(view.element)) return; // the bar leads on
-    event.stopPropagation();
-    event.preventDefault();
-  }
-
-  /** The way to the page of masks, with what is seen here. */
-  makeLink() {
-    const link = h("a", { class: "page-link", href: "./masks" }, "Masks");
-    for (const kind of ["pointerdown", "focus"])
-      link.addEventListener(kind, () => setAttribute(link, "href", `./masks${new URL(this.view.address).search}`));
-    return h("p", { class: "label" }, "Paint a mask cell by cell, or join several, on ", link, ".");
+  /** On a phone the chips above the sheet take a change back. @param {Event} event */
+  isOutside(event) {
+    const { narrow, changes } = this.view;
+    return super.isOutside(event) && !(narrow && event.composedPath().includes(changes.element));
   }
 
   draw(inks) {
     this.names = { ...NAMES, mask: `Hide ${this.view.given.rows}` };
     super.draw(inks);
+    setAttribute(this.masksPage, "href", `./masks${new URL(this.view.address).search}`); // with what is seen here
   }
 
   said() {
@@ -134,17 +117,17 @@ class FindHeads {
   /** @param {[number, number, number][]} heads */
   drawList(heads) {
     const { view } = this;
-    const makePress = () => button("", () => {}, { class: "next" }, h("span"), span("value"), h("i"));
-    const make = () => h("li", {}, makePress());
+    const make = () =>
+      h(
+        "li",
+        {},
+        button("", () => {}),
+      );
     fill(this.list, heads, make, (item, [layer, head, score]) => {
       const press = /** @type {HTMLElement} */ (item.firstElementChild);
+      const off = view.off.has(`${layer}.${head}`) ? " off" : "";
       press.onclick = () => view.all.open(layer, head);
-      const [name, value, bar] = /** @type {HTMLElement[]} */ ([...press.children]);
-      const isOff = view.off.has(`${layer}.${head}`);
-      setText(name, `L${layer} H${head}${isOff ? " off" : ""}`);
-      setText(value, number(score));
-      bar.style.setProperty("--share", String(score));
-      setAttribute(press, "aria-label", `show L${layer} H${head}${isOff ? " off" : ""} ${number(score)}`);
+      setText(press, `L${layer} H${head}${off} ${number(score)}`);
     });
   }
 

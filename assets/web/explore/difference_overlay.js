@@ -5,12 +5,11 @@ import { DifferenceMap, signedGradient } from "../picture/differences.js";
 import { setText, span } from "../base/dom.js";
 import { forbids } from "../link/painted.js";
 import { rowOf } from "../wire/packets.js";
-import { quoted, short, signed } from "../base/words.js";
+import { quoted, signed } from "../base/words.js";
 
 /** @typedef {import("../picture/map.js").MapPicture} MapPicture */
 
 const NAME = "Now − original";
-const OFF = "A head that is off still looks the same; its absence shows in later layers.";
 
 export class DifferenceOverlay {
   /** @param {import("./explore.js").Explore} view @param {import("../picture/map.js").Actions} actions */
@@ -63,19 +62,6 @@ export class DifferenceOverlay {
     const who = span("query", quoted(sight.tokens[sight.row]));
     const whom = span("key", quoted(sight.keys[key]));
     return [`${NAME}: `, who, " → ", whom, ` ${signed(row[key])}`];
-  }
-
-  /** Why this head, or why there is nothing to see in it. */
-  get why() {
-    const { picture, at, off, reading, sight } = this.view;
-    const { effect } = picture;
-    if (!this.isOn || !sight.weights || !effect) return "";
-    const [layer, head] = effect.at ?? [];
-    const isMost = layer === at.layer && head === at.head && !reading.isMean;
-    const isStill = !short(effect.here);
-    if (!isMost && !isStill) return "";
-    const still = `No weight of this map changed${effect.here ? " by 0.005 or more" : ""}.`;
-    return [isMost ? "This head changed most." : still, off.size ? OFF : ""].filter(Boolean).join(" ");
   }
 
   /** @param {HTMLElement[]} parts @param {import("../base/colour.js").Inks} inks */

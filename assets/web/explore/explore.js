@@ -90,9 +90,6 @@ export class Explore extends WireView {
     this.parts = { notices: notices(), status: div("status"), pieces: h("p", { class: "pieces" }) };
     const { notices: said, status, pieces } = this.parts;
     const proof = h("details", { class: "proof" }, h("summary", {}, "Numbers and proof"), this.figures.element, status);
-    const unfold = () => (this.figures.element.hidden = !proof.open); // folded, what it can compare is no control
-    proof.addEventListener("toggle", unfold);
-    unfold();
     this.inBox = div("in-box", this.changes.undo, this.bar.tries.element);
     this.box.element.append(this.inBox);
     const undo = { act: () => this.dispatch({ type: "undo" }), isIdle: () => !this.state.past.length };
@@ -340,7 +337,7 @@ export class Explore extends WireView {
     const { off, theme } = this;
     const kinds = this.matching ? picture.kinds : [];
     const ofModel = { off, kinds, kv: picture.kv, fixed: picture.fixed.off };
-    const shown = { ...at, ...look, ...ofModel, first, last, theme, across, family: this.all.family };
+    const shown = { ...at, ...look, ...ofModel, first, last, theme, across };
     const side = columns(maps, all, Boolean(picture.pin) || this.narrow, across);
     this.heads.update(shown, maps, order(this, all, across), side);
     this.heads.draw(colours);

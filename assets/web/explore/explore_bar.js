@@ -18,7 +18,6 @@ const SCALES = [
   ["linear", "true to scale", "the colour is the weight"],
   ["own", "each map by its own maximum", "each map up to its own largest weight"],
 ];
-const FEW = 3; // sentences to try while there is none
 
 /** A button that opens what stands under it; a press elsewhere closes it. @param {Explore} view @param {string} name @param {...Element} inside */
 function menu(view, name, ...inside) {
@@ -42,28 +41,13 @@ function menu(view, name, ...inside) {
   return { element, open };
 }
 
-/** Fills a group with the first sentences to try, each behind the name of what it shows.
- * @param {Element} parent @param {Explore} view @param {number} count @param {(preset: string) => void} choose
- */
-function fillExamples(parent, { picture, text }, count, choose) {
-  const make = () => /** @type {HTMLElement} */ (button("", () => {}, {}, h("strong"), h("span")));
-  fill(parent, picture.presets.slice(0, count), make, (element, preset, at) => {
-    element.onclick = () => choose(preset);
-    setText(element.children[0], picture.presetNames[at] && `${picture.presetNames[at]}: `);
-    setText(element.children[1], preset);
-    setAttribute(element, "aria-pressed", String(preset === text));
-  });
-}
-
 /** How this browser draws on every page, whatever a link says. */
 function makePreferences() {
   const { contrast, hatch } = document.documentElement.dataset;
   const make = (/** @type {string} */ name, /** @type {string} */ key, /** @type {boolean} */ is, title = "") => {
-    const act = () => {
-      keep("localStorage", key, !is);
-      location.reload(); // all that draws reads it once
-    };
-    return button(name, act, { title, "aria-pressed": String(is) });
+    const press = button(name, () => keep("localStorage", key, !is), { title, "aria-pressed": String(is) });
+    press.addEventListener("click", () => location.reload()); // all that draws reads it once
+    return press;
   };
   return [
     make("strong contrast", "headlight-contrast", Boolean(contrast), "on every page: small weights stand out by 3 : 1"),
@@ -77,8 +61,7 @@ export class ExploreBar {
     this.view = view;
     this.presets = h("div", { class: "presets", role: "group", "aria-label": "Sentences to try" });
     this.tries = menu(view, "try another", this.presets);
-    this.few = h("span", { class: "few", role: "group", "aria-label": "One of these" });
-    this.empty = div("empty", "Type a sentence, or try one of these: ", this.few);
+    this.empty = div("empty", "Type a sentence, or press “try another”.");
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the query in focus" });
     const pick = (/** @type {number} */ row) => view.focus.pickRow(row);
     hearWords(this.chips, () => view.maps.tokens, pick);
@@ -120,13 +103,8 @@ export class ExploreBar {
   draw(shownAll) {
     const { view } = this;
     const { look, picture, at } = view;
-    fillExamples(this.presets, view, picture.presets.length, (preset) => {
-      this.tries.open(false);
-      view.retype(preset);
-    });
-    this.empty.hidden = view.text.trim() !== ""; // with no sentence the last maps stay, and some to try stand over them
-    const few = this.empty.hidden ? 0 : FEW;
-    fillExamples(this.few, view, few, (preset) => view.retype(preset));
+    this.drawPresets();
+    this.empty.hidden = view.text.trim() !== ""; // with no sentence the last maps stay
     this.drawChips();
     this.groups.draw();
     this.drawLayers(shownAll);
@@ -142,6 +120,21 @@ export class ExploreBar {
     this.pin.disabled = (view.reading.isMean || picture.tile > 0) && !view.state.pin; // a pin keeps the map of a head
   }
 
+  /** The sentences to try, each behind the name of what it shows. */
+  drawPresets() {
+    const { picture, text } = this.view;
+    const make = () => /** @type {HTMLElement} */ (button("", () => {}, {}, h("strong"), h("span")));
+    fill(this.presets, picture.presets, make, (element, preset, at) => {
+      element.onclick = () => {
+        this.tries.open(false);
+        this.view.retype(preset);
+      };
+      setText(element.children[0], picture.presetNames[at] && `${picture.presetNames[at]}: `);
+      setText(element.children[1], preset);
+      setAttribute(element, "aria-pressed", String(preset === text));
+    });
+  }
+
   drawChips() {
     const { maps, at, focus } = this.view;
     const key = at.key ?? focus.best;
@@ -153,11 +146,12 @@ export class ExploreBar {
     });
     rove(this.chips);
     const place = `${at.row} ${maps.n}`;
-    if (place !== this.scrolledTo) requestAnimationFrame(() => this.scrollTo(at.row)); // when all is laid out
+    // the word in focus comes to the middle of the strip, when all is laid out
+    if (place !== this.scrolledTo) requestAnimationFrame(() => this.scrollTo(at.row));
     this.scrolledTo = place;
   }
 
-  /** Brings the word in focus to the middle of the strip. @param {number} row */
+  /** @param {number} row */
   scrollTo(row) {
     const { chips } = this;
     const chip = /** @type {HTMLElement | undefined} */ (chips.children[row]);

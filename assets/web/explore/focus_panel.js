@@ -53,7 +53,7 @@ export class FocusPanel {
     this.view = view;
     /** @type {import("../picture/map.js").Actions} */
     const actions = { pick: (row, key, adds) => this.pick(row, key, adds), hover: (text) => this.read(text) };
-    this.plain = Object.assign(large(new BigMap(actions)), { isSteady: true });
+    this.plain = large(new BigMap(actions));
     this.long = large(new LongMap(view, actions));
     this.map = new MapPanel(this.plain, "Weights as a table");
     this.difference = new DifferenceOverlay(view, actions);
@@ -62,7 +62,6 @@ export class FocusPanel {
     this.map.element.append(this.asLines.element, this.long.bar);
     this.title = h("h2");
     this.label = span("label");
-    this.why = span("why");
     // where the projector takes the rest of the page out of sight: the sentence, and what is changed
     this.typed = span("typed");
     this.changed = span("in-title");
@@ -81,7 +80,7 @@ export class FocusPanel {
     this.from = h("a", { class: "page-link from" });
     this.words = div("large-words", this.looks, this.sum, view.values.element, this.columns.element);
     this.words.append(h("dl", { class: "story" }, ...lines), this.from, span("push"), this.lamp);
-    const titles = div("titles", this.title, this.typed, div("under-title", this.label, this.changed, this.why));
+    const titles = div("titles", this.title, this.typed, div("under-title", this.label, this.changed));
     const ways = h("div", { class: "actions", role: "group", "aria-label": "How it is drawn" });
     ways.append(this.modes.element, view.bar.menu.element, view.all.keys);
     const map = div("large-map", this.map.element, div("under", div("legend", ...this.legend), this.readout));
@@ -149,7 +148,6 @@ export class FocusPanel {
     const { tokens, keys } = sight;
     setText(this.label, `${view.reading.place} · ${picture.label}, ${picture.origin} weights`);
     setText(this.typed, picture.typed);
-    setText(this.why, this.difference.why);
     fill(this.changed, changed(view.controls, view.off, maps.tokens), "span", (chip, { text }) => setText(chip, text));
     const { isOff } = this;
     this.element.classList.toggle("is-off", isOff);

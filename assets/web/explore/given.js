@@ -178,11 +178,9 @@ class SoundBoard {
     this.moments = svg("g", {});
     this.picture = svg("svg", { preserveAspectRatio: "none", "aria-hidden": "true" }, this.moments);
     this.slider = h("div", { class: "wave", role: "slider", "aria-label": "Moment" }, this.picture);
-    this.ends = div("ends label", h("span"), h("span"));
     this.player = h("audio", { controls: "", preload: "none" });
     this.how = h("p", { class: "label" });
-    const parts = [this.slider, this.ends, this.how];
-    this.element = h("section", { class: "board sound", "aria-label": "Sound" }, ...parts);
+    this.element = h("section", { class: "board sound", "aria-label": "Sound" }, this.slider, this.how);
     this.slider.addEventListener("click", ({ clientX }) => {
       const { left, width } = this.slider.getBoundingClientRect();
       this.go(Math.min(this.count - 1, Math.floor(((clientX - left) / width) * this.count)));
@@ -220,7 +218,7 @@ class SoundBoard {
     setAttribute(this.player, "aria-label", name);
     setText(this.how, OF_MOMENTS[group]);
     if (!isNew || !heard) return;
-    const { seconds, wave } = heard;
+    const { wave } = heard;
     const isLookedAt = group !== "decoder";
     const most = Math.max(...weights.subarray(0, wave.length)) || 1; // of a moment: the silence behind them may have more
     setAttribute(this.picture, "viewBox", `0 0 ${wave.length} ${HEIGHT}`);
@@ -239,9 +237,6 @@ class SoundBoard {
     for (const [key, value] of Object.entries(values)) setAttribute(this.slider, `aria-${key}`, String(value));
     setAttribute(this.slider, "tabindex", isLookedAt ? "0" : null);
     setAttribute(this.slider, "aria-disabled", isLookedAt ? null : "true");
-    const [start, end] = this.ends.children;
-    setText(start, "0 s");
-    setText(end, `${number(wave.length * seconds)} s`);
   }
 }
 

@@ -2,7 +2,7 @@
 // come is seen at once and nothing is computed any more as soon as nobody asks on.
 
 import { Aside } from "../wire/aside.js";
-import { button, div, h, setText, span } from "../base/dom.js";
+import { div, h, setText, span } from "../base/dom.js";
 import { choice } from "../base/view_base.js";
 import { many } from "../base/words.js";
 import { parts } from "../wire/packets.js";
@@ -35,10 +35,8 @@ export class HeadSources {
       this.ours.stop(); // asked for again, if it was refused
       of.change({ on });
     });
-    this.stops = button("Stop", () => this.texts.stop());
-    this.goesOn = button("Go on", () => this.texts.goOn());
     this.said = h("p", { class: "label", role: "status" });
-    const row = div("actions", span("label", "Measured on"), this.choices.element, this.stops, this.goesOn);
+    const row = div("actions", span("label", "Measured on"), this.choices.element);
     this.element = div("head-sources", row, this.said);
   }
 
@@ -59,8 +57,6 @@ export class HeadSources {
     else if (texts.sentences.length) texts.follow();
     else ours.ask(new URLSearchParams()); // they come when they are first wanted
     this.choices.press(this.of.shown.on);
-    this.stops.hidden = !texts.isOn;
-    this.goesOn.hidden = texts.isOn || !isCollection || !texts.isLeft;
     setText(this.said, isCollection ? ours.refusal || texts.said : said);
   }
 }
@@ -97,9 +93,10 @@ export class CollectionRun {
     this.goOn();
   }
 
-  /** Of another run all begins anew. */
+  /** What was broken off goes on; of another run all begins anew. */
   follow() {
     if (this.base !== String(this.run)) this.begin(this.sentences);
+    else if (!this.isOn) this.goOn();
   }
 
   goOn() {

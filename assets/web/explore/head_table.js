@@ -1,7 +1,7 @@
-// All heads as a table, and by name. The name of a head opens it.
+// All heads as a table. The name of a head opens it.
 
-import { areSame, button, div, fill, h, setText, span } from "../base/dom.js";
-import { digits, HEAD, most, ordered } from "./head_measures.js";
+import { button, div, setText } from "../base/dom.js";
+import { digits, HEAD, ordered } from "./head_measures.js";
 import { makeListing, updateListing } from "../picture/listing.js";
 import { many } from "../base/words.js";
 
@@ -15,7 +15,6 @@ export class HeadTable {
   constructor(of) {
     this.of = of;
     this.whole = false;
-    this.drawn = /** @type {unknown[]} */ ([]); // what the table was made from
     this.listing = makeListing();
     this.every = button("", () => {
       this.whole = !this.whole;
@@ -34,9 +33,6 @@ export class HeadTable {
   /** @param {Measure[]} columns */
   draw(columns) {
     const { shown, head, count } = this.of;
-    const made = [...columns.map(({ values }) => values), shown.by, shown.up, head, this.whole];
-    if (areSame(made, this.drawn)) return;
-    this.drawn = made;
     const by = columns.findIndex(({ name }) => name === shown.by);
     const all = ordered(count, columns[by]?.values, shown.up);
     const rows = this.whole ? all : all.slice(0, FEW);
@@ -53,30 +49,5 @@ export class HeadTable {
     updateListing(this.listing, block, (at) => this.sort(columns, at), open);
     this.every.hidden = all.length <= FEW;
     setText(this.every, this.whole ? `the first ${FEW}` : `all ${all.length} heads`);
-  }
-}
-
-/** Heads that others have named, where they are in this model. */
-export class HeadNames {
-  /** @param {import("./heads_view.js").HeadsView} of */
-  constructor(of) {
-    this.of = of;
-    this.element = h("ul", { class: "named-heads", "aria-label": "Heads that others have named" });
-  }
-
-  /** @param {Measure[]} columns @param {[string, string, string][]} names measure, name, who gave it */
-  draw(columns, names) {
-    const found = names.flatMap(([measure, title, who]) => {
-      const values = columns.find(({ name }) => name === measure)?.values;
-      return values ? [{ title, who, at: most(values), value: values[most(values)] }] : [];
-    });
-    const makePress = () => /** @type {HTMLElement} */ (button("", () => {}));
-    const make = () => h("li", {}, makePress(), span("label"));
-    fill(this.element, found, make, (item, { title, who, at, value }) => {
-      const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
-      setText(press, this.of.nameOf(at));
-      press.onclick = () => this.of.open(at);
-      setText(said, `comes nearest to ${title} (${who}): ${digits(value)}`);
-    });
   }
 }

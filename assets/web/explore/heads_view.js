@@ -1,10 +1,10 @@
 // All heads by a measure: as points, as a table, and by name; of the sentence, of random tokens, or of a text collection.
 
-import { div, h, setText } from "../base/dom.js";
-import { readShown, withValues, writeShown } from "./head_measures.js";
+import { button, div, fill, h, setText, span } from "../base/dom.js";
+import { digits, most, readShown, withValues, writeShown } from "./head_measures.js";
 import { HeadPlot } from "./head_plot.js";
 import { HeadSources } from "./head_sources.js";
-import { HeadNames, HeadTable } from "./head_table.js";
+import { HeadTable } from "./head_table.js";
 import { unpackFloats } from "../wire/packets.js";
 import { many } from "../base/words.js";
 
@@ -23,11 +23,11 @@ export class HeadsView {
     this.tokens = 0; // that it has
     this.sources = new HeadSources(this);
     this.plot = new HeadPlot(this);
-    this.names = new HeadNames(this);
+    this.names = h("ul", { class: "named-heads", "aria-label": "Heads that others have named" });
     this.table = new HeadTable(this);
     this.without = h("p", { class: "label" });
     this.element = div("heads-view");
-    this.element.append(this.sources.element, this.plot.element, this.names.element, this.table.element, this.without);
+    this.element.append(this.sources.element, this.plot.element, this.names, this.table.element, this.without);
   }
 
   /** What is asked with the run; a text collection asks by itself. */
@@ -103,9 +103,27 @@ export class HeadsView {
     if (!header || !columns.length || columns[0].values?.length !== this.view.maps.layers * this.view.maps.heads)
       return;
     this.plot.draw(columns, inks);
-    this.names.draw(columns, header.names);
+    this.drawNames(columns, header.names);
     this.table.draw(columns);
     setText(this.without, withoutOf(measures));
+  }
+
+  /** Heads that others have named, where they are in this model.
+   * @param {Measure[]} columns @param {[string, string, string][]} names measure, name, who gave it
+   */
+  drawNames(columns, names) {
+    const found = names.flatMap(([measure, title, who]) => {
+      const values = columns.find(({ name }) => name === measure)?.values;
+      return values ? [{ title, who, at: most(values), value: values[most(values)] }] : [];
+    });
+    const makePress = () => /** @type {HTMLElement} */ (button("", () => {}));
+    const make = () => h("li", {}, makePress(), span("label"));
+    fill(this.names, found, make, (item, { title, who, at, value }) => {
+      const [press, said] = /** @type {HTMLButtonElement[]} */ ([...item.children]);
+      setText(press, this.nameOf(at));
+      press.onclick = () => this.open(at);
+      setText(said, `comes nearest to ${title} (${who}): ${digits(value)}`);
+    });
   }
 }
 

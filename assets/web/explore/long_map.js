@@ -1,7 +1,7 @@
 // The large map of a text whose map does not fit: a window of it that is moved and zoomed, and the whole beside it.
 
 import { picture } from "../base/colour.js";
-import { button, contextOf, div, frame, h, setAttribute, setText, span } from "../base/dom.js";
+import { button, contextOf, div, frame, h, setText, span } from "../base/dom.js";
 import { isShortcut, walked } from "../base/grid_keys.js";
 import { put } from "../link/link.js";
 import { BigMap } from "../picture/map.js";
@@ -198,12 +198,7 @@ export class LongMap extends BigMap {
 
   /** @param {WheelEvent} event */
   wheel(event) {
-    const at = this.under(event) ?? [0, 0];
-    if (event.ctrlKey || event.metaKey) {
-      event.preventDefault();
-      const { row, column } = this.window;
-      return this.zoom(Math.sign(event.deltaY), [row + Math.max(0, at[0]), column + Math.max(0, at[1])]);
-    }
+    if (event.ctrlKey || event.metaKey) return; // the page is zoomed
     if (this.pan(event.deltaY / this.step, event.deltaX / this.wide)) event.preventDefault(); // at its edge the page goes on
   }
 
@@ -261,18 +256,14 @@ export class LongMap extends BigMap {
     this.moveWindow(including(this.window, n, to));
     const at = /** @type {[number, number]} */ ([to[0] - this.window.row, to[1] - this.window.column]);
     this.active = at;
-    this.cell.at = ""; // the window may have moved, and not the cell in it
     this.again();
     this.moveTo(at);
   }
 
+  /** The cell is one of the whole map. */
   describe() {
-    super.describe();
-    if (!this.active) return;
-    const [row, column] = this.middle;
-    setAttribute(this.element, "aria-rowcount", this.n);
-    setAttribute(this.element, "aria-colcount", this.n);
-    setAttribute(this.cell.row, "aria-rowindex", row + 1);
-    setAttribute(this.cell.element, "aria-colindex", column + 1);
+    const { grid, active, n } = this;
+    if (!grid || !active) return;
+    this.cell.put(this.element, this.label, [n, n], this.middle, this.say(active), this.boxOf(active));
   }
 }

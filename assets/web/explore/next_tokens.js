@@ -123,33 +123,24 @@ export class NextTokens {
  * @param {(change: Record<string, string | null>) => void} choose
  */
 function makeSampling(choose) {
-  const degrees = field("Choose by chance: sampling temperature", { min: "0", max: "5", step: "0.1" }, "0", (value) =>
-    choose({ temp: value }),
-  );
-  const seed = field("Seed of the draws", { min: "0", max: "9999", step: "1" }, "0", (value) =>
-    choose({ dice: value }),
-  );
+  const field = (/** @type {string} */ key, /** @type {string} */ name, /** @type {Record<string, string>} */ ends) => {
+    const input = h("input", { type: "number", min: "0", ...ends });
+    input.onkeydown = (event) => event.stopPropagation(); // digits here are no shortcuts
+    input.oninput = () => {
+      const value = Number(input.value);
+      if (input.value && input.checkValidity()) choose({ [key]: value ? String(value) : null });
+    };
+    return { input, element: h("label", { class: "named" }, span("label", name), input) };
+  };
+  const degrees = field("temp", "Choose by chance: sampling temperature", { max: "5", step: "0.1" });
+  const seed = field("dice", "Seed of the draws", { max: "9999", step: "1" });
   const text = span("label");
   const element = h("div", { class: "sampling", title: ABOUT }, degrees.element, seed.element, text);
   const draw = (/** @type {import("../base/messages.js").ExplorePicture} */ { drawn, sampling }) => {
-    degrees.draw(String(sampling[0]));
-    seed.draw(String(sampling[1]));
+    setField(degrees.input, String(sampling[0]));
+    setField(seed.input, String(sampling[1]));
     seed.element.hidden = !drawn;
     setText(text, drawn ? `draws “${drawn.label}”, ${number(drawn.chance)} at this temperature` : "");
   };
   return { element, draw };
-}
-
-/** A number in a field; `set` hears only what can be used, null for the default.
- * @param {string} name @param {Record<string, string>} ends @param {string} usual @param {(value: string | null) => void} set
- */
-function field(name, ends, usual, set) {
-  const input = h("input", { type: "number", ...ends });
-  input.addEventListener("keydown", (event) => event.stopPropagation()); // digits here are no shortcuts
-  input.addEventListener("input", () => {
-    if (input.value && input.checkValidity())
-      set(Number(input.value) === Number(usual) ? null : String(Number(input.value)));
-  });
-  const element = h("label", { class: "named" }, span("label", name), input);
-  return { element, draw: (/** @type {string} */ value) => setField(input, value) };
 }

@@ -14,55 +14,35 @@ const SIDE = 8; // tokens of a small picture of a mask
 const PIXELS = 44; // of it
 const DEGREES = "Below 1 the strongest word gets even more; above 1 all words become more equal.";
 const ABOUT_LAMPS = "Press a dot to switch that head off: what it finds is not passed on.";
-const FIRST = ["as trained", "none"]; // of the encodings; the others stand under a heading
+const FIRST = ["as trained", "none"]; // of the encodings
 const WRITTEN = /** @type {Kind[]} */ ([
   { name: "combination", line: "rules joined by & (and), | (or), ! (not)", numbers: [], key: "rule" },
   { name: "painted", line: "cells painted on the Masks page", numbers: [], key: "on" },
 ]);
 export const KINDS = [...MASKS, ...WRITTEN];
 const FIELDS = { rule: "Rules joined by & (and), | (or), ! (not)", on: "Painted on the rule" };
-const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-/** One out of several; as among a browser's own radios, arrows choose the next one. @param {string} name */
-function radios(name) {
-  const list = h("div", { class: "choices", role: "radiogroup", "aria-label": name });
-  list.addEventListener("keydown", (event) => {
-    const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
-    const choices = choicesOf(list).filter((one) => one.checkVisibility());
-    const at = choices.indexOf(/** @type {HTMLElement} */ (event.target));
-    if (!step || at < 0) return;
-    const next = choices[(at + step + choices.length) % choices.length];
-    next.focus();
-    next.click();
-    event.preventDefault();
-  });
-  return list;
-}
+/** One out of several; Tab reaches the chosen one, and arrows choose the next. @param {string} name */
+const radios = (name) => h("div", { class: "choices", role: "radiogroup", "aria-label": name });
 
-/** @param {HTMLElement} list @returns {HTMLElement[]} */
-const choicesOf = (list) => [...list.querySelectorAll("[role='radio']")].map((one) => /** @type {HTMLElement} */ (one));
+/** @param {HTMLElement} list @param {() => void} choose @param {...Node} parts what it shows */
+const radio = (list, choose, ...parts) =>
+  h("label", {}, h("input", { type: "radio", name: list.ariaLabel, onchange: choose }), ...parts);
 
-/** A button with the choices behind it out of sight until it is pressed. @param {string} name */
-function makeFold(name) {
-  const turn = () => setAttribute(fold, "aria-expanded", String(fold.ariaExpanded !== "true"));
-  const fold = button(name, turn, { class: "fold label", "aria-expanded": "false" });
-  return fold;
+/** @param {Element} choice @param {string} name @param {string} line what it does @param {string} now the chosen one */
+function fillRadio({ children }, name, line, now) {
+  const input = /** @type {HTMLInputElement} */ (children[0]);
+  setAttribute(input, "aria-label", name);
+  input.checked = name === now;
+  const [title, what] = [...children].slice(-2);
+  setText(title, name);
+  setText(what, line);
 }
 
 /** Empties what was filled for another model: its parts are others. @param {HTMLElement} parent @param {string} kind */
 function renew(parent, kind) {
   if (parent.dataset.kind !== kind) parent.replaceChildren();
   parent.dataset.kind = kind;
-}
-
-/** Says which is chosen: the one that Tab reaches. @param {HTMLElement} list @param {string} now */
-function mark(list, now) {
-  const choices = choicesOf(list);
-  const chosen = choices.find((choice) => choice.getAttribute("aria-label") === now) ?? choices[0];
-  for (const choice of choices) {
-    setAttribute(choice, "aria-checked", String(choice.getAttribute("aria-label") === now));
-    setAttribute(choice, "tabindex", choice === chosen ? "0" : "-1");
-  }
 }
 
 /** A small picture of a mask, empty where the rule is the visitor's own. @param {HTMLCanvasElement} canvas
@@ -84,24 +64,13 @@ function drawMask(canvas, mask, numbers, { seen, hidden }) {
  * @param {string} now @param {(name: string) => void} choose
  */
 function drawPositions(list, offered, now, choose) {
-  const first = offered.filter(([name]) => FIRST.includes(name));
-  const others = offered.filter(([name]) => !FIRST.includes(name));
-  const items = [...first, ...(others.length ? [null] : []), ...others];
-  renew(list, offered.map(([name]) => name).join());
-  const make = (/** @type {number} */ at) => {
-    const item = items[at];
-    if (!item) return makeFold("other encodings");
-    return button("", () => choose(item[0]), { role: "radio" }, span("name"), span("line"));
-  };
-  fill(list, items, make, (choice, item) => {
-    if (!item) return others.some(([name]) => name === now) && setAttribute(choice, "aria-expanded", "true");
-    const [name, note] = item;
-    setText(choice.children[0], name);
-    setText(choice.children[1], POSITIONS[name] ?? "");
+  const items = [true, false].flatMap((isFirst) => offered.filter(([name]) => FIRST.includes(name) === isFirst));
+  renew(list, items.map(([name]) => name).join());
+  const make = (/** @type {number} */ at) => radio(list, () => choose(items[at][0]), span("name"), span("line"));
+  fill(list, items, make, (choice, [name, note]) => {
+    fillRadio(choice, name, POSITIONS[name] ?? "", now);
     setAttribute(choice, "title", note);
-    setAttribute(choice, "aria-label", name);
   });
-  mark(list, now);
 }
 
 /** Draws a lamp for each head of each layer, with both named at the sides, and says what a press does. @param {HTMLElement} lamps @param {{layers: number, heads: number}} model
@@ -219,18 +188,13 @@ export class Choices {
     const now = this.value("mask");
     const [w, first, gap] = ["w", "first", "gap"].map((key) => Number(this.value(key)));
     const colours = { seen: inks.accent, hidden: inks.line };
-    const props = { role: "radio", class: "with-picture" };
     const parts = () => [h("canvas", { "aria-hidden": "true" }), span("name"), span("line")];
     const make = (/** @type {number} */ at) =>
-      button("", () => this.set({ mask: this.kinds[at].name }), props, ...parts());
+      radio(this.masks, () => this.set({ mask: this.kinds[at].name }), ...parts());
     fill(this.masks, this.kinds, make, (choice, { name, line, key }) => {
-      const [canvas, title, what] = choice.children;
-      setText(title, name);
-      setText(what, line);
-      setAttribute(choice, "aria-label", name);
-      drawMask(/** @type {HTMLCanvasElement} */ (canvas), name, key ? null : { w, first, gap }, colours);
+      fillRadio(choice, name, line, now);
+      drawMask(/** @type {HTMLCanvasElement} */ (choice.children[1]), name, key ? null : { w, first, gap }, colours);
     });
-    mark(this.masks, now);
     const kind = this.kinds.find(({ name }) => name === now);
     const named = /** @type {[string, string][]} */ ((kind?.numbers ?? []).map(([key, text]) => [key, text]));
     const fields = Object.entries(FIELDS).filter(([key]) => key === kind?.key);

@@ -16,9 +16,9 @@ import { BLOCKED, number, OFF } from "../base/words.js";
  * @typedef {import("../link/look.js").Look & {
  *   layer: number, head: number, row: number, off: Set<string>, first: number, last: number,
  *   theme: import("../base/colour.js").Theme, kinds: [string, number][][], kv: number,
- *   forbidden?: string[], across?: boolean, family?: string, fixed?: string,
+ *   forbidden?: string[], across?: boolean, fixed?: string,
  * }} ShownHeads forbidden: the cells that are hatched, as `forbids` takes them; across: of all heads a layer is a column;
- *   family: the only one in sight, "" for all; fixed: why no head can be switched off, "" where each can
+ *   fixed: why no head can be switched off, "" where each can
  */
 
 /** The kinds of heads in few families, each with the name that a legend says. @type {Record<string, string>} */
@@ -127,7 +127,7 @@ export class HeadsGrid {
     const away = this.isAway(pair);
     const focused = id === `${state.layer}.${state.head}`;
     const name = `layer ${pair[0]} head ${pair[1]}`;
-    const marks = { focused, off, away, faded: this.isFaded(pair) };
+    const marks = { focused, off, away };
     for (const [mark, holds] of Object.entries(marks)) tile.classList.toggle(mark, holds);
     setAttribute(tile, "aria-selected", String(focused));
     setAttribute(tile, "data-head", id);
@@ -171,12 +171,6 @@ export class HeadsGrid {
     return this.state.solo ? this.state.solo !== id : this.state.hidden.has(id);
   }
 
-  /** True for a head of another family than the one in sight. @param {Head} pair */
-  isFaded([layer, head]) {
-    const { all, family, kinds } = this.state;
-    return Boolean(all && family) && familyOf(kinds[layer]?.[head]) !== family;
-  }
-
   measure() {
     const origin = this.element.getBoundingClientRect();
     this.width = origin.width;
@@ -199,7 +193,7 @@ export class HeadsGrid {
       if (this.isAway(pair) || !this.maps.isHere(pair[0])) return;
       const rect = this.rects[index];
       const { x, y, width, height } = rect;
-      context.globalAlpha = this.isFaded(pair) ? 0.12 : off.has(pair.join(".")) ? 0.3 : 1;
+      context.globalAlpha = off.has(pair.join(".")) ? 0.3 : 1;
       context.drawImage(this.image(pair), x, y, width, height);
       context.globalAlpha = 1;
       const text = forbidden[pair[1]] ?? forbidden[0];

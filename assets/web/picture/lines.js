@@ -52,37 +52,27 @@ export class Lines {
       context.fillText(word, right + 8, (at + 0.5) * this.step);
       context.globalAlpha = 1;
     });
-    const colour = (/** @type {number} */ value, /** @type {boolean} */ own) => {
-      if ("sides" in shown) return value < 0 ? inks.less : inks.more; // a difference of weights
-      return own ? inks.query : inks.muted;
-    };
-    if (weights) this.drawLines(context, colour, keys.length, weights, row, [left, right], others.length);
-    this.canvas.setAttribute("aria-label", `${name} as lines: from each word to those that it looks at`);
-  }
-
-  /** The row in focus last. @param {CanvasRenderingContext2D} context
-   * @param {(value: number, own: boolean) => string} colour @param {number} n keys of a row
-   * @param {Float32Array} weights @param {number} row @param {[number, number]} ends @param {number} seen keys in sight
-   */
-  drawLines(context, colour, n, weights, row, [left, right], seen) {
+    const isDifference = "sides" in shown; // of weights
     const middle = (left + right) / 2;
-    const rows = [...Array(this.rows).keys()].map((at) => at + this.first).filter((i) => i !== row);
-    for (const i of [...rows, row]) {
+    const rows = [...words.keys()].map((at) => at + first).filter((i) => i !== row);
+    for (const i of weights ? [...rows, row] : []) {
       const own = i === row;
-      for (let at = 0; at < seen; at += 1) {
-        const value = weights[i * n + at + this.first];
+      for (let at = 0; at < others.length; at += 1) {
+        const value = weights?.[i * keys.length + at + first] ?? 0;
         const weight = Math.abs(value);
-        if (value === undefined || weight < LEAST) continue;
-        const [y, to] = [(i - this.first + 0.5) * this.step, (at + 0.5) * this.step];
+        if (!(weight >= LEAST)) continue; // nor what a curtain hides
+        const [y, to] = [(i - first + 0.5) * this.step, (at + 0.5) * this.step];
         context.beginPath();
         context.moveTo(left, y);
         context.bezierCurveTo(middle, y, middle, to, right, to);
-        context.strokeStyle = colour(value, own);
+        const sign = value < 0 ? inks.less : inks.more;
+        context.strokeStyle = isDifference ? sign : own ? inks.query : inks.muted;
         context.globalAlpha = own ? 0.7 + 0.3 * weight : 0.35 * weight; // 3 : 1 and more of the row in focus
         context.lineWidth = own ? 1 + 7 * weight : 1 + 3 * weight;
         context.stroke();
       }
     }
     context.globalAlpha = 1;
+    this.canvas.setAttribute("aria-label", `${name} as lines: from each word to those that it looks at`);
   }
 }

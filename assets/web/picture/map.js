@@ -1,7 +1,7 @@
 // One enlarged map: rows are queries, columns are keys, with tokens at both sides and numbers where they fit.
 
 import { inkOn, isPlain, mostOf, picture } from "../base/colour.js";
-import { areSame, contextOf, frame, h, LETTERS, pixelRatio, setAttribute, setText } from "../base/dom.js";
+import { contextOf, frame, h, LETTERS, pixelRatio, setAttribute, setText } from "../base/dom.js";
 import { nearest } from "../base/grid_keys.js";
 import { DrawnGrid } from "./drawn_grid.js";
 import { hatchOf } from "./hatch.js";
@@ -55,8 +55,9 @@ export class BigMap extends DrawnGrid {
   /** @param {Actions} actions */
   constructor(actions) {
     super(actions, "map");
-    this.bubble = new Bubble();
-    this.element.append(this.bubble.element);
+    this.bubble = h("div", { class: "bubble", "aria-hidden": "true", hidden: "" });
+    this.tapped = /** @type {Place | null} */ (null); // by a finger
+    this.element.append(this.bubble);
     this.shown = /** @type {MapPicture | null} */ (null);
     this.visible = /** @type {string[]} */ ([]); // tokens of the rows in sight
     this.seen = /** @type {string[]} */ ([]); // and of the columns
@@ -72,8 +73,7 @@ export class BigMap extends DrawnGrid {
     this.every = 1; // of how many tokens one is written at the sides
     this.share = 0.4; // of a cell that its number is high
     this.beside = 0; // pixels to keep free on the right, besides what the labels take
-    this.isSteady = false; // what is drawn is drawn again only where something of it has changed
-    this.element.onpointerleave = () => this.bubble.at || this.point(null); // what a finger tapped stays said
+    this.element.onpointerleave = () => this.tapped || this.point(null); // what a finger tapped stays said
   }
 
   /** @param {MapPicture} shown @param {Inks} inks @param {Room} room */
@@ -86,7 +86,7 @@ export class BigMap extends DrawnGrid {
     this.seen = keys === tokens ? this.visible : keys.slice(first, keys.length - last);
     const n = this.visible.length;
     const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
-    if (!this.isDrawn(unit, room)) this.paint(unit, room);
+    this.paint(unit, room);
     this.cell.element.hidden = !n;
     if (!n) {
       this.active = null;
@@ -94,19 +94,7 @@ export class BigMap extends DrawnGrid {
     }
     this.active = nearest(this.active ?? [row, key ?? first], ...this.ends);
     this.describe();
-    this.bubble.draw(this);
-  }
-
-  /** True where all that it is made from is as it was; notes it otherwise. @param {number} unit @param {Room} room */
-  isDrawn(unit, room) {
-    const { map, tokens, keys, ...shown } = /** @type {MapPicture} */ (this.shown);
-    const { buffer, byteOffset } = map.bytes; // of the same bytes there is another view each time
-    const size = [map.size, unit, pixelRatio(), this.smallest, ...Object.values(this.limits)];
-    const own = [tokens.join("\n"), keys.join("\n"), buffer, byteOffset, ...size];
-    const from = [...own, ...Object.values(shown), ...Object.values(room), document.fonts.status];
-    const is = this.isSteady && areSame(from, this.drawn);
-    this.drawn = from;
-    return is;
+    this.putBubble(this.tapped);
   }
 
   /** Draws the map. @param {number} unit pixels of a size 1 @param {Room} room */
@@ -269,12 +257,12 @@ export class BigMap extends DrawnGrid {
     this.active = at;
     this.actions.pick(...at, event.shiftKey || event.ctrlKey || event.metaKey);
     this.moveTo(at); // a finger has left by now, and its cell is not read out any more
-    if ("pointerType" in event && event.pointerType === "touch") this.bubble.put(at, this);
+    if ("pointerType" in event && event.pointerType === "touch") this.putBubble(at);
   }
 
   /** @param {Place | null} at */
   point(at) {
-    this.bubble.put(null, this);
+    this.putBubble(null);
     super.point(at);
   }
 
@@ -304,32 +292,20 @@ export class BigMap extends DrawnGrid {
     const weight = weights ? number(weights[i * keys.length + j]) : "…";
     return `${tokens[i]} → ${keys[j]} ${weight}${forbids(i, j) ? `, ${BLOCKED}` : ""}`;
   }
-}
 
-/** What a cell says, in a bubble at the finger that tapped it; who hears the page is told by the cell itself. */
-class Bubble {
-  constructor() {
-    this.at = /** @type {Place | null} */ (null);
-    this.element = h("div", { class: "bubble", "aria-hidden": "true", hidden: "" });
-  }
-
-  /** To a cell of a map, or out of sight. @param {Place | null} at @param {BigMap} map */
-  put(at, map) {
-    this.at = at;
-    this.draw(map);
-  }
-
-  /** Says the number that the map has now. @param {BigMap} map */
-  draw(map) {
-    const { at, element } = this;
-    element.hidden = !at || !map.has(at);
-    if (!at || element.hidden) return;
-    setText(element, map.say(at));
-    const { left, top, width, height } = map.boxOf(at);
-    const half = element.offsetWidth / 2;
+  /** What a cell says stands in a bubble at the finger that tapped it, or nowhere; who hears the page is told by the cell.
+   * @param {Place | null} at
+   */
+  putBubble(at) {
+    this.tapped = at;
+    const { element, bubble } = this;
+    bubble.hidden = !at || !this.has(at);
+    if (!at || bubble.hidden) return;
+    setText(bubble, this.say(at));
+    const { left, top, width, height } = this.boxOf(at);
+    const half = bubble.offsetWidth / 2;
     const [x, y] = [left + width / 2, top + height / 2];
-    const most = map.element.clientWidth - half - EDGE;
-    element.style.left = `${Math.max(half + EDGE, Math.min(most, x))}px`;
-    element.style.top = `${y - ABOVE > 0 ? y - ABOVE : y + ABOVE}px`;
+    bubble.style.left = `${Math.max(half + EDGE, Math.min(element.clientWidth - half - EDGE, x))}px`;
+    bubble.style.top = `${y - ABOVE > 0 ? y - ABOVE : y + ABOVE}px`;
   }
 }

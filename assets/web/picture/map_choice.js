@@ -3,14 +3,6 @@
 import { baseOf } from "../link/model_name.js";
 import { choice, fillChoice, group, named } from "../base/view_base.js";
 import { choosesMean, meanOf } from "../link/look.js";
-import { span } from "../base/dom.js";
-
-/** What each looks from and at. @type {Record<string, string>} */
-const TITLES = {
-  encoder: "the text that is read, at itself",
-  decoder: "the text that is written, at itself",
-  cross: "from the text that is written at the text that is read",
-};
 
 /** The kind of attention: its encoder's, its decoder's, or from the one to the other.
  * @param {import("../wire/wire_view.js").WireView} view
@@ -18,7 +10,6 @@ const TITLES = {
 export function groupChoice(view) {
   const kinds = group("Kind of attention");
   const element = named("attention", kinds);
-  element.append(span("label"));
   const choose = (/** @type {number} */ at) => {
     const { groups, model } = view.picture;
     view.chooseGroup(`${baseOf(model)}~${groups[at]}`);
@@ -27,7 +18,6 @@ export function groupChoice(view) {
     const { groups, groupNames, group: now } = view.picture;
     element.hidden = groups.length < 2;
     fillChoice(kinds, groupNames, groups.indexOf(now), choose);
-    [...kinds.children].forEach((press, at) => press.setAttribute("title", TITLES[groups[at]] ?? ""));
   };
   return { element, draw };
 }

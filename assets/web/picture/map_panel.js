@@ -24,7 +24,7 @@ export class MapPanel {
     if (map === this.map) return;
     this.map.element.replaceWith(map.element);
     this.map = map;
-    map.bubble.put(null, map); // what was tapped on it is long ago
+    map.putBubble(null); // what was tapped on it is long ago
   }
 
   /** @param {Parameters<Kind["draw"]>[0]} whole @param {import("../base/colour.js").Inks} inks

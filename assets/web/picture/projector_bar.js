@@ -10,7 +10,6 @@ import { toggled } from "../base/words.js";
 /** @typedef {"layer" | "head"} Axis */
 /** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
 
-const WAKES = ["keydown", "pointermove", "pointerdown"];
 const LOWEST = 200; // pixels of a picture, where the window is low
 const GAP = 6; // pixels between a picture and the bar
 
@@ -60,7 +59,6 @@ export class ProjectorBar {
       document.documentElement.style.removeProperty("--foot");
     });
     addEventListener("keydown", (event) => this.key(event), { signal });
-    for (const kind of WAKES) addEventListener(kind, () => this.wake(), { signal, capture: true, passive: true });
     room.addEventListener("keydown", (event) => this.leave(/** @type {KeyboardEvent} */ (event)), true); // a field keeps its keys
   }
 
@@ -144,11 +142,6 @@ export class ProjectorBar {
     if (!this.isOn || !isDone || !isTyped(event)) return;
     event.preventDefault();
     /** @type {HTMLElement} */ (event.target).blur();
-  }
-
-  /** What fades begins again. */
-  wake() {
-    for (const fade of this.room.getAnimations()) fade.currentTime = 0;
   }
 
   // ---- drawing

@@ -14,7 +14,7 @@ const WHOLE_UP_TO = 64; // tokens; beyond that the row in focus is listed, and t
 /** What a table shows, so that it is not made again. @type {WeakMap<Element, {weights: Float32Array | null, kind: string}>} */
 const filled = new WeakMap();
 
-/** @param {"td" | "th"} tag @param {string} text @param {Record<string, string>} props */
+/** @param {"td" | "th"} tag @param {string} text @param {Record<string, string | null>} props */
 const cell = (tag, text, props = {}) => h(tag, props, text);
 /** @param {HTMLElement} head @param {HTMLElement[]} body */
 const table = (head, body) => h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
@@ -33,8 +33,8 @@ export function fillShare(cell, text, share) {
 export const listOf = (columns, rows, props = {}) =>
   h("table", props, h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name)))), rows);
 
-/** Read aloud as what it means. @param {string} text */
-const valueCell = (text) => cell("td", text, text === NONE ? { "aria-label": BLOCKED } : {});
+/** Read aloud as what it means. @param {string} text @param {Record<string, string | null>} [props] */
+const valueCell = (text, props) => cell("td", text, { "aria-label": text === NONE ? BLOCKED : null, ...props });
 
 /** Fills `parent` with a map; of a long one with the row in focus, sorted by size.
  * @param {Element} parent @param {MapPicture} shown @param {Writing} writing
@@ -69,25 +69,21 @@ export function fillTable(parent, shown, { what = "weight", write = (weight) => 
 function wholeTable(shown, weights, written) {
   const { tokens, keys, row, key, others = [], first, last, map, scale, theme } = shown;
   const n = keys.length;
-  const tinted = map.size === tokens.length && !("sides" in shown);
   const most = mostOf(map.bytes, scale);
-  const tinge = (/** @type {HTMLElement} */ own, /** @type {number} */ byte) => {
-    if (tinted)
-      Object.assign(own.style, { background: cssOf(byte, theme, scale, most), color: inkOn(byte, theme, scale, most) });
-    return own;
-  };
+  const tint = (/** @type {number} */ byte) =>
+    `background:${cssOf(byte, theme, scale, most)};color:${inkOn(byte, theme, scale, most)}`;
+  const isTinted = map.size === tokens.length && !("sides" in shown);
   const placesOf = (/** @type {string[]} */ all) => [...all.keys()].slice(first, all.length - last);
   const columns = placesOf(keys);
-  const isChosen = (/** @type {number} */ j) => j === key || others.includes(j);
   const names = columns.map((j) =>
-    cell("th", keys[j], isChosen(j) ? { scope: "col", class: "chosen" } : { scope: "col" }),
+    cell("th", keys[j], { scope: "col", class: j === key || others.includes(j) ? "chosen" : null }),
   );
   const body = placesOf(tokens).map((i) => {
     const largest = Math.max(...weights.subarray(i * n + first, (i + 1) * n - last));
     const cells = columns.map((j) => {
-      const own = tinge(valueCell(written(i, j)), map.bytes[i * n + j]);
-      if (weights[i * n + j] === largest && largest > 0) own.className = "most";
-      return own;
+      const isMost = weights[i * n + j] === largest && largest > 0;
+      const style = isTinted ? tint(map.bytes[i * n + j]) : null;
+      return valueCell(written(i, j), { style, class: isMost ? "most" : null });
     });
     return h("tr", { class: i === row ? "focused" : null }, cell("th", tokens[i], { scope: "row" }), ...cells);
   });
