@@ -72,8 +72,6 @@ def table() -> dict[str, tuple[str, str, Any]]:
             "The texts of a link in a sentence.",
             {key: FIELDS[key].called for key in (*TYPED, "pin") if FIELDS[key].called},
         ),
-        "STRONG": ("number", "A single weight between two words that makes a head's kind.", limits.STRONG),
-        "MOST_OF_IT": ("number", "The share of a row that does.", limits.MOST_OF_IT),
     }
 
 

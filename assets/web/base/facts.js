@@ -47,9 +47,3 @@ export const TEMPERATURES = [0.1, 5.0];
 
 /** The texts of a link in a sentence. @type {Record<string, string>} */
 export const CALLED = {"s": "the sentence", "s2": "the right sentence", "rule": "the rule", "rule2": "the rule of the right side", "on": "the rule that is painted on", "on2": "the rule that is painted on, right,", "order": "the new order", "pad": "the other sentence in the batch", "pin": "the pinned picture"};
-
-/** A single weight between two words that makes a head's kind. @type {number} */
-export const STRONG = 0.5;
-
-/** The share of a row that does. @type {number} */
-export const MOST_OF_IT = 0.6;

@@ -3,7 +3,7 @@
 import { choice, contentWidth } from "../base/view_base.js";
 import { div, fill, LETTERS, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
-import { FoldedTable } from "../picture/folded_table.js";
+import { FoldedTable } from "../picture/listing.js";
 import { headName, writeAt } from "../link/look.js";
 import { signed } from "../base/words.js";
 import { unpackFloats } from "../wire/packets.js";
@@ -26,7 +26,6 @@ export class ChannelsView {
   name = "channels";
   title = "Channels";
   route = "channels";
-  state = "";
 
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
@@ -57,7 +56,8 @@ export class ChannelsView {
 
   /** @param {Inks} inks */
   draw(inks) {
-    const { answer, state, grid, table } = this;
+    const { answer, grid, table } = this;
+    const { state } = this.view.others;
     this.order.press(state === SORTED ? SORTED : "");
     this.element.toggleAttribute("data-empty", !answer);
     if (!answer) return;

@@ -148,7 +148,6 @@ export class Explore extends WireView {
     const text = this.kept(link.get("s"), "s");
     this.state = reduce(this.state, { type: "open", link, text, picture: this.picture });
     this.box.text = this.text;
-    this.others.adopt();
   }
 
   // ---- what the parts of the page read of the state

@@ -7,7 +7,7 @@ import { toBytes, unpackFloats } from "../wire/packets.js";
 /** @typedef {import("../base/messages.js").ExplorePicture} Said */
 /** @typedef {Omit<Said, "before"> & {
  *   before: ReturnType<typeof beside> | null, weights: Float32Array | null, ofRow: Float32Array | null, bytes: () => Uint8Array, reads: string,
- *   pinWeights: Float32Array, pinBytes: Uint8Array,
+ *   pinWeights: Float32Array,
  * }} ExplorePicture weights: of the map in focus, of a long text the row in focus alone; reads: how its map is read
  */
 
@@ -20,8 +20,8 @@ export function unpackPicture(packed) {
   const { pin, tile } = said;
   const read = reads(parseLook(said.look));
   if (tile) {
-    const none = { before: null, weights: null, pinWeights: floats.subarray(0, 0), pinBytes: new Uint8Array() };
-    return { ...said, ...none, ofRow: floats, bytes: () => none.pinBytes, reads: read };
+    const none = { before: null, weights: null, pinWeights: floats.subarray(0, 0) };
+    return { ...said, ...none, ofRow: floats, bytes: () => new Uint8Array(), reads: read };
   }
   const own = floats.length - (pin ? pin.tokens.length * (pin.columns ?? pin.tokens).length : 0);
   const weights = floats.subarray(0, said.before ? own / 2 : own);
@@ -29,7 +29,7 @@ export function unpackPicture(packed) {
   const before = said.before && beside(said.before, weights, floats.subarray(own / 2, own));
   let made = /** @type {Uint8Array | null} */ (null);
   const bytes = () => (made ??= toBytes(weights));
-  return { ...said, before, weights, ofRow: null, bytes, reads: read, pinWeights, pinBytes: toBytes(pinWeights) };
+  return { ...said, before, weights, ofRow: null, bytes, reads: read, pinWeights };
 }
 
 /** The head in focus before the changes; the difference is made when it is first looked at.

@@ -4,7 +4,7 @@ import { choice, contentWidth } from "../base/view_base.js";
 import { clip, everyOf, labelled, LEAN } from "../picture/map_labels.js";
 import { div, fill, h, LETTERS, setAttribute, setText } from "../base/dom.js";
 import { DrawnGrid } from "../picture/drawn_grid.js";
-import { FoldedTable } from "../picture/folded_table.js";
+import { FoldedTable } from "../picture/listing.js";
 import { percent, quoted, ranked } from "../base/words.js";
 import { unpackFloats } from "../wire/packets.js";
 import { writeAt } from "../link/look.js";
@@ -30,7 +30,6 @@ export class FlowView {
   name = "flow";
   title = "Flow";
   route = "flow";
-  state = "";
 
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
@@ -75,7 +74,8 @@ export class FlowView {
 
   /** @param {Inks} inks */
   draw(inks) {
-    const { answer, state, grid, view } = this;
+    const { answer, grid, view } = this;
+    const { state } = view.others;
     this.measure.press(state === NORM ? NORM : "");
     const [, norm] = this.measure.buttons;
     norm.disabled = Boolean(answer?.noNorm);

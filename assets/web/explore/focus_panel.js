@@ -156,8 +156,7 @@ export class FocusPanel {
     setText(this.lamp, isOff ? "switch this head on" : "switch this head off");
     setAttribute(this.lamp, "aria-pressed", String(isOff));
     this.lamp.disabled = Boolean(picture.fixed.off);
-    const stays = isOff ? "its map is still computed, its output is not used" : null;
-    setAttribute(this.lamp, "title", picture.fixed.off ?? stays);
+    setAttribute(this.lamp, "title", picture.fixed.off);
     const most = Math.max(tokens.length, keys.length);
     const mode = look.table ? "table" : look.lines && most <= MOST_WORDS ? "lines" : "map";
     this.modes.press(mode);

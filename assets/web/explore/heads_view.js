@@ -13,7 +13,6 @@ import { many } from "../base/words.js";
 export class HeadsView {
   name = "heads";
   title = "All heads by a measure";
-  state = "";
 
   /** @param {import("./explore.js").Explore} view */
   constructor(view) {
@@ -41,7 +40,7 @@ export class HeadsView {
 
   get shown() {
     const names = this.ofText.map(({ name }) => name);
-    return readShown(this.state, names);
+    return readShown(this.view.others.state, names);
   }
 
   /** @param {Uint8Array} bytes */

@@ -64,9 +64,7 @@ export class LongMap extends BigMap {
       });
     // a drag is no click on the cell where it ends
     element.addEventListener("click", (event) => this.wasDragged && event.stopImmediatePropagation(), true);
-    const center = (/** @type {PointerEvent} */ event) => event.buttons && this.center(event);
-    whole.addEventListener("pointerdown", center);
-    whole.addEventListener("pointermove", center);
+    whole.addEventListener("pointerdown", (event) => this.center(event));
   }
 
   get n() {

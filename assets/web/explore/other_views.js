@@ -16,7 +16,6 @@ import { Wire } from "../wire/wire.js";
  * @property {string} route that answers it; "" = it asks by itself
  * @property {() => import("../link/link.js").Values} asked what is asked beside the query of the run
  * @property {HTMLElement} element
- * @property {string} state its own text in the link, as chosen measures; set by whoever opens it
  * @property {(parts: Uint8Array[]) => void} take
  * @property {(colours: import("../base/colour.js").Inks) => void} draw before its first answer too
  * @property {() => void} [close] gives up what it asks for by itself
@@ -50,16 +49,14 @@ export class OtherViews {
   }
 
   /** Opens a view in a state; none where it is null. @param {OtherView | null} one @param {string} [state] */
-  show(one, state = one?.state) {
+  show(one, state) {
     setText(this.refusal, ""); // it was of the state before
     this.view.dispatch({ type: "set", values: { panel: one && [one.name, state].filter(Boolean).join(".") } });
-    this.adopt();
   }
 
-  /** The state of the view that is open is what the link says. */
-  adopt() {
-    const [, ...state] = (this.view.state.panel ?? "").split(".");
-    if (this.open) this.open.state = state.join(".");
+  /** The own text in the link of the view that is open, as chosen measures. */
+  get state() {
+    return (this.view.state.panel ?? "").split(".").slice(1).join(".");
   }
 
   /** @param {Uint8Array} bytes @param {string} question */

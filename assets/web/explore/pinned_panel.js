@@ -32,7 +32,7 @@ export class PinnedPanel {
   /** @param {import("../base/colour.js").Inks} inks */
   draw(inks) {
     const { picture, look, theme } = this.view;
-    const { pin, pinWeights, pinBytes } = picture;
+    const { pin, pinWeights } = picture;
     if (!pin) return;
     const { layer, head, row, key } = parseAt(pin.at);
     setText(this.title, `Layer ${layer} · Head ${head}, pinned`);
@@ -42,7 +42,6 @@ export class PinnedPanel {
     const keys = pin.columns ?? pin.tokens;
     const shown = wholeMap(pin.tokens, pinWeights, {
       keys,
-      map: { size: pin.tokens.length, bytes: pinBytes },
       name: `Pinned: layer ${layer} head ${head}`,
       row: row ?? -1,
       key,

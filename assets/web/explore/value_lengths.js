@@ -46,7 +46,6 @@ export class ValueLengths {
     const share = (/** @type {number} */ key) => (all ? handed[key] / all : 0);
     const [[most]] = ranked(handed);
     const listed = ranked(row).slice(0, MOST);
-    if (!listed.some(([key]) => key === most)) listed.splice(-1, 1, [most, row[most]]);
     const nothing = `${quoted(maps.tokens[at.row])} takes in nothing.`;
     setText(this.said, all ? this.sentence(row, share, most, isZeroed) : nothing);
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {

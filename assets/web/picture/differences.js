@@ -41,8 +41,7 @@ export class DifferenceMap extends BigMap {
   /** @param {import("./map.js").Actions} actions */
   constructor(actions) {
     super(actions);
-    this.beside = BARS;
-    Object.assign(this, { roomy: 24, breadth: 2 }); // signs need more
+    Object.assign(this, { beside: BARS, roomy: 24, breadth: 2 }); // signs need more
   }
 
   /** @param {ShownDifference} shown @param {Inks} inks @param {import("./map.js").Room} room */

@@ -2,7 +2,6 @@
 
 import { isPlain, picture } from "../base/colour.js";
 import { button, contextOf, div, fill, frame, h, setAttribute, setText, span } from "../base/dom.js";
-import { MOST_OF_IT, STRONG } from "../base/facts.js";
 import { isShortcut, walkedTiles } from "../base/grid_keys.js";
 import { hatchOf } from "./hatch.js";
 import { pooled, trimmed } from "../wire/packets.js";
@@ -38,19 +37,6 @@ const POOLED = 128; // cells of a tile's picture
 
 /** @param {Head} pair @param {boolean} all */
 const nameOf = ([layer, head], all) => (all ? `L${layer} H${head}` : String(head));
-
-/** Why a head is called so (pages/explore/kinds.py). @param {string} name @param {number} value */
-function ruleOf(name, value) {
-  if (name === "links words")
-    return `one weight between two words that are no neighbours is at least ${STRONG}: ${number(value)}`;
-  if (name === "copies")
-    return `rows whose word stood before give at least half to what followed it there, on average ${number(value)}`;
-  if (name === "spread out") return `no place gets half of the weight; the largest single weight is ${number(value)}`;
-  if (name === "near words")
-    return `the words at most two steps away get at least ${MOST_OF_IT} of a row, on average ${number(value)}`;
-  if (name.includes(" and ")) return `both get at least ${MOST_OF_IT} of a row together, on average ${number(value)}`;
-  return `gets at least half of a row, on average ${number(value)}`;
-}
 
 export class HeadsGrid {
   /** @param {Actions} act */
@@ -136,7 +122,7 @@ export class HeadsGrid {
     const [shortName, place, lamp] = tile.children[1].children;
     setText(shortName, nameOf(pair, state.all));
     setText(place, kind?.[0] ?? "");
-    setAttribute(place, "title", kind ? ruleOf(...kind) : null);
+    setAttribute(place, "title", kind ? `${kind[0]}: ${number(kind[1])}` : null);
     setAttribute(tile, "data-family", familyOf(kind) || null);
     setText(tile.children[0].children[0], away ? "hidden" : this.maps.isHere(pair[0]) ? "" : "not computed yet");
     const click = off ? "is off in the model: switch on" : "is on: switch off in the model";
