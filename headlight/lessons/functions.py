@@ -46,7 +46,7 @@ _OF_ROWS: dict[str, Callable[[Tensor], Tensor]] = {
     "softmax": lambda x: x.softmax(-1),
     "slope": lambda x: _slope(x),
 }
-NAMES = REDUCING | set(_EACH) | set(_OF_ROWS) | {"diag", "cos", "rank", "apart", "error", "luck", "rounding_of"}
+NAMES = REDUCING | set(_EACH) | set(_OF_ROWS) | {"diag", "cos", "apart", "error", "luck", "rounding_of"}
 
 
 def reduced(name: str, values: list[Value], letter: str = "") -> Value:
@@ -81,7 +81,7 @@ def called(name: str, values: list[Value]) -> Value:
         rows = _OF_ROWS[name](values[0].tensor.double())
         return Value(rows, values[0].axes[: rows.dim()])
     many: dict[str, Callable[..., Value]] = {
-        "diag": _diag, "cos": _cos, "rank": _rank, "apart": _apart, "error": _error, "luck": _luck,
+        "diag": _diag, "cos": _cos, "apart": _apart, "error": _error, "luck": _luck,
     }  # fmt: skip
     return many[name](*values)
 
@@ -115,13 +115,6 @@ def _cos(left: Value, right: Value) -> Value:
         raise RuleError("cos is taken of two vectors, not of two numbers")
     one, other, axes = aligned(left, right)
     return Value(torch.cosine_similarity(one.double(), other.double(), dim=-1), axes[:-1])
-
-
-def _rank(of: Value, place: Value) -> Value:
-    """How many numbers of a row are larger than the one at this place, and 1: the largest has rank 1."""
-    if len(of.axes) != 1 or not -len(of.tensor) <= place.whole < len(of.tensor):
-        raise RuleError("rank is taken of one row of numbers, at a place in it")
-    return Value.number(float((of.tensor > of.tensor[place.whole]).sum() + 1))
 
 
 def _first(x: Tensor, dim: int) -> Tensor:

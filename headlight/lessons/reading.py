@@ -39,11 +39,10 @@ def read(name: str, text: str) -> Lesson:
         raise LessonError(f"{name}, line 1: a lesson’s file is called like “01-it.toml”: a number and small letters")
     if len(text) > LONGEST_FILE:
         raise LessonError(f"{name}, line 1: a lesson may have {LONGEST_FILE:,} characters, this one has {len(text):,}")
+    if excess := toml_text.excess(text):
+        raise LessonError(f"{name}, line {excess[0]}: {excess[1]}")
     try:
-        toml_text.check(text)
         data = tomllib.loads(text)
-    except toml_text.TooMuch as error:
-        raise LessonError(f"{name}, line {error.line}: {error}") from None
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
         at = line[1] if line else len(text.splitlines())

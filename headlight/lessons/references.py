@@ -48,7 +48,7 @@ def check_variant(page: str, query: str, variant: str, rules: str) -> None:
 def words(page: str, query: str) -> frozenset[str]:
     """The words that a rule may name without quotes: those of the sentences of a link."""
     asked = Query(_ascii(query))
-    told = [_EXAMPLES] if page in scene.OWN else []
+    told = [_EXAMPLES] if page == scene.EXAMPLE else []
     return _words([*told, asked["s"], asked["s2"]])
 
 

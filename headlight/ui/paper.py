@@ -5,6 +5,7 @@ is a list: the name of a MathML element, the letter of an axis or "" (its colour
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from .numbers import whole
@@ -14,48 +15,17 @@ Node = list[Any]
 Size = tuple[str, int]  # the letter of an axis, and how long it is
 
 
-def name(text: str, axis: str = "") -> Node:
-    """A variable, or with several letters a function."""
-    return ["mi", axis, text]
+def _leaf(tag: str, text: str, axis: str = "") -> Node:
+    return [tag, axis, text]
 
 
-def sign(text: str) -> Node:
-    """An operator: "=", "·", "("."""
-    return ["mo", "", text]
+def _node(tag: str, *nodes: Node) -> Node:
+    return [tag, "", *nodes]
 
 
-def value(text: str, axis: str = "") -> Node:
-    """A number as it is to be shown."""
-    return ["mn", axis, text]
-
-
-def row(*nodes: Node) -> Node:
-    return ["mrow", "", *nodes]
-
-
-def fraction(over: Node, under: Node) -> Node:
-    return ["mfrac", "", over, under]
-
-
-def root(of: Node) -> Node:
-    return ["msqrt", "", of]
-
-
-def power(base: Node, exponent: Node) -> Node:
-    return ["msup", "", base, exponent]
-
-
-def lowered(base: Node, index: Node) -> Node:
-    return ["msub", "", base, index]
-
-
-def both(base: Node, index: Node, exponent: Node) -> Node:
-    """An index and an exponent on one letter."""
-    return ["msubsup", "", base, index, exponent]
-
-
-def under(base: Node, below: Node) -> Node:
-    return ["munder", "", base, below]
+name, sign, value = (partial(_leaf, tag) for tag in ("mi", "mo", "mn"))  # a variable or function, "=" or "(", a number
+row, fraction, root = (partial(_node, tag) for tag in ("mrow", "mfrac", "msqrt"))
+power, lowered, both, under = (partial(_node, tag) for tag in ("msup", "msub", "msubsup", "munder"))
 
 
 def sized(base: Node, *sizes: Size) -> Node:

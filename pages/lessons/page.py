@@ -5,15 +5,12 @@ At its foot the texts, for who comes from one: its elements in its order, each w
 
 import tomllib
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
 from headlight import ROOT
 from headlight.lessons.course import Course, course
 from headlight.lessons.schema import AUDIENCES, PATHS, Lesson
-from headlight.link.fields import SIDE
-from headlight.registry import SMOLLM2
 from headlight.ui import pages, sheet
 from headlight.ui.web import PREFIX, TUTORIAL
 from pages.frame import canvas
@@ -27,31 +24,10 @@ def show() -> None:
     with page("lessons") as here, here.stage:
         found = course()
         notices = [*here.said, *found.errors]
-        blocks = [sheet.lessons(cards(found), ways(found)), sheet.title("You come from a text: where is it here?")]
+        cards = [card(lesson) for lesson in found.lessons.values() if not lesson.claims]
+        blocks = [sheet.lessons(cards, ways(found)), sheet.title("You come from a text: where is it here?")]
         canvas.sheet("lessons", [sheet.notices(notices), *blocks, sheet.columns(texts(found))])
         st.link_button("The tutorial as a notebook, .ipynb", f"{PREFIX}/{TUTORIAL.name}")
-
-
-def cards(found: Course) -> list[dict[str, Any]]:
-    seen: list[str] = []
-    return [card(lesson) | {"sight": sight(lesson, seen)} for lesson in found.lessons.values() if not lesson.claims]
-
-
-def sight(lesson: Lesson, seen: list[str]) -> str:
-    """The query of the map on a lesson's card: of its first step that looks at a head whose map is on no other card.
-
-    Where each is, the next head of that layer; "" where the maps are SmolLM2's: that model is not loaded for a card.
-    """
-    links = [dict(parse_qsl(step.query)) for step in lesson.steps]
-    heads = [link | {"at": ".".join(link["at"].split(".")[:2])} for link in links if "at" in link]
-    maps = [
-        urlencode({key: head[key] for key in ("model", "s", *SIDE, "at") if key in head})
-        for head in heads
-        if head.get("model") != SMOLLM2
-    ]
-    others = [f"{query.rpartition('.')[0]}.{head}" for query in maps[:1] for head in range(12)]
-    seen.append(next((query for query in [*maps, *others] if query not in seen), ""))
-    return seen[-1]
 
 
 def card(lesson: Lesson) -> dict[str, Any]:

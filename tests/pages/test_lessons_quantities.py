@@ -109,7 +109,7 @@ def test_what_has_no_number_says_why() -> None:
         ("parameters(7)", scene_of("implementations", {"d": 96}), "7 equal heads"),
         ('copied("q.head0")', at(), "efficient has no step q.head0; there are x, q.project"),
         (f'misplaced("{REFUSED}")', at(), "torch refuses this: view size is not compatible"),
-        ('raises("q.reshape(9)")', at(), "is not tried"),
+        ('raises("q.reshape(9)")', at(), "raises takes q.view(b, h, i, d), mixed"),
         ("value_lengths(6)", hot, "layers 0 to 5"),
         ("first_choice", hot, "no next word"),
         ('bits("many")', hot, "is told something that it does not take"),

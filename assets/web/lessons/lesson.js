@@ -20,7 +20,6 @@ import { wishOf } from "./lesson_keys.js";
 import { LessonPanel } from "./lesson_panel.js";
 import { parseAt } from "../link/look.js";
 import { pageNow } from "../base/page_list.js";
-import { openNotes, tellNotes } from "./teacher_window.js";
 import { go } from "../link/way.js";
 import { Wire } from "../wire/wire.js";
 
@@ -81,10 +80,6 @@ const acts = {
   again: () => state.place && go(addressOf(state.place)),
   lessons: () => toCourse(),
   notes: () => told({ notes: !state.notes, keys: false }),
-  apart: () => {
-    openNotes(key);
-    told({ notes: false });
-  },
   page: () => state.open && told({ whole: !state.whole }),
   class: () => {
     told({ taught: !state.taught });
@@ -200,7 +195,6 @@ function show() {
   const picture = here && place && !away && !state.whole && place.step.picture !== WHOLE ? place.step.picture : "";
   drawCurtain(hidden, here && isOpen && !away && row !== null, picture);
   dispatchEvent(new Event("headlight-lesson"));
-  tellNotes(here ? place : null, onward);
   panel.element.hidden = !here || (!place && !state.sentence);
   if (panel.element.hidden) return;
   const following = place && neighbour(place, 1);

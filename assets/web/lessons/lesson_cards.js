@@ -1,11 +1,9 @@
 // The cards of all lessons, with what this browser has done of each, and the ways through them by time and audience.
 
-import { picture, themeOf } from "../base/colour.js";
 import { done, keepWay, wayKept } from "./course.js";
 import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
-import { parts, unpack, unpackMaps } from "../wire/packets.js";
 
-/** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[], sight: string}} Card steps: their addresses; sight: the query of its map, "" for none */
+/** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, none for all */
 
 const EVERY = "every lesson";
@@ -24,32 +22,12 @@ function drawChoice(group, label, options, now, choose) {
 /** The first step that was not answered here, counted from 1. @param {Card} card @param {number[]} own */
 const firstOpen = ({ steps }, own) => steps.findIndex((_, at) => !own.includes(at + 1)) + 1 || 1;
 
-let drawn = Promise.resolve(); // one map after another: whoever looks at a picture meanwhile waits for one at most
-
-/** The map of a card, when those before it are drawn. Without it the card is as good.
- * @param {HTMLCanvasElement} canvas @param {string} query
- */
-function drawSight(canvas, query) {
-  drawn = drawn.then(async () => {
-    if (!canvas.isConnected) return;
-    const answer = await fetch(urlOf(`api/maps?${query}`)).catch(() => null);
-    if (answer?.status !== 200) return;
-    const [focus, all] = parts(new Uint8Array(await answer.arrayBuffer()));
-    const { layer, head } = unpack(focus).header;
-    const map = picture(unpackMaps(all).map(layer, head), themeOf(canvas), "root");
-    [canvas.width, canvas.height] = [map.width, map.height];
-    canvas.getContext("2d")?.drawImage(map, 0, 0);
-  });
-  drawn = drawn.catch(() => {}); // the next card has its own
-}
-
 function makeCard() {
   const where = h("p", { class: "where label" }, span("here"), h("span"));
   const title = h("h2", {}, h("a", { class: "begin" }));
   const done = h("p", { class: "done" }, h("span", { class: "marks", "aria-hidden": "true" }), h("span"));
   const paper = h("p", {}, h("a", { target: "_blank", rel: "noopener" }, "handout to print"));
-  const sight = h("div", { class: "sight", "aria-hidden": "true" }, h("canvas"));
-  return h("li", { class: "lesson panel" }, where, title, h("p"), done, paper, sight);
+  return h("li", { class: "lesson panel" }, where, title, h("p"), done, paper);
 }
 
 /** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the way; none for all
@@ -59,7 +37,7 @@ function updateCard(place, card, number, steps, isFirst) {
   const own = (done()[card.id] ?? []).filter((at) => at <= card.steps.length);
   const open = firstOpen(card, own);
   const at = !steps.length || steps.includes(open) ? open : steps[0];
-  const [where, title, aim, progress, paper, sight] = place.children;
+  const [where, title, aim, progress, paper] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
   const part = steps.length && steps.length < card.steps.length ? ` · here steps ${steps.join(", ")}` : "";
   setText(where.children[0], isFirst && !own.length ? "Start here" : "");
@@ -76,11 +54,6 @@ function updateCard(place, card, number, steps, isFirst) {
   const said =
     own.length === card.steps.length ? "done ✓" : `${own.length} of ${card.steps.length} done, goes on at step ${at}`;
   setText(progress.children[1], own.length ? said : "not begun");
-  setAttribute(sight, "data-veiled", own.length === card.steps.length ? null : "");
-  if (sight.getAttribute("data-of") === card.sight) return;
-  setAttribute(sight, "data-of", card.sight);
-  sight.replaceChildren(h("canvas"));
-  if (card.sight) drawSight(/** @type {HTMLCanvasElement} */ (sight.firstElementChild), card.sight);
 }
 
 /** The one button of a way: how many lessons it has, how long they take, and on to the first step that was not answered here.

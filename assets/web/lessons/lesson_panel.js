@@ -2,11 +2,10 @@
 // numbers. It draws a state and hands on what is pressed.
 
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
-import { notesOf } from "./teacher_window.js";
 
 /** @typedef {import("./course.js").Place} Place */
 /** @typedef {import("../base/messages.js").StepVerdict} Verdict */
-/** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "apart" | "page" | "class" | "keys"} Act */
+/** @typedef {"answer" | "show" | "next" | "back" | "leave" | "again" | "lessons" | "notes" | "page" | "class" | "keys"} Act */
 /**
  * @typedef {object} PanelState
  * @property {Place | null} place null where the link asks for what is not here
@@ -40,6 +39,13 @@ const KEYS = [
   ["?", "these keys"],
 ];
 
+/** What the notes of a step say, line by line. @param {Place} place */
+function notesOf({ lesson, step }) {
+  const papers = lesson.papers.length ? `To read on: ${lesson.papers.join("; ")}.` : "";
+  const notes = [step.teacher, lesson.teacher, papers].filter(Boolean);
+  return notes.length ? notes : ["There are no notes on this step."];
+}
+
 export class LessonPanel {
   /** @param {(act: Act, letter?: string) => void} act @param {import("./hands.js").Hands} hands */
   constructor(act, hands) {
@@ -65,7 +71,6 @@ export class LessonPanel {
       next: press("next"),
       lines: div("lines"),
       said: div("notes over"),
-      apart: press("apart", "in a window of its own ↗", { class: "quiet" }),
       page: press("page", "whole page", {
         class: "quiet",
         title: "the page with all that can be changed",
@@ -90,7 +95,7 @@ export class LessonPanel {
   /** Puts the parts in order. */
   arrange() {
     const { p, hands } = this;
-    p.said.append(p.lines, p.apart);
+    p.said.append(p.lines);
     setAttribute(p.keys, "tabindex", "0"); // it scrolls where the window is low
     this.element.append(
       div("head", p.where, p.leave),

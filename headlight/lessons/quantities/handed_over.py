@@ -16,19 +16,19 @@ from mha_core.measure import measures
 MOST_TOKENS = 40  # that are closed one after another: a pass each
 
 
-def value_lengths(query: Query, settings: Settings, layer: float) -> Value:
+def value_lengths(query: Query, settings: Settings, layer: int) -> Value:
     """`value_lengths(1)`, (h, j): how long each token's value is, in every head of a layer."""
     layers = query.sizes[0]
     if layer not in range(layers):
         raise RuleError(f"this model has the layers 0 to {layers - 1}")
-    return Value.of(traces.value_lengths(settings, int(layer)), "h j", pictures.tokens(settings))
+    return Value.of(recorded.value_lengths(settings, layer), "h j", pictures.tokens(settings))
 
 
-def handed_over(query: Query, settings: Settings, layer: float) -> Value:
+def handed_over(query: Query, settings: Settings, layer: int) -> Value:
     """`handed_over(1)`, (h, i, j): the share of each key in what a row is handed, weight times length of the value."""
     own = value_lengths(query, settings, layer).tensor
     run = pictures.picture(settings).run
-    parts = run.weights[int(layer)] * own[:, None]
+    parts = run.weights[layer] * own[:, None]
     return Value.of(parts / parts.sum(dim=-1, keepdim=True), "h i j", run.tokens)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
+from typing import Literal
 
 import torch
 from cachetools import LRUCache
@@ -27,7 +28,7 @@ from .reshapes import step_of
 
 DRAWS = 20  # of the einsum notebook's case
 SHAPES = ((3, 6), (2, 3, 6), (2, 4, 3, 6), (2, 2, 4, 3, 6))  # of queries, keys and values without projections
-BIASES = ("query", "key", "value")
+_Told = Literal["difference", "rounding"]
 _TOLD = {"difference": attrgetter("relative"), "rounding": attrgetter("bound")}
 
 
@@ -37,12 +38,10 @@ def value_vectors(query: Query, settings: Settings) -> Value:
     return Value.of(join_heads(v.transpose(0, 1)), "i c", pictures.tokens(settings))
 
 
-def asymmetry(query: Query, settings: Settings, name: str) -> Value:
+def asymmetry(query: Query, settings: Settings, name: Literal["scores", "weights", "x xᵀ"]) -> Value:
     """`asymmetry("scores")`: how far scores, weights or x xᵀ of what enters are from the transpose, relative."""
     found = step_of(query, settings, "x" if name == "x xᵀ" else name).value[0]
     matrix = (found @ found.mT if name == "x xᵀ" else found).double()
-    if matrix.shape[-1] != matrix.shape[-2]:
-        raise RuleError(f"{name} is no square")
     return Value.number(measures.relative_difference(matrix.mT, matrix))
 
 
@@ -52,21 +51,17 @@ def under_mean_map(query: Query, settings: Settings) -> Value:
     return Value.number(measures.relative_difference(weights.mean(dim=0) @ v, weights @ v))
 
 
-def without_bias(query: Query, settings: Settings, projection: str) -> Value:
+def without_bias(query: Query, settings: Settings, projection: Literal["query", "key", "value"]) -> Value:
     """`without_bias("key")`, (l): how far a layer's output moves, relative, when the bias of the key alone is 0."""
-    if projection not in BIASES:
-        raise RuleError(f"there is no bias of “{projection:.20}”; there are {', '.join(BIASES)}")
     moved = [effects.get(projection[0], 0.0) for effects in _without_each_bias(settings)]
     return Value.of(torch.tensor(moved, dtype=torch.float64), "l")
 
 
-def key_bias(query: Query, settings: Settings, positions: str) -> Value:
+def key_bias(query: Query, settings: Settings, positions: Literal["added", "rotary"]) -> Value:
     """`key_bias("rotary")`: the largest change of a weight of the layer without the bias of its keys.
 
     While positions turn queries and keys; or "added", which leave the layer alone.
     """
-    if positions not in ("added", "rotary"):
-        raise RuleError(f"positions are “added” or “rotary” here, not “{positions:.20}”")
     weights, n_heads, x = _entering(settings, query.at.layer)
     if weights.k_bias is None:
         raise RuleError("the keys of this model have no bias")
@@ -79,25 +74,23 @@ def key_bias(query: Query, settings: Settings, positions: str) -> Value:
     return Value.number(measures.largest_difference(bare, whole))
 
 
-def from_torch(query: Query, settings: Settings, implementation: str, told: str) -> Value:
+def from_torch(query: Query, settings: Settings, implementation: str, told: _Told) -> Value:
     """`from_torch("naive", "difference")`, (c): of output and maps to nn.MultiheadAttention's, relative, in the layer.
 
     Or "rounding": how much of that may be.
     """
     found = _agreements(settings, query.at.layer)
-    if implementation not in found or told not in _TOLD:
-        raise RuleError(f"from_torch takes one of {', '.join(found)}, and one of {', '.join(_TOLD)}")
+    if implementation not in found:
+        raise RuleError(f"from_torch takes one of {', '.join(found)}")
     theirs = found[implementation].torch_out, found[implementation].torch_maps
     return Value.of(torch.tensor([_TOLD[told](of) for of in theirs], dtype=torch.float64), "c")
 
 
-def drawn_from_torch(told: str) -> Value:
+def drawn_from_torch(told: _Told) -> Value:
     """`drawn_from_torch("difference")`, (c): of einsum's output to nn.MultiheadAttention's, in each of twenty draws.
 
     The einsum notebook's case with torch's own initial weights without biases; or "rounding", as in `from_torch`.
     """
-    if told not in _TOLD:
-        raise RuleError(f"drawn_from_torch takes one of {', '.join(_TOLD)}")
     return Value.of(torch.tensor([_TOLD[told](of) for of in _draws()], dtype=torch.float64), "c")
 
 

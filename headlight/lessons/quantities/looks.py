@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -24,13 +25,11 @@ from .picture import model_rounding
 SENTENCES = ROOT / "assets" / "sentences.toml"
 
 
-def shared_weight(query: Query, settings: Settings, keys: str) -> Value:
+def shared_weight(query: Query, settings: Settings, keys: Literal["all", "words"]) -> Value:
     """`shared_weight("all")`, (l): the weight that two heads of a layer place on the same keys.
 
     The mean over rows and pairs of heads; or of the weight from word to word, "words", without the tokens at both ends.
     """
-    if keys not in ("all", "words"):
-        raise RuleError(f"the keys are “all” or “words”, not “{keys:.20}”")
     weights = pictures.picture(settings).run.weights.cpu()
     if keys == "words":
         words = weights[..., 1:-1, 1:-1]

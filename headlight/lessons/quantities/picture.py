@@ -1,7 +1,5 @@
 """Quantities of one computed picture: its maps, its vectors, and what it says comes next."""
 
-from collections.abc import Callable
-
 from cachetools import LRUCache
 
 from headlight.lessons.grammar import RuleError
@@ -13,7 +11,7 @@ from headlight.queue.places import turn
 from headlight.queue.single_flight import shared
 from headlight.registry import models
 from mha_core.errors import HeadlightError
-from mha_core.measure import surprise
+from mha_core.measure import measures, surprise
 from mha_core.measure.rounding import of_sums
 
 
@@ -30,6 +28,11 @@ def hidden(picture: Picture) -> Value:
 def sentence(picture: Picture) -> Value:
     """`S`, (c): the sentence vector, of length 1."""
     return Value.of(picture.run.sentence, "c")
+
+
+def similarity(picture: Picture, other: Picture) -> Value:
+    """`sim`: the cosine of the sentence vector to the other picture's."""
+    return Value.number(measures.cosine(picture.run.sentence, other.run.sentence))
 
 
 def length(picture: Picture) -> Value:
@@ -81,15 +84,3 @@ def model_rounding(picture: Picture) -> Value:
     sizes, n = picture.model.sizes, len(picture.run.tokens)
     c, d_head, wide = sizes.d_model, sizes.d_model // sizes.n_heads, sizes.d_feed_forward
     return Value.number(sizes.n_layers * of_sums(c, d_head, n, n, c, c, c, wide, c))
-
-
-PLAIN: dict[str, Callable[[Picture], Value]] = {
-    "W": weights,
-    "H": hidden,
-    "S": sentence,
-    "n": length,
-    "L": loss,
-    "model_rounding": model_rounding,
-    "need": need,
-}
-OF_A_WORD: dict[str, Callable[[Picture, str], Value]] = {"p": next_word}

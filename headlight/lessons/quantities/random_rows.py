@@ -1,6 +1,7 @@
 """Quantities of random queries and keys: how evenly their rows look, as By hand draws it, and their products."""
 
 from functools import lru_cache
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -15,27 +16,23 @@ WIDTHS, ROWS = (16, 64, 512), 512  # numbers in a query, and rows, of `random_pr
 CLOUDS, POINTS, WIDTH, HEADS = 8, 80, 12, 2  # the einsum notebook's case, of `first_products`
 
 
-def bits(channels: float, divided: float = 0) -> Value:
+def bits(channels: int, divided: float = 0) -> Value:
     """`bits(512)`: the mean entropy in bits of rows over 16 random keys, at most 4; `bits(512, 1)` divided by √d."""
-    if not 1 <= channels <= MOST_CHANNELS or channels != int(channels):
-        raise RuleError(f"random vectors have 1 to {MOST_CHANNELS} channels here, not {channels:g}")
-    return Value.number(_bits(int(channels), scaled=bool(divided)))
+    if not 1 <= channels <= MOST_CHANNELS:
+        raise RuleError(f"random vectors have 1 to {MOST_CHANNELS} channels here, not {channels}")
+    return Value.number(_bits(channels, scaled=bool(divided)))
 
 
-def random_products(channels: float) -> Value:
+def random_products(channels: Literal[16, 64, 512]) -> Value:
     """`random_products(512)`, (i j): q k of 512 random queries with 16 random keys each, of 16, 64 or 512 numbers."""
-    if channels not in _products():
-        raise RuleError(f"random products are of {', '.join(map(str, WIDTHS))} numbers, not {channels:g}")
-    return Value.of(_products()[int(channels)], "i j")
+    return Value.of(_products()[channels], "i j")
 
 
-def first_products(drawn: str) -> Value:
+def first_products(drawn: Literal["matrices", "vectors"]) -> Value:
     """`first_products("matrices")`, (c h i j): q k of 8 clouds of 80 random points, in 2 heads of 6 numbers.
 
     All of unit variance: random "matrices" Q and K; or random queries and keys, "vectors".
     """
-    if drawn not in _start():
-        raise RuleError(f"what is drawn are {' or '.join(_start())}, not “{drawn:.20}”")
     return Value.of(_start()[drawn], "c h i j")
 
 

@@ -1,6 +1,6 @@
 """What Shapes shows of a layer: which steps copy, what a forgotten transpose does, and how many numbers are learned."""
 
-from collections.abc import Callable
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -12,18 +12,22 @@ from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from mha_core import IMPLEMENTATIONS, Step, split_heads
 
+Attempt = Literal[
+    "q.view(b, h, i, d)", "mixed.transpose(1, 2).view(b, i, c)", "mixed.transpose(1, 2).contiguous().view(b, i, c)"
+]
 
-def parameters(query: Query, settings: Settings, n_heads: float) -> Value:
+
+def parameters(query: Query, settings: Settings, n_heads: int) -> Value:
     """`parameters(12)`, (implementations): how many numbers one layer of the link's width `d` learns, in each.
 
     With so many heads, which must divide the width.
     """
-    if n_heads < 1 or n_heads != int(n_heads) or query["d"] % n_heads:
-        raise RuleError(f"a layer of width {query['d']} cannot have {n_heads:g} equal heads")
+    if n_heads < 1 or query["d"] % n_heads:
+        raise RuleError(f"a layer of width {query['d']} cannot have {n_heads} equal heads")
     counts = []
     for kind in IMPLEMENTATIONS.values():
         with torch.device("meta"):  # sizes only, no numbers
-            layer = kind(query["d"], int(n_heads))
+            layer = kind(query["d"], n_heads)
         counts.append(sum(parameter.numel() for parameter in layer.parameters()))
     return Value.of(torch.tensor(counts), "c")
 
@@ -34,66 +38,41 @@ def copied(query: Query, settings: Settings, name: str) -> Value:
     return Value.number(0 if step.is_view else step.value.numel())
 
 
-def stride(query: Query, settings: Settings, name: str, axis: float) -> Value:
+def stride(query: Query, settings: Settings, name: str, axis: int) -> Value:
     """`stride("q.view", 2)`: how far two neighbours on an axis of a step, counted from 0, lie apart in memory."""
     step = step_of(query, settings, name)
     if axis not in range(len(step.strides)):
         raise RuleError(f"the step {name} has the axes 0 to {len(step.strides) - 1}")
-    return Value.number(step.strides[int(axis)])
+    return Value.number(step.strides[axis])
 
 
-def raises(query: Query, settings: Settings, attempt: str) -> Value:
-    """`raises("q.view(b, h, i, d)")`: whether torch refuses a way to reshape, tried now; see `ATTEMPTS`."""
-    try_it, _ = _attempt(query, settings, attempt)
+def raises(query: Query, settings: Settings, attempt: Attempt) -> Value:
+    """`raises("q.view(b, h, i, d)")`: whether torch refuses a way to reshape, tried now."""
     try:
-        try_it()
+        _tried(query, settings, attempt)
     except RuntimeError:
         return Value.number(value=True)
     return Value.number(value=False)
 
 
-def misplaced(query: Query, settings: Settings, attempt: str) -> Value:
+def misplaced(query: Query, settings: Settings, attempt: Attempt) -> Value:
     """`misplaced("q.view(b, h, i, d)")`: the share of numbers that stand where another one belongs."""
-    try_it, right = _attempt(query, settings, attempt)
     try:
-        tried = try_it()
+        tried, right = _tried(query, settings, attempt)
     except RuntimeError as error:
         raise RuleError(f"torch refuses this: {str(error).splitlines()[0]}") from None
     return Value.number(float((tried != right).double().mean()))
 
 
-Attempt = tuple[Callable[[], Tensor], Tensor]  # a way to reshape, and what it should give
-
-
-def _split(query: Query, settings: Settings) -> Attempt:
-    x, h = step_of(query, settings, "q.project").value, step_of(query, settings, "q").shape[1]
-    b, i, c = x.shape
-    return lambda: x.view(b, h, i, c // h), split_heads(x, h).transpose(1, 2)
-
-
-def _joined(query: Query, settings: Settings) -> Attempt:
+def _tried(query: Query, settings: Settings, attempt: Attempt) -> tuple[Tensor, Tensor]:
+    """What a way to reshape gives, and what it should. Raises a RuntimeError where torch refuses."""
+    if attempt == "q.view(b, h, i, d)":
+        x, h = step_of(query, settings, "q.project").value, step_of(query, settings, "q").shape[1]
+        b, i, c = x.shape
+        return x.view(b, h, i, c // h), split_heads(x, h).transpose(1, 2)
     turned = step_of(query, settings, "mixed").value.transpose(1, 2)
-    b, i = turned.shape[:2]
-    return lambda: turned.view(b, i, -1), turned.flatten(2)
-
-
-def _copied_first(query: Query, settings: Settings) -> Attempt:
-    turned = step_of(query, settings, "mixed").value.transpose(1, 2)
-    b, i = turned.shape[:2]
-    return lambda: turned.contiguous().view(b, i, -1), turned.flatten(2)
-
-
-ATTEMPTS: dict[str, Callable[[Query, Settings], Attempt]] = {
-    "q.view(b, h, i, d)": _split,
-    "mixed.transpose(1, 2).view(b, i, c)": _joined,
-    "mixed.transpose(1, 2).contiguous().view(b, i, c)": _copied_first,
-}
-
-
-def _attempt(query: Query, settings: Settings, name: str) -> Attempt:
-    if name not in ATTEMPTS:
-        raise RuleError(f"“{name}” is not tried; there are {', '.join(ATTEMPTS)}")
-    return ATTEMPTS[name](query, settings)
+    one = turned.contiguous() if "contiguous" in attempt else turned
+    return one.view(*turned.shape[:2], -1), turned.flatten(2)
 
 
 def step_of(query: Query, settings: Settings, name: str) -> Step:

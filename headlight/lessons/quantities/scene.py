@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from inspect import signature
-from typing import Any, get_type_hints
+from inspect import getmembers, isfunction, signature
+from typing import Any, get_args, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from headlight.lessons.grammar import RuleError
@@ -16,37 +16,34 @@ from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.queue.executor import check_wanted
-from mha_core.measure import measures
 
-from . import copying, handed_over, layer, looks, next_word, random_rows, reshapes, silent, times, trained
-from .picture import OF_A_WORD, PLAIN
+from . import handed_over, layer, looks, next_word, random_rows, reshapes, silent, times, trained
+from . import picture as pictured
 
-_CALLED = (
-    trained.accuracy, trained.answers, trained.right_answers, trained.taught_answers, trained.taught_parameters,
-    random_rows.bits, random_rows.random_products, random_rows.first_products,
-    looks.finds_goal, looks.finds_at_a_distance, looks.finds_by_luck,
-    layer.drawn_from_torch, layer.by_loops, times.time_ratios,
-)  # fmt: skip
-_OF_A_LINK = (
-    reshapes.parameters, reshapes.copied, reshapes.stride, reshapes.raises, reshapes.misplaced,
-    silent.row_sums, silent.cosine_in_batch, silent.weight_on_padding, silent.under_same_mask,
-    silent.empty_row, silent.masked_weights, silent.sums_after_dropout,
-    layer.value_vectors, layer.asymmetry, layer.under_mean_map, layer.without_bias, layer.key_bias, layer.from_torch,
-    looks.shared_weight, silent.in_batch,
-    handed_over.from_behind, handed_over.value_lengths, handed_over.handed_over, handed_over.cosine_without,
-    next_word.choice, next_word.first_choice, next_word.softened,
-    copying.foreseen, copying.hits, copying.looks_behind,
-)  # fmt: skip
-CALLED: dict[str, Callable[..., Value]] = {one.__name__: one for one in _CALLED}
-# of the link and of the settings of its picture, or of the other one
-OF_A_LINK: dict[str, Callable[..., Value]] = {one.__name__: one for one in _OF_A_LINK}
-# The page whose link has two sides, and the pages that have quantities of their own.
-TWO_SIDES = "compare"
-OWN = {"by_hand"}
-NAMES = frozenset({*PLAIN, *OF_A_WORD, *CALLED, *OF_A_LINK, "sim", "scores", "mixed"})
-TIMED = frozenset({"time_ratios"})
-Own = Callable[[Query], Mapping[str, Value] | None]
-own_quantities: dict[str, Own] = {}  # of the pages in `OWN`, which enter theirs
+_MODULES = (trained, random_rows, looks, layer, times, reshapes, silent, handed_over, next_word)
+_OF_A_PICTURE: dict[str, Callable[..., Value]] = {
+    "W": pictured.weights,
+    "H": pictured.hidden,
+    "S": pictured.sentence,
+    "n": pictured.length,
+    "L": pictured.loss,
+    "model_rounding": pictured.model_rounding,
+    "need": pictured.need,
+    "sim": pictured.similarity,
+}
+# every public function of the modules that returns a Value; it asks by name for the picture, the other one, the link's
+# query or the settings, and is told the rest
+QUANTITIES: dict[str, Callable[..., Value]] = {"p": pictured.next_word, **_OF_A_PICTURE} | {
+    name: function
+    for module in _MODULES
+    for name, function in getmembers(module, isfunction)
+    if name[0] != "_" and function.__module__ == module.__name__ and get_type_hints(function)["return"] is Value
+}
+TWO_SIDES = "compare"  # the page whose link has two sides
+EXAMPLE = "by_hand"  # the page with numbers of its own
+_OF_EXAMPLE = frozenset({*_OF_A_PICTURE, "scores", "mixed"})
+NAMES = _OF_EXAMPLE | QUANTITIES.keys()
+own_quantities: dict[str, Callable[[Query], Mapping[str, Value] | None]] = {}  # of `EXAMPLE`, which enters its own
 
 
 @dataclass(frozen=True)
@@ -90,26 +87,35 @@ class PageScene:
         Raises:
             RuleError: this page has none of that name, or other arguments. HeadlightError: the picture cannot be made.
         """
-        if name in CALLED:
-            return _told(name, CALLED[name], arguments)
-        if name in OF_A_WORD:
-            picture = self.picture(primed=primed)
-            return _told(name, OF_A_WORD[name], arguments, picture)
-        if name in OF_A_LINK:
-            settings = self._sides[primed]
-            return _told(name, OF_A_LINK[name], arguments, self.query, settings)
-        if arguments:
-            raise RuleError(f"{name} takes no arguments")
-        if own := self._own(self._as_given if primed else self.query):
-            if name not in own:
+        if name in _OF_EXAMPLE and (own := self._own(self._as_given if primed else self.query)):
+            if name not in own or arguments:
                 raise RuleError(f"there is no {name} in this example")
             return own[name]
-        if name == "sim":
-            sides = (self.picture(primed=one).run.sentence for one in (False, True))
-            return Value.number(measures.cosine(*sides))
-        if name not in PLAIN:
+        if name not in QUANTITIES:
             raise RuleError(f"there is no {name} on this page")
-        return PLAIN[name](self.picture(primed=primed))
+        given: dict[str, Callable[[], object]] = {
+            "picture": lambda: self.picture(primed=primed),
+            "other": lambda: self.picture(primed=not primed),
+            "query": lambda: self.query,
+            "settings": lambda: self._sides[primed],
+        }
+        function = QUANTITIES[name]
+        parameters = list(signature(function).parameters.values())
+        taken = [one for one in parameters if one.name not in given]
+        needed = [one for one in taken if one.default is one.empty]
+        hints, wrong = get_type_hints(function), RuleError(f"{name} is told something that it does not take")
+        if not len(needed) <= len(arguments) <= len(taken):
+            raise wrong
+        told = list[object]()
+        for one, argument in zip(taken, arguments, strict=False):
+            hint, known = hints[one.name], get_args(hints[one.name])
+            if known and argument not in known:
+                raise RuleError(f"{name} takes {', '.join(map(str, known))}, not “{argument!s:.40}”")
+            whole = int(argument) if hint is int and isinstance(argument, float) and argument % 1 == 0 else argument
+            if not known and not isinstance(whole, hint):
+                raise wrong
+            told.append(whole)
+        return function(*[given[one.name]() for one in parameters if one.name in given], *told)
 
     def picture(self, *, primed: bool) -> Picture:
         """The picture shown, or the other one: of Compare the right side, elsewhere the untouched model.
@@ -139,23 +145,9 @@ class PageScene:
 
     def _own(self, query: Query) -> Mapping[str, Value] | None:
         """The quantities of a page that has its own; None where it shows a sentence in a model."""
-        if self.page not in OWN:
-            return None
-        return own_quantities[self.page](query)
+        return own_quantities[EXAMPLE](query) if self.page == EXAMPLE else None
 
 
 def scene_of(page: str, query: Query | Mapping[str, Any]) -> PageScene:
     """What a page shows with a query, or with values by key, one or several. Raises a HeadlightError."""
     return PageScene(page, query if isinstance(query, Query) else Query(urlencode(query, doseq=True).encode("ascii")))
-
-
-def _told(name: str, quantity: Callable[..., Value], arguments: list[str | float], *given: object) -> Value:
-    """A quantity of what is given, that is told something. Raises a RuleError where it takes something else."""
-    kinds, wrong = get_type_hints(quantity), RuleError(f"{name} is told something that it does not take")
-    try:
-        bound = signature(quantity).bind(*given, *arguments)
-    except TypeError:
-        raise wrong from None
-    if not all(isinstance(told, kinds[key]) for key, told in list(bound.arguments.items())[len(given) :]):
-        raise wrong
-    return quantity(*given, *arguments)

@@ -1,7 +1,7 @@
 """Mistakes that raise no error, made on purpose on the layer or the batch that a page shows."""
 
 import math
-from collections.abc import Collection
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -21,52 +21,50 @@ from mha_core.attention import as_implementation
 from mha_core.measure import by_hand, measures
 
 AXES = {"heads": 0, "queries": 1, "keys": 2}  # of scores (h, i, j)
-PADDING = {"masked": True, "not masked": False}
-MODULE, FUNCTION = "nn.MultiheadAttention", "scaled_dot_product_attention"
-WAYS = ("softmax", "-1e9", "torch", "ours")
+Padding = Literal["masked", "not masked"]
+Function = Literal["nn.MultiheadAttention", "scaled_dot_product_attention"]
+Way = Literal["softmax", "-1e9", "torch", "ours"]
 SEED = 0  # of dropout
 
 
-def row_sums(query: Query, settings: Settings, axis: str) -> Value:
+def row_sums(query: Query, settings: Settings, axis: Literal["heads", "queries", "keys"]) -> Value:
     """`row_sums("heads")`, (h, i): what the rows sum to when the softmax is taken over the heads, queries or keys.
 
     In the layer that is looked at.
     """
-    _check("axis", axis, AXES)
     layer = recorded(settings, query.at.layer)
     scores = layer.scores if layer.allow is None else layer.scores.masked_fill(~layer.allow, -math.inf)
     sums = torch.softmax(scores, dim=AXES[axis]).nan_to_num().sum(dim=-1)
     return Value.of(sums, "h i", layer.tokens)
 
 
-def cosine_in_batch(query: Query, settings: Settings, padding: str) -> Value:
+def cosine_in_batch(query: Query, settings: Settings, padding: Padding) -> Value:
     """`cosine_in_batch("not masked")`: of the shorter sentence's vector, beside the one of `pad`, to the one alone."""
     alone, batched = _beside(query, settings, padding)
     return Value.number(measures.cosine(batched.sentence, alone.sentence))
 
 
-def in_batch(query: Query, settings: Settings, padding: str) -> Value:
+def in_batch(query: Query, settings: Settings, padding: Literal["masked", "not masked", "alone"]) -> Value:
     """`in_batch("masked")`, (c): that vector; `in_batch("alone")` is the one of the shorter sentence alone."""
     alone, batched = _beside(query, settings, "masked" if padding == "alone" else padding)
     return Value.of((alone if padding == "alone" else batched).sentence, "c")
 
 
-def weight_on_padding(query: Query, settings: Settings, padding: str) -> Value:
+def weight_on_padding(query: Query, settings: Settings, padding: Padding) -> Value:
     """`weight_on_padding("not masked")`: what a row of layer 0 gives to padding, of its 1, on average."""
     alone, batched = _beside(query, settings, padding)
     return Value.number(float((alone.weights[0].sum(dim=-1) - batched.weights[0].sum(dim=-1)).mean()))
 
 
-def under_same_mask(query: Query, settings: Settings, function: str) -> Value:
+def under_same_mask(query: Query, settings: Settings, function: Function) -> Value:
     """`under_same_mask("nn.MultiheadAttention")`, (i, j): torch's weights under the mask that is True where j ≤ i.
 
     Or of "scaled_dot_product_attention", in the head that is looked at, on the same queries and keys. NaN is kept.
     """
-    _check("function", function, (MODULE, FUNCTION))
     at = query.at
     layer = recorded(settings, at.layer)
     lower = torch.ones(len(layer.tokens), len(layer.tokens), dtype=torch.bool).tril()
-    if function == FUNCTION:
+    if function == "scaled_dot_product_attention":
         return Value.of(_by_sdpa(layer.q[at.head], layer.k[at.head], lower), "i j", layer.tokens)
     module, x = _torch_module(query, settings)
     with turn(len(layer.tokens), models.heads(query.model)), torch.no_grad():
@@ -74,7 +72,7 @@ def under_same_mask(query: Query, settings: Settings, function: str) -> Value:
     return Value.of(weights[0, at.head], "i j", layer.tokens)
 
 
-def empty_row(query: Query, settings: Settings, way: str) -> Value:
+def empty_row(query: Query, settings: Settings, way: Way) -> Value:
     """`empty_row("-1e9")`, (j): the weights of the first row that may look at nobody, in the head that is looked at.
 
     The ways are "softmax" over −∞ alone, "-1e9" instead of it, "torch" for scaled_dot_product_attention, and "ours".
@@ -86,7 +84,7 @@ def empty_row(query: Query, settings: Settings, way: str) -> Value:
     return Value.of(weights[int(empty[0])], "j", tokens)
 
 
-def masked_weights(query: Query, settings: Settings, way: str) -> Value:
+def masked_weights(query: Query, settings: Settings, way: Way) -> Value:
     """`masked_weights("-1e9")`, (i, j): weights of the head that is looked at, with its scores masked in such a way."""
     weights, _, tokens = _masked(query, settings, way)
     return Value.of(weights, "i j", tokens)
@@ -106,14 +104,8 @@ def sums_after_dropout(query: Query, settings: Settings, rate: float) -> Value:
     return Value.of(weights[0].sum(dim=-1), "h i", pictures.tokens(settings))
 
 
-def _check(what: str, named: str, known: Collection[str]) -> None:
-    if named not in known:
-        raise RuleError(f"the {what} “{named}” is not known; there are {', '.join(known)}")
-
-
-def _masked(query: Query, settings: Settings, way: str) -> tuple[Tensor, Tensor, list[str]]:
-    """Weights (i, j) in one of `WAYS`, bool (i, j) of what may be looked at, and the tokens."""
-    _check("way", way, WAYS)
+def _masked(query: Query, settings: Settings, way: Way) -> tuple[Tensor, Tensor, list[str]]:
+    """Weights (i, j) in one of the ways, bool (i, j) of what may be looked at, and the tokens."""
     layer, head, model = recorded(settings, query.at.layer), query.at.head, query.model
     allow = mask_codec.of_head(settings.allowed_cells(model, len(layer.tokens)), head)
     three = by_hand.softmax_three_ways(layer.scores[head], allow)
@@ -122,9 +114,8 @@ def _masked(query: Query, settings: Settings, way: str) -> tuple[Tensor, Tensor,
     return weights, allow, layer.tokens
 
 
-def _beside(query: Query, settings: Settings, padding: str) -> tuple[Run, Run]:
+def _beside(query: Query, settings: Settings, padding: Padding) -> tuple[Run, Run]:
     """The shorter sentence alone, and in one batch with the other one."""
-    _check("padding", padding, PADDING)
     settings, model = settings.unpainted, query.model
     texts = [settings.text, query["pad"]]
     lengths = [len(model.tokenize(text)[1]) for text in texts]
@@ -132,7 +123,7 @@ def _beside(query: Query, settings: Settings, padding: str) -> tuple[Run, Run]:
         raise RuleError("both sentences have the same number of tokens: nothing is padded")
     short = lengths.index(min(lengths))
     with turn(max(lengths), models.heads(model)):
-        batch = settings.run_batch(model, texts, mask_padding=PADDING[padding])
+        batch = settings.run_batch(model, texts, mask_padding=padding == "masked")
         return settings.run(model, texts[short]), batch[short]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor
@@ -13,7 +13,6 @@ from headlight.lessons.values import Value
 from headlight.picture import pictures
 from headlight.queue.places import alone, turn
 from headlight.registry import trained
-from mha_core.errors import HeadlightError
 from mha_core.training import inference, saved, tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import defaults
@@ -43,20 +42,6 @@ def _right(name: str) -> Tensor:
     return found == torch.tensor([row.label for row in rows])
 
 
-def answers(name: str, text: str, label: str) -> Value:
-    """`answers("who-none-1", "sentence", "dog")`: the probability that a trained model gives this answer."""
-    if name not in trained.shipped():
-        raise RuleError(f"there is no trained model “{name:.40}”")
-    model = pictures.model_on("auto", name)
-    if label not in (classes := inference.classes(model)):
-        raise RuleError(f"“{name}” has no answer “{label:.20}”")
-    try:
-        with turn():
-            return Value.number(float(inference.probabilities(model, [text])[0, classes.index(label)]))
-    except HeadlightError as error:
-        raise RuleError(str(error)) from None
-
-
 def right_answers(name: str) -> Value:
     """`right_answers("who-none-1")`, (i): which unseen rows a model answers rightly, of the first hundred.
 
@@ -78,20 +63,18 @@ def _recorded(folders: tuple[Path, ...]) -> Tensor:
     return torch.stack([torch.arange(rows) < round(accuracy * rows) for rows, accuracy in tested])
 
 
-def taught_answers(seed: float, biases: float) -> Value:
+def taught_answers(seed: int, biases: Literal[0, 1]) -> Value:
     """`taught_answers(1, 0)`, (i): which unseen rows a small model answers rightly.
 
     It is trained now to tell who did what, from this seed, with biases in its attention (1) or without (0).
     """
-    if seed not in range(1, MOST_SEED + 1) or biases not in (0, 1):
-        raise RuleError(f"taught_answers takes a seed from 1 to {MOST_SEED}, and 1 or 0 for biases or none")
-    return Value.of(_taught(int(seed), biases=bool(biases))[0], "i")
+    if seed not in range(1, MOST_SEED + 1):
+        raise RuleError(f"taught_answers takes a seed from 1 to {MOST_SEED}")
+    return Value.of(_taught(seed, biases=bool(biases))[0], "i")
 
 
-def taught_parameters(biases: float) -> Value:
+def taught_parameters(biases: Literal[0, 1]) -> Value:
     """`taught_parameters(0)`: how many numbers such a model learns, with biases (1) or without (0)."""
-    if biases not in (0, 1):
-        raise RuleError("taught_parameters takes 1 or 0 for biases or none")
     return Value.number(float(_taught(1, biases=bool(biases))[1]))
 
 
