@@ -6,7 +6,7 @@ import torch
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
-from headlight.picture import pictures, traces
+from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.queue.executor import check_wanted
