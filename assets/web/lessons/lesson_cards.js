@@ -1,7 +1,7 @@
 // The cards of all lessons, with what this browser has done of each, and the ways through them by time and audience.
 
 import { done, keepWay, wayKept } from "./course.js";
-import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
+import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 /** @typedef {{id: string, title: string, aim: string, minutes: number, steps: string[], audiences: string[]}} Card steps: their addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, none for all */

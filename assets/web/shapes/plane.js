@@ -1,9 +1,11 @@
 // The values of one head as a map: pointing reads a number, a click or the arrow keys choose a row and a column.
 
-import { palette, pixel, signedColour } from "../base/colour.js";
-import { contextOf, div, h, LETTERS, setText } from "../base/dom.js";
-import { GridCell, isShortcut, nearest, walked } from "../base/grid_keys.js";
+import { pixel, pixels, signedColour } from "../base/colour.js";
+import { div, h, setText } from "../base/dom.js";
+import { asBytes } from "../picture/differences.js";
 import { FoldedTable } from "../picture/listing.js";
+import { BigMap, wholeMap } from "../picture/map.js";
+import { pooled, toBytes } from "../wire/packets.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 

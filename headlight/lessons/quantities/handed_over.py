@@ -6,7 +6,7 @@ import torch
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
-from headlight.picture import pictures
+from headlight.picture import pictures, traces
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.queue.executor import check_wanted
@@ -21,7 +21,7 @@ def value_lengths(query: Query, settings: Settings, layer: int) -> Value:
     layers = query.sizes[0]
     if layer not in range(layers):
         raise RuleError(f"this model has the layers 0 to {layers - 1}")
-    return Value.of(recorded.value_lengths(settings, layer), "h j", pictures.tokens(settings))
+    return Value.of(traces.value_lengths(settings, layer), "h j", pictures.tokens(settings))
 
 
 def handed_over(query: Query, settings: Settings, layer: int) -> Value:
