@@ -38,13 +38,13 @@ MOVED: dict[str, tuple[str, dict[str, str]]] = {
 # by the name of its package. The order tells a story: lessons, look, change, build, train.
 PAGES = {
     "lessons": Named(
-        "Lessons",
+        "Learn",
         "Lessons",
         "What would you like to find out?",
         "Guess first. Then the curtain opens, and the numbers measured now decide.",
     ),
     "claims": Named(
-        "Lessons",
+        "Learn",
         "Claims",
         "Is it true?",
         "Claims from five texts, and some of ours. True or false? Guess; then the numbers decide.",
