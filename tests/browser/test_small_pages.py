@@ -130,6 +130,6 @@ def test_one_link_of_each_text_opens_that_very_thing_and_the_tutorial_is_taken_a
         expect(tab.page.get_by_text(seen).first).to_be_visible()
         wanted = {key: value for key, value in asked.items() if value != [DEFAULTS[key]]}  # a link leaves defaults out
         tab.until(lambda wanted=wanted: tab.query == wanted, "its link")  # type: ignore[misc]
-        tab.house.get_by_role("link", name="Lessons", exact=True).click()
+        tab.go("Lessons")
         expect(tab.page.get_by_role("heading", level=1)).to_have_text(PAGES["lessons"].question)
         tab.settled()
