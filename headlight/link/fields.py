@@ -221,8 +221,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _number("h", 12, "Heads, h", 1, 64),
         _choice("what", "forward with maps", "What is timed"),
         _several("race", list(IMPLEMENTATIONS), "Implementations", *IMPLEMENTATIONS),
-        _number("secs", 3, "Seconds per length", 1, 20),
-        _switch("sweep", "All lengths up to n", default=True),
+        _number("secs", 3, "Seconds", 1, 20),
         _choice("impl", "efficient", "Implementation", *IMPLEMENTATIONS),
         _choice("beside", "einsum", "Beside it", *IMPLEMENTATIONS),
         _text(

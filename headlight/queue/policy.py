@@ -33,7 +33,6 @@ class Work(Enum):
     BELOW = "answers below a picture"
     HEAVY = "heavy computations"
     SCRIPT = "runs of a page's script"
-    RACE = "races"
     TRAINING = "trainings"
 
 
@@ -68,7 +67,6 @@ def bounds(threads: int) -> dict[Work, Bounds]:
         Work.BELOW: Bounds(1, 100, 1.0, 6, gives_way=0.2),
         Work.HEAVY: Bounds(1, 40, 60.0, 6, gives_way=0.2),
         Work.SCRIPT: Bounds(max(2, passes), 400, 10.0),
-        Work.RACE: Bounds(1, 8, 1800.0),
         Work.TRAINING: Bounds(2, 40, 1800.0, shared=180.0),
     }
 

@@ -18,19 +18,7 @@ Figure = dict[str, Any]
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "responsive": True}
 MOST_POINTS = 600  # of a curve
 FEW_POINTS = 48  # up to which each has its symbol or number
-NAMES_APART = 0.055  # of the names at the ends of lines, in parts of the axis
-RATIOS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
 SYMBOLS_SHOWN = 7  # on a curve over steps
-
-
-@dataclass(frozen=True)
-class Point:
-    """One point of a line: x, y, and the ends of its spread."""
-
-    x: int
-    y: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -56,52 +44,6 @@ class Curve:
     dash: int = 0
     width: float = 2.5
     listed: bool = True
-
-
-def lines(
-    curves: Mapping[str, Sequence[Point]],
-    *,
-    order: Sequence[str],
-    x_title: str,
-    y_title: str,
-    theme: str,
-    reference: tuple[float, str] | None = None,
-    at_ends: bool = False,
-) -> Figure:
-    """Lines over a logarithmic axis of whole numbers, each with its spread.
-
-    Args:
-        curves: name -> points by rising x.
-        order: all names that there could be: a name keeps its look whichever others are shown.
-        x_title, y_title: what the axes show, with units.
-        theme: "dark" or "light".
-        reference: a level to draw across, and its name.
-        at_ends: the names stand at the ends of the lines, over an upright axis that is logarithmic too.
-    """
-    ticks = sorted({point.x for points in curves.values() for point in points})
-    layout = layout_of(theme, x_title, y_title, height=420)
-    # a range, because Plotly would stretch a single point over several powers of ten
-    ends = [math.log10(ticks[0]) - 0.1, math.log10(ticks[-1]) + 0.1]
-    layout["xaxis"] |= {"type": "log", "tickvals": ticks, "ticktext": [whole(x) for x in ticks], "range": ends}
-    layout["yaxis"]["rangemode"] = "tozero"
-    data = []
-    for name, points in curves.items():
-        line = _line(name, [point.x for point in points], [point.y for point in points], order.index(name), theme)
-        line["marker"]["size"] = 9
-        line["error_y"] = {
-            "type": "data",
-            "symmetric": False,
-            "array": [point.high - point.y for point in points],
-            "arrayminus": [point.y - point.low for point in points],
-            "thickness": 1.2,
-            "width": 4,
-        }
-        data.append(line | {"hovertemplate": "%{fullData.name}: %{y:.3g} at %{x:,}<extra></extra>"})
-    if reference is not None:
-        data.append(_across(reference, [10**end for end in ends], theme, "dot") | {"hoverinfo": "skip"})
-    if at_ends:
-        _name_at_ends(layout, data)
-    return {"data": data, "layout": layout}
 
 
 def curves(
@@ -241,13 +183,6 @@ def _line(name: str, x: Sequence[int], y: Sequence[float | None], number: int, t
     }
 
 
-def _across(reference: tuple[float, str], ends: Sequence[float], theme: str, dash: str) -> Figure:
-    """A level drawn across, under its name."""
-    level, name = reference
-    line = {"color": PALETTES[theme].ink, "width": 1.5, "dash": dash}
-    return {"type": "scatter", "mode": "lines", "name": escaped(name), "x": ends, "y": [short(level)] * 2, "line": line}
-
-
 def _band(x: Sequence[int], low: Sequence[float], high: Sequence[float], colour: str) -> Figure:
     outline = {"x": [*x, *reversed(x)], "y": [*high, *reversed(low)]}
     look = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": f"{colour}33", "hoverinfo": "skip"}
@@ -265,25 +200,6 @@ def _mark(layout: Figure, marks: Mapping[str, int], middle: float, colour: str) 
     ]
     if marks:
         layout["margin"]["t"] = 30
-
-
-def _name_at_ends(layout: Figure, data: Sequence[Figure]) -> None:
-    """Writes the names of lines at their right ends, apart from one another, instead of a legend."""
-    levels = [value for line in data for value in line["y"]]
-    least, most = math.log10(min(levels)), math.log10(max(levels))
-    span = max(most - least, 0.15)
-    at, layout["annotations"] = -math.inf, []
-    for line in sorted(data, key=lambda line: float(line["y"][-1])):
-        at = max(math.log10(line["y"][-1]), at + NAMES_APART * span)
-        colour = {"color": line["line"]["color"], "size": 13}
-        place = {"xref": "paper", "x": 1.01, "xanchor": "left", "y": at, "showarrow": False, "font": colour}
-        layout["annotations"].append({"text": line["name"], **place})
-    ends = [least - 0.15 * span, max(most + 0.1 * span, at + NAMES_APART * span)]
-    ticks = [tick for tick in RATIOS if ends[0] <= math.log10(tick) <= ends[1]]
-    layout["yaxis"] |= {"type": "log", "range": ends, "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
-    layout["yaxis"].pop("rangemode", None)
-    layout["margin"]["r"] = 7 * max(len(line["name"]) for line in data)
-    layout["showlegend"] = False
 
 
 def _round_ticks(first: int, last: int) -> list[int]:

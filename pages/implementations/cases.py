@@ -46,7 +46,7 @@ def choose(event: dict[str, Any]) -> None:
         return
     sizes = case.sizes
     keys = {"b": sizes.b, "n": sizes.n, "d": sizes.d_model, "h": sizes.n_heads, "biases": sizes.biases}
-    st.session_state.update(keys, what=case.task, sweep=False)
+    st.session_state.update(keys, what=case.task)
 
 
 def reported(sizes: InputSizes, equality: Equality | None) -> list[str]:

@@ -15,7 +15,7 @@ from mha_core.errors import HeadlightError
 from pages.frame import canvas, controls, widgets
 from pages.frame.form import Form, picture_page
 
-from . import cases, dialects, parity, timing_section
+from . import cases, dialects, parity, timing
 from .parity import Equality, InputSizes
 from .short_sources import different, label, short_source
 
@@ -27,7 +27,8 @@ def show() -> None:
         with pair:
             names = show_pair()
         with race, st.container(key="timing_panel", border=True):
-            sizes, reported = timing_section.show(page.query.device)
+            plan, reported, result = timing.show(page.query.device)
+        sizes = plan.sizes
         equalities, notices = show_equality(page, sizes)
         with reported:
             random = equalities[1] if len(equalities) > 1 else None
@@ -42,6 +43,7 @@ def show() -> None:
             canvas.sheet("opening_picture", [parity.picture(equalities)])
         with told:  # at the top, but known only when every control has been made
             canvas.sheet("told", [sheet.notices([*notices, *page.answer_link()])])
+        timing.show_result(plan, result)  # last: it takes seconds
 
 
 def show_pair() -> list[str]:

@@ -1,22 +1,34 @@
-"""Timing of implementations against nn.MultiheadAttention: live, one job at a time, or the figures would be wrong."""
+"""Which implementation is the fastest here: interleaved rounds at one size, measured in the script that shows them.
 
+Every call takes the place of heavy work anew, so that others come in between; whatever the visitor does meanwhile ends
+the rest.
+"""
+
+import statistics
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
-from headlight.jobs.job import Job
-from headlight.link.limits import MOST_SCORES, check_sizes
-from headlight.queue.places import THREADS
-from headlight.queue.policy import Work
-from headlight.queue.visitor import Visitor
+from headlight.link.limits import MOST_PRODUCTS, check_sizes
+from headlight.queue.places import THREADS, alone
+from headlight.ui import sheet
+from headlight.ui.sheet import Block
+from mha_core import IMPLEMENTATIONS
 from mha_core import device as devices
-from mha_core.attention.functional import check_heads
-from mha_core.clock import Candidates, Spread, calls, machine, spread
+from mha_core.clock import calls, machine, spread
+from mha_core.errors import HeadlightError
 from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
 from mha_core.pretrained import memory
+from pages.frame import canvas, widgets
+
+from . import cases
+from .parity import InputSizes
 
 YARDSTICK: Final = "nn.MultiheadAttention"  # always with its maps
 TASKS = {
@@ -25,149 +37,186 @@ TASKS = {
     "training step with maps": (training_step, True),
     "training step without maps": (training_step, False),
 }
-# A call up to `limits.MOST_SCORES` takes below a second on two cores and 250 MiB. A larger one takes seconds, and
-# nothing can interrupt it: so few rounds, no more than there is time for, and only where the memory is free.
-FEWEST_ROUNDS, MOST_ROUNDS, FEWEST_OF_LARGE = 5, 200, 2
+FEWEST_ROUNDS, MOST_ROUNDS = 3, 200
 MOST_RACED: Final = 70_000_000  # b · h · n²: a batch of 32 texts of 512 tokens with 8 heads, and a little more
-LONGEST: Final = 180.0  # seconds of one length of large calls; the round that is under way is not waited for
+LONGEST: Final = 180.0  # seconds; a round that is under way is still completed
 COPIES = 5  # tensors of the scores' size; a call holds at most 4.2 of them, that of sequence_first
+SHOW_SECONDS = 0.2  # between two steps of the progress bar
 
 
 @dataclass(frozen=True)
 class TimingPlan:
-    """The task and the sizes of a timing.
+    """What is timed.
 
     Attributes:
         task: a key of `TASKS`.
         names: of the implementations; the yardstick always runs with them.
-        b, lengths, d_model, n_heads: sizes; the lengths are measured one after another.
-        seconds: how long each length may take, from `FEWEST_ROUNDS` rounds on.
+        seconds: how long to go on, from `FEWEST_ROUNDS` rounds on.
         device: as in `mha_core.device.pick`.
-        biases: a key of `mha_core.measure.agreement.BIASES`.
     """
 
     task: str
     names: tuple[str, ...]
-    b: int
-    lengths: tuple[int, ...]
-    d_model: int
-    n_heads: int
+    sizes: InputSizes
     seconds: float = 3.0
     device: str = "auto"
-    biases: str = "all"
-
-    def scores(self, length: int) -> int:
-        """How many scores a call at this length makes."""
-        return self.b * self.n_heads * length**2
-
-    def is_large(self, length: int) -> bool:
-        """True when one call takes seconds, so that there are few rounds."""
-        return self.scores(length) > (MOST_SCORES // 2 if TASKS[self.task][0] is training_step else MOST_SCORES)
 
     def check(self) -> None:
-        """Raises unless these sizes fit together, one call can be waited for, and a large one finds memory.
-
-        Raises:
-            SizeError: the sizes. DeviceError: too little memory is free.
-        """
-        check_heads("d_model", self.d_model, self.n_heads)
-        longest = max(self.lengths)
-        check_sizes(self.b, longest, self.d_model, self.n_heads, scores=MOST_RACED)
-        self.check_memory(devices.pick(self.device))
-
-    def check_memory(self, device: torch.device) -> None:
-        """Raises a DeviceError where the device is a CPU, and one large call finds too little memory there."""
-        longest = max(self.lengths)
-        if self.is_large(longest) and device.type == "cpu":
-            needed = 4 * COPIES * self.scores(longest)
+        """Raise a HeadlightError where nothing is to be timed, or one call is above the bounds or the memory."""
+        if not self.names:
+            raise HeadlightError("choose at least one implementation to time")
+        b, n, d_model, n_heads = self.sizes.b, self.sizes.n, self.sizes.d_model, self.sizes.n_heads
+        check_sizes(b, n, d_model, n_heads, scores=MOST_RACED)
+        if devices.pick(self.device).type == "cpu":
+            needed = 4 * COPIES * b * n_heads * n**2
             memory.require(needed, "one call at this size", "choose fewer texts, or try again later")
 
 
 @dataclass(frozen=True)
-class AtLength:
-    """The result at one length: for each implementation and the yardstick the times, and the most bytes held."""
+class Timing:
+    """The result of a plan: the seconds of every call and the most bytes held, by name; and what must be said of it."""
 
-    length: int
-    times: dict[str, Spread]
+    plan: TimingPlan
+    seconds: dict[str, list[float]]
     peaks: dict[str, int | None]
-
-    def ratio(self, name: str) -> Spread:
-        """Times as multiples of the yardstick's median."""
-        times, unit = self.times[name], self.times[YARDSTICK].median
-        return Spread(times.median / unit, times.low / unit, times.high / unit, times.calls)
+    machine: str
+    notices: tuple[str, ...] = ()
 
 
-class TimingJob(Job):
-    """One plan in measurement, in a thread of this process. Raises what `TimingPlan.check` raises.
+def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: None) -> Timing:
+    """Time the plan on one device; times of two would not compare.
 
-    Attributes:
-        results: of the lengths that are complete.
-        machine: device, processor and threads in words; empty before it begins.
-        notices: what must be said of it, in whole sentences.
+    Args:
+        on_call: takes the part that is done, after each call and while others go first; it may raise to end it all.
+
+    Raises:
+        HeadlightError: as `TimingPlan.check`, and where too many wait or the device is full.
     """
+    plan.check()
+    sizes = plan.sizes
+    call, maps = TASKS[plan.task]
 
-    def __init__(self, plan: TimingPlan, visitor: Visitor | None = None) -> None:
-        plan.check()
-        longest = [LONGEST if plan.is_large(length) else plan.seconds for length in plan.lengths]
-        super().__init__(Work.RACE, sum(longest), visitor)
-        self.plan = plan
-        self.results: tuple[AtLength, ...] = ()
-        self.machine = ""
-        self.notices: tuple[str, ...] = ()
-        self._within = 0.0  # the present length, from 0 to 1
-
-    def _is_complete(self) -> bool:
-        return len(self.results) == len(self.plan.lengths)
-
-    def _progress(self) -> float:
-        return (len(self.results) + self._within) / len(self.plan.lengths)
-
-    def _explain(self, error: Exception) -> str:
-        full = isinstance(error, MemoryError) or devices.is_out_of_memory(error)
-        return "the device is out of memory; choose smaller sizes" if full else type(error).__name__
-
-    def _work(self) -> None:
-        torch.set_num_threads(THREADS)  # this thread's alone
-        device, allowed = devices.pick(self.plan.device), self.plan.device == "auto"
-        _, self.notices = devices.or_on_the_cpu(self._race, device, allowed=allowed, smaller="choose smaller sizes")
-
-    def _race(self, device: torch.device) -> None:
-        """All lengths on one device: times of two would not compare."""
-        plan, self.results, self._within = self.plan, (), 0.0
-        plan.check_memory(device)
-        call, maps = TASKS[plan.task]
-        self.machine = f"{device.type}, {machine()}"
-        theirs, ours = same_weights(plan.d_model, plan.n_heads, device, plan.names, biases=plan.biases)
-        for length in plan.lengths:
-            x = torch.randn(plan.b, length, plan.d_model, generator=torch.Generator().manual_seed(0)).to(device)
-            candidates = {name: partial(call, layer, x, maps=maps) for name, layer in ours.items()}
-            candidates[YARDSTICK] = partial(call, theirs, x, maps=True)
-            result = self._measure(length, candidates, device)
-            if result is None:
-                return
-            self._within = 0.0  # first: a progress that goes back for a moment is not shown
-            self.results = (*self.results, result)
-
-    def _measure(self, length: int, candidates: Candidates, device: torch.device) -> AtLength | None:
-        """Times and memory at one length; None when the job is to end."""
-        began, seconds = time.monotonic(), {name: list[float]() for name in candidates}
-        large = self.plan.is_large(length)
-        fewest = FEWEST_OF_LARGE if large else FEWEST_ROUNDS
-        for name, number, took in calls(candidates, MOST_ROUNDS, warm_up=1 if large else 2, device=device):
-            if self.must_end():
-                return None
+    def on(device: torch.device) -> Timing:
+        theirs, ours = same_weights(sizes.d_model, sizes.n_heads, device, plan.names, biases=sizes.biases)
+        x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(0)).to(device)
+        candidates = {name: partial(call, layer, x, maps=maps) for name, layer in ours.items()}
+        candidates[YARDSTICK] = partial(call, theirs, x, maps=True)
+        seconds: dict[str, list[float]] = {name: [] for name in candidates}
+        series = calls(candidates, MOST_ROUNDS, warm_up=1, device=device)
+        began, share = time.monotonic(), 0.0
+        while True:
+            with alone(partial(on_call, share)):
+                torch.set_num_threads(THREADS)  # this thread's alone
+                name, number, took = next(series)
             if number >= 0:
                 seconds[name].append(took)
-            spent = (time.monotonic() - began) / self.plan.seconds
-            self._within = min(1.0, max(0 if large else spent, (number + 1) / (fewest if large else MOST_ROUNDS)))
-            round_is_full = all(len(times) == number + 1 for times in seconds.values())
-            if spent >= 1 and number + 1 >= fewest and round_is_full:
+            spent = time.monotonic() - began
+            share = min(0.99, max(share, min(spent / plan.seconds, (number + 1) / FEWEST_ROUNDS)))
+            on_call(share)
+            rounds = min(map(len, seconds.values()))
+            enough = (rounds >= FEWEST_ROUNDS and spent >= plan.seconds) or (rounds and spent > LONGEST)
+            if rounds == max(map(len, seconds.values())) and (enough or rounds == MOST_ROUNDS):
                 break
-            if large and all(seconds.values()) and time.monotonic() - began > LONGEST:
-                break
-        peaks: dict[str, int | None] = {}
+        peaks = {}
         for name, candidate in candidates.items():
-            if self.must_end():
-                return None
-            peaks[name] = peak_memory(candidate, device)
-        return AtLength(length, {name: spread(times) for name, times in seconds.items()}, peaks)
+            with alone(partial(on_call, share)):
+                peaks[name] = peak_memory(candidate, device)
+            on_call(share)
+        return Timing(plan, seconds, peaks, f"{device.type}, {machine()}")
+
+    try:
+        device = devices.pick(plan.device)
+        timing, notices = devices.or_on_the_cpu(
+            on, device, allowed=plan.device == "auto", smaller="choose smaller sizes"
+        )
+    except (RuntimeError, MemoryError) as error:
+        if isinstance(error, MemoryError) or devices.is_out_of_memory(error):
+            raise HeadlightError("the device is out of memory; choose smaller sizes") from error
+        raise
+    return Timing(timing.plan, timing.seconds, timing.peaks, timing.machine, notices)
+
+
+def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
+    """Draw the controls.
+
+    Returns:
+        the plan that is chosen, a place for what a text reports of these sizes, and one for `show_result`.
+    """
+    told = (
+        f"Random input, the same weights. Times are multiples of {YARDSTICK} with its maps; “torch” is the same module "
+        "doing the chosen task."
+    )
+    canvas.sheet("race_head", [sheet.title("Which is the fastest here?"), sheet.text(told)])
+    names = widgets.pills("race")
+    cases_place = st.container()
+    with st.container(horizontal=True, key="race_sizes"):
+        b, n, d_model, n_heads = (widgets.whole(key) for key in ("b", "n", "d", "h"))
+        sizes = InputSizes(b, n, d_model, n_heads, widgets.segments("biases"))
+    with cases_place:  # above the controls that it sets, and drawn when they are known
+        canvas.sheet("cases", [cases.buttons(sizes)], cases.choose)
+        reported = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", key="race_controls"):
+        task, seconds = widgets.choice("what", list(TASKS)), widgets.whole("secs")
+        plan = TimingPlan(task, tuple(names), sizes, seconds, device)
+        problem = ""
+        try:
+            plan.check()
+        except HeadlightError as error:
+            problem = f"This cannot be timed: {error}."
+        st.button("Start", key="start", type="primary", disabled=bool(problem))
+    limits = (
+        f"What fits: texts × heads × tokens² up to {MOST_RACED:,}, where the memory is free and in {LONGEST:.0f} s; "
+        f"texts × tokens × d_model² up to {MOST_PRODUCTS:,}."
+    )
+    canvas.sheet("race_limits", [sheet.text(limits, muted=True)])
+    canvas.sheet("race_problem", [sheet.notices([problem] if problem else [])])
+    return plan, reported, st.empty()
+
+
+def show_result(plan: TimingPlan, place: DeltaGenerator) -> None:
+    """Time the plan if that was asked for, with its progress in sight; then draw the last result there is."""
+    told = st.session_state.pop("timing_stopped", "Nothing has been timed yet.")
+    if st.session_state.get("start"):
+        st.session_state.pop("timing", None)
+        with place.container(horizontal=True, vertical_alignment="center", key="race_progress"):
+            progress = st.progress(0.0, "Timing")
+            stopped = {"timing_stopped": "Stopped; nothing of it is kept."}
+            st.button("Stop", key="stop", on_click=lambda: st.session_state.update(stopped))
+        shown_at = time.monotonic()
+
+        def on_call(share: float) -> None:
+            nonlocal shown_at
+            if time.monotonic() - shown_at > SHOW_SECONDS:
+                shown_at = time.monotonic()
+                progress.progress(share, "Timing")
+
+        try:
+            st.session_state["timing"] = measure(plan, on_call)
+        except HeadlightError as error:
+            told = f"The timing ended early: {error}."
+    timing: Timing | None = st.session_state.get("timing")
+    with place.container():
+        canvas.sheet("race_result", [sheet.text(told)] if timing is None else result(timing))
+
+
+def result(timing: Timing) -> list[Block]:
+    """The medians as bars, and every number in a table."""
+    plan, sizes = timing.plan, timing.plan.sizes
+    names = [name for name in (*IMPLEMENTATIONS, YARDSTICK) if name in timing.seconds]
+    unit, held = statistics.median(timing.seconds[YARDSTICK]), timing.peaks[YARDSTICK]
+    ratios = [statistics.median(timing.seconds[name]) / unit for name in names]
+    rows = []
+    for name, ratio in zip(names, ratios, strict=True):
+        times, peak = spread(timing.seconds[name]), timing.peaks[name]
+        quartiles = f"{times.low * 1e3:.3f} to {times.high * 1e3:.3f}"
+        memory_used = ["–", "–"] if peak is None or not held else [f"{peak / 1e6:.2f}", f"{peak / held:.2f}"]
+        rows.append([name, f"{times.median * 1e3:.3f}", quartiles, f"{times.calls}", f"{ratio:.2f}", *memory_used])
+    head = ["implementation", "median ms", "quartiles ms", "calls", "× torch", "peak MB", "peak × torch"]
+    caption = (
+        f"{plan.task} · b {sizes.b}, n {sizes.n}, d_model {sizes.d_model}, {sizes.n_heads} heads, float32 · "
+        f"{timing.machine}. × torch: the median as a multiple of that of {YARDSTICK} with its maps, in the same "
+        "shuffled rounds. Half of the calls lie between the quartiles."
+    )
+    unmeasured = ["Peak memory is not measured on this device."] if None in timing.peaks.values() else []
+    bars = sheet.bars(f"median time, × {YARDSTICK} with maps", names, ratios, decimals=2)
+    return [sheet.notices([*timing.notices, *unmeasured]), bars, sheet.table(head, rows, caption)]

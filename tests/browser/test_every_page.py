@@ -58,7 +58,7 @@ RICH: dict[str, dict[str, Any]] = {
                 "three": ["none", "rotary"], "mean": "false"},
     "by_hand": {"ex": "two sentences", "qw": "<b>how</b> can", "kw": "<img src=x> $x$ it", "sqrt": "true"},
     "implementations": {"s": EVIL, "at": "2.1", "mask": "causal", "diff": "largest", "impl": "naive",
-                        "beside": "torch", "what": "training step with maps", "n": "20", "sweep": "false"},
+                        "beside": "torch", "what": "training step with maps", "n": "20"},
     "glossary": {},
     "lessons": {},
     "side_by_side": {"s": f"can {EVIL}", "three": ["none", "rotary"], "mean": "false", "at": "2.1"},

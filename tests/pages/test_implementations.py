@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from headlight.link.presets import PRESETS
 from headlight.picture.settings import Settings
-from headlight.queue.policy import Work
+from headlight.queue.policy import Busy
 from headlight.ui.numbers import scientific
 from mha_core import IMPLEMENTATIONS
 from pages.implementations import cases, parity, timing
@@ -21,7 +21,6 @@ from pages.implementations.short_sources import short_source
 from .conftest import app_at, blocks
 from .numbers_shown import assert_shows
 from .test_events import act, wish
-from .waiting import of_jobs, wait
 
 ALL = list(IMPLEMENTATIONS)
 TURNS = count(1)
@@ -79,21 +78,23 @@ def test_a_link_gives_the_page() -> None:
     values: dict[str, str | list[str]] = {
         "s": "it is <b>mine</b>", "at": "5.0", "mask": "window", "w": "2", "diff": "largest", "b": "2", "n": "9",
         "d": "24", "h": "3", "impl": "naive", "beside": "torch", "what": "training step without maps",
-        "race": ["sdpa", "naive"], "secs": "2", "sweep": "false", "dev": "cpu",
+        "race": ["sdpa", "naive"], "secs": "1", "dev": "cpu",
     }  # fmt: skip
     app = opened(**values)
     settings = Settings("it is <b>mine</b>", "window:2", device="auto")
     assert (differences(app), notices(app)) == (expected(settings, 5, InputSizes(2, 9, 24, 3), largest=True), [])
     assert [source.split("(")[0] for source in sources(app)] == ["class NaiveAttention", "class TorchAttention"]
     app.button(key="start").click().run()
-    plan = app.session_state["timing_job"].plan
-    assert plan == timing.TimingPlan("training step without maps", ("naive", "sdpa"), 2, (9,), 24, 3, 2, "auto")
+    plan = timing.TimingPlan("training step without maps", ("naive", "sdpa"), InputSizes(2, 9, 24, 3), 1, "auto")
+    assert (app.session_state["timing"].plan, notices(app)) == (plan, [])
+    (table,) = [block for block in blocks(app, "race_result") if block["kind"] == "table"]
+    assert [row[0] for row in table["rows"]] == ["naive", "sdpa", timing.YARDSTICK]
 
 
 def test_a_link_with_garbage_says_so() -> None:
     garbage = {
         "at": "6.0", "diff": "none", "b": "0", "n": "1025", "d": "1e9", "h": "-1", "impl": "flash", "beside": "",
-        "what": "sleep", "race": "everything", "secs": "999", "sweep": "perhaps",
+        "what": "sleep", "race": "everything", "secs": "999",
     }  # fmt: skip
     app = opened(**garbage)
     warnings = notices(app)
@@ -126,39 +127,16 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
 def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     (table,) = [block for block in blocks(opened(find="barycentre"), "words") if block["kind"] == "table"]
     assert [row[0] for row in table["rows"]] == ["weights · v"]
-    of_jobs(monkeypatch, Work.RACE, at_once=0, waiting=0)
+
+    def full(*_: object) -> None:
+        raise Busy("40 heavy computations are waiting already; try again in a minute")
+
+    monkeypatch.setattr(timing, "alone", full)
     app = opened()
     app.button(key="start").click().run()
-    (notice,) = notices(app)
-    assert "try again" in notice
-    assert "timing_job" not in app.session_state
-
-
-@pytest.mark.thorough("implementations are timed for a second and more")
-def test_a_race_runs_to_its_table() -> None:
-    app = opened(n="20", d="12", h="3", secs="1", race=["einsum", "torch"])
-    app.button(key="start").click().run()
-    assert not notices(app)
-    running = app.session_state["timing_job"]
-    wait(lambda: running.over)
-    app.run()
-    (table,) = [block for block in blocks(app) if block.get("head", [""])[0] == "length"]
-    assert [row[:2] for row in table["rows"]] == [
-        [n, name] for n in ("16", "20") for name in ("einsum", "torch", timing.YARDSTICK)
+    assert [block["text"] for block in blocks(app, "race_result")] == [
+        "The timing ended early: 40 heavy computations are waiting already; try again in a minute."
     ]
-    assert not app.button(key="start").disabled
-
-
-def test_a_race_is_stopped_by_its_button() -> None:
-    app = opened(n="16", d="12", h="3", secs="20")
-    app.button(key="start").click().run()
-    assert app.button(key="start").disabled
-    app.button(key="stop").click().run()
-    running = app.session_state["timing_job"]
-    wait(lambda: running.over)
-    app.run()
-    assert notices(app)[0].startswith("Stopped after")
-    assert not app.get("plotly_chart")
 
 
 def test_every_line_of_a_short_source_is_one_of_the_class() -> None:

@@ -13,9 +13,8 @@ from streamlit.testing.v1 import AppTest
 from headlight.server.missing import missing_package
 from pages.frame import canvas
 
-from .conftest import app_at, every, told_to
+from .conftest import every, told_to
 from .train_app import Train
-from .waiting import PATIENCE
 
 
 def raised_by(code: str) -> ImportError:
@@ -93,15 +92,10 @@ def columns(app: AppTest) -> list[str]:
 
 @pytest.mark.usefixtures("no_plotly")
 @pytest.mark.faults
-def test_train_and_a_race_without_plotly(shipped: Path) -> None:
+def test_train_without_plotly(shipped: Path) -> None:
     page = Train()
     check_named(page.app, "plotly")
     assert "accuracy" in columns(page.app)
-    app = app_at("implementations", race=["fused"], secs="1", b="1", n="4", d="8", h="2").run()
-    app.button(key="start").click().run()
-    app.session_state["timing_job"].join(PATIENCE)
-    app.run()
-    check_named(app, "plotly")
 
 
 def test_predictions_without_pandas(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
