@@ -55,7 +55,6 @@ def curves(
     theme: str,
     spread: tuple[Sequence[float], Sequence[float], str] | None = None,
     marks: Mapping[str, int] | None = None,
-    x_names: Sequence[str] | None = None,
 ) -> Figure:
     """Curves over whole numbers in equal steps; of long ones every second, third, … point is drawn.
 
@@ -63,17 +62,13 @@ def curves(
         series: name -> values at start, start + 1, ….
         spread: lower ends, upper ends and the name of a band to draw behind them.
         marks: name -> the whole number at which an upright line is drawn.
-        x_names: what to write at each; default the numbers.
     """
     layout = layout_of(theme, x_title, y_title)
     length = max(len(values) for values in series.values())
     few = length <= FEW_POINTS
     places = range(0, length, math.ceil(length / MOST_POINTS))
     ticks = _round_ticks(start, start + length - 1)
-    if x_names is not None and few:
-        ticks = list(range(start, start + length))
-    names = [escaped(x_names[x - start]) if x_names else whole(x) for x in ticks]
-    layout["xaxis"] |= {"tickvals": ticks, "ticktext": names, "zeroline": False}
+    layout["xaxis"] |= {"tickvals": ticks, "ticktext": [whole(x) for x in ticks], "zeroline": False}
     layout["xaxis"]["range"] = [start - 0.02 * length - 0.2, start + 1.02 * length - 0.8]
     data: list[Figure] = []
     if spread is not None:

@@ -1,6 +1,5 @@
 """A sentence in MiniLM: why positions are needed, how long the vectors that are added up are, each position in turn."""
 
-import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,7 +10,7 @@ from headlight.link.limits import POSITIONS
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.words import NOT_TRAINED, position_note, position_title
-from headlight.ui import figures, sheet
+from headlight.ui import sheet
 from headlight.ui.numbers import difference, number, precise
 from headlight.ui.sheet import Block
 from mha_core.measure import measures
@@ -20,7 +19,6 @@ from mha_core.models.stack import Stack
 from mha_core.positions import Sinusoidal
 
 from .encodings import trained_table
-from .parts import Part
 
 SAME = 1e-5  # vectors that differ by no more are called the same: float32 rounds
 
@@ -44,8 +42,8 @@ class OnModel:
     notices: list[str]
 
 
-def norms(settings: Settings, amplitude: float) -> tuple[list[float], ...]:
-    """Lengths of three vectors a token: its embedding, the trained row of its place, its waves as wide as the model."""
+def lengths(settings: Settings, amplitude: float) -> tuple[float, float, float]:
+    """Mean lengths of what is added up at a token: its embedding, the trained row of its place, waves as wide."""
     model = pictures.model_on("auto")
     _, ids = model.tokenize(settings.text)
 
@@ -56,29 +54,18 @@ def norms(settings: Settings, amplitude: float) -> tuple[list[float], ...]:
     embedding, _ = model.compute(embedded)
     n, width = len(ids), model.sizes.d_model
     waves = Sinusoidal(width, amplitude).add(torch.zeros(n, width, dtype=torch.float64))
-    rows = (embedding, trained_table().table[:n], waves)
-    return tuple(vectors.norm(dim=-1).tolist() for vectors in rows)
+    one, two, three = (float(v.norm(dim=-1).mean()) for v in (embedding, trained_table().table[:n], waves))
+    return one, two, three
 
 
-def amplitudes(settings: Settings, amplitude: float, theme: str) -> Part:
-    """The lengths of the vectors that are added up at each token, drawn and compared."""
-    waves = f"sinusoids × {amplitude:g}"
-    series = dict(zip(("embedding", "learned row", waves), norms(settings, amplitude), strict=True))
-    means = {name: math.fsum(values) / len(values) for name, values in series.items()}
-    one = means["embedding"]
-    said = "; ".join(f"{name} {number(mean, 3)} ({number(mean / one, 2)} ×)" for name, mean in means.items())
-    equal = amplitude * means["learned row"] / means[waves]
-    sentences = [
-        f"Mean length of the vectors that are added at a token, and how many times the embedding’s: {said}.",
-        f"Sinusoids as long as the learned rows of this sentence need amplitude {number(equal, 4)}.",
-    ]
-    names = [f"{place} {token}" for place, token in enumerate(pictures.tokens(settings))]
-    figure = figures.curves(series, x_title="token, counted from 0", y_title="length", theme=theme, x_names=names)
-    lines = [[name, *(number(values[at], 3) for values in series.values())] for at, name in enumerate(names)]
-    note = "MiniLM's word and segment embedding, the row of its learned table, and waves as wide"
-    title, numbers = sheet.title("Amplitude against embedding", note), sheet.table(["token", *series], lines)
-    alt = "Lines of the length of each token's embedding, learned row and sinusoids; the table has the numbers."
-    return Part("amplitude", [title, *map(sheet.text, sentences), numbers], figure, alt)
+def amplitudes(settings: Settings, amplitude: float) -> str:
+    """Compare the amplitude of sinusoids with the vectors that the model adds up."""
+    embedding, learned, waves = lengths(settings, amplitude)
+    return (
+        f"Mean length in this sentence: MiniLM’s embeddings {number(embedding, 3)}, the rows of its learned table "
+        f"{number(learned, 3)}, waves as wide {number(waves, 3)}, which is {number(waves / embedding, 2)} × the "
+        f"embeddings’. Waves as long as the learned rows need amplitude {number(amplitude * learned / waves, 4)}."
+    )
 
 
 def on_model(settings: Settings) -> OnModel:

@@ -33,7 +33,6 @@ class EncodingsState(TypedDict):
     tiles: list[EncodingTile]
     maps: str  # base64 of float32 (i, j), one of each tile
     chosen: str
-    asks: bool  # what stands below waits until the maps are drawn
 
 
 VIEW = View("encodings_view", "encodings", "positions/encodings.js")
@@ -54,13 +53,8 @@ def show(tokens: list[str], found: OnModel) -> None:
         tiles.append({"name": name, "title": title, "figure": figure, "told": told, "note": note, "learnt": learnt})
     values = b"".join(one.float().contiguous().numpy().tobytes() for one in found.maps)
     maps = base64.b64encode(values).decode("ascii")
-    state = EncodingsState(place=place, tokens=tokens, tiles=tiles, maps=maps, chosen=chosen, asks=not drawn())
+    state = EncodingsState(place=place, tokens=tokens, tiles=tiles, maps=maps, chosen=chosen)
     VIEW.show(state, _take)
-
-
-def drawn() -> bool:
-    """Tells whether the browser has drawn the maps: what takes it long, the charts, comes after them."""
-    return bool(st.session_state.get("maps_drawn"))
 
 
 def _chosen() -> str:
@@ -72,9 +66,7 @@ def _chosen() -> str:
 
 
 def _take(event: Event) -> None:
-    """The maps are drawn, or one was pressed: its encoding's portrait comes too."""
-    if event.get("drawn") is True:
-        st.session_state["maps_drawn"] = True
+    """A map was pressed: its encoding's portrait comes too."""
     name = events.text(event, "chosen")
     if name in POSITIONS:
         st.session_state["encoding_map"], st.session_state["enc"] = name, ENCODING_OF[name]

@@ -1,5 +1,6 @@
 """Positions: why they are needed, one head under each encoding, and two encodings side by side."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -9,17 +10,25 @@ from headlight.link.limits import MOST_TOKENS_AT_ONCE
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.ui import events, pages, sheet
+from headlight.ui.figures import Figure
 from pages.frame import canvas, controls, links, widgets
 from pages.frame.form import Form, picture_page
 
-from . import cards, encodings, in_model, map_view, portraits
-from .encodings import TableSizes
-from .parts import Focus
+from . import encodings, in_model, map_view, portraits
+from .encodings import Encoding, TableSizes
+from .portraits import Focus, Part
 
 # what each of these acts on
 WIDE, MANY, WAVING = {"sinusoidal", "rotary", "shaw"}, {"rotary", "alibi", "t5", "shaw"}, {"sinusoidal"}
 BIASES = {"alibi", "t5", "shaw"}
+MARGIN = 0.05  # of the range of an upright axis, kept free above and below the curves
 SHOWN = ("card", "picture", "distance")  # of the portraits; the other parts are folded
+# a part -> the label of its fold, and the controls in it, which act on that part alone
+FOLDS = {
+    "lines": ("Curves: waves of chosen channels, or the bias of each head", ["ch"]),
+    "detail": ("Closer: one pair of channels as a circle", ["pair", "at_pos"]),
+    "far": ("Past the trained length", ["far"]),
+}
 # what a click on each of them sets
 PRESETS: dict[str, dict[str, Any]] = {
     "waves and a trained table": {"enc": "sinusoidal", "enc2": "learned"},
@@ -51,11 +60,13 @@ def show() -> None:
         def view() -> Focus:
             return focus_of(tokens, page.model.sizes.max_len)
 
-        # the browser takes seconds to draw its first chart, and the maps would wait for it
-        charts = map_view.drawn() or len(tokens) > MOST_TOKENS_AT_ONCE
         for slot in SHOWN:
-            cards.show_row([portraits.part_of(slot, encoding, view()) for encoding in built], charts=charts)
-        cards.show_folds(built, view, lambda theme: in_model.amplitudes(settings, amplitude, theme), charts=charts)
+            parts = [portraits.part_of(slot, encoding, view()) for encoding in built]
+            for encoding, part in zip(built, parts, strict=True):
+                if part and slot == "card" and encoding.name == "sinusoidal":
+                    part.blocks.append(sheet.text(in_model.amplitudes(settings, amplitude)))
+            show_row(slot, parts)
+        show_folds(built, view)
         with top:  # above the pictures, but known only when they have been made
             canvas.sheet("told", [sheet.notices([*notices, *of_passes, *why, *page.answer_link()])])
 
@@ -94,6 +105,58 @@ def chosen(page: Form, n: int) -> tuple[list[str], TableSizes, float]:
         with widgets.kept_mounted("queries", "shaw" in names):
             controls.layer(page)
     return names, TableSizes(n, d_model, n_heads), amplitude
+
+
+def show_folds(built: Sequence[Encoding], view: Callable[[], Focus]) -> None:
+    """The parts that are folded away; what the encodings do not have is out of sight, but stays in the link.
+
+    `view`: what the controls say by now.
+    """
+    acts = {encoding.acts for encoding in built}
+    waves = bool(acts & {"add", "rotate"})
+    for slot, (label, keys) in FOLDS.items():
+        there = waves if slot == "detail" else any(acts)
+        with widgets.kept_mounted(f"fold_{slot}", there), widgets.folded(slot, label, *keys, lazy=True) as fold:
+            match slot:
+                case "lines":
+                    with widgets.kept_mounted("waves", waves):
+                        widgets.several("ch", max_selections=6)
+                case "detail":
+                    widgets.whole("pair")
+                    widgets.slider("at_pos")
+                case "far":
+                    widgets.whole("far")
+            if there and fold.open:
+                show_row(slot, [portraits.part_of(slot, encoding, view()) for encoding in built])
+
+
+def show_row(slot: str, parts: Sequence[Part | None]) -> None:
+    """The parts of one or two encodings side by side; one alone has the whole width, its chart beside the words."""
+    there = [part for part in parts if part]
+    if len({part.unit for part in there}) == 1 and there[0].unit:
+        level([part.figure for part in there if part.figure])
+    columns = st.columns(len(parts)) if len(parts) > 1 and there else [st.container()]
+    for side, (column, part) in enumerate(zip(columns, parts, strict=False)):
+        if part is None:
+            continue
+        name = f"{side}_{slot}"
+        with column, st.container(key=f"part_{name}_panel", border=True, height="stretch"):
+            wide = len(parts) == 1 and part.figure is not None
+            left, right = st.columns([2, 3]) if wide else (st.container(), st.container())
+            with left:
+                canvas.sheet(f"words_{name}", part.blocks)
+            if part.figure is not None:
+                with right:
+                    canvas.chart(f"chart_{name}", part.figure, part.alt)
+
+
+def level(figures: Sequence[Figure]) -> None:
+    """Give charts of one unit one upright axis, over all their values."""
+    values = [float(y) for figure in figures for line in figure["data"] for y in line["y"]]
+    least, most = min(values), max(values)
+    free = MARGIN * (most - least) or MARGIN
+    for figure in figures:
+        figure["layout"]["yaxis"]["range"] = [least - free, most + free]
 
 
 def focus_of(tokens: list[str], limit: int) -> Focus:

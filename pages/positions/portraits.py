@@ -1,22 +1,45 @@
 """The portrait of an encoding, part by part: words, numbers and a chart."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from torch import Tensor
 
 from headlight.picture import words
 from headlight.ui import figures, sheet
-from headlight.ui.numbers import number, whole
+from headlight.ui.figures import Figure
+from headlight.ui.numbers import cut, number, whole
 from headlight.ui.sheet import Block
 from mha_core.errors import PositionError
 
-from . import biases, measures, waves
+from . import charts, measures
 from .encodings import Encoding
 from .measures import DistanceCurve
-from .parts import HEIGHT, MEANINGS, TITLES, Focus, Part, doubling, part
 
-# the places of a portrait, from top to bottom; two encodings side by side share them
-SLOTS = ("card", "picture", "distance", "lines", "detail", "far")
+HEIGHT = 290  # pixels of the charts that are always in sight
+MOST_ROWS, MOST_COLUMNS = 96, 128  # cells that are drawn
+MOST_OF = 0.99  # of the cells are below full colour
+MOST_LINES = 6
+ROUNDING = 1e-9
+TITLES = {
+    "none": "No encoding",
+    "sinusoidal": "Sinusoids",
+    "learned": "MiniLM's learned table",
+    "rotary": "Rotary (RoPE)",
+    "alibi": "ALiBi",
+    "t5": "T5's relative bias",
+    "shaw": "Shaw's relative keys",
+}
+MEANINGS = {
+    "none": "Nothing is added or turned: the same word gets the same numbers wherever it stands.",
+    "sinusoidal": "Waves from short to long: each place has its own pattern, which is added to the word.",
+    "learned": "A learned table with a row for each place, which is added to the word.",
+    "rotary": "Queries and keys turn by an angle that grows with the place: q · k knows places only by distance.",
+    "alibi": "Scores fall with the distance, in some heads faster than in others: near words get more.",
+    "t5": "Each head learns a number for each distance and adds it to the score; far distances share one.",
+    "shaw": "Each distance has a learned vector, which is multiplied with the query like a key.",
+}
 PAPERS = {
     "sinusoidal": "Vaswani et al. 2017, Attention Is All You Need, section 3.5",
     "learned": "Gehring et al. 2017; as in BERT, Devlin et al. 2018",
@@ -38,19 +61,55 @@ _MEASURE = {
 }
 # of vectors of length 1 both are a cosine
 _UNITS = {"add": "cosine", "rotate": "cosine", "bias": "bias"}
-ROUNDING = 1e-9
-_Maker = Callable[[Encoding, Focus], Part]
+
+
+@dataclass(frozen=True)
+class Focus:
+    """The place that is looked at, counted from 0.
+
+    Attributes:
+        channels: whose waves are drawn.
+        pair, place: of the circle: the pair of channels and the position.
+        head: whose bias is drawn large.
+        far: how many positions are tried.
+        limit: how many positions the model was trained for.
+        theme: "dark" or "light".
+    """
+
+    tokens: Sequence[str]
+    channels: Sequence[int]
+    pair: int
+    place: int
+    head: int
+    far: int
+    limit: int
+    theme: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a portrait: words and numbers, and a chart with its description.
+
+    `unit`: what its curves are measured in; those of one unit are compared when they stand side by side.
+    """
+
+    blocks: list[Block]
+    figure: Figure | None = None
+    alt: str = ""
+    unit: str = ""
 
 
 def part_of(slot: str, encoding: Encoding, view: Focus) -> Part | None:
-    """One of its parts; None where it has none of this slot."""
+    """Return the part of one of the `SLOTS`; None where the encoding has none."""
     is_there = slot == "card" or (encoding.acts and (slot != "detail" or encoding.acts != "bias"))
-    return _MAKERS[slot](encoding, view) if is_there else None
+    return SLOTS[slot](encoding, view) if is_there else None
 
 
-def _by_kind(of_channels: _Maker, of_scores: _Maker) -> _Maker:
-    """What makes a part of an encoding that has channels, or of one that is a bias."""
-    return lambda encoding, view: (of_scores if encoding.acts == "bias" else of_channels)(encoding, view)
+def _part(
+    encoding: Encoding, what: str, note: str, blocks: list[Block], figure: Figure, alt: str, unit: str = ""
+) -> Part:
+    """A part under the encoding's name: on a phone the parts of two encodings follow one another."""
+    return Part([sheet.title(f"{TITLES[encoding.name]}: {what}", note), *blocks], figure, alt, unit)
 
 
 def _card(encoding: Encoding, _: Focus) -> Part:
@@ -59,12 +118,113 @@ def _card(encoding: Encoding, _: Focus) -> Part:
         "pretrained": f"{encoding.learned:,} learned numbers, pretrained: the model's own.",
         "random": f"{encoding.learned:,} learned numbers, random here: nothing has trained them.",
     }[encoding.origin]
-    lines = [MEANINGS.get(encoding.name, "")]
+    lines = [MEANINGS[encoding.name]]
     if encoding.acts:
         lines.append(f"{PAPERS[encoding.name]}. {learned}")
     if encoding.queries:
         lines.append(f"Its bias depends on the queries; these are {encoding.queries}.")
-    return Part("card", [sheet.title(TITLES[encoding.name], f"acts {_ACTS[encoding.acts]}"), *map(sheet.text, lines)])
+    return Part([sheet.title(TITLES[encoding.name], f"acts {_ACTS[encoding.acts]}"), *map(sheet.text, lines)])
+
+
+def _picture(encoding: Encoding, view: Focus) -> Part:
+    """The table, a row a position and a column a channel; of a bias the matrix of the head in sight."""
+    if encoding.acts == "bias":
+        every = measures.bias(encoding)
+        head, n = min(view.head, len(every) - 1), every.shape[-1]
+        values, columns, titles = every[head], _sample(n, MOST_ROWS), ("key", "query")
+        note = f"head {head} of 0 to {len(every) - 1}, {n} queries × {n} keys"
+    else:
+        values, columns, titles = measures.table(encoding), _channels(encoding), ("channel", "position")
+        what = "what it adds" if encoding.acts == "add" else "a head's vector (1, …, 1, 0, …, 0), rotated"
+        note = f"{what}: {len(values)} positions × {encoding.width} channels"
+        note += ", the sines left, the cosines right" if encoding.name == "sinusoidal" else ""
+    rows = _sample(len(values), MOST_ROWS)
+    drawn = zip(("row", "column"), (rows, columns), values.shape, strict=True)
+    sampled = [f"one {name} in {math.ceil(size / len(kept))}" for name, kept, size in drawn if len(kept) < size]
+    note += f"; drawn is {' and '.join(sampled)}" if sampled else ""
+    most, largest = float(values.abs().flatten().quantile(MOST_OF)), float(values.abs().max())
+    if largest < 2 * most:
+        most = largest
+    else:
+        note += f"; full colour from {number(most, 3)} on, the largest is {number(largest, 3)}"
+    names = [f"{place} {cut(view.tokens[place], 10)}" for place in rows]
+    figure = charts.heat(values[rows][:, columns].tolist(), columns, names, titles, view.theme, most)
+    figure["layout"]["height"] = HEIGHT
+    return _part(encoding, "picture", note, [], figure, f"Heat map, {note}.")
+
+
+def _channels(encoding: Encoding) -> list[int]:
+    """The channels that are drawn: of sinusoids first the sines, then the cosines; side by side they would flicker."""
+    if encoding.name != "sinusoidal":
+        return _sample(encoding.width, MOST_COLUMNS)
+    pairs = _sample(encoding.width // 2, MOST_COLUMNS // 2)
+    return [2 * pair for pair in pairs] + [2 * pair + 1 for pair in pairs]
+
+
+def _sample(size: int, most: int) -> list[int]:
+    """Every place, or every second, third, … so that there are at most `most`."""
+    return list(range(0, size, math.ceil(size / most)))
+
+
+def _lines(encoding: Encoding, view: Focus) -> Part:
+    """The chosen channels over the position, the first one when none of them is there; or the bias of some heads."""
+    start, missing = 0, ""
+    if encoding.acts == "bias":
+        values = measures.bias(encoding)
+        many = len(values)
+        spread = {round(at * (many - 1) / (MOST_LINES - 2)) for at in range(MOST_LINES - 1)}
+        heads = sorted({min(view.head, many - 1), *spread})
+        series = {f"head {head}": measures.by_distance(values[head], signed=True).mean for head in heads}
+        start, axes = 1 - values.shape[-1], ("j − i, from query to key", "bias")
+        what = "bias against distance, head by head"
+        note = f"{len(heads)} of {many} heads; mean over all queries and keys that far apart"
+    else:
+        table = measures.table(encoding)
+        there = [channel for channel in view.channels if channel < encoding.width]
+        missing = ", ".join(str(channel) for channel in view.channels if channel >= encoding.width)
+        series = {f"channel {channel}": table[:, channel].tolist() for channel in there or [0]}
+        axes, what, note = ("position", "value"), "waves of chosen channels", ""
+    ends = "; ".join(f"{name}: {number(min(curve), 3)} to {number(max(curve), 3)}" for name, curve in series.items())
+    blocks = [sheet.text(f"{ends}.")]
+    if missing:
+        blocks.append(sheet.text(f"It has channels 0 to {encoding.width - 1}: {missing} cannot be drawn."))
+    figure = figures.curves(series, start=start, x_title=axes[0], y_title=axes[1], theme=view.theme)
+    unit = "bias" if encoding.acts == "bias" else ""
+    return _part(encoding, what, note, blocks, figure, f"Curves over the {axes[0]}. {ends}.", unit)
+
+
+def _circle(encoding: Encoding, view: Focus) -> Part:
+    """Two channels as a plane: where each position lies in it, and the chosen one with its numbers."""
+    across, up = measures.pair_channels(encoding, view.pair)
+    points = [(x, y) for x, y in measures.table(encoding)[:, [across, up]].tolist()]
+    place = view.place
+    x, y = measures.table(encoding, place + 1)[place, [across, up]].tolist()
+    pair = min(view.pair, encoding.width // 2 - 1)
+    turn = measures.turn_of(encoding, view.pair)
+    angles = ["—", "—"] if turn is None else [number(turn * place), number(turn * place / math.tau)]
+    names = f"channel {across}", f"channel {up}"
+    numbers = sheet.table(
+        ["position", "angle, rad", "full turns", *names], [[str(place), *angles, number(x), number(y)]]
+    )
+    figure = charts.circle(points, (x, y), str(place), x_title=names[0], y_title=names[1], theme=view.theme)
+    alt = f"Positions 0 to {len(points) - 1} as points of a plane, and position {place} as a hand from its middle."
+    what, note = f"pair {pair}, position by position", f"channels {across} (across) and {up} (up)"
+    blocks = [sheet.text(_turning(encoding, pair, turn, points)), numbers]
+    return _part(encoding, what, note, blocks, figure, alt)
+
+
+def _turning(encoding: Encoding, pair: int, turn: float | None, points: list[tuple[float, float]]) -> str:
+    """The way of a pair from position to position."""
+    radii = [math.hypot(*point) for point in points]
+    least, most = min(radii), max(radii)
+    if turn is None:
+        return (
+            f"Learned, so no circle: the distance from the middle goes from {number(least)} to {number(most)} "
+            f"over the {len(points)} positions."
+        )
+    last = encoding.width // 2 - 1
+    speed = f"Pair {pair} of 0 to {last} turns by {number(turn, 6)} rad a position: once round in "
+    return f"{speed}{number(math.tau / turn, 1)} positions, always {number(most, 3)} away from the middle."
 
 
 def _distance(encoding: Encoding, view: Focus) -> Part:
@@ -84,7 +244,7 @@ def _distance(encoding: Encoding, view: Focus) -> Part:
         spread=spread,
     )
     figure["layout"]["height"] = HEIGHT
-    near = doubling(last + 1)
+    near = _doubling(last + 1)
     places = [*(-place for place in reversed(near[1:])), *near] if signed else near
     numbers = sheet.table(
         ["j − i" if signed else "distance", *map(whole, places)],
@@ -95,7 +255,7 @@ def _distance(encoding: Encoding, view: Focus) -> Part:
     )
     note, blocks = f"{measure}, up to {last} positions apart", [sheet.text(_only_distance(square, signed)), numbers]
     alt = f"Curve of the {measure} over the distance; the table has the numbers."
-    return part("distance", encoding, "similarity against distance", note, blocks, figure, alt, _UNITS[encoding.acts])
+    return _part(encoding, "similarity against distance", note, blocks, figure, alt, _UNITS[encoding.acts])
 
 
 def _only_distance(square: Tensor, signed: bool) -> str:
@@ -129,7 +289,7 @@ def _far(encoding: Encoding, view: Focus) -> Part:
     said = _going_on(curve, view)
     note, blocks = f"{measure}, of position 0 and each of {reached:,} positions", [*warnings, sheet.text(said)]
     alt = f"Curve over {reached:,} positions. {said}"
-    return part("far", encoding, "past the trained length", note, blocks, figure, alt, _UNITS[encoding.acts])
+    return _part(encoding, "past the trained length", note, blocks, figure, alt, _UNITS[encoding.acts])
 
 
 def _going_on(curve: list[float], view: Focus) -> str:
@@ -149,11 +309,18 @@ def _going_on(curve: list[float], view: Focus) -> str:
     return f"It is {'; '.join(parts)}."
 
 
-_MAKERS: dict[str, _Maker] = {
+def _doubling(length: int) -> list[int]:
+    """The places 0, 1, 2, 4, 8, … and the last."""
+    doubled = [0, *(2**power for power in range(length.bit_length()))]
+    return [place for place in doubled if place < length - 1] + [length - 1]
+
+
+# from top to bottom; two encodings side by side share them
+SLOTS: dict[str, Callable[[Encoding, Focus], Part]] = {
     "card": _card,
-    "picture": _by_kind(waves.matrix, biases.matrix),
-    "lines": _by_kind(waves.curves, biases.by_head),
-    "detail": waves.circle,
+    "picture": _picture,
     "distance": _distance,
+    "lines": _lines,
+    "detail": _circle,
     "far": _far,
 }

@@ -12,7 +12,7 @@ from headlight.link.fields import DEFAULTS
 from headlight.ui.pages import PAGES
 from headlight.ui.terms import MARKED
 from mha_core import IMPLEMENTATIONS
-from pages.positions.parts import TITLES
+from pages.positions.portraits import TITLES
 
 from .conftest import NewTab
 from .expected import WIDE

@@ -21,8 +21,7 @@ from pages.positions import in_model, measures
 from pages.positions.encodings import TableSizes, build, build_or_default
 from pages.positions.in_model import SAME, backwards, problem
 from pages.positions.measures import by_distance, table
-from pages.positions.parts import Focus, Part
-from pages.positions.portraits import SLOTS, part_of
+from pages.positions.portraits import SLOTS, Focus, Part, part_of
 from tests.closeness import quoted, same_function
 
 from .numbers_shown import in_float64
@@ -111,17 +110,17 @@ def test_odd_sizes_are_named_and_replaced() -> None:
 
 def test_lengths_and_each_position_in_turn() -> None:
     with in_float64() as model:
-        embedding, trained, waves = in_model.norms(Settings(PRESETS[0]), 0.1)
+        embedding, trained, waves = in_model.lengths(Settings(PRESETS[0]), 0.1)
         found = in_model.on_model(Settings(PRESETS[0]))
         rotary = model.run(PRESETS[0], position="rotary").weights[0, 2]
         ids, width = model.tokenize(PRESETS[0])[1], model.sizes.d_model
         added = model.stack.get_parameter("words.weight")[ids] + model.stack.get_parameter("segment")
-        for lengths, expected in (
+        for length, expected in (
             (embedding, added.detach().norm(dim=-1)),
             (trained, model.stack.get_parameter("position.table")[: len(ids)].detach().norm(dim=-1)),
             (waves, torch.full((len(ids),), 0.1 * math.sqrt(width / 2), dtype=torch.float64)),
         ):
-            same_function(torch.tensor(lengths, dtype=torch.float64), expected)
+            same_function(length, float(expected.mean()))
     assert (found.layer, found.head) == (0, 2)
     by_name = {name: (cosine, weight) for name, _, cosine, weight in found.rows}
     assert list(by_name) == list(POSITIONS)
@@ -167,8 +166,8 @@ def test_a_text_without_another_order_or_a_repeated_word() -> None:
 def parts(name: str, sizes: TableSizes, **values: Any) -> dict[str, Part]:
     given: dict[str, Any] = {"channels": [0, 3], "pair": 1, "place": 2, "head": 1, "far": 20, "limit": 512, **values}
     view = Focus([f"word{at}" for at in range(sizes.n)], **given, theme="dark")
-    made = (part_of(slot, build(name, sizes), view) for slot in SLOTS)
-    return {part.slot: part for part in made if part is not None}
+    made = {slot: part_of(slot, build(name, sizes), view) for slot in SLOTS}
+    return {slot: part for slot, part in made.items() if part is not None}
 
 
 def test_a_portrait_draws_the_table_and_the_bias() -> None:

@@ -19,21 +19,21 @@ from headlight.picture.words import NOT_TRAINED
 from headlight.ui.numbers import number
 from mha_core.positions import NAMES
 from pages.positions import in_model, portraits
-from pages.positions.parts import MEANINGS, TITLES
+from pages.positions.portraits import MEANINGS, TITLES
 
 from .conftest import app_at, blocks, component, told_to
 from .test_events import act
 
 OWN = "It is shown for d_model 384 and 12 heads instead."
-FOLDS = ("lines", "detail", "far", "amplitude")
+FOLDS = ("lines", "detail", "far")
 whole_pages = pytest.mark.thorough("many runs of the whole page with all its charts")
 
 
 def as_it_opens(unfolded: Sequence[str] = (), **values: str | list[str]) -> AppTest:
-    """The page with the values of a link, once its maps are drawn."""
+    """The page with the values of a link."""
     app = app_at("positions", **values)
-    for name in ("maps_drawn", *(f"folded_{slot}" for slot in unfolded)):
-        app.session_state[name] = True
+    for slot in unfolded:
+        app.session_state[f"folded_{slot}"] = True
     return app.run()
 
 
@@ -71,12 +71,9 @@ def pressed(app: AppTest) -> list[bool]:
     return [button["pressed"] for button in presets["buttons"]]
 
 
-def test_it_opens_on_the_problem_then_the_maps_and_the_charts_after_them() -> None:
-    app = app_at("positions").run()
-    assert view(app)["asks"]
-    assert charts(app) == []
-    act(app, "encodings_view", {"drawn": True, "turn": 1})
-    assert not view(app)["asks"]
+def test_it_opens_on_the_problem_then_the_maps_and_the_charts() -> None:
+    app = as_it_opens()
+    assert "Waves as long as the learned rows need amplitude" in text(app)
     assert len(charts(app)) == 4
     assert len(view(app)["tiles"]) == len(POSITIONS)
     ((label, link),) = next(block["links"] for block in blocks(app) if block["kind"] == "links")
@@ -88,7 +85,7 @@ def test_two_portraits_slot_by_slot_and_presets_that_follow_the_controls() -> No
     app = opened()
     assert notices(app) == []
     assert [title.split(":")[0] for title in titles(app)][:4] == [TITLES["sinusoidal"], TITLES["learned"]] * 2
-    assert len(charts(app)) == 11  # picture, waves, circle, distance and far of both, and the amplitudes
+    assert len(charts(app)) == 10  # picture, waves, circle, distance and far of both
     assert "600 positions, but the learned table has 512" in text(app)
     assert pressed(app) == [True, False, False, False, False]
     app.session_state["enc"], app.session_state["enc2"] = "alibi", "t5"
@@ -102,7 +99,7 @@ def test_every_encoding_alone() -> None:
         assert (notices(app), titles(app)[0]) == ([], TITLES[name])
         assert portraits.PAPERS.get(name, "Nothing is added or turned") in text(app)
         assert MEANINGS[name] in text(app)
-        assert len(charts(app)) == {"none": 0, "sinusoidal": 6, "learned": 5, "rotary": 5}.get(name, 4), name
+        assert len(charts(app)) == {"none": 0, "sinusoidal": 5, "learned": 5, "rotary": 5}.get(name, 4), name
 
 
 def test_a_link_gives_the_page() -> None:
@@ -159,7 +156,7 @@ def test_the_maps_are_those_of_the_model_and_a_long_sentence_has_none() -> None:
     assert (state["place"], state["chosen"]) == (f"Layer {found.layer} head {found.head}", "t5")
     assert [tile["name"] for tile in state["tiles"] if tile["learnt"]] == ["as trained"]
     assert all((NOT_TRAINED in tile["note"]) != tile["learnt"] for tile in state["tiles"])
-    app = app_at("positions", s="a " * 100).run()
+    app = as_it_opens(s="a " * 100)
     assert len(charts(app)) == 4
     assert not [one for one in app.get("bidi_component") if one.proto.component_name == "headlight_encodings"]
     assert "Shown up to 64 tokens, here are 102" in text(app)

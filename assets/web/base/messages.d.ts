@@ -55,7 +55,7 @@ export interface FilmHeader { name: string; colours: Record<string, string>; lay
 export interface FilmsHeader { steps: number; probes: string[]; films: FilmHeader[]; notes: string[]; } // pages/train/film.py
 export interface FilmState { wanted: string; query: string; sought: number; step: number; } // pages/train/film.py
 export interface EncodingTile { name: string; title: string; figure: string; told: string; note: string; learnt: boolean; } // pages/positions/map_view.py
-export interface EncodingsState { place: string; tokens: string[]; tiles: EncodingTile[]; maps: string; chosen: string; asks: boolean; } // pages/positions/map_view.py
+export interface EncodingsState { place: string; tokens: string[]; tiles: EncodingTile[]; maps: string; chosen: string; } // pages/positions/map_view.py
 export interface RoomAsked { id: string; text: string; options: string[]; learn: string; } // headlight/rooms/messages.py
 export interface RoomAnswer { right: number[]; text: string; } // headlight/rooms/messages.py
 export interface RoomState { code: string; version: number; phase: string; round: number; follows: boolean; link: string; question: RoomAsked | null; joined: number; voted: number; tallies: number[][]; answer: RoomAnswer | null; locked: boolean; choice: number | null; } // headlight/rooms/messages.py

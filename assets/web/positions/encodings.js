@@ -33,7 +33,6 @@ class Encodings extends View {
     this.packed = ""; // what the maps were unpacked from
     this.maps = /** @type {Float32Array[]} */ ([]);
     this.bytes = /** @type {import("../base/colour.js").Bytes[]} */ ([]);
-    this.told = false; // that the maps are drawn
     this.row = -1; // that is framed in the large map
     this.key = /** @type {number | null} */ (null);
     this.large = new BigMap({
@@ -80,8 +79,6 @@ class Encodings extends View {
     this.large.draw(shown, inks(this.element), room);
     setText(this.caption, `${place}: mean weight on the word before, by encoding. Press one to enlarge it.`);
     this.read(null);
-    if (this.state.asks && !this.told) setTimeout(() => this.tell({}, { drawn: true })); // once this frame is painted
-    this.told = true;
   }
 
   /** Pixels that the large map may be high. @param {number} width */

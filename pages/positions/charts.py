@@ -2,61 +2,42 @@
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 from headlight.ui.figures import FEW_POINTS, Figure, escaped, layout_of, short
-from headlight.ui.numbers import whole
 from headlight.ui.palette import PALETTES
 
 
 def heat(
-    values: Sequence[Sequence[float | None]],
-    *,
-    x: Sequence[int],
-    y: Sequence[int],
-    x_title: str,
-    y_title: str,
+    values: Sequence[Sequence[float]],
+    columns: Sequence[int],
+    rows: Sequence[str],
+    titles: tuple[str, str],
     theme: str,
-    y_names: Sequence[str] | None = None,
-    most: float | None = None,
-    height: int = 340,
+    most: float,
 ) -> Figure:
-    """A signed heat map: blue is less than 0, orange more. The first row is on top, as in a matrix.
+    """Draw a signed heat map: blue is less than 0, orange more. The first row is on top, as in a matrix.
 
     Args:
-        values: a row a list; None leaves a gap.
-        x, y: the whole number that each column and row stands for; y rises.
-        y_names: what to write at the rows; default the numbers.
-        most: the value of full colour; default the largest.
+        values: a row a list.
+        columns, rows: what to write at each.
+        titles: of the axis across and of the one down.
+        most: the value of full colour.
     """
-    layout = layout_of(theme, x_title, y_title, height=height)
-    largest = most or max((abs(value) for line in values for value in line if value is not None), default=0.0) or 1.0
-    in_order = all(first < second for first, second in pairwise(x))
-    across = list(x) if in_order else list(range(len(x)))
-    for axis, places, names, room in (
-        ("xaxis", across, [whole(place) for place in x], 10),
-        ("yaxis", list(y), y_names or [whole(place) for place in y], 24),
-    ):
-        every = math.ceil(len(places) / room)
-        ticks = {"tickvals": places[::every], "ticktext": [escaped(text) for text in names[::every]]}
-        layout[axis] |= {**ticks, "showgrid": False, "zeroline": False}
+    layout, palette = layout_of(theme, *titles), PALETTES[theme]
+    for axis, ticks in (("xaxis", 10), ("yaxis", 24)):
+        layout[axis] |= {"type": "category", "nticks": ticks, "showgrid": False, "zeroline": False}
     layout["yaxis"]["autorange"] = "reversed"
-    palette = PALETTES[theme]
-    place = "%{x}" if in_order else "%{customdata}"
     heat_map = {
         "type": "heatmap",
-        "z": [[None if value is None else short(value) for value in line] for line in values],
-        "x": across,
-        "y": list(y),
-        "zmin": -largest,
-        "zmax": largest,
+        "z": [[short(value) for value in line] for line in values],
+        "x": list(map(str, columns)),
+        "y": list(map(escaped, rows)),
+        "zmin": -(most or 1.0),
+        "zmax": most or 1.0,
         "colorscale": [[0, palette.less], [0.5, palette.none], [1, palette.more]],
         "colorbar": {"thickness": 12, "outlinewidth": 0, "tickfont": {"size": 13}, "nticks": 5, "xpad": 6},
-        "hoverongaps": False,
-        "hovertemplate": f"{escaped(y_title)} %{{y}}, {escaped(x_title)} {place}: %{{z:.4g}}<extra></extra>",
+        "hovertemplate": f"{titles[1]} %{{y}}, {titles[0]} %{{x}}: %{{z:.4g}}<extra></extra>",
     }
-    if not in_order:
-        heat_map["customdata"] = [list(x)] * len(values)
     return {"data": [heat_map], "layout": layout}
 
 
