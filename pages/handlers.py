@@ -3,7 +3,6 @@
 from types import ModuleType
 from typing import Final
 
-from headlight.api import message as frame
 from headlight.api.routes import Handler
 from headlight.export import take_along
 from headlight.export.files import FILES, OF_SETTINGS
@@ -11,6 +10,7 @@ from headlight.export.snippet import notebook
 from headlight.lessons import files as lesson_files
 from headlight.lessons import message as lessons
 from headlight.lessons.quantities.scene import own_quantities
+from headlight.server import addresses
 from headlight.ui import tables
 from pages.by_hand import files as by_hand_files
 from pages.by_hand.quantities import quantities
@@ -75,7 +75,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "reshape": shapes.reshape,
     "classes": shapes.classes,
     "film": train.film,
-    "qr": frame.qr,
+    "qr": addresses.qr,
     "course": lessons.course,
     "lesson": lessons.lesson,
     "lesson.handout": lesson_files.handout,

@@ -29,7 +29,6 @@ class Job(ABC):
 
     Args:
         work: what it takes a place for.
-        seconds: how long it works at most while others wait.
         visitor: who asks, for the queue to be fair.
         is_here: whether the visitor is connected; asked about once a second while it waits, else a few times.
 
@@ -41,13 +40,11 @@ class Job(ABC):
     button: ClassVar = "Start"
     silence: ClassVar = SILENCE  # seconds without a word of its visitor, after which it ends
 
-    def __init__(
-        self, work: Work, seconds: float, visitor: Visitor | None, is_here: Callable[[], bool] = lambda: False
-    ) -> None:
+    def __init__(self, work: Work, visitor: Visitor | None, is_here: Callable[[], bool]) -> None:
         self.error = ""
         self._queue = QUEUE
         self._clock = QUEUE.clock
-        self._turn = Turn(visitor or Visitor(), work, seconds)
+        self._turn = Turn(visitor or Visitor(), work)
         self._is_here = is_here
         self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
         self._stop = threading.Event()
@@ -101,13 +98,8 @@ class Job(ABC):
 
     @property
     def place(self) -> int:
-        """The number of jobs that end before this one begins, if all goes on as now; 0 when it has begun."""
-        return self._queue.ahead(self._turn)[0]
-
-    @property
-    def begins_within(self) -> float:
-        """Seconds after which it begins at the latest, if all goes on as now; 0 when it has begun."""
-        return self._queue.ahead(self._turn)[1]
+        """Return the number of jobs that end before this one begins, if all goes on as now; 0 when it has begun."""
+        return self._queue.ahead(self._turn)
 
     @property
     def elapsed(self) -> float:

@@ -32,7 +32,6 @@ WIND_UP_SECONDS: Final = 9.0  # the same when it is the server that ends, and no
 POLL_SECONDS: Final = 0.1
 # A worker ends itself after the plan's seconds; these are for its start and for saving.
 SLACK_SECONDS: Final = 90.0
-USUAL_SLACK_SECONDS: Final = 15.0  # of them, what the queue reckons with
 RELOAD_SECONDS: Final = 30.0  # in which a tab that is loaded anew says who it is, on a slow line too
 
 
@@ -72,7 +71,7 @@ class TrainingJob(Job):
         is_here: Callable[[], bool] = lambda: True,
     ) -> None:
         check_plan(plan)
-        super().__init__(Work.TRAINING, min(plan.seconds, SHARED_SECONDS) + USUAL_SLACK_SECONDS, visitor, is_here)
+        super().__init__(Work.TRAINING, visitor, is_here)
         self.plan = plan
         self.folder = folder
         self.record = Record(plan.recipes, folder)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-from .policy import BOUNDS, Bounds, Busy, Job, Lane, Superseded, Turn, Work, add_use, can_begin, last_of_most, next_turn
+from .policy import BOUNDS, Bounds, Busy, Job, Lane, Superseded, Turn, Work, can_begin, last_of_most, next_turn
 from .visitor import Visitor
 
 POLL_SECONDS: Final = 0.2  # who waits looks so often whether to go on waiting
@@ -181,26 +181,16 @@ class Queue:
         if seconds := self._lanes[work].bounds.gives_way:
             self._no_picture.wait(seconds)
 
-    def ahead(self, turn: Turn) -> tuple[int, float]:
-        """The number of turns that end before this one begins, and in how many seconds at most; if all goes on so.
-
-        Everyone works as long as possible, then the next one is chosen as it will be.
-        """
+    def ahead(self, turn: Turn) -> int:
+        """Return the number of turns that are chosen before this one begins, this one counted; 0 when it has begun."""
         with self._lock:
-            lane, now = self._lanes[turn.work], self.clock()
-            began, use, waiting = now, lane.used(now), list(lane.waiting)
-            working = {one: (one.began or now) + one.seconds for one in lane.working}
-            while waiting and working and turn in waiting:
-                first = min(working, key=working.__getitem__)
-                then = max(now, working[first])
-                for one in working:
-                    add_use(use, one.visitor, then - now)
-                now = then
-                del working[first]
-                chosen = next_turn(waiting, working, use)
-                waiting.remove(chosen)
-                working[chosen] = now + chosen.seconds
-            return len(lane.waiting) - len(waiting), now - began
+            lane, chosen = self._lanes[turn.work], 0
+            waiting, working, use = list(lane.waiting), list(lane.working), lane.used(self.clock())
+            while turn in waiting:
+                working.append(next_turn(waiting, working, use))
+                waiting.remove(working[-1])
+                chosen += 1
+            return chosen
 
     def others_wait(self, turn: Turn) -> bool:
         """Tells whether a visitor waits for such a place who is not the one of this turn."""

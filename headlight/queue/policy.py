@@ -107,7 +107,6 @@ class Turn:
 
     Attributes:
         visitor: who wishes.
-        seconds: how long it works at most while others wait.
         view: of a question, which of the visitor's views asks; "" where a newer one takes nothing from it.
         began: when it got its place, None before.
         job: of a question, what it asks for.
@@ -116,7 +115,6 @@ class Turn:
 
     visitor: Visitor
     work: Work
-    seconds: float = 0.0
     view: str = ""
     began: float | None = None
     job: Job | None = None

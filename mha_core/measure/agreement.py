@@ -96,21 +96,6 @@ def agreements(
     }
 
 
-def key_bias_gradient(weights: Weights, n_heads: int, x: Tensor, *, dtype: torch.dtype = torch.float32) -> float:
-    """The largest gradient of a key bias, relative to the norm of the whole gradient; 0 for weights without biases.
-
-    It is 0 up to rounding: the bias adds the same number q · bias to a whole row of scores, which the softmax takes
-    out again. Computed by "efficient" in `dtype` on the CPU; the loss is out · x, summed.
-    """
-    layer = loaded("efficient", weights, n_heads, dtype, torch.device("cpu"))
-    x = x.detach().cpu().to(dtype)
-    torch.autograd.backward((layer(x)[0] * x).sum())
-    gradients = {name: weight.grad for name, weight in layer.named_parameters() if weight.grad is not None}
-    whole = math.sqrt(sum(float(gradient.square().sum()) for gradient in gradients.values()))
-    of_bias = gradients.get("key.bias")
-    return 0.0 if of_bias is None or whole == 0 else float(of_bias.abs().max()) / whole
-
-
 def random_weights(d_model: int, *, seed: int = 0, dtype: torch.dtype = torch.float32, biases: str = "all") -> Weights:
     """Normal weights with standard deviation 1/√d_model, the same for a seed on every machine.
 

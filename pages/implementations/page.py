@@ -94,7 +94,7 @@ def equality_blocks(
     def tables(found: Equality) -> list[Block]:
         both = [parity.differences(found, dtype, largest=largest) for dtype in parity.DTYPES]
         effects = [parity.biases(found)] if found.effects else []
-        return [*both, sheet.text(parity.key_bias(found)), *effects]
+        return [*both, *effects]
 
     d_model, n_heads = sizes.d_model, sizes.n_heads
     waiting = st.empty()
@@ -112,7 +112,7 @@ def equality_blocks(
     own_note = f"what enters MiniLM's layer {layer} (counted from 0), and its weights: {own.sizes}"
     panels = [sheet.panel("On your sentence", tables(own), own_note), sheet.panel("On random input", random, note)]
     kinds = sheet.panel("What each one is", [parity.kinds(d_model, n_heads, sizes.biases)])
-    return [sheet.text(parity.meaning()), sheet.row(panels, even=True), kinds, sheet.text(parity.dropout())], equalities
+    return [sheet.text(parity.meaning()), sheet.row(panels, even=True), kinds], equalities
 
 
 def show_classes(names: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from headlight.queue.single_flight import known, shared
 from headlight.ui import sheet
 from headlight.ui.numbers import count, scientific
 from headlight.ui.sheet import Block
-from mha_core import IMPLEMENTATIONS, Trace, Weights, masks
+from mha_core import IMPLEMENTATIONS, Weights, masks
 from mha_core import device as devices
 from mha_core.attention.switches import EVERYTHING
 from mha_core.measure import agreement, rounding
@@ -73,7 +73,6 @@ class Equality:
     Attributes:
         shape: of the input, (b, i, c).
         agreements: dtype -> implementation -> differences.
-        key_bias: dtype -> the largest gradient of a key bias, relative to the whole gradient.
         devices: dtype -> where it was computed.
         effects: what each bias changes, on the first text in float64.
         notices: what must be said of the passes, in whole sentences.
@@ -82,7 +81,6 @@ class Equality:
     shape: tuple[int, ...]
     n_heads: int
     agreements: dict[str, dict[str, Agreement]]
-    key_bias: dict[str, float]
     devices: dict[str, str]
     effects: tuple[Effect, ...] = ()
     notices: tuple[str, ...] = ()
@@ -108,8 +106,7 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
 
     def compute(stack: Stack) -> Equality:
         attention = stack.block(layer).attention
-        with torch.enable_grad():
-            return _computed(attention.save(), attention.n_heads, x.to(stack.device), settings.mask)
+        return _computed(attention.save(), attention.n_heads, x.to(stack.device), settings.mask)
 
     with turn(len(run.ids)):
         equality, notices = pictures.model_of(settings).compute(compute)
@@ -154,9 +151,8 @@ def _computed(weights: Weights, n_heads: int, x: Tensor, mask: str) -> Equality:
         placed = x.cpu() if x.device.type == "mps" and dtype == torch.float64 else x
         agreements[name] = agreement.agreements(weights, n_heads, placed, allow=allow, dtype=dtype)
         where[name] = placed.device.type
-    gradients = {name: agreement.key_bias_gradient(weights, n_heads, x, dtype=dtype) for name, dtype in DTYPES.items()}
     effects = tuple(bias_effects(weights, n_heads, x[:1], allow=allow))
-    return Equality(tuple(x.shape), n_heads, agreements, gradients, where, effects)
+    return Equality(tuple(x.shape), n_heads, agreements, where, effects)
 
 
 def opening(equalities: Sequence[Equality]) -> str:
@@ -215,15 +211,6 @@ def differences(equality: Equality, dtype: str, *, largest: bool) -> Block:
     return sheet.table(head, rows, caption, marks)
 
 
-def key_bias(equality: Equality) -> str:
-    values = " and ".join(f"{scientific(value)} in {name}" for name, value in equality.key_bias.items())
-    return (
-        f"Gradient of the key bias, its largest number relative to the whole gradient: {values}. Without a positional "
-        "encoding this bias adds one number to a whole row of scores, and the softmax takes it out again; what is left "
-        "is rounding."
-    )
-
-
 def biases(equality: Equality) -> Block:
     """A row per bias: what changes when it alone is 0, and whether every token is shifted alike."""
     names = {"q": "query", "k": "key", "v": "value", "o": "output"}
@@ -243,23 +230,6 @@ def biases(equality: Equality) -> Block:
         "comes out as the same shift Wᵒ b of every token, as the output’s own does."
     )
     return sheet.table(["bias of", "numbers", "output changes", "maps change", "all tokens alike"], rows, caption)
-
-
-@lru_cache(maxsize=1)
-def dropout() -> str:
-    """Which implementations show what dropout took, found by a tiny pass of each as in training."""
-    shows = []
-    for name, kind in IMPLEMENTATIONS.items():
-        trace = Trace()
-        kind(2, 1, dropout=0.5).train()(torch.zeros(1, 2, 2), trace=trace)
-        if any(step.name == "weights.dropout" for step in trace.steps):
-            shows.append(name)
-    hide = [name for name in IMPLEMENTATIONS if name not in shows]
-    return (
-        f"Dropout, while training: all return their maps before it. {_and(shows)} have the weights after it as a step "
-        f"of their own, which Shapes shows for random weights; {_and(hide)} drop them inside torch. Here nothing is "
-        "dropped."
-    )
 
 
 def _and(names: Sequence[str]) -> str:

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from headlight.link.limits import check_sizes
-from headlight.picture import pictures, traces
-from headlight.picture.settings import Settings
+from headlight.picture import pictures
 from mha_core import positions
 from mha_core.attention.functional import check_heads
 from mha_core.errors import HeadlightError
@@ -42,8 +41,7 @@ class Encoding:
         name: of `positions.NAMES`.
         position: the core's own class.
         width: channels of its table: d_model where it is added, d_head where it rotates.
-        q: (1, h, n, d), the queries that its bias is computed on.
-        queries: where these come from, in words; empty when its bias does not depend on them.
+        q: (1, h, n, d), the queries that its bias is computed on: random ones, where it depends on them.
         origin: of its numbers, "fixed", "pretrained" or "random".
     """
 
@@ -52,7 +50,6 @@ class Encoding:
     sizes: TableSizes
     width: int
     q: Tensor
-    queries: str
     origin: str
 
     @property
@@ -66,12 +63,8 @@ class Encoding:
         return sum(parameter.numel() for parameter in self.position.parameters())
 
 
-def build(name: str, sizes: TableSizes, amplitude: float = 1.0, real: tuple[Settings, int] | None = None) -> Encoding:
-    """The encoding of that name.
-
-    Args:
-        amplitude: of sinusoids.
-        real: sentence and layer whose queries Shaw's bias takes, where the sizes are the model's; else they are random.
+def build(name: str, sizes: TableSizes, amplitude: float = 1.0) -> Encoding:
+    """The encoding of that name; `amplitude`: of sinusoids.
 
     Raises:
         PositionError, SizeError: these sizes do not go with it, or are too large.
@@ -82,25 +75,23 @@ def build(name: str, sizes: TableSizes, amplitude: float = 1.0, real: tuple[Sett
         width = position.table.shape[1]
     if "bias" in position.acts:
         check_sizes(1, sizes.n, 1, sizes.n_heads, scores=MOST_SCORES)
-    q, queries = torch.zeros(1, sizes.n_heads, sizes.n, 1, dtype=torch.float64), ""
+    q = torch.zeros(1, sizes.n_heads, sizes.n, 1, dtype=torch.float64)
     if name == "shaw":
-        q, queries = _queries(sizes, real)
+        q = torch.randn(*q.shape[:3], sizes.d_head, generator=torch.Generator().manual_seed(SEED), dtype=q.dtype)
     learned = "pretrained" if name == "learned" else "random"
-    return Encoding(name, position, sizes, width, q, queries, learned if list(position.parameters()) else "fixed")
+    return Encoding(name, position, sizes, width, q, learned if list(position.parameters()) else "fixed")
 
 
-def build_or_default(
-    name: str, sizes: TableSizes, amplitude: float = 1.0, real: tuple[Settings, int] | None = None
-) -> tuple[Encoding, str]:
+def build_or_default(name: str, sizes: TableSizes, amplitude: float = 1.0) -> tuple[Encoding, str]:
     """`build`; where these sizes do not go with it, the same of the model's own sizes, and a sentence that says so."""
     try:
-        return build(name, sizes, amplitude, real), ""
+        return build(name, sizes, amplitude), ""
     except HeadlightError as error:
         model = pictures.model_on("auto").sizes
         instead = TableSizes(sizes.n, model.d_model, model.n_heads)
         shown = f"It is shown for d_model {model.d_model} and {model.n_heads} heads instead."
         told = f"The {name} encoding cannot be made: {error}. {shown}"
-        return build(name, instead, amplitude, real), told
+        return build(name, instead, amplitude), told
 
 
 def _position(name: str, sizes: TableSizes, amplitude: float) -> Position:
@@ -121,16 +112,3 @@ def trained_table() -> Learned:
     if not isinstance(copied, Learned):
         raise HeadlightError("this model has no learned table")
     return copied.requires_grad_(False)
-
-
-def _queries(sizes: TableSizes, real: tuple[Settings, int] | None) -> tuple[Tensor, str]:
-    """(1, h, n, d): the model's own of that layer where the sizes are its own, otherwise random ones."""
-    model = pictures.model_on("auto").sizes
-    if real is not None and (sizes.d_model, sizes.n_heads) == (model.d_model, model.n_heads):
-        settings, layer = real
-        steps = traces.traced(settings, layer, "fused").steps
-        q = next(step.value for step in steps if step.name == "q")
-        return q.double(), f"the queries of this sentence in MiniLM's layer {layer}"
-    generator = torch.Generator().manual_seed(SEED)
-    shape = (1, sizes.n_heads, sizes.n, sizes.d_head)
-    return torch.randn(shape, generator=generator, dtype=torch.float64), f"random queries, standard normal, seed {SEED}"

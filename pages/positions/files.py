@@ -30,7 +30,7 @@ def tables(raw: bytes) -> list[Table]:
     ]
     sizes = TableSizes(len(tokens), query["d"], query["h"])
     for name in dict.fromkeys([query["enc"], query["enc2"]]):
-        one, _ = encodings.build_or_default(name, sizes, query["amp"], (settings, query.at.layer))
+        one, _ = encodings.build_or_default(name, sizes, query["amp"])
         if one.acts == "bias":
             found += [
                 Table(f"{name}, head {head}", tokens, tokens, bias) for head, bias in enumerate(measures.bias(one))

@@ -1,7 +1,6 @@
 """Positions: why they are needed, one head under each encoding, and two encodings side by side."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import streamlit as st
 
@@ -9,10 +8,10 @@ from headlight.link.fields import DEFAULTS
 from headlight.link.limits import MOST_TOKENS_AT_ONCE
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.ui import events, pages, sheet
+from headlight.ui import pages, sheet
 from headlight.ui.figures import Figure
 from pages.frame import canvas, controls, links, widgets
-from pages.frame.form import Form, picture_page
+from pages.frame.form import picture_page
 
 from . import encodings, in_model, map_view, portraits
 from .encodings import Encoding, TableSizes
@@ -29,14 +28,6 @@ FOLDS = {
     "detail": ("Closer: one pair of channels as a circle", ["pair", "at_pos"]),
     "far": ("Past the trained length", ["far"]),
 }
-# what a click on each of them sets
-PRESETS: dict[str, dict[str, Any]] = {
-    "waves and a trained table": {"enc": "sinusoidal", "enc2": "learned"},
-    "waves and a rotation": {"enc": "sinusoidal", "enc2": "rotary"},
-    "ALiBi and T5": {"enc": "alibi", "enc2": "t5"},
-    "Shaw on real queries": {"enc": "shaw", "enc2": "none", "d": DEFAULTS["d"], "h": DEFAULTS["h"]},
-    "past the trained length": {"enc": "learned", "enc2": "sinusoidal", "far": DEFAULTS["far"]},
-}
 
 
 def show() -> None:
@@ -47,14 +38,13 @@ def show() -> None:
         # the pictures stand above the controls that say which encoding is chosen
         top, story, head = st.container(), st.container(), st.container()
         tokens, settings, notices = page.or_last(Settings(sentence), pictures.tokens)
-        names, sizes, amplitude = chosen(page, len(tokens))
+        names, sizes, amplitude = chosen(len(tokens))
         with story:
             of_passes = show_sentence(settings, tokens)
         with head:
-            title = sheet.title("What each encoding is", "two at a time")
-            canvas.sheet("portraits_head", [title, presets()], on_act)
-        real = settings, page.at.layer
-        both = [encodings.build_or_default(name, sizes, amplitude, real) for name in names]
+            canvas.sheet("portraits_head", [sheet.title("What each encoding is", "two at a time")])
+        both = [encodings.build_or_default(name, sizes, amplitude) for name in names]
+        _ = page.at  # no control holds it; the page says where it cannot be
         built, why = [encoding for encoding, _ in both], dict.fromkeys(told for _, told in both if told)
 
         def view() -> Focus:
@@ -89,7 +79,7 @@ def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
     return on_model.notices
 
 
-def chosen(page: Form, n: int) -> tuple[list[str], TableSizes, float]:
+def chosen(n: int) -> tuple[list[str], TableSizes, float]:
     """One or two encodings, their sizes and the amplitude; only what acts on them is in sight."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="encodings"):
         first, second = widgets.choice("enc"), widgets.choice("enc2")
@@ -102,8 +92,6 @@ def chosen(page: Form, n: int) -> tuple[list[str], TableSizes, float]:
             widgets.whole("hd")
         with widgets.kept_mounted("amplitude", bool(WAVING & set(names))):
             amplitude = widgets.slider("amp")
-        with widgets.kept_mounted("queries", "shaw" in names):
-            controls.layer(page)
     return names, TableSizes(n, d_model, n_heads), amplitude
 
 
@@ -169,20 +157,3 @@ def focus_of(tokens: list[str], limit: int) -> Focus:
     channels = sorted(map(int, links.value("ch") or []))
     theme = st.context.theme.type or "dark"
     return Focus(tokens, channels, number("pair"), number("at_pos"), number("hd"), number("far"), limit, theme)
-
-
-def presets() -> sheet.Block:
-    """Pairs that are one click away."""
-    now = st.session_state
-    choices = [
-        (name, {"preset": name}, all(now.get(key, DEFAULTS[key]) == value for key, value in values.items()))
-        for name, values in PRESETS.items()
-    ]
-    return sheet.buttons("Try", choices)
-
-
-def on_act(event: dict[str, Any]) -> None:
-    values = PRESETS.get(events.text(event, "preset") or "", {})
-    st.session_state.update(values)
-    if "far" in values:
-        st.session_state["folded_far"] = True

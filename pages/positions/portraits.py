@@ -121,8 +121,8 @@ def _card(encoding: Encoding, _: Focus) -> Part:
     lines = [MEANINGS[encoding.name]]
     if encoding.acts:
         lines.append(f"{PAPERS[encoding.name]}. {learned}")
-    if encoding.queries:
-        lines.append(f"Its bias depends on the queries; these are {encoding.queries}.")
+    if encoding.name == "shaw":
+        lines.append("Its bias depends on the queries; these are random, standard normal.")
     return Part([sheet.title(TITLES[encoding.name], f"acts {_ACTS[encoding.acts]}"), *map(sheet.text, lines)])
 
 

@@ -3,7 +3,6 @@
 It also knows what of the training the page has drawn already, and when there is more.
 """
 
-import math
 import time
 from dataclasses import dataclass
 
@@ -134,8 +133,7 @@ def _news(job: TrainingJob | None) -> str:
 def _progress(job: TrainingJob) -> str:
     """The words beside its progress bar."""
     if job.place:
-        first = "1 training comes" if job.place == 1 else f"{job.place} trainings come"
-        return f"Waiting: {first} first, at most {math.ceil(max(1.0, job.begins_within) / 60)} min"
+        return f"Waiting: {'1 training comes' if job.place == 1 else f'{job.place} trainings come'} first"
     if not job.over and not job.record.started:
         return "Starting: the first test is still to come"
     recipes, record = job.plan.recipes, job.record

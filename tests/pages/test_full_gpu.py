@@ -111,9 +111,9 @@ def positions() -> list[str]:
     found = in_model.on_model(TEXT)
     in_model.table(found)
     in_model.problem(TEXT)
-    in_model.norms(TEXT, 1.0)
+    in_model.amplitudes(TEXT, 1.0)
     for name in ("learned", "shaw", "rotary"):
-        encodings.build(name, encodings.TableSizes(7, 384, 12), 1.0, (TEXT, 1))
+        encodings.build(name, encodings.TableSizes(7, 384, 12), 1.0)
     return found.notices
 
 

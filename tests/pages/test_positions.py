@@ -66,11 +66,6 @@ def view(app: AppTest) -> dict[str, Any]:
     return told_to(component(app, "encodings"))
 
 
-def pressed(app: AppTest) -> list[bool]:
-    (presets,) = [block for block in blocks(app) if block["kind"] == "buttons"]
-    return [button["pressed"] for button in presets["buttons"]]
-
-
 def test_it_opens_on_the_problem_then_the_maps_and_the_charts() -> None:
     app = as_it_opens()
     assert "Waves as long as the learned rows need amplitude" in text(app)
@@ -81,15 +76,12 @@ def test_it_opens_on_the_problem_then_the_maps_and_the_charts() -> None:
     assert parse_qs(urlsplit(link).query)["order"] == ["tired too was it because street the cross didn't animal The"]
 
 
-def test_two_portraits_slot_by_slot_and_presets_that_follow_the_controls() -> None:
+def test_two_portraits_slot_by_slot() -> None:
     app = opened()
     assert notices(app) == []
     assert [title.split(":")[0] for title in titles(app)][:4] == [TITLES["sinusoidal"], TITLES["learned"]] * 2
     assert len(charts(app)) == 10  # picture, waves, circle, distance and far of both
     assert "600 positions, but the learned table has 512" in text(app)
-    assert pressed(app) == [True, False, False, False, False]
-    app.session_state["enc"], app.session_state["enc2"] = "alibi", "t5"
-    assert pressed(app.run()) == [False, False, True, False, False]
 
 
 @whole_pages

@@ -38,14 +38,14 @@ def test_the_table_of_the_bounds_is_in_the_docs() -> None:
 # ---- who is next; the clock is the test's
 
 
-def queued(queue: Queue, address: str, session: str = "", seconds: float = 180, work: Work = Work.TRAINING) -> Turn:
-    turn = Turn(Visitor(address, session or address), work, seconds)
+def queued(queue: Queue, address: str, session: str = "", work: Work = Work.TRAINING) -> Turn:
+    turn = Turn(Visitor(address, session or address), work)
     queue.ask(turn)
     return turn
 
 
 def began(queue: Queue, turns: dict[str, Turn], clock: Clock) -> list[str]:
-    """The order in which these turns begin, each ending when its time is over."""
+    """The order in which these turns begin, each ending after three minutes."""
     order, working = list[str](), list[Turn]()
     while True:
         new = [name for name, turn in turns.items() if turn.began is not None and name not in order]
@@ -53,9 +53,9 @@ def began(queue: Queue, turns: dict[str, Turn], clock: Clock) -> list[str]:
         working += [turns[name] for name in new]
         if len(order) == len(turns):
             return order
-        first = min(working, key=lambda turn: (turn.began or 0) + turn.seconds)
+        first = min(working, key=lambda turn: turn.began or 0)
         working.remove(first)
-        clock.now = (first.began or 0) + first.seconds
+        clock.now = (first.began or 0) + 180
         queue.leave(first)
 
 

@@ -205,12 +205,12 @@ def learning(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("learning")
 def test_the_page_follows_a_training_from_the_queue_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue, other = of_jobs(monkeypatch, Work.TRAINING), Turn(Visitor("", "other"), Work.TRAINING, 150)
+    queue, other = of_jobs(monkeypatch, Work.TRAINING), Turn(Visitor("", "other"), Work.TRAINING)
     queue.ask(other)
     page = Train(**ONE)
     assert OWN_RUNS not in page.texts()
     job = page.start()
-    assert page.progress() == "Waiting: 1 training comes first, at most 3 min"
+    assert page.progress() == "Waiting: 1 training comes first"
     # it has looked at the test rows, and has a warning
     queue.leave(other)
     wait(lambda: job.record.looked)

