@@ -54,6 +54,19 @@ def test_an_encoding_is_chosen_by_its_map_and_a_position_by_keyboard(positions: 
     expect(positions.map("ALiBi")).to_be_focused()
 
 
+def test_implementations_are_timed_until_they_are_stopped(implementations: Implementations) -> None:
+    page = implementations.open(n="8", d="12", h="3", secs="20").page
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_text("Stopped; nothing of it is kept.").wait_for()
+    implementations.settled()
+    page.get_by_role("spinbutton", name="Seconds").fill("1")
+    page.keyboard.press("Enter")
+    implementations.wait_for_query(secs="1")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("table").filter(has_text="median ms").get_by_role("row")).to_have_count(9)
+
+
 def test_all_implementations_give_the_same_numbers_under_another_mask(implementations: Implementations) -> None:
     assert fits_in_three_windows(implementations.open().page)
     before = implementations.differences()
