@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import ast
-from typing import Protocol
 
 import torch
 
 from . import functions
 from .grammar import Node, RuleError, Word, word
+from .quantities.scene import PageScene
 from .values import LETTERS, Axis, Value, place
-
-
-class Scene(Protocol):
-    """What the names of a rule mean."""
-
-    def quantity(self, name: str, arguments: list[str | float], *, primed: bool) -> Value:
-        """A quantity of the picture shown, primed of the other one. Raises a RuleError where it has none."""
-
-    def has(self, name: str) -> bool:
-        """Tells whether this is the name of a quantity, and no word."""
-
-    def tokens(self) -> tuple[str, ...]:
-        """The tokens of the picture shown."""
-
-    def changed(self, link: str) -> Scene:
-        """The same with other values of some keys of the link."""
-
-    def without(self, layer: int, head: int | None) -> Scene:
-        """The same with one head switched off, or all heads of a layer, on both sides."""
-
 
 CHANGING = frozenset({"with", "without"})
 
 
-def evaluate(tree: Node, scene: Scene) -> Value:
+def evaluate(tree: Node, scene: PageScene) -> Value:
     """The value of a tree.
 
     Raises:
@@ -76,14 +56,14 @@ def _word(tree: ast.AST) -> Word:
     return said
 
 
-def _indexed(value: Value, places: list[ast.expr], scene: Scene) -> Value:
+def _indexed(value: Value, places: list[ast.expr], scene: PageScene) -> Value:
     if len(places) > len(value.axes):
         raise RuleError(f"{len(places)} places are named on {len(value.axes)} axes")
     tensor, axes, dim = value.tensor, list[Axis](), 0
     for at, axis in zip(places, value.axes, strict=False):
         size = tensor.shape[dim]
         if isinstance(at, ast.Slice):
-            first, last, _ = slice(_end(at.lower, axis, scene), _end(at.upper, axis, scene)).indices(size)
+            first, last, _ = slice(*(end and _at(end, axis, scene) for end in (at.lower, at.upper))).indices(size)
             tensor = tensor.narrow(dim, min(first, size), max(0, last - first))
             axes.append(Axis(axis.letter, axis.tokens[first : max(first, last)]))
             dim += 1
@@ -95,11 +75,7 @@ def _indexed(value: Value, places: list[ast.expr], scene: Scene) -> Value:
     return Value(tensor, (*axes, *value.axes[len(places) :]))
 
 
-def _end(at: Node | None, axis: Axis, scene: Scene) -> int | None:
-    return None if at is None else _at(at, axis, scene)
-
-
-def _at(at: Node, axis: Axis, scene: Scene) -> int:
+def _at(at: Node, axis: Axis, scene: PageScene) -> int:
     """A place on an axis: of a word, where it stands there."""
     said = word(at)
     if said and (said.quoted or not (said.primed or scene.has(said.name))):
@@ -107,7 +83,7 @@ def _at(at: Node, axis: Axis, scene: Scene) -> int:
     return evaluate(at, scene).whole
 
 
-def _called(function: ast.Name, arguments: list[ast.expr], scene: Scene) -> Value:
+def _called(function: ast.Name, arguments: list[ast.expr], scene: PageScene) -> Value:
     said = _word(function)
     name = said.name
     if name in CHANGING and arguments:
@@ -127,7 +103,7 @@ def _called(function: ast.Name, arguments: list[ast.expr], scene: Scene) -> Valu
     return functions.reduced(name, values) if name in functions.REDUCING else functions.called(name, values)
 
 
-def _changed(name: str, how: list[ast.expr], scene: Scene) -> Scene:
+def _changed(name: str, how: list[ast.expr], scene: PageScene) -> PageScene:
     """The scene of `with("keys of the link", …)`, `without(layer, …)` or `without(layer, head, …)`."""
     told = [_literal(one) for one in how]
     if name == "with" and len(told) == 1 and isinstance(told[0], str):
@@ -148,12 +124,12 @@ def _literal(node: Node) -> str | float:
     raise RuleError("what a quantity is told is a number, or a text in quotes")
 
 
-def truth(tree: Node, scene: Scene) -> bool:
+def truth(tree: Node, scene: PageScene) -> bool:
     """Tells whether a rule holds. Raises as `evaluate`, and a RuleError of a rule that is neither true nor false."""
     return evaluate(tree, scene).truth
 
 
-def number(tree: Node, scene: Scene) -> float:
+def number(tree: Node, scene: PageScene) -> float:
     """The one number that a rule has. Raises as `evaluate`, and a RuleError of a whole tensor."""
     value = evaluate(tree, scene)
     return value.single if value.tensor.dtype != torch.bool else float(value.truth)

@@ -71,6 +71,7 @@ def handout(raw: bytes) -> bytes:
 def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[HandoutStep, list[Tensor]]:
     """What is told of a step, and the float32 maps (i, j) that it is of."""
     maps, address = _maps(step), _address(origin, f"/{lesson.address(number)}")
+    is_short = address and len(address.encode()) <= LONGEST_QR
     try:
         answer = answer_of(step, Query(step.query.encode("ascii")))
     except HeadlightError as error:
@@ -78,7 +79,7 @@ def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[H
     told: HandoutStep = {
         "sentences": _sentences(step),
         "address": address,
-        "code": _code(address) if address and len(address.encode()) <= LONGEST_QR else "",
+        "code": f"data:image/svg+xml;base64,{base64.b64encode(qr_code(address)).decode()}" if is_short else "",
         "answer": answer,
         "maps": [told for told, _ in maps],
     }
@@ -114,11 +115,6 @@ def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
     label, row = words.label(settings, model), at.row or 0
     told = HandoutMap(tokens=tokens, layer=at.layer, head=at.head, row=row, label=label, forbidden=forbidden)
     return told, picture.run.weights[at.layer, at.head]
-
-
-def _code(address: str) -> str:
-    """The address of an image that holds it, for the camera of a phone."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(qr_code(address)).decode()}"
 
 
 def _address(origin: str, link: str) -> str:

@@ -3,6 +3,7 @@
 import ast
 import math
 from collections.abc import Callable, Sequence
+from inspect import signature
 
 import torch
 from torch import Tensor
@@ -30,9 +31,6 @@ _REDUCERS: dict[str, Reducer] = {
     "any": lambda x, dim: x.bool().any(dim),
     "first": lambda x, dim: _first(x.bool(), dim),
 }
-_EACH: dict[str, Callable[[Tensor], Tensor]] = {
-    name: getattr(torch, name) for name in ("abs", "sqrt", "exp", "log", "ceil", "floor", "isnan")
-}
 Joining = Callable[[Tensor, Tensor], Tensor]
 _COMPARED: dict[type[ast.AST], Joining] = {
     ast.Lt: torch.lt, ast.LtE: torch.le, ast.Gt: torch.gt, ast.GtE: torch.ge, ast.Eq: torch.eq, ast.NotEq: torch.ne,
@@ -42,11 +40,6 @@ _COMPUTED: dict[type[ast.AST], Joining] = {
     ast.Div: lambda one, other: one.double() / other.double(),
 }  # fmt: skip
 REDUCING = frozenset(_REDUCERS)
-_OF_ROWS: dict[str, Callable[[Tensor], Tensor]] = {
-    "softmax": lambda x: x.softmax(-1),
-    "slope": lambda x: _slope(x),
-}
-NAMES = REDUCING | set(_EACH) | set(_OF_ROWS) | {"diag", "cos", "apart", "error", "luck", "rounding_of"}
 
 
 def reduced(name: str, values: list[Value], letter: str = "") -> Value:
@@ -63,27 +56,18 @@ def reduced(name: str, values: list[Value], letter: str = "") -> Value:
     dim = of.axis(letter) if letter else 0
     if not tensor.numel():
         raise RuleError(f"{name} is asked of nothing at all")
-    return Value(_REDUCERS[name](tensor, dim), of.without(dim) if letter else ())
+    return Value(_REDUCERS[name](tensor, dim), of.axes[:dim] + of.axes[dim + 1 :] if letter else ())
 
 
 def called(name: str, values: list[Value]) -> Value:
     """The value of any other function. Raises a RuleError for a wrong number or kind of arguments."""
     if name == "rounding_of":
         return Value.number(of_sums(*(max(0, value.whole) for value in values)))
-    needed = {"luck": 3, "error": 1}.get(name, 1 if name in _EACH or name in _OF_ROWS else 2)
+    function = _OTHERS[name]
+    needed = len(signature(function).parameters)
     if len(values) != needed:
         raise RuleError(f"{name} takes {needed} {'value' if needed == 1 else 'values'}, here are {len(values)}")
-    if name in _EACH:
-        return Value(_EACH[name](values[0].tensor.double()), values[0].axes)
-    if name in _OF_ROWS:
-        if not values[0].axes:
-            raise RuleError(f"{name} is taken of rows of numbers, not of a single one")
-        rows = _OF_ROWS[name](values[0].tensor.double())
-        return Value(rows, values[0].axes[: rows.dim()])
-    many: dict[str, Callable[..., Value]] = {
-        "diag": _diag, "cos": _cos, "apart": _apart, "error": _error, "luck": _luck,
-    }  # fmt: skip
-    return many[name](*values)
+    return function(*values)
 
 
 def joined(sign: ast.AST, left: Value, right: Value) -> Value:
@@ -156,8 +140,26 @@ def _error(answers: Value) -> Value:
     return Value.number(math.sqrt(max(0.0, share * (1 - share)) / answers.tensor.shape[-1]))
 
 
-def _slope(scores: Tensor) -> Tensor:
+def _softmax(scores: Value) -> Value:
+    """The weights of rows of scores."""
+    if not scores.axes:
+        raise RuleError("softmax is taken of rows of numbers, not of a single one")
+    return Value(scores.tensor.double().softmax(-1), scores.axes)
+
+
+def _slope(scores: Value) -> Value:
     """The norm of the gradient of each row's weights by its scores, diag(w) − w wᵀ: (…, j) -> (…)."""
-    w = scores.softmax(-1)
+    w = _softmax(scores).tensor
     squares = w.square().sum(-1)
-    return (squares - 2 * w.pow(3).sum(-1) + squares.square()).clamp(min=0).sqrt()
+    return Value((squares - 2 * w.pow(3).sum(-1) + squares.square()).clamp(min=0).sqrt(), scores.axes[:-1])
+
+
+def _each(function: Callable[[Tensor], Tensor]) -> Callable[[Value], Value]:
+    return lambda value: Value(function(value.tensor.double()), value.axes)
+
+
+_OTHERS: dict[str, Callable[..., Value]] = {
+    "diag": _diag, "cos": _cos, "apart": _apart, "error": _error, "luck": _luck, "softmax": _softmax, "slope": _slope,
+    **{name: _each(getattr(torch, name)) for name in ("abs", "sqrt", "exp", "log", "ceil", "floor", "isnan")},
+}  # fmt: skip
+NAMES = REDUCING | _OTHERS.keys() | {"rounding_of"}

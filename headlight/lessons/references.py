@@ -27,7 +27,9 @@ _EXAMPLES = "how are you"  # the words of By hand's own example
 
 def check_link(query: str) -> None:
     """Raises a HeadlightError for a key or value of a link that no control has."""
-    asked = Query(_ascii(query))
+    if not query.isascii():
+        raise HeadlightError("a link is written in percent signs, without other letters")
+    asked = Query(query.encode("ascii"))
     for key, _ in parse_qsl(query, keep_blank_values=True):
         if key not in FIELDS:
             raise HeadlightError(f"a link has no key “{key:.40}”")
@@ -47,7 +49,7 @@ def check_variant(page: str, query: str, variant: str, rules: str) -> None:
 
 def words(page: str, query: str) -> frozenset[str]:
     """The words that a rule may name without quotes: those of the sentences of a link."""
-    asked = Query(_ascii(query))
+    asked = Query(query.encode("ascii"))
     told = [_EXAMPLES] if page == scene.EXAMPLE else []
     return _words([*told, asked["s"], asked["s2"]])
 
@@ -74,7 +76,7 @@ def _check(tree: Node, known: frozenset[str]) -> None:
     """Raises a RuleError for a tree with a name that means nothing."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     called = {id(node.func) for node in calls}
-    changes = [node for node in calls if _names(node.func, CHANGING)]
+    changes = [node for node in calls if (of := word(node.func)) and of.name in CHANGING]
     if len(changes) > MOST_CHANGES:
         raise RuleError(f"a rule may ask for {MOST_CHANGES} other pictures, this one asks for {len(changes)}")
     known |= _words(_sentences(changes))
@@ -92,18 +94,6 @@ def _check(tree: Node, known: frozenset[str]) -> None:
                 raise RuleError(f"there is no quantity “{said.name:.40}”")
             if said.name not in LETTERS and said.name.casefold() not in known:
                 raise RuleError(f"“{said.name:.40}” is no quantity, and no word of the sentence")
-
-
-def _names(node: ast.AST, names: frozenset[str]) -> bool:
-    said = word(node)
-    return said is not None and not said.quoted and said.name in names
-
-
-def _ascii(query: str) -> bytes:
-    try:
-        return query.encode("ascii")
-    except UnicodeEncodeError:
-        raise HeadlightError("a link is written in percent signs, without other letters") from None
 
 
 def _sentences(changes: list[ast.Call]) -> Iterator[str]:

@@ -44,10 +44,10 @@ class Value:
         return cls(torch.tensor(value, dtype=torch.bool if isinstance(value, bool) else torch.float64))
 
     @classmethod
-    def of(cls, tensor: Tensor, letters: str, tokens: Sequence[str] = (), keys: Sequence[str] | None = None) -> Value:
-        """A tensor with these axes; `i` counts the tokens, `j` the keys, which are the same where none are given."""
-        labels = {"i": tuple(tokens), "j": tuple(tokens if keys is None else keys)}
-        return cls(tensor.detach().cpu(), tuple(Axis(letter, labels.get(letter, ())) for letter in letters.split()))
+    def of(cls, tensor: Tensor, letters: str, tokens: Sequence[str] = ()) -> Value:
+        """A tensor with these axes; `i` and `j` count the tokens."""
+        axes = (Axis(letter, tuple(tokens) if letter in "ij" else ()) for letter in letters.split())
+        return cls(tensor.detach().cpu(), tuple(axes))
 
     def axis(self, letter: str) -> int:
         """The number of an axis. Raises a RuleError where there is none of this letter."""
@@ -55,9 +55,6 @@ class Value:
         if letter not in letters:
             raise RuleError(f"there is no axis {letter} in {' '.join(letters) or 'a single number'}")
         return letters.index(letter)
-
-    def without(self, dim: int) -> tuple[Axis, ...]:
-        return self.axes[:dim] + self.axes[dim + 1 :]
 
     @property
     def single(self) -> float:

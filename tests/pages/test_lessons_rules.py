@@ -18,6 +18,7 @@ from headlight.lessons.quantities import scene
 from headlight.lessons.quantities.scene import PageScene, scene_of
 from headlight.lessons.values import Value
 from headlight.picture import pictures
+from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from mha_core.measure import rounding
 from tests.closeness import quoted, same_function
@@ -27,10 +28,13 @@ pytestmark = pytest.mark.numeric
 WORDS = ("[CLS]", "the", "cat", "saw", "the", "dog", "n")
 
 
-class Toy:
+class Toy(PageScene):
     """A picture of two layers and three heads, its numbers known; the other picture has twice the weights."""
 
     W = torch.arange(2 * 3 * 7 * 7, dtype=torch.float64).reshape(2, 3, 7, 7)
+
+    def __init__(self) -> None:
+        super().__init__("explore", Query(b""))
 
     def has(self, name: str) -> bool:
         return name in ("W", "n")

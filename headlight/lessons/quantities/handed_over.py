@@ -10,7 +10,6 @@ from headlight.picture import pictures, traces
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.queue.executor import check_wanted
-from mha_core.errors import HeadlightError
 from mha_core.measure import measures
 
 MOST_TOKENS = 40  # that are closed one after another: a pass each
@@ -36,10 +35,7 @@ def from_behind(query: Query, settings: Settings) -> Value:
     """`from_behind`, (i, c): the last vectors of the words when they are read from behind, put back in their places."""
     here = pictures.picture(settings).run
     there = pictures.picture(replace(settings.unpainted, text=" ".join(reversed(settings.text.split())))).run
-    try:
-        places = measures.new_places(here.ids, there.ids)
-    except HeadlightError as error:
-        raise RuleError(str(error)) from None
+    places = measures.new_places(here.ids, there.ids)
     return Value.of(there.hidden[-1].cpu()[places], "i c", here.tokens)
 
 

@@ -15,45 +15,20 @@ from mha_core.measure import measures, surprise
 from mha_core.measure.rounding import of_sums
 
 
-def weights(picture: Picture) -> Value:
-    """`W`, (l, h, i, j): the weight that each query gives each key, in every layer and head."""
-    return Value.of(picture.run.weights, "l h i j", picture.run.tokens)
-
-
-def hidden(picture: Picture) -> Value:
-    """`H`, (l + 1, i, c): the vector of each token, [0] before the first layer."""
-    return Value.of(picture.run.hidden, "l i c", picture.run.tokens)
-
-
-def sentence(picture: Picture) -> Value:
-    """`S`, (c): the sentence vector, of length 1."""
-    return Value.of(picture.run.sentence, "c")
-
-
 def similarity(picture: Picture, other: Picture) -> Value:
     """`sim`: the cosine of the sentence vector to the other picture's."""
     return Value.number(measures.cosine(picture.run.sentence, other.run.sentence))
 
 
-def length(picture: Picture) -> Value:
-    """`n`: how many tokens there are."""
-    return Value.number(float(len(picture.run.tokens)))
-
-
-def loss(picture: Picture) -> Value:
-    """`L`: the mean loss of the tokens in nats, the first left out. Raises a RuleError of other models."""
-    try:
-        return Value.number(_loss(picture))
-    except HeadlightError as error:
-        raise RuleError(str(error)) from None
-
-
 @shared(LRUCache(256), lambda picture: picture.settings)
-def _loss(picture: Picture) -> float:
-    """Kept: the rules of a step ask for the same few losses again and again."""
+def loss(picture: Picture) -> Value:
+    """`L`: the mean loss of the tokens in nats, the first left out. Raises a HeadlightError of other models.
+
+    Kept: the rules of a step ask for the same few losses again and again.
+    """
     model, run = picture.model, picture.run
     with turn(len(run.ids), models.heads(model)):
-        return float(surprise.surprise(model, run)[1:].mean())
+        return Value.number(float(surprise.surprise(model, run)[1:].mean()))
 
 
 def next_word(picture: Picture, word: str) -> Value:

@@ -4,10 +4,12 @@ from functools import lru_cache
 from typing import Literal
 
 import torch
+from cachetools import LRUCache
 from torch import Tensor
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
+from headlight.queue.single_flight import shared
 from mha_core.measure.by_hand import entropy_of_random
 
 KEYS, DRAWS, SEED = 16, 64, 0  # as on By hand
@@ -16,11 +18,12 @@ WIDTHS, ROWS = (16, 64, 512), 512  # numbers in a query, and rows, of `random_pr
 CLOUDS, POINTS, WIDTH, HEADS = 8, 80, 12, 2  # the einsum notebook's case, of `first_products`
 
 
+@shared(LRUCache(64))
 def bits(channels: int, divided: float = 0) -> Value:
     """`bits(512)`: the mean entropy in bits of rows over 16 random keys, at most 4; `bits(512, 1)` divided by √d."""
     if not 1 <= channels <= MOST_CHANNELS:
         raise RuleError(f"random vectors have 1 to {MOST_CHANNELS} channels here, not {channels}")
-    return Value.number(_bits(channels, scaled=bool(divided)))
+    return Value.number(entropy_of_random(channels, KEYS, draws=DRAWS, seed=SEED, scaled=bool(divided)))
 
 
 def random_products(channels: Literal[16, 64, 512]) -> Value:
@@ -53,8 +56,3 @@ def _start() -> dict[str, Tensor]:
     drawn["vectors"] = torch.randn(2, CLOUDS, POINTS, WIDTH, generator=generator)
     in_heads = {name: both.view(2, CLOUDS, POINTS, HEADS, -1).transpose(2, 3) for name, both in drawn.items()}
     return {name: q @ k.mT for name, (q, k) in in_heads.items()}
-
-
-@lru_cache(maxsize=64)
-def _bits(channels: int, *, scaled: bool) -> float:
-    return entropy_of_random(channels, KEYS, draws=DRAWS, seed=SEED, scaled=scaled)

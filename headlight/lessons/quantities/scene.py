@@ -22,10 +22,10 @@ from . import picture as pictured
 
 _MODULES = (trained, random_rows, looks, layer, times, reshapes, silent, handed_over, next_word)
 _OF_A_PICTURE: dict[str, Callable[..., Value]] = {
-    "W": pictured.weights,
-    "H": pictured.hidden,
-    "S": pictured.sentence,
-    "n": pictured.length,
+    "W": lambda picture: Value.of(picture.run.weights, "l h i j", picture.run.tokens),
+    "H": lambda picture: Value.of(picture.run.hidden, "l i c", picture.run.tokens),
+    "S": lambda picture: Value.of(picture.run.sentence, "c"),
+    "n": lambda picture: Value.number(float(len(picture.run.tokens))),
     "L": pictured.loss,
     "model_rounding": pictured.model_rounding,
     "need": pictured.need,
