@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from inspect import getmembers, isfunction, signature
+from inspect import getmembers, signature
 from typing import Any, get_args, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
@@ -33,11 +33,11 @@ _OF_A_PICTURE: dict[str, Callable[..., Value]] = {
 }
 # every public function of the modules that returns a Value; it asks by name for the picture, the other one, the link's
 # query or the settings, and is told the rest
-QUANTITIES: dict[str, Callable[..., Value]] = {"p": pictured.next_word, **_OF_A_PICTURE} | {
+QUANTITIES: dict[str, Callable[..., Any]] = {"p": pictured.next_word, **_OF_A_PICTURE} | {
     name: function
     for module in _MODULES
-    for name, function in getmembers(module, isfunction)
-    if name[0] != "_" and function.__module__ == module.__name__ and get_type_hints(function)["return"] is Value
+    for name, function in getmembers(module, callable)
+    if name[0] != "_" and function.__module__ == module.__name__ and get_type_hints(function).get("return") is Value
 }
 TWO_SIDES = "compare"  # the page whose link has two sides
 EXAMPLE = "by_hand"  # the page with numbers of its own
@@ -115,7 +115,8 @@ class PageScene:
             if not known and not isinstance(whole, hint):
                 raise wrong
             told.append(whole)
-        return function(*[given[one.name]() for one in parameters if one.name in given], *told)
+        value: Value = function(*[given[one.name]() for one in parameters if one.name in given], *told)
+        return value
 
     def picture(self, *, primed: bool) -> Picture:
         """The picture shown, or the other one: of Compare the right side, elsewhere the untouched model.
