@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Unpack
 
 import torch
 from torch import Tensor
@@ -35,7 +35,7 @@ class NewToken:
 
 
 class Generation:
-    """A growing text. The keys and values of its tokens are kept, so that a step computes one token only.
+    """A growing text. A stack of ours keeps the keys and values of its tokens, so that a step computes one token only.
 
     The rows are those of one pass over the whole text, as no token looks at a later one. Not to be shared by threads.
 
@@ -56,17 +56,16 @@ class Generation:
     """
 
     def __init__(self, model: Model, text: str | Sequence[int], **switches: Unpack[Switches]) -> None:
+        self.model = model
         if model.own_mask != "causal":
-            raise Unsupported(f"model {model.name!r} predicts no next token; choose a decoder or a language model")
+            raise self._cannot
         if isinstance(switches.get("mask"), Tensor):
             raise MaskError("a mask tensor has one size, and the text grows; give a written form or a rule")
-        self.model = model
         tokens, ids = model.tokenize(text)
         self.tokens, self.ids = list(tokens), list(ids)
         heads, values = tuple(switches.get("heads_off", ())), tuple(switches.get("values_off", ()))
         self._switches: Switches = {**switches, "heads_off": heads, "values_off": values}
         self._caches: tuple[Stack, list[KVCache]] | None = None
-        self._kept: Any = None  # of a model that keeps keys and values itself
         self.logits = self._pass()[2]
 
     def step(self, sampling_temperature: float = 0.0, seed: int = 0) -> NewToken:
@@ -94,7 +93,7 @@ class Generation:
             weights, hidden, self.logits = self._pass()
         except BaseException:  # a pass that ended half-way has filled half of the caches
             del self.ids[-1], self.tokens[-1]
-            self._caches = self._kept = None
+            self._caches = None
             raise
         return NewToken(self.tokens[-1], token, weights, hidden, self.logits)
 
@@ -104,17 +103,17 @@ class Generation:
             raise HeadlightError(f"length={length}: at least one token stays, as the next one is read from the last")
         if length < len(self.ids):
             del self.ids[length:], self.tokens[length:]
-            self._kept = None
             for cache in self._caches[1] if self._caches else []:
                 cache.cut(length - 1)
             self.logits = self._pass()[2]  # of the last token that stays, which is computed once more
 
     def _pass(self) -> tuple[Tensor, Tensor, Tensor]:
         """Computes the tokens that are not in the cache yet: the last one's weights, hidden states and logits."""
-        grown = self.model.grow(self.ids, self._kept, self._switches)
-        if grown is not None:
-            self._kept = grown.kept
-            return grown.weights, grown.hidden, grown.logits
+        if self.model.encoder is None:  # another library computes, the whole text each time
+            run = self.model.run(self.ids, **self._switches)
+            if run.logits is None:
+                raise self._cannot
+            return run.weights[:, :, -1], run.hidden[:, -1], run.logits[0]
         switches = self.model.switches(len(self.ids), None, **self._switches)
 
         def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -134,8 +133,12 @@ class Generation:
 
         (rows, states, logits), _ = self.model.compute(compute)
         if logits is None:
-            raise Unsupported(f"model {self.model.name!r} predicts no next token; choose a decoder or a language model")
+            raise self._cannot
         return rows, states, logits[0, 0]
+
+    @property
+    def _cannot(self) -> Unsupported:
+        return Unsupported(f"model {self.model.name!r} predicts no next token; choose a decoder or a language model")
 
 
 def choose(logits: Tensor, temperature: float = 0.0, seed: int = 0, place: int = 0) -> int:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, Unpack
+from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
 
 import torch
 from torch import Tensor
@@ -27,17 +27,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 EVERYTHING = frozenset(("mask", "heads", "temperature", "values", "positions", "steps", "batch"))
-
-
-class Grown(NamedTuple):
-    """The last token of a growing text: its rows of the maps (layers, h, j), hidden states (layers + 1, d_model) and
-    logits (v,), and what is to be kept for the next one.
-    """
-
-    weights: Tensor
-    hidden: Tensor
-    logits: Tensor
-    kept: Any
 
 
 class Model(Protocol):
@@ -236,22 +225,12 @@ class Model(Protocol):
         return torch.stack(found).view(layers, heads, -1)
 
     def compute(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
-        """The result of `call` on its layers, without gradients, and what must be said of it (see `FallBack`).
+        """The result of `call` on its layers, without gradients, and what must be said of it.
 
         Raises:
             Unsupported: its layers are not of this package.
         """
         return call(self.stack), ()
-
-    def grow(self, ids: Sequence[int], kept: Any, switches: Switches) -> Grown | None:
-        """The last token of a growing text, by a model that keeps keys and values itself; None = its stack can do it.
-
-        Args:
-            ids: of the whole text.
-            kept: what the text without its last token gave; None = nothing yet.
-            switches: as in `run`.
-        """
-        return None
 
     def as_implementation(self, name: str) -> Model:
         """The same weights with every attention layer in that implementation; this model, if they are in it already.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
@@ -11,9 +12,9 @@ import torch
 from torch import Tensor
 
 from ..attention import as_implementation
+from ..device import or_on_the_cpu
 from ..errors import HeadlightError, SizeError
 from ..trace import Trace, no_trace
-from .fall_back import FallBack
 from .inputs import Input, Switches, Tokenizer, padded
 from .model import Model, ends_of
 from .run import Extras, Run, last_rows, sentence_of, stacked
@@ -55,19 +56,25 @@ class OwnModel(Model):
     ) -> None:
         self.name = name
         self.tokenizer = tokenizer
-        self.encoder = encoder
+        self._set_encoder(encoder)
         self.origin = origin
         self.folder = folder
         self.facts = facts or {}
         self.notices = notices
         self.history = history
         self.own_mask = encoder.own_mask
-        self.sizes = encoder.sizes
         self.pad_id = tokenizer.token_to_id("[PAD]") or 0
         self.ends = ends_of(tokenizer)
         self.groups: tuple[str, ...] = ("encoder" if encoder.own_mask == "none" else "decoder",)
         self.group = self.groups[0]
-        self._fall_back = FallBack(encoder, fall_back)
+        self._fall_back = fall_back
+
+    def _set_encoder(self, encoder: Stack) -> None:
+        self.encoder, self.sizes = encoder, encoder.sizes
+        # made when a GPU is full for the first time, and shared with the other groups of this model
+        self._on_cpu = cache(
+            lambda: encoder.of_state(encoder.sizes, {name: one.cpu() for name, one in encoder.state_dict().items()})
+        )
 
     @property
     def device(self) -> torch.device:
@@ -122,15 +129,23 @@ class OwnModel(Model):
         return torch.nn.functional.normalize(means, dim=-1)
 
     def compute(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
-        return self._fall_back.compute(call, self.device)
+        """As `Model.compute`, on the CPU where the device is full and nobody chose it by name.
+
+        Raises:
+            DeviceError: the device is out of memory, and the CPU may not take over.
+        """
+        with torch.no_grad():
+            return or_on_the_cpu(
+                lambda where: call(self.encoder if where == self.device else self._on_cpu()),
+                self.device,
+                allowed=self._fall_back,
+            )
 
     def as_implementation(self, name: str) -> OwnModel:
         if self.sizes.implementation == name:
             return self
         twin = copy.copy(self)
-        twin.encoder = self.encoder.as_implementation(name)
-        twin.sizes = twin.encoder.sizes
-        twin._fall_back = FallBack(twin.encoder, self._fall_back.allowed)
+        twin._set_encoder(self.encoder.as_implementation(name))
         return twin
 
     def _check_traced(self, trace_layer: int | None, implementation: str | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +13,7 @@ from ..positions import Position
 from .block import BlockSizes
 from .inputs import Input
 from .own_model import OwnModel
-from .run import Run, sentence_of, stacked
+from .run import Run
 from .stack import Stack, embedding
 
 CLS, REGISTER = "[CLS]", "[REG]"
@@ -79,6 +78,10 @@ class VisionTransformer(Stack):
         """Pixels (b, side, side) -> (b, classes)."""
         return self.answer(self.without_maps(pixels, None, rows=1))
 
+    def next_token(self, x: Tensor) -> Tensor:
+        """As `answer`, (b, 1, classes): there is one for the whole picture."""
+        return self.answer(x)[:, None]
+
     def answer(self, x: Tensor) -> Tensor:
         """The last hidden state (b, i, c), of which [CLS] is the first row -> (b, classes)."""
         logits: Tensor = self.out(self.norm(x[:, 0]))
@@ -110,23 +113,5 @@ class PictureModel(OwnModel):
             raise SizeError(f"a picture of {tuple(pixels.shape)} pixels; this model reads {sizes.side} × {sizes.side}")
         names = token_names(sizes.side, sizes.patch, sizes.registers)
         switches = self.switches(len(names), None, heads_off=heads_off, temperature=temperature)
-
-        def compute(stack: Stack) -> tuple[Tensor, Tensor, Tensor]:
-            hidden, weights = stack(pixels[None].to(stack.device, stack.words.weight.dtype), **switches(stack))
-            answer = cast(VisionTransformer, stack).answer(hidden[-1])
-            return torch.cat(hidden), stacked(weights)[0], answer
-
-        (hidden, weights, answer), notices = self.compute(compute)
-        return Run(
-            tokens=list(names),
-            ids=list(range(len(names))),
-            weights=weights,
-            hidden=hidden,
-            sentence=sentence_of(hidden[-1]),
-            steps=(),
-            device=hidden.device,
-            notices=self.notices + notices,
-            logits=answer,
-            changes=switches.changes(names),
-            extras=self.extras,
-        )
+        own = list(names), list(range(len(names)))
+        return self._pass([own], pixels[None].to(self.dtype), switches, (0, 0), all_logits=True)[0]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import HeadlightError, Unsupported
-from . import own_positions
+from . import seam
 from .seam import Call, mix
 from .wrapped import Answer, Wrapped
 
@@ -26,6 +26,10 @@ NO_STEPS = "its layers are computed by transformers, line by line there is no re
 NO_BATCH = "an encoder-decoder is run one text at a time here"
 NO_OUTPUT = "what its heads give goes on through no matrix of its own, so how much each hands over is not known"
 NO_PLACE = "its positions are not in a place of their own, from which they could be taken"
+# modules that give positions, by the end of their names
+TABLES = ("position_embeddings", "embed_positions", "wpe", "position_embedding", "pos_embed", "pos_emb",
+          "positions_embed", "positional_embedding")  # fmt: skip
+BIASES = ("relative_attention_bias",)
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
     Raises:
         Unsupported: it has no maps of tokens on tokens, or they are no shares.
     """
-    acts = own_positions.make_removable(wrapped.module)
+    acts = make_removable(wrapped.module)
 
     def run(**asked: Any) -> Answer:
         return wrapped.answer(ids, wrapped.request(**asked), target=target)
@@ -193,6 +197,37 @@ def _changes(
     if not all(same):
         reasons["values"] = "what its attention gives is not its maps times the values alone"
     return reasons
+
+
+def _angles_of_zero(scaling: float) -> Callable[[Any], Any]:
+    def neutral(output: Any) -> Any:
+        if isinstance(output, Tensor):  # complex numbers of length `scaling`
+            return torch.full_like(output, scaling)
+        if isinstance(output, dict):
+            return {name: neutral(value) for name, value in output.items()}
+        cos, sin = output
+        return torch.full_like(cos, scaling), torch.zeros_like(sin)
+
+    return neutral
+
+
+def make_removable(model: nn.Module) -> frozenset[str]:
+    """Readies the modules that give positions for passes without them, in which their output is a neutral one: rows of
+    zeros, a bias of zero, or angles of 0. Says where they act, nothing = nowhere that is known.
+    """
+    acts = set[str]()
+    for name, module in model.named_modules():
+        last = name.rpartition(".")[2]
+        if last in TABLES:
+            acts.add("add")
+            seam.without_positions(module, torch.zeros_like)
+        elif last in BIASES:
+            acts.add("bias")
+            seam.without_positions(module, torch.zeros_like)
+        elif "RotaryEmbedding" in type(module).__name__:
+            acts.add("rotate")
+            seam.without_positions(module, _angles_of_zero(getattr(module, "attention_scaling", 1.0)))
+    return frozenset(acts)
 
 
 def _moved(plain: Answer, run: Callable[..., Answer], known: GroupFindings) -> float:

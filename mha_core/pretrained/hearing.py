@@ -5,10 +5,9 @@ class for its family, which needs numpy alone; and what the tokens are called th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil, log10, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,15 +23,9 @@ MOST_CONVOLUTIONS = 32
 PROBED = 12  # tokens
 
 
-@dataclass(frozen=True)
-class Kind:
-    """Families that read sounds in one way.
-
-    Attributes:
-        extractor: the class of transformers that readies them.
-        reads: what their pass takes.
-        most: the settings that the class is given, and how large the number may be.
-        switches: further settings of it.
+class Kind(NamedTuple):
+    """Families that read sounds in one way: the class of transformers that readies them, what their pass takes, the
+    settings that the class is given with the largest number of each, and further ones.
     """
 
     extractor: str
@@ -104,13 +97,6 @@ class Hearing(Named):
         """A sound to check a model with, (1, …), and how many tokens it is."""
         samples = self._noise()
         return self._ready(samples), self._tokens(samples)
-
-    def in_words(self) -> str:
-        """What it makes of a sound."""
-        every = f"a token every {1000 * self.step / self.rate:.3g} ms"
-        if self.whole is None:
-            return f"{self.rate:,} samples a second, {every}, at most {MOST_TOKENS:,}"
-        return f"{self.rate:,} samples a second, {every}, always {self.whole:,}: silence follows a shorter sound"
 
     def _tokens(self, samples: Tensor) -> int:
         count, seconds = len(samples), len(samples) / self.rate

@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import torch
 from torch import Tensor
@@ -18,12 +18,12 @@ from ..attention.functional import check_temperature
 from ..errors import PositionError, SizeError, TooLong, Unsupported, WeightsFileError
 from ..models.block import BlockSizes
 from ..models.inputs import Input, Switches, Tokenizer, no_mask, read
-from ..models.model import Grown, Model, ends_of
+from ..models.model import Model, ends_of
 from ..models.run import Extras, Run
 from ..models.switches import RunSwitches
 from .check import Findings, GroupFindings, matrix
 from .hearing import Hearing
-from .hf_runs import Pass, call_of_layer, grow, runs
+from .hf_runs import Pass, answer, calls_of, runs
 from .preprocessor import Features
 from .seam import Call
 from .sight import Sight
@@ -228,7 +228,7 @@ class HfModel(Model):
         if not self.findings.by_seam:
             raise Unsupported(f"{self.name} hands out its maps and nothing of how they are made")
         rows, whole, spec = self._prepare(text, None, frozenset(record), **switches)
-        return call_of_layer(self, whole, spec, layer), rows[0], spec.columns or rows[0]
+        return calls_of(self, answer(self, whole, spec))[layer], rows[0], spec.columns or rows[0]
 
     def _prepare(
         self,
@@ -296,9 +296,6 @@ class HfModel(Model):
                 raise self.cannot(name)
         check_temperature(temperature)
         return super().switches(length, keep, columns, **switches | {"heads_off": off, "values_off": values})
-
-    def grow(self, ids: Sequence[int], kept: Any, switches: Switches) -> Grown:
-        return grow(self, ids, kept, switches)
 
     def _target(self, source: Tensor, target: str | Sequence[int] | None) -> list[int]:
         """What the decoder reads beside what the encoder reads, (1, …): a start, then the target."""

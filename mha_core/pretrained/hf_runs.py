@@ -1,21 +1,19 @@
-"""A pass of a foreign model, what it gave as a `Run` for each text, and the next row of a growing text."""
+"""A pass of a foreign model, and what it gave as a `Run` for each text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from ..errors import Unsupported
-from ..models.inputs import Switches, no_mask
-from ..models.model import Grown
+from ..models.inputs import no_mask
 from ..models.run import Extras, Run, sentence_of
 from ..models.switches import RunSwitches
 from . import memory
-from .seam import Call, Request
+from .seam import Call
 from .wrapped import Answer
 
 if TYPE_CHECKING:
@@ -61,46 +59,38 @@ def runs(model: HfModel, coded: Sequence[tuple[list[str], list[int]]], ids: Tens
     needed = 2 * whole + 4 * whole // model.sizes.n_layers
     what = "text" if model.wrapped.family.reads == "text" else "input, or choose a smaller model"
     memory.require(needed, f"{longest} tokens of {model.name}", f"shorten the {what}")
-    found = _answer(model, ids, spec)
+    found = answer(model, ids, spec)
     return [_run(model, own, row, spec, found) for row, own in enumerate(coded)]
 
 
-def call_of_layer(model: HfModel, ids: Tensor, spec: Pass, layer: int) -> Call:
-    """What passed the seam in one layer of the model's group, in a pass over ids (1, i)."""
-    return _calls(model, _answer(model, ids, spec))[layer]
-
-
-def _calls(model: HfModel, found: Answer) -> list[Call]:
+def calls_of(model: HfModel, found: Answer) -> list[Call]:
     """What passed the seam in the model's group."""
     return [call for call in found.calls if call.path in model.known.paths]
 
 
-def _answer(model: HfModel, ids: Tensor, spec: Pass) -> Answer:
-    request = _request(model, spec.switches, spec.record | {"v"})
-    maps_too = not model.findings.by_seam
-    return model.wrapped.answer(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too)
-
-
-def _request(model: HfModel, switches: RunSwitches, keep: frozenset[str] = frozenset(), known: int = 0) -> Request:
-    """Build the request of a pass over the tokens behind the first `known`."""
+def answer(model: HfModel, ids: Tensor, spec: Pass) -> Answer:
+    """One forward pass over ids (b, i)."""
+    switches = spec.switches
     tensors = switches.allow, *switches.ablate
     allow, heads, values = (None if one is None else one.to(model.device) for one in tensors)
-    return model.wrapped.request(
-        keep=keep,
+    request = model.wrapped.request(
+        keep=spec.record | {"v"},
         changed=frozenset(model.known.paths),
-        allow=None if allow is None or no_mask(switches.mask) else allow[:, :, known:],
+        allow=None if no_mask(switches.mask) else allow,
         heads=heads,
-        values=None if values is None else values[:, :, known:],
+        values=values,
         temperature=float(switches.temperature),
         positions=switches.position == "trained",
     )
+    maps_too = not model.findings.by_seam
+    return model.wrapped.answer(ids, request, target=spec.target, keep=spec.keep, attentions=maps_too)
 
 
 def _maps(model: HfModel, found: Answer) -> list[Tensor]:
     """(b, h, i, j) of every layer of the model's group."""
     known = model.known
     if model.findings.by_seam:
-        return [call.weights for call in _calls(model, found)]
+        return [call.weights for call in calls_of(model, found)]
     maps = found.maps.get(model.group) or found.maps.get("", [])
     return [one for one in maps if one.shape[1] == known.heads]
 
@@ -135,49 +125,6 @@ def _run(model: HfModel, own: tuple[list[str], list[int]], row: int, spec: Pass,
             kv_heads=known.kv_heads,
             nobody=(1 - weights.sum(dim=-1)).clamp(min=0) if known.sinks or spec.is_left_out else None,
             paths=known.paths if model.findings.by_seam else (),
-            values=tuple(call.parts["v"][row, :, :m] for call in _calls(model, found)),
+            values=tuple(call.parts["v"][row, :, :m] for call in calls_of(model, found)),
         ),
-    )
-
-
-@dataclass
-class GrownCache:
-    """Keys and values of the first `length` tokens, in the library's own form."""
-
-    cache: Any
-    length: int = 0
-
-
-def grow(model: HfModel, ids: Sequence[int], kept: Any, switches: Switches) -> Grown:
-    """The last row of every map, hidden state and logit; the earlier tokens are computed only when they are not kept.
-
-    A model with other layers than attention, or whose maps do not pass the seam, is computed whole each time.
-    """
-    if not keeps(model):
-        run = model.run(list(ids), **switches)
-        if run.logits is None:
-            raise Unsupported(f"model {model.name!r} predicts no next token; choose a model that writes")
-        return Grown(run.weights[:, :, -1], run.hidden[:, -1], run.logits[0], None)
-    if not isinstance(kept, GrownCache) or kept.length >= len(ids):
-        from transformers import DynamicCache
-
-        kept = GrownCache(DynamicCache())
-    request = _request(model, model.switches(len(ids), None, **switches), known=kept.length)
-    found = model.wrapped.answer(torch.tensor([list(ids[kept.length :])]), request, past=kept.cache)
-    kept.length = len(ids)
-    logits = cast(Tensor, found.logits)  # of a model that writes
-    rows = torch.stack([call.weights[0, :, -1] for call in found.calls])
-    return Grown(rows, torch.stack([one[0, -1] for one in found.hidden[""]]), logits[0, -1], kept)
-
-
-def keeps(model: HfModel) -> bool:
-    """Whether all of its layers are attention through the seam, so that keys and values are all there is to keep."""
-    known = model.known
-    states = getattr(model.wrapped.family.config, "num_hidden_layers", 0)
-    return (
-        model.findings.by_seam
-        and model.wrapped.family.writes
-        and not model.findings.left_out
-        and model.wrapped.takes("past_key_values")
-        and len(set(known.paths)) == len(known.paths) == states
     )

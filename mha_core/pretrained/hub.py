@@ -11,12 +11,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import HeadlightError, WeightsFileError
-from . import families, folders, offline
+from ..errors import WeightsFileError
+from . import offline
 
 ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 REVISION = re.compile(r"[\w][\w./-]{0,199}")
@@ -28,59 +27,9 @@ WANTED = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Cached:
-    """A revision of a model in the cache.
-
-    Attributes:
-        id, revision: its name on the hub, and the commit.
-        refs: the names of the revision, as "main".
-        size: bytes on the disk.
-        model_type: of its description, "" without one.
-        why_not: why it cannot be opened, "" when nothing speaks against it before the weights are read.
-    """
-
-    id: str
-    revision: str
-    refs: tuple[str, ...]
-    size: int
-    model_type: str
-    why_not: str
-    folder: Path
-
-
 def is_id(name: str) -> bool:
     """Whether it could be a model's name on the hub, "google-t5/t5-small"."""
     return bool(ID.fullmatch(name)) and ".." not in name and "--" not in name
-
-
-def cached() -> list[Cached]:
-    """The models in the cache, by name; no weights are opened."""
-    hub = offline.hub()
-    try:
-        found = hub.scan_cache_dir(hub.constants.HF_HUB_CACHE)
-    except Exception:  # there is no cache
-        return []
-    models = [
-        _cached(repo.repo_id, one.commit_hash, tuple(sorted(one.refs)), one.size_on_disk, Path(one.snapshot_path))
-        for repo in found.repos
-        if repo.repo_type == "model"
-        for one in repo.revisions
-    ]
-    return sorted(models, key=lambda one: (one.id.lower(), one.revision))
-
-
-def _cached(name: str, revision: str, refs: tuple[str, ...], size: int, folder: Path) -> Cached:
-    kind, why_not = "", ""
-    try:
-        description = folders.read_json(folder, folders.CONFIG)
-        kind = str(description.get("model_type", ""))
-        folders.refuse_code(description, folders.CONFIG)
-        families.family(description)
-        folders.weights_of(folder)
-    except HeadlightError as error:
-        why_not = str(error)
-    return Cached(name, revision, refs, size, kind, why_not, folder)
 
 
 def find(name: str, revision: str | None = None) -> tuple[Path, str]:

@@ -18,7 +18,9 @@ from .hub import WANTED
 def main(what: str, name: str, revision: str | None = None) -> None:
     """Does it and says so."""
     try:
-        say(size(name, revision) if what == "size" else get(name, revision))
+        files = wanted(name, revision)
+        to_come = sum(one.file_size for one in files if one.will_download)
+        say({"size": to_come} if what == "size" else get(name, files, max(1, to_come)))
     except HeadlightError as error:
         say({"error": str(error)})
     except Exception as error:  # the network, the hub and the library each have their own
@@ -45,11 +47,6 @@ def reason(name: str, revision: str | None, error: BaseException) -> str:
     return reason(name, revision, error.__cause__)
 
 
-def size(name: str, revision: str | None) -> dict[str, Any]:
-    """Bytes to come."""
-    return {"size": sum(one.file_size for one in wanted(name, revision) if one.will_download)}
-
-
 def wanted(name: str, revision: str | None) -> list[Any]:
     """The files of the revision that are brought, with their sizes."""
     from huggingface_hub import snapshot_download
@@ -58,15 +55,13 @@ def wanted(name: str, revision: str | None) -> list[Any]:
     return [one for one in found if WANTED.fullmatch(one.filename)]
 
 
-def get(name: str, revision: str | None) -> dict[str, Any]:
-    """Brings them, the description first."""
+def get(name: str, files: list[Any], total: int) -> dict[str, Any]:
+    """Brings them, so many bytes, the description first."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.utils.tqdm import tqdm
 
-    files = wanted(name, revision)
     if not any(one.filename == folders.CONFIG for one in files):
         raise HeadlightError(f"{name} has no config.json; it is no model of the transformers library")
-    total = max(1, sum(one.file_size for one in files if one.will_download))
     done = 0
 
     class Bar(tqdm):
@@ -78,9 +73,8 @@ def get(name: str, revision: str | None) -> dict[str, Any]:
 
     folder = Path()
     for one in sorted(files, key=lambda one: (one.filename != folders.CONFIG, one.filename)):
-        file = hf_hub_download(name, one.filename, revision=one.commit_hash, tqdm_class=Bar)
+        folder = Path(hf_hub_download(name, one.filename, revision=one.commit_hash, tqdm_class=Bar)).parent
         if one.filename == folders.CONFIG:
-            folder = Path(file).parent
             families.family(folders.describe(folder))
             if not any(some.filename.endswith(".safetensors") for some in files):
                 raise HeadlightError(f"{name} has its weights as pickle only, which could run code; choose another")

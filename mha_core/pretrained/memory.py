@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -40,44 +41,28 @@ def available() -> int | None:
 
     On systems other than Linux it is the whole memory of the machine: no more than that can be right.
     """
-    known = [bytes_left for bytes_left in (_machine(), *_groups()) if bytes_left is not None]
-    return min(known, default=None)
+    return min((left for left in (_machine(), *_groups()) if left is not None), default=None)
 
 
 def _machine() -> int | None:
-    try:
-        for line in MEMINFO.read_text("ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
+    with suppress(OSError, ValueError, IndexError, StopIteration):
+        lines = MEMINFO.read_text("ascii").splitlines()
+        return int(next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))) * 1024
+    with suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
+    return None
 
 
-def _groups() -> Iterator[int | None]:
+def _groups() -> Iterator[int]:
     """What the limit of each control group (version 2) that holds this process leaves."""
-    try:
+    own = ""
+    with suppress(OSError, ValueError, StopIteration):
         own = next(line for line in OWN_GROUP.read_text("utf-8").splitlines() if line.startswith("0::"))
-    except (OSError, ValueError, StopIteration):
-        return
     folder = GROUPS / own.removeprefix("0::").lstrip("/")
-    for group in (folder, *folder.parents):
-        if group.is_relative_to(GROUPS):
-            yield _left(group)
-
-
-def _left(group: Path) -> int | None:
-    try:
-        most = (group / "memory.max").read_text("ascii").strip()
-        if most == "max":
-            return None
-        used = int((group / "memory.current").read_text("ascii"))
-        # pages of files that nobody has used lately go when room is needed
-        lines = (line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
-        idle = next((int(value) for name, value in lines if name == "inactive_file"), 0)
-        return max(0, int(most) - used + idle)
-    except (OSError, ValueError):
-        return None
+    for group in (folder, *folder.parents) if own else ():
+        with suppress(OSError, ValueError):  # ValueError: "max", there is no limit
+            most = int((group / "memory.max").read_text("ascii"))
+            used = int((group / "memory.current").read_text("ascii"))
+            # pages of files that nobody has used lately go when room is needed
+            stat = dict(line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
+            yield max(0, most - used + int(stat.get("inactive_file", 0)))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import re
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +29,6 @@ HASHED = 2 * 2**30  # bytes of weights, above which their sha256 takes too long 
 LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length",
            "max_target_positions")  # fmt: skip
 READERS: dict[str, Any] = {"text": hf_tokens, "picture": sight, "sound": hearing}
-LICENCE = re.compile(r"^license:\s*['\"]?([\w .+-]{1,60})", re.MULTILINE)
 
 
 def open_folder(
@@ -68,9 +65,7 @@ def open_folder(
     about: dict[str, Any] = {
         "max_len": _max_len(whole) if family.reads == "text" or words else reads.get_vocab_size(),
         "folder": folder,
-        "facts": _facts(folder, name, family, weights, whole, findings)
-        | ({} if family.reads == "text" else {f"{family.reads}s": reads.in_words()})
-        | (facts or {}),
+        "facts": _facts(name, family, weights, whole, findings) | (facts or {}),
         "notices": (left_out,) if findings.left_out else (),
         "preprocessor": None if family.reads == "text" else reads,
     }
@@ -145,9 +140,7 @@ def _max_len(whole: Wrapped) -> int:
     return max(1, min(lengths))
 
 
-def _facts(
-    folder: Path, name: str, family: Family, weights: Tensors, whole: Wrapped, findings: Findings
-) -> dict[str, str]:
+def _facts(name: str, family: Family, weights: Tensors, whole: Wrapped, findings: Findings) -> dict[str, str]:
     parameters = {id(one): one.numel() for one in whole.module.parameters()}
     layers = ", ".join(
         f"{group}: {len(known.paths)} layers of {known.heads} heads"
@@ -159,7 +152,7 @@ def _facts(
         "rotate": "rotated into queries and keys",
         "bias": "a bias on the scores",
     }
-    facts = {
+    return {
         "model": name,
         "architecture": family.kind.__name__,
         "attention": layers,
@@ -172,7 +165,6 @@ def _facts(
         "torch": str(torch.__version__),
         "python": platform.python_version(),
     }
-    return facts | _licence(folder)
 
 
 def _checked(findings: Findings) -> str:
@@ -183,16 +175,6 @@ def _checked(findings: Findings) -> str:
     )
     moved = "" if findings.moved is None else f"; with all heads off the output moves by {100 * findings.moved:.2g} %"
     return f"{rows}{moved}"
-
-
-def _licence(folder: Path) -> dict[str, str]:
-    """What the front matter of the README says, if anything."""
-    with suppress(WeightsFileError, OSError, UnicodeDecodeError):
-        with folders.own_file(folder, "README.md").open("r", encoding="utf-8") as opened:
-            text = opened.read(20_000)
-        if text.startswith("---") and (found := LICENCE.search(text)):
-            return {"licence": found[1].strip()}
-    return {}
 
 
 def _sha256(weights: Tensors) -> str:

@@ -98,24 +98,6 @@ class Recording:
         title = f"{self.title}: {self._group(group).name}"
         return self.run(group, step).show(layer=layer, head=head, title=title)
 
-    def html(self, path: str | Path, group: int | str = 0, step: int | None = None) -> Path:
-        """Writes a group as a file that any browser opens, and gives its path. Errors as of `show`."""
-        return self.show(group, step).save(path)
-
-    def npz(self, path: str | Path) -> Path:
-        """Writes all numbers and tokens for numpy: steps, and of group n maps_n, rows_n, columns_n and paths_n."""
-        import numpy as np
-
-        path = Path(path)
-        arrays: dict[str, Any] = {"steps": np.array(self.steps)}
-        for number, group in enumerate(self.groups):
-            arrays[f"maps_{number}"] = group.maps.numpy()
-            for name in ("rows", "columns", "paths"):
-                arrays[f"{name}_{number}"] = np.array(getattr(group, name) or group.rows)
-        with path.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        return path
-
     def save(self, path: str | Path) -> Path:
         """Writes the file that the app opens, and gives its path.
 

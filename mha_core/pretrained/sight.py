@@ -4,7 +4,6 @@ library's class for its family, which needs Pillow alone; and what the tokens ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,13 +80,6 @@ class Sight(Named):
         sides = (3, self.rows * self.patch, self.columns * self.patch)
         return torch.randn(1, *sides, generator=torch.Generator().manual_seed(0)), len(self.names)
 
-    def in_words(self) -> str:
-        """What it makes of a picture."""
-        own = len(self.names) - self.rows * self.columns
-        size = f"{self.columns * self.patch} × {self.rows * self.patch} pixels"
-        none = f", and {own} token{'s' * (own != 1)} of none" if own else ""
-        return f"{size} in {self.rows} × {self.columns} patches{none}"
-
     def _ready(self, image: Any, **more: Any) -> Tensor:
         if isinstance(image, Tensor):
             image = read_picture(image)
@@ -102,9 +94,11 @@ def read(folder: Path, config: Any) -> Sight:
         WeightsFileError: its description is missing or damaged. Unsupported: it asks for what is not done here.
     """
     given = preprocessor.settings(folder, SETTINGS)
-    for side in _numbers([given.get("size"), given.get("crop_size")]):
-        if not 1 <= side <= MOST_SIDE:
-            raise WeightsFileError(f"{FILE} asks for a side of {side:,} pixels; 1 to {MOST_SIDE:,} are read")
+    for size in (given.get("size"), given.get("crop_size")):
+        sides = size.values() if isinstance(size, dict) else size if isinstance(size, list) else [size]
+        for side in sides:
+            if side is not None and not (type(side) is int and 1 <= side <= MOST_SIDE):
+                raise WeightsFileError(f"{FILE} asks for a side of {side!r:.40} pixels; 1 to {MOST_SIDE:,} are read")
     kind = KINDS[config.model_type]
     patch = config.patch_size
     if not isinstance(patch, int) or not 1 <= patch <= MOST_SIDE:
@@ -113,13 +107,3 @@ def read(folder: Path, config: Any) -> Sight:
     library = offline.transformers()
     with folders.library(f"{FILE} cannot be used"):
         return Sight(getattr(library, kind.processor)(**given), kind, patch, registers)
-
-
-def _numbers(value: Any) -> Iterator[float]:
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list):
-        for one in value:
-            yield from _numbers(one)
-    elif value is not None:
-        yield value if isinstance(value, (int, float)) else 0

@@ -17,7 +17,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -142,18 +142,6 @@ class Watcher(TorchFunctionMode):
             self.unseen.append(path or named)
 
 
-@overload
-def watch(module: nn.Module | None = None, *, batch: int = 0) -> Watcher: ...
-@overload
-def watch(
-    module: nn.Module,
-    *inputs: Any,
-    rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
-    batch: int = 0,
-    title: str = "",
-    **keywords: Any,
-) -> Recording: ...
 def watch(
     module: nn.Module | None = None,
     *inputs: Any,
@@ -162,7 +150,7 @@ def watch(
     batch: int = 0,
     title: str = "",
     **keywords: Any,
-) -> Watcher | Recording:
+) -> Any:
     """Reads the attention maps of a module that runs; its outputs stay what they are, to the last bit.
 
     With inputs it runs the module on them, without gradients, and gives a `Recording`: a picture in a notebook's cell.

@@ -106,7 +106,6 @@ class Wrapped(nn.Module):
         keep: Tensor | None = None,
         states: Tensor | None = None,
         attentions: bool = False,
-        past: Any = None,
     ) -> Answer:
         """One pass, on the device of the weights and in their number format.
 
@@ -116,14 +115,11 @@ class Wrapped(nn.Module):
             keep: bool (b, i), False = padding.
             states: (b, i, c), of the encoder, when it need not run again.
             attentions: asks the model for its own maps too.
-            past: a cache of the library, which is filled with the keys and values of these ids.
         """
         read = ids.to(self.device, self.dtype if ids.is_floating_point() else None)
         given: dict[str, Any] = {self.module.main_input_name: read}
         if keep is not None:
             given["attention_mask"] = keep.to(self.device, torch.int64)
-        if past is not None:
-            given |= {"past_key_values": past, "use_cache": True}
         if target is not None:
             given["decoder_input_ids"] = target.to(self.device)
         if states is not None:

@@ -194,9 +194,8 @@ def test_kernels_cannot_be_imported() -> None:
 
 
 def test_a_good_folder_loads_without_the_network(folder: Path) -> None:
-    (folder / "README.md").write_text("---\ntags: [x]\nlicense: apache-2.0\n---\n# A model\n")
     model = load_model(str(folder / CONFIG), device="cpu")
-    assert (model.groups, model.facts["licence"]) == (("decoder",), "apache-2.0")
+    assert model.groups == ("decoder",)
     model = load_model(str(folder), device="cpu", dtype=torch.bfloat16)
     assert model.dtype == torch.bfloat16
     assert model.can >= {"mask", "heads", "temperature", "values"}

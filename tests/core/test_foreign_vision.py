@@ -123,7 +123,7 @@ def test_pictures_that_are_refused(loaded: Any) -> None:
 
 BAD_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
     (preprocessor.FILE, {"auto_map": {"AutoImageProcessor": "own.Own"}}, "config.json asks for code of its own"),
-    (preprocessor.FILE, {"size": {"height": 2000, "width": 32}}, "asks for a side of 2,000 pixels; 1 to 1,024 are"),
+    (preprocessor.FILE, {"size": {"height": 2000, "width": 32}}, "asks for a side of 2000 pixels; 1 to 1,024 are"),
     (preprocessor.FILE, {"do_resize": False}, "does not make every picture so large that patches of 8 fill it"),
     (preprocessor.FILE, {"size": {"height": 64, "width": 64}}, "cannot be run on a picture: ValueError: Input image"),
     ("config.json", {"patch_size": [8, 4]}, r"its patches are no squares \(patch_size=\[8, 4\]\)"),

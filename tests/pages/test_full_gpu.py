@@ -22,7 +22,7 @@ from headlight.picture.settings import Settings
 from headlight.picture.traces import recorded
 from headlight.queue import single_flight
 from headlight.registry.pretrained import Pretrained
-from mha_core.models.fall_back import FallBack
+from mha_core.models.own_model import OwnModel
 from pages.by_hand import embeddings, real_cell
 from pages.by_hand.scaled_dot import CASES, checked
 from pages.compare import orders, pairs, several
@@ -51,14 +51,14 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: torch.get_rng_state())
-    compute = FallBack.compute
+    compute = OwnModel.compute
 
-    def counted(self: FallBack, *args: Any) -> Any:
+    def counted(self: OwnModel, *args: Any) -> Any:
         if Gpu.now is not None:
             Gpu.now.takes_a_pass()
         return compute(self, *args)
 
-    monkeypatch.setattr(FallBack, "compute", counted)
+    monkeypatch.setattr(OwnModel, "compute", counted)
     kept: Any = Pretrained.load_shared
     models = dict(kept.cache)
     kept.cache.clear()
