@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch import Tensor
@@ -29,10 +29,6 @@ class Changes:
     said: str = "nothing changed"
     allow: Tensor | None = None
     heads_off: tuple[tuple[int, int], ...] = ()
-
-    def cpu(self) -> Changes:
-        """The same with its tensor on the CPU."""
-        return replace(self, allow=None if self.allow is None else self.allow.cpu())
 
 
 def in_words(

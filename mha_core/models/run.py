@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -69,11 +69,6 @@ class Extras:
     patches: Patches | None = None
     heard: Heard | None = None
 
-    def cpu(self) -> Extras:
-        """The same with its tensors on the CPU."""
-        nobody = None if self.nobody is None else self.nobody.cpu()
-        return replace(self, nobody=nobody, values=tuple(own.cpu() for own in self.values))
-
 
 @dataclass(frozen=True)
 class Run:
@@ -113,16 +108,8 @@ class Run:
 
     def cpu(self) -> Run:
         """The same run with its tensors on the CPU; `device` still says where it was computed."""
-        return replace(
-            self,
-            weights=self.weights.cpu(),
-            hidden=self.hidden.cpu(),
-            sentence=self.sentence.cpu(),
-            steps=on_cpu(self.steps),
-            logits=None if self.logits is None else self.logits.cpu(),
-            changes=self.changes.cpu(),
-            extras=self.extras.cpu(),
-        )
+        moved: Run = _on_cpu(replace(self, steps=()))
+        return replace(moved, steps=on_cpu(self.steps))  # which share memory
 
     def frame(self, layer: int, head: int) -> DataFrame:
         """One map as a pandas frame, a row a cell: query, query_token, key, key_token, weight, and where this layer
@@ -159,6 +146,17 @@ class Run:
         """
         page = standalone(self, layer=layer, head=head, row=row, title=title, link=link)
         return Shown(page, title or "Attention maps", height)
+
+
+def _on_cpu(value: Any) -> Any:
+    """A value with every tensor in it, of its fields or of a tuple, on the CPU."""
+    if isinstance(value, Tensor):
+        return value.cpu()
+    if type(value) is tuple:
+        return tuple(map(_on_cpu, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{one.name: _on_cpu(getattr(value, one.name)) for one in fields(value)})
+    return value
 
 
 def sentence_of(hidden: Tensor) -> Tensor:

@@ -70,9 +70,6 @@ def read(folder: Path) -> tuple[Encoder, Tokenizer]:
 
 def _read_sizes(folder: Path) -> EncoderSizes:
     config = folders.read_json(folder, CONFIG)
-    if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
-        kind = f"model_type={config.get('model_type')!r}"
-        raise Unsupported(f"{CONFIG} describes {kind}; only plain BERT encoders with gelu are read")
     try:
         sizes = EncoderSizes(
             vocabulary=int(config["vocab_size"]),

@@ -21,7 +21,7 @@ from ..models.inputs import Input, Switches, Tokenizer, no_mask, read
 from ..models.model import Model, ends_of
 from ..models.run import Extras, Run
 from ..models.switches import RunSwitches
-from .check import Findings, GroupFindings, matrix
+from .check import Findings, GroupFindings
 from .hearing import Hearing
 from .hf_runs import Pass, answer, calls_of, runs
 from .preprocessor import Features
@@ -184,32 +184,22 @@ class HfModel(Model):
     ) -> Run:
         """Computes every map of this group, and hidden state, of one text, picture or sound; see `Model.run`.
 
+        The tokens of a sound are the times at which they begin, "0.48 s"; of the silence that is heard behind it
+        `extras.nobody` has what each row gives it. `logits` of a picture are (1, classes).
+
         Args:
-            text: or of a model that reads pictures PNG, JPEG or WebP by its bytes or its Path, or uint8 (height, width,
-                3); of one that reads sounds a WAV file likewise, at most 30 s, or float (n,) at the model's rate; of
-                both a name in the album.
+            text: or of a model that reads them a picture or a sound, as `picture_file.read` and `sound_file.read` take
+                it, or its name in the album.
             target: what the decoder of an encoder-decoder reads, or its ids; None = its own greedy answer, with
                 nothing changed, of at most 64 tokens.
-            switches: as in `Model.run`.
-
-        Returns:
-            a run whose `extras` have the picture or the sound; `logits` of a picture are (1, classes). The tokens of a
-            sound are the times at which they begin, "0.48 s"; silence that is heard behind every sound has no rows and
-            columns here, and `extras.nobody` is what each row gives it.
 
         Raises:
             Unsupported: something that is not in `can`, with its reason.
-            HeadlightError: of a picture or a sound, as `picture_file.read` and `sound_file.read`.
         """
         if trace_layer is not None or implementation is not None:
             raise self.cannot("steps")
         rows, whole, spec = self._prepare(text, target, all_logits=all_logits, **switches)
         return runs(self, [rows], whole, spec)[0]
-
-    def output_matrix(self, layer: int) -> Tensor:
-        """Wᵒ of a layer of this group, (h·d, c), on the model's device; `reasons` says where there is none."""
-        name = self.findings.outputs[self.known.paths[layer]]
-        return matrix(self.wrapped.module.get_submodule(name))
 
     def call_of_layer(
         self, text: Input, layer: int, record: Iterable[str], **switches: Unpack[Switches]

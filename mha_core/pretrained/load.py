@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ..device import is_out_of_memory, pick, require_dtype
+from ..device import or_on_the_cpu, pick, require_dtype
 from ..errors import WeightsFileError
 from ..models.model import Model
 from ..models.stack import Stack
@@ -67,7 +67,8 @@ def load_model(
             from .opened import open_folder
 
             return open_folder(folder, name, chosen, dtype, facts)
-    stack, notices = _on(chosen, stack.to(dtype), may_fall_back=device == "auto")
+    stack = stack.to(dtype)
+    stack, notices = or_on_the_cpu(stack.to, chosen, allowed=device == "auto", smaller="close other programs")
     return model_of(
         name,
         tokenizer,
@@ -97,13 +98,3 @@ def _folder(name: str, revision: str | None) -> tuple[Path, dict[str, str]]:
         raise WeightsFileError(f"no model {name!r}: give 'minilm', 'smollm2', a local folder, or a name on the hub")
     folder, commit = hub.find(name, revision)
     return folder, {"revision": commit}
-
-
-def _on(device: torch.device, stack: Stack, *, may_fall_back: bool) -> tuple[Stack, tuple[str, ...]]:
-    """The stack on the device, or on the CPU with a notice that says so."""
-    try:
-        return stack.to(device), ()
-    except RuntimeError as error:
-        if not may_fall_back or not is_out_of_memory(error):
-            raise
-    return stack.to("cpu"), (f"{device} has no memory for the model; this was computed on the CPU.",)

@@ -5,8 +5,6 @@ fetches code.
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 
@@ -14,10 +12,19 @@ _lock = threading.RLock()
 
 
 def hub() -> ModuleType:
-    """The package `huggingface_hub`, imported so that it looks in its cache alone."""
-    with _lock, _offline():
+    """The package `huggingface_hub`, imported so that it looks in its cache alone.
+
+    HF_HUB_OFFLINE is read once, when it is imported; set for longer it would bind the children of this process that
+    have a button of their own.
+    """
+    with _lock:
+        before = os.environ.get("HF_HUB_OFFLINE")
+        os.environ["HF_HUB_OFFLINE"] = "1"
         import huggingface_hub
 
+        os.environ.pop("HF_HUB_OFFLINE")
+        if before is not None:
+            os.environ["HF_HUB_OFFLINE"] = before
         return huggingface_hub
 
 
@@ -27,29 +34,14 @@ def transformers() -> ModuleType:
         return _imported()
 
 
-@contextmanager
-def _offline() -> Iterator[None]:
-    """HF_HUB_OFFLINE is read once, by the hub's package when it is imported; set for longer it would bind the children
-    of this process that have a button of their own.
-    """
-    before = os.environ.get("HF_HUB_OFFLINE")
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["HF_HUB_OFFLINE"]
-        else:
-            os.environ["HF_HUB_OFFLINE"] = before
-
-
 @cache
 def _imported() -> ModuleType:
-    with _offline():
-        # it would bring compiled code from the hub: its import fails from here on
-        sys.modules.setdefault("kernels", None)  # type: ignore[arg-type]
-        import transformers
-        from transformers.utils import logging
+    hub()
+    # it would bring compiled code from the hub: its import fails from here on
+    sys.modules.setdefault("kernels", None)  # type: ignore[arg-type]
+    import transformers
+    from transformers.utils import logging
+
     from . import seam
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for it

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from ..device import is_out_of_memory
-from ..errors import DeviceError, WeightsFileError
+from ..device import or_on_the_cpu
+from ..errors import WeightsFileError
 from . import families, folders, hearing, hf_tokens, memory, offline, sight
 from .byte_level import Tokens
 from .check import Findings, examine
@@ -53,12 +53,8 @@ def open_folder(
     needed = weights.parameters * dtype.itemsize
     memory.require_weights(needed, name, dtype, ", or choose a smaller model")
     module = _load(family, weights, dtype)
-    try:
-        whole = Wrapped(module.to(device), family)
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        raise DeviceError(f"{device} has no memory for {name}; choose device='cpu'") from error
+    module, _ = or_on_the_cpu(module.to, device, allowed=False, smaller="choose a smaller model")
+    whole = Wrapped(module, family)
     with folders.library(f"{name} cannot be run on a {family.reads}"):  # what it is not made for
         findings = examine(whole, *_probe(whole, reads, words))
     left_out = f"{findings.left_out} of its maps have another size than the others and are not shown."
