@@ -1,10 +1,8 @@
-"""A stranger's sound, looked at without trust: a WAV file of whole numbers, by the standard library's `wave`."""
+"""A stranger's sound, looked at without trust: a WAV file of whole numbers."""
 
 from __future__ import annotations
 
-import io
 import struct
-import wave
 from math import ceil, gcd
 from pathlib import Path
 
@@ -18,6 +16,7 @@ MOST_BYTES = 20 * 2**20
 MOST_SECONDS = 30
 LEAST_RATE, MOST_RATE = 1_000, 384_000  # samples a second
 MOST_CHANNELS = 32
+PCM, EXTENSIBLE = 1, 0xFFFE  # its kinds: whole numbers, or what a longer header says
 MOST_CHUNKS = 64  # in front of the samples
 NO_SOUND = "this file is no WAV sound, whatever its name says; choose one that is, or save it as one"
 SAVE = "save the sound anew as WAV, 16-bit PCM"
@@ -43,34 +42,28 @@ def read(sound: object, rate: int) -> Tensor:
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         raise HeadlightError(NO_SOUND)
     try:
-        with wave.open(io.BytesIO(_plain(data)), "rb") as file:
-            found = file.getparams()
-            _check(found)
-            frames = file.readframes(found.nframes)
-    except HeadlightError:
-        raise
-    except wave.Error as error:
-        if "unknown format" in str(error):
-            raise HeadlightError(f"the samples of this sound are no plain whole numbers (PCM); {SAVE}") from error
-        raise HeadlightError(f"the sound is damaged ({error!s:.60}); {SAVE}") from error
-    except (EOFError, struct.error, RuntimeError, ValueError) as error:
+        head, size, frames = _chunks(data)
+        form, channels, samples_a_second, _, _, bits = struct.unpack_from("<HHIIHH", head)
+    except struct.error as error:
         raise HeadlightError(f"the sound is damaged ({type(error).__name__}); {SAVE}") from error
-    size = found.nchannels * found.sampwidth
-    if len(frames) != found.nframes * size:
-        there = len(frames) // size
-        raise HeadlightError(f"the sound is damaged: {there:,} of its {found.nframes:,} samples are there; {SAVE}")
-    _check_length(found.nframes, found.framerate)
-    samples = _numbers(frames, found.sampwidth).view(-1, found.nchannels).mean(dim=1)
-    return resample(samples, found.framerate, rate).float()
+    if form != PCM and (form != EXTENSIBLE or head[24:26] != PCM.to_bytes(2, "little")):
+        raise HeadlightError(f"the samples of this sound are no plain whole numbers (PCM); {SAVE}")
+    _check(samples_a_second, channels, bits)
+    width = channels * bits // 8
+    if len(frames) < size // width * width:
+        there = f"{len(frames) // width:,} of its {size // width:,} samples are there"
+        raise HeadlightError(f"the sound is damaged: {there}; {SAVE}")
+    _check_length(size // width, samples_a_second)
+    samples = _numbers(frames[: size // width * width], bits // 8).view(-1, channels).mean(dim=1)
+    return resample(samples, samples_a_second, rate).float()
 
 
 def written(samples: Tensor, rate: int) -> bytes:
     """float (n,), -1 to 1, as a WAV file of 16 bits."""
-    made = io.BytesIO()
-    with wave.open(made, "wb") as file:
-        file.setparams((1, 2, rate, len(samples), "NONE", ""))
-        file.writeframes((samples.clamp(-1, 1) * (2**15 - 1)).round().to(torch.int16).numpy().tobytes())
-    return made.getvalue()
+    frames = (samples.clamp(-1, 1) * (2**15 - 1)).round().to(torch.int16).numpy().tobytes()
+    head = struct.pack("<IHHIIHH", 16, PCM, 1, rate, 2 * rate, 2, 16)
+    chunks = b"WAVEfmt " + head + b"data" + struct.pack("<I", len(frames)) + frames
+    return b"RIFF" + struct.pack("<I", len(chunks)) + chunks
 
 
 def resample(samples: Tensor, rate: int, wanted: int) -> Tensor:
@@ -90,33 +83,27 @@ def resample(samples: Tensor, rate: int, wanted: int) -> Tensor:
     return again[: ceil(len(samples) * wanted / rate)]
 
 
-def _plain(data: bytes) -> bytes:
-    """The longer form of the header (WAVE_FORMAT_EXTENSIBLE) as the plain one, which every version of `wave` reads."""
-    at, head = len(b"RIFF....WAVE"), 0
+def _chunks(data: bytes) -> tuple[bytes, int, bytes]:
+    """What a WAV file says of its samples, how many bytes of them it promises, and those that are there."""
+    at, head = len(b"RIFF....WAVE"), b""
     for _ in range(MOST_CHUNKS):
         name, size = struct.unpack_from("<4sI", data, at)
         at += 8
         if name == b"data":
-            break
+            return head, size, data[at : at + size]
         if name == b"fmt ":
-            head = at
+            head = data[at : at + size]
         at += size + size % 2
-    else:
-        raise HeadlightError(f"the sound is damaged: no samples in its first {MOST_CHUNKS} chunks; {SAVE}")
-    if data[head : head + 2] == b"\xfe\xff" and data[head + 24 : head + 26] == b"\x01\x00":
-        return data[:head] + b"\x01\x00" + data[head + 2 :]
-    return data
+    raise HeadlightError(f"the sound is damaged: no samples in its first {MOST_CHUNKS} chunks; {SAVE}")
 
 
-def _check(found: wave._wave_params) -> None:
-    if not LEAST_RATE <= found.framerate <= MOST_RATE:
-        raise SizeError(
-            f"the sound has {found.framerate:,} samples a second, {LEAST_RATE:,} to {MOST_RATE:,} are read; {SAVE}"
-        )
-    if not 1 <= found.nchannels <= MOST_CHANNELS:
-        raise SizeError(f"the sound has {found.nchannels:,} channels, at most {MOST_CHANNELS} are mixed; {SAVE}")
-    if found.sampwidth not in (1, 2, 3, 4):
-        raise HeadlightError(f"the samples of this sound have {8 * found.sampwidth} bits, 8 to 32 are read; {SAVE}")
+def _check(rate: int, channels: int, bits: int) -> None:
+    if not LEAST_RATE <= rate <= MOST_RATE:
+        raise SizeError(f"the sound has {rate:,} samples a second, {LEAST_RATE:,} to {MOST_RATE:,} are read; {SAVE}")
+    if not 1 <= channels <= MOST_CHANNELS:
+        raise SizeError(f"the sound has {channels:,} channels, at most {MOST_CHANNELS} are mixed; {SAVE}")
+    if bits not in (8, 16, 24, 32):
+        raise HeadlightError(f"the samples of this sound have {bits} bits, 8 to 32 are read; {SAVE}")
 
 
 def up(seconds: float) -> str:
