@@ -12,6 +12,7 @@ from ..errors import SizeError, Unsupported
 from ..models.block import AttentionBlock
 from ..models.model import Model
 from ..models.run import Run
+from ..pretrained.hf_model import HfModel
 
 
 def transformed_values(block: AttentionBlock, x: Tensor) -> Tensor:
@@ -23,8 +24,13 @@ def transformed_values(block: AttentionBlock, x: Tensor) -> Tensor:
     layer, weights = block.attention, block.attention.save()
     x = x if block.norm_after else block.attention_norm(x)
     v = F.linear(x, weights.v, weights.v_bias).view(len(x), layer.n_kv_heads, layer.d_head).transpose(0, 1)
-    of_heads = v.repeat_interleave(layer.n_heads // layer.n_kv_heads, dim=0)
-    return (of_heads @ weights.o.T.reshape(layer.n_heads, layer.d_head, -1)).detach()
+    return _through(v, weights.o.T, layer.n_heads)
+
+
+def _through(v: Tensor, o: Tensor, heads: int) -> Tensor:
+    """Values (kv heads, j, d) through Wᵒ (h·d, c) -> (h, j, c); heads that follow each other share values."""
+    of_heads = v.repeat_interleave(heads // len(v), dim=0)
+    return (of_heads @ o.reshape(heads, v.shape[-1], -1)).detach()
 
 
 def handed_over(model: Model, run: Run, layer: int) -> Tensor:
@@ -33,9 +39,12 @@ def handed_over(model: Model, run: Run, layer: int) -> Tensor:
     Raises:
         Unsupported: only the maps of this model are known here.
     """
-    if model.encoder is None:
-        raise Unsupported(f"{model.name} is computed elsewhere: only its maps are known here, not what they hand over")
-    return transformed_values(model.stack.block(layer), run.hidden[layer].to(model.device))
+    if model.encoder is not None:
+        return transformed_values(model.stack.block(layer), run.hidden[layer].to(model.device))
+    if isinstance(model, HfModel) and run.extras.values and "lengths" not in model.reasons:
+        o = model.output_matrix(layer)
+        return _through(run.extras.values[layer].to(o.device, torch.float32), o.float(), model.sizes.n_heads)
+    raise Unsupported(f"{model.name} is computed elsewhere: only its maps are known here, not its values")
 
 
 def handed_lengths(model: Model, run: Run) -> Tensor:

@@ -7,7 +7,8 @@ and a temperature make of the maps what they must, and that switching heads off 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ BY_TRANSFORMERS = "{} hands its maps out, but computes them outside the place wh
 NO_TEXT = "this model reads {}s, no sentences"
 NO_STEPS = "its layers are computed by transformers, line by line there is no record of them"
 NO_BATCH = "an encoder-decoder is run one text at a time here"
+NO_OUTPUT = "what its heads give goes on through no matrix of its own, so how much each hands over is not known"
 NO_PLACE = "its positions are not in a place of their own, from which they could be taken"
 # modules that give positions, by the end of their names
 TABLES = ("position_embeddings", "embed_positions", "wpe", "position_embedding", "pos_embed", "pos_emb",
@@ -55,6 +57,7 @@ class Findings:
     Attributes:
         by_seam: its maps come through the seam; else the model hands them out itself.
         groups: by name, in order.
+        outputs: path of an attention -> name of the module with its matrix Wᵒ, see `matrix`.
         acts: where its positions act.
         can, reasons: as in `Model`.
         left_out: layers whose maps have another shape than most.
@@ -63,6 +66,7 @@ class Findings:
 
     by_seam: bool
     groups: dict[str, GroupFindings]
+    outputs: dict[str, str]
     acts: frozenset[str]
     can: frozenset[str]
     reasons: dict[str, str]
@@ -86,7 +90,8 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
         return wrapped.answer(ids, wrapped.request(**asked), target=target)
 
     request = wrapped.request(keep=frozenset(("v", "mixed")))
-    plain = wrapped.answer(ids, request, target=target)
+    with _output_matrices(wrapped.module, request.calls) as outputs:
+        plain = wrapped.answer(ids, request, target=target)
     by_seam = bool(plain.calls)
     own = plain if by_seam else wrapped.answer(ids, wrapped.request(), target=target, attentions=True)
     calls = plain.calls if by_seam else [Call(group, maps, 0) for group, some in own.maps.items() for maps in some]
@@ -104,6 +109,8 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
         for group, known in groups.items():
             reasons |= _changes(run, plain, group, known, sorted_calls[group])
             moved = _moved(plain, run, known) if moved is None else moved
+        if any(path not in outputs for known in groups.values() for path in known.paths):
+            reasons["lengths"] = NO_OUTPUT
         if not moved:
             reasons["heads"] = "its output is the same with all heads off"
     reasons |= _positions(run, plain, acts)
@@ -117,7 +124,7 @@ def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -
     if not states:
         raise Unsupported(f"{name} gives no hidden states")
     left_out = len(calls) - sum(len(known.paths) for known in groups.values())
-    return Findings(by_seam, groups, acts, can, reasons, left_out, moved, states[-1][-1].shape[-1])
+    return Findings(by_seam, groups, outputs, acts, can, reasons, left_out, moved, states[-1][-1].shape[-1])
 
 
 def _by_group(calls: list[Call], lengths: tuple[int, int], by_seam: bool) -> dict[str, list[Call]]:
@@ -239,3 +246,41 @@ def _positions(run: Callable[..., Answer], plain: Answer, acts: frozenset[str]) 
     except (HeadlightError, RuntimeError, TypeError, ValueError):
         pass
     return {"positions": NO_PLACE}
+
+
+@contextmanager
+def _output_matrices(module: nn.Module, calls: list[Call]) -> Iterator[dict[str, str]]:
+    """Which matrix each attention hands its heads to, Wᵒ: its path -> name of the linear module that took its "mixed"
+    (b, i, h, d), side by side, unchanged; the first that did.
+
+    Args:
+        calls: to which a pass inside the block adds those of the attentions, with "mixed" recorded.
+    """
+    from transformers.pytorch_utils import Conv1D
+
+    found: dict[str, str] = {}
+
+    def look(name: str) -> Any:
+        def before(linear: nn.Module, args: tuple[Any, ...]) -> None:
+            call = calls[-1] if calls else None
+            if call is None or call.path in found or not args or not isinstance(args[0], Tensor):
+                return
+            mixed = call.parts["mixed"].flatten(2)
+            if args[0].numel() == mixed.numel() and torch.equal(args[0].reshape(-1), mixed.reshape(-1)):
+                found[call.path] = name
+
+        return before
+
+    linears = [(name, one) for name, one in module.named_modules() if isinstance(one, nn.Linear | Conv1D)]
+    hooks = [one.register_forward_pre_hook(look(name)) for name, one in linears]
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def matrix(linear: nn.Module) -> Tensor:
+    """Its weights as rows times them are taken: (h·d, c). A bias is nobody's and left out."""
+    weight = linear.get_parameter("weight")
+    return weight.T if isinstance(linear, nn.Linear) else weight  # the other keeps it as it is multiplied

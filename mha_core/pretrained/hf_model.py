@@ -21,7 +21,7 @@ from ..models.inputs import Input, Switches, Tokenizer, no_mask, read
 from ..models.model import Model, ends_of
 from ..models.run import Extras, Run
 from ..models.switches import RunSwitches
-from .check import Findings, GroupFindings
+from .check import Findings, GroupFindings, matrix
 from .hearing import Hearing
 from .hf_runs import Pass, answer, calls_of, runs
 from .preprocessor import Features
@@ -200,6 +200,11 @@ class HfModel(Model):
             raise self.cannot("steps")
         rows, whole, spec = self._prepare(text, target, all_logits=all_logits, **switches)
         return runs(self, [rows], whole, spec)[0]
+
+    def output_matrix(self, layer: int) -> Tensor:
+        """Return Wᵒ of a layer of this group, (h·d, c), on the model's device; `reasons` says where there is none."""
+        name = self.findings.outputs[self.known.paths[layer]]
+        return matrix(self.wrapped.module.get_submodule(name))
 
     def call_of_layer(
         self, text: Input, layer: int, record: Iterable[str], **switches: Unpack[Switches]

@@ -121,7 +121,7 @@ def _measured(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
     n = len(run.tokens)
     lengths = None
     with turn(n, models.heads(model)):
-        if not why and maps is not None:
+        if not why and (maps is not None or run.extras.values):  # of another text the pass itself tells the values
             heads = heads_on(settings.heads_off, model.sizes)
             lengths = handed_lengths(model, run) * (1 if heads is None else heads[..., None])
         found = head_measures(run.weights if maps is None else maps, None if maps is None else run.ids, lengths)

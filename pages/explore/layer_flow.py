@@ -111,8 +111,8 @@ def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
 
 def no_norm(model: Model) -> str | None:
     """Why nothing is known of the values of a model's layers, None where they are."""
-    if model.encoder is None:
-        return "Only the maps of this model are known here, not what its layers hand over."
+    if "lengths" in model.reasons:
+        return f"Only the maps of this model are known here, not its values. {models.reason(model, 'lengths')}"
     if _reads_another(model):
         return "Between the layers of this decoder stands attention to the other text: choose rollout."
     return None
