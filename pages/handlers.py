@@ -10,7 +10,6 @@ from headlight.export.snippet import notebook
 from headlight.lessons import files as lesson_files
 from headlight.lessons import message as lessons
 from headlight.lessons.quantities.scene import own_quantities
-from headlight.server import addresses
 from headlight.ui import tables
 from pages.by_hand import files as by_hand_files
 from pages.by_hand.quantities import quantities
@@ -75,7 +74,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "reshape": shapes.reshape,
     "classes": shapes.classes,
     "film": train.film,
-    "qr": addresses.qr,
+    "qr": take_along.qr,
     "course": lessons.course,
     "lesson": lessons.lesson,
     "lesson.handout": lesson_files.handout,

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from urllib.parse import parse_qs
 
 from headlight.link.place import At
 from headlight.picture import pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
+from headlight.server.addresses import LONGEST_QR, qr_code
+from mha_core.errors import HeadlightError
 
 from .snippet import snippet
 
@@ -26,3 +29,15 @@ def about(sides: Sides, at: At) -> bytes:
         known = ({"side": side} if len(sides) > 1 else {}) | words.about(pictures.picture(settings))
         facts.append("\n".join(f"{name}: {value}" for name, value in known.items()))
     return json.dumps({"facts": facts, "code": snippet(sides, at)}).encode()
+
+
+def qr(raw: bytes) -> bytes:
+    """The address that `to` of a query says for the camera of a phone, as SVG.
+
+    Raises:
+        HeadlightError: it is too long.
+    """
+    address = parse_qs(raw.decode("ascii", "replace")).get("to", [""])[0]
+    if len(address.encode("utf-8", "replace")) > LONGEST_QR:
+        raise HeadlightError(f"the link is too long for a QR code: it may have {LONGEST_QR:,} bytes")
+    return qr_code(address)

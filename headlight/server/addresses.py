@@ -3,9 +3,7 @@
 import io
 import socket
 from functools import lru_cache
-from urllib.parse import parse_qs, urlsplit
-
-from mha_core.errors import HeadlightError
+from urllib.parse import urlsplit
 
 from . import options
 
@@ -35,18 +33,6 @@ def own_address() -> str:
             return str(probe.getsockname()[0])
         except OSError:
             return ""
-
-
-def qr(raw: bytes) -> bytes:
-    """The address that `to` of a query says for the camera of a phone, as SVG.
-
-    Raises:
-        HeadlightError: it is too long.
-    """
-    address = parse_qs(raw.decode("ascii", "replace")).get("to", [""])[0]
-    if len(address.encode("utf-8", "replace")) > LONGEST_QR:
-        raise HeadlightError(f"the link is too long for a QR code: it may have {LONGEST_QR:,} bytes")
-    return qr_code(address)
 
 
 @lru_cache(maxsize=64)
