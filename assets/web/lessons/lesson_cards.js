@@ -25,9 +25,9 @@ const firstOpen = ({ steps }, own) => steps.findIndex((_, at) => !own.includes(a
 function makeCard() {
   const where = h("p", { class: "where label" }, span("here"), h("span"));
   const title = h("h2", {}, h("a", { class: "begin" }));
-  const done = h("p", { class: "done" }, h("span", { class: "marks", "aria-hidden": "true" }), h("span"));
-  const paper = h("p", {}, h("a", { target: "_blank", rel: "noopener" }, "handout to print"));
-  return h("li", { class: "lesson panel" }, where, title, h("p"), done, paper);
+  const paper = h("a", { target: "_blank", rel: "noopener" }, "handout to print");
+  const done = h("p", { class: "done" }, h("span", { class: "marks", "aria-hidden": "true" }), h("span"), paper);
+  return h("li", { class: "lesson panel" }, where, title, h("p"), done);
 }
 
 /** @param {Element} place @param {Card} card @param {number} number @param {number[]} steps of the way; none for all
@@ -37,7 +37,7 @@ function updateCard(place, card, number, steps, isFirst) {
   const own = (done()[card.id] ?? []).filter((at) => at <= card.steps.length);
   const open = firstOpen(card, own);
   const at = !steps.length || steps.includes(open) ? open : steps[0];
-  const [where, title, aim, progress, paper] = place.children;
+  const [where, title, aim, progress] = place.children;
   const link = /** @type {HTMLAnchorElement} */ (title.firstElementChild);
   const part = steps.length && steps.length < card.steps.length ? ` · here steps ${steps.join(", ")}` : "";
   setText(where.children[0], isFirst && !own.length ? "Start here" : "");
@@ -45,7 +45,7 @@ function updateCard(place, card, number, steps, isFirst) {
   setText(where.children[1], `Lesson ${number} · ${size} · ${card.audiences.join(", ")}`);
   setText(link, card.title);
   const handout = new URL(`./handout?lesson=${encodeURIComponent(card.id)}`, new URL("./", location.href)).href;
-  setAttribute(/** @type {Element} */ (paper.firstElementChild), "href", handout);
+  setAttribute(progress.children[2], "href", handout);
   setText(aim, card.aim);
   setAttribute(link, "href", `./${card.steps[at - 1]}`);
   fill(progress.children[0], card.steps, "i", (mark, _, step) =>
