@@ -82,7 +82,12 @@ class _Reader:
         text = self.of_kind(str, found, place)
         if hint is Rule:
             return text
-        self.check_plain(key, text, place)
+        if not text.strip():
+            raise self.error(f"“{key}” is empty", place)
+        if len(text) > LONGEST_TEXT:
+            raise self.error(f"“{key}” may have {LONGEST_TEXT} characters, it has {len(text):,}", place)
+        if _MARKUP.search(text) or _CONTROL.search(text):
+            raise self.error(f"“{key}” holds markup or a script; a lesson’s texts are plain words", place)
         text = " ".join(text.split())
         if kind is Literal and text not in get_args(hint):
             raise self.error(f"“{key}” is one of {', '.join(get_args(hint))}, not “{text:.40}”", place)
@@ -100,15 +105,6 @@ class _Reader:
             return found
         what = f"an entry of “{place[-2]}”" if isinstance(place[-1], int) else f"“{place[-1]}”"
         raise self.error(f"{what} is {_KINDS[kind]}", place)
-
-    def check_plain(self, key: str, text: str, place: _Place) -> None:
-        """Raises where a text for people is empty, too long, or holds what a browser might run."""
-        if not text.strip():
-            raise self.error(f"“{key}” is empty", place)
-        if len(text) > LONGEST_TEXT:
-            raise self.error(f"“{key}” may have {LONGEST_TEXT} characters, it has {len(text):,}", place)
-        if _MARKUP.search(text) or _CONTROL.search(text):
-            raise self.error(f"“{key}” holds markup or a script; a lesson’s texts are plain words", place)
 
     def table(self, kind: Any, data: Mapping[str, Any], place: _Place) -> Any:
         """A table of the file as the dataclass of its fields."""

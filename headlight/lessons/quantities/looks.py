@@ -12,7 +12,6 @@ from torch import Tensor
 
 from headlight import ROOT
 from headlight.lessons.functions import at_least
-from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
 from headlight.picture import pictures
 from headlight.picture.query import Query
@@ -22,6 +21,7 @@ from mha_core.measure import measures
 
 from .picture import model_rounding
 
+Kind = Literal["relationships", "sentiment", "subject"]
 SENTENCES = ROOT / "assets" / "sentences.toml"
 
 
@@ -37,23 +37,23 @@ def shared_weight(query: Query, settings: Settings, keys: Literal["all", "words"
     return Value.of(torch.tensor([_in_common(layer) for layer in weights.float()], dtype=torch.float64), "l")
 
 
-def finds_goal(kind: str) -> Value:
+def finds_goal(kind: Kind) -> Value:
     """`finds_goal("subject")`, (l h): in how many sentences a head of MiniLM gives a word's largest weight to its goal.
 
     Among the other words, by more than rounding. The kinds are those of assets/sentences.toml.
     """
-    return Value.of(_hits(_known(kind)), "l h")
+    return Value.of(_hits(kind), "l h")
 
 
-def finds_at_a_distance(kind: str) -> Value:
+def finds_at_a_distance(kind: Kind) -> Value:
     """`finds_at_a_distance("subject")`: in how many sentences the goal stands at the one distance that most have."""
-    places = [_places(*sentence)[1:] for sentence in sentences()[_known(kind)]]
+    places = [_places(*sentence)[1:] for sentence in sentences()[kind]]
     return Value.number(float(Counter(goal - word for word, goal in places).most_common(1)[0][1]))
 
 
-def finds_by_luck(kind: str) -> Value:
+def finds_by_luck(kind: Kind) -> Value:
     """`finds_by_luck("subject")`: the probability that the best of as many heads that look at random finds as many."""
-    hits = _hits(_known(kind))
+    hits = _hits(kind)
     chances = [1 / (len(_places(*sentence)[0]) - 3) for sentence in sentences()[kind]]  # two ends and the word itself
     return Value.number(of_the_best(int(hits.max()), chances, hits.numel()))
 
@@ -80,12 +80,6 @@ def _hits(kind: str) -> Tensor:
         others = [at for at in range(1, len(tokens) - 1) if at not in (word, goal)]
         total = total + (row[..., goal] > (1 + model_rounding(picture).single) * row[..., others].amax(dim=-1))
     return total
-
-
-def _known(kind: str) -> str:
-    if kind not in sentences():
-        raise RuleError(f"there are no sentences for “{kind:.20}”; there are {', '.join(sentences())}")
-    return kind
 
 
 def _places(text: str, word: str, goal: str) -> tuple[list[str], int, int]:
