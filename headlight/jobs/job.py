@@ -18,7 +18,7 @@ from headlight.queue.visitor import Visitor
 from headlight.server.readiness import STATE
 from mha_core.errors import HeadlightError
 
-SILENCE: Final = 10.0  # seconds
+SILENCE: Final = 30.0  # seconds in which a tab that is loaded anew says who it is, on a slow line too
 END_SECONDS: Final = 10.0  # in which a job that was killed is over
 
 _under_way: dict[Job, None] = {}
@@ -28,23 +28,20 @@ class Job(ABC):
     """One piece of work. `start` it, then look at it as often as you like.
 
     Args:
-        work: what it takes a place for.
         visitor: who asks, for the queue to be fair.
         is_here: whether the visitor is connected; asked about once a second while it waits, else a few times.
 
     Attributes:
-        button: what its visitor presses to start it, in a sentence.
         error: why it ended early, a sentence without its full stop; empty when nothing went wrong.
     """
 
-    button: ClassVar = "Start"
-    silence: ClassVar = SILENCE  # seconds without a word of its visitor, after which it ends
+    silence: ClassVar = SILENCE
 
-    def __init__(self, work: Work, visitor: Visitor | None, is_here: Callable[[], bool]) -> None:
+    def __init__(self, visitor: Visitor | None, is_here: Callable[[], bool]) -> None:
         self.error = ""
         self._queue = QUEUE
         self._clock = QUEUE.clock
-        self._turn = Turn(visitor or Visitor(), work)
+        self._turn = Turn(visitor or Visitor(), Work.TRAINING)
         self._is_here = is_here
         self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
         self._stop = threading.Event()
@@ -59,7 +56,7 @@ class Job(ABC):
             HeadlightError: too many are waiting, or the server is about to end.
         """
         if STATE.is_ending:
-            raise HeadlightError(f"this server is about to end; press {self.button} again in a few seconds")
+            raise HeadlightError("this server is about to end; press Train again in a few seconds")
         self._queue.ask(self._turn)
         _under_way[self] = None
         self._thread.start()
@@ -125,10 +122,6 @@ class Job(ABC):
     def _progress(self) -> float:
         """The part that is done, from 0 to 1."""
 
-    @abstractmethod
-    def _explain(self, error: Exception) -> str:
-        """An error that nobody foresaw, in words that tell nothing of this machine."""
-
     def must_end(self) -> bool:
         """Tells whether it is to end: it was stopped, or its visitor is gone."""
         if self._is_here():
@@ -139,14 +132,14 @@ class Job(ABC):
         try:
             self._queue.wait(self._turn, self.must_end)
             if self._turn.displaced:
-                self.error = f"its place in the queue went to somebody who had none; press {self.button} again"
+                self.error = "its place in the queue went to somebody who had none; press Train again"
             elif self._turn.began is not None and not self.must_end():
                 self._work()
         except HeadlightError as error:
             self.error = str(error)
         except Exception as error:
             logging.getLogger(__name__).warning("A %s ended with an error: %r", type(self).__name__, error)
-            self.error = self._explain(error)
+            self.error = f"the training process cannot be reached ({type(error).__name__})"
         finally:
             self._queue.leave(self._turn)
             del _under_way[self]

@@ -32,7 +32,6 @@ WIND_UP_SECONDS: Final = 9.0  # the same when it is the server that ends, and no
 POLL_SECONDS: Final = 0.1
 # A worker ends itself after the plan's seconds; these are for its start and for saving.
 SLACK_SECONDS: Final = 90.0
-RELOAD_SECONDS: Final = 30.0  # in which a tab that is loaded anew says who it is, on a slow line too
 
 
 def check_plan(plan: TrainingPlan) -> None:
@@ -60,9 +59,6 @@ class TrainingJob(Job):
         pid: of the process that trains, None before it is started.
     """
 
-    button = "Train"
-    silence = RELOAD_SECONDS
-
     def __init__(
         self,
         plan: TrainingPlan,
@@ -71,7 +67,7 @@ class TrainingJob(Job):
         is_here: Callable[[], bool] = lambda: True,
     ) -> None:
         check_plan(plan)
-        super().__init__(Work.TRAINING, visitor, is_here)
+        super().__init__(visitor, is_here)
         self.plan = plan
         self.folder = folder
         self.record = Record(plan.recipes, folder)
@@ -101,9 +97,6 @@ class TrainingJob(Job):
 
     def _progress(self) -> float:
         return self.record.progress
-
-    def _explain(self, error: Exception) -> str:
-        return f"the training process cannot be reached ({type(error).__name__})"
 
     def _work(self) -> None:
         """Starts the process and sees it to its end, whichever way it comes."""

@@ -214,7 +214,6 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _number("amp", 1.0, "Amplitude of sinusoids", *_AMPLITUDES, 0.01),
     ),
     "Implementations": (
-        _choice("diff", "relative", "Differences", "relative", "largest"),
         _number("b", 1, "Texts, b", 1, 64),
         _number("n", 128, "Tokens, n", 1, 1024),
         _number("d", 384, "d_model", 1, _CHANNELS),

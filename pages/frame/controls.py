@@ -13,7 +13,6 @@ from headlight.picture.query import WRITTEN
 from headlight.picture.settings import Settings
 from headlight.picture.words import encodings, position_note
 from headlight.registry import MINILM, source_of
-from mha_core import Model
 
 from . import links, widgets
 from .form import Form
@@ -65,15 +64,10 @@ def _usable_or_last(page: Form, key: str, text: str) -> str:
 
 def position(page: Form) -> str:
     """Positional encoding, as `Model.run` takes it."""
-    chosen = widgets.choice("pos", positions_of(page.model))
+    chosen = widgets.choice("pos", [name for name, _ in encodings(page.model)])
     if chosen != DEFAULTS["pos"]:
         st.caption(position_note(POSITIONS[chosen], page.model))
     return POSITIONS[chosen]
-
-
-def positions_of(model: Model) -> list[str]:
-    """The names of the encodings that a model can take: a learned table can be altered only where there is one."""
-    return [name for name, _ in encodings(model)]
 
 
 def heads_off(page: Form) -> tuple[tuple[int, int], ...]:

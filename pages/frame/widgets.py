@@ -14,8 +14,6 @@ from headlight.server.public import NO_FILES, is_public
 
 from .links import BOUND, bound
 
-MOST_IN_SIGHT = 13  # of a list: twelve heads and their mean
-
 
 def _whole_page() -> None:
     """Has the page run for what was chosen, also where `canvas.rerun_when` asks for a part of it at the same time.
@@ -96,14 +94,6 @@ def segments(key: str, names: Sequence[str] = ()) -> str:
     offered = list(names or field.choices)
     chosen = st.segmented_control(field.label, offered, default=field.default, required=True, key=key, **_OF_LINK)
     return str(chosen or field.default)
-
-
-def one_of(label: str, names: Sequence[str], key: str, take: Callable[[], None]) -> None:
-    """One out of a list that the model makes, in sight where it is short; `take` reads what was chosen by its key."""
-    if len(names) > MOST_IN_SIGHT:
-        st.selectbox(label, names, key=key, on_change=take)
-    else:
-        st.segmented_control(label, names, required=True, key=key, on_change=take)
 
 
 def tabs(key: str) -> tuple[str, dict[str, Any]]:

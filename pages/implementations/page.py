@@ -66,12 +66,9 @@ def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[s
     Returns:
         the inputs that could be computed, and what must be said.
     """
-    keys = ("mask", "rule", "diff")
-    with widgets.folded("equality", "The numbers: how far is each from the truth and from torch?", *keys):
+    with widgets.folded("equality", "The numbers: how far is each from the truth and from torch?", "mask", "rule"):
         sentence = controls.sentence()
-        with st.container(horizontal=True, key="equality_controls"):
-            controls.layer(page)
-            differences = widgets.segments("diff")
+        controls.layer(page)
         mask = controls.mask(page, paints=False)
         asked = Settings(sentence, mask, device=page.query.device)
 
@@ -79,20 +76,20 @@ def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[s
             return pictures.picture(asked), parity.of_sentence(asked, page.at.layer)
 
         (picture, own), settings, notices = page.or_last(asked, compute)
-        blocks, equalities = equality_blocks(settings, own, page.at.layer, sizes, largest=differences == "largest")
+        blocks, equalities = equality_blocks(settings, own, page.at.layer, sizes)
         canvas.sheet("equality", blocks)
     of_passes = [*picture.run.notices, *(said for one in equalities for said in one.notices)]
     return equalities, [*notices, *dict.fromkeys(of_passes)]
 
 
 def equality_blocks(
-    settings: Settings, own: Equality, layer: int, sizes: InputSizes, *, largest: bool
+    settings: Settings, own: Equality, layer: int, sizes: InputSizes
 ) -> tuple[list[Block], list[Equality]]:
     """The tables of both inputs, of which `own` is the sentence, and what could be computed."""
     equalities = [own]
 
     def tables(found: Equality) -> list[Block]:
-        both = [parity.differences(found, dtype, largest=largest) for dtype in parity.DTYPES]
+        both = [parity.differences(found, dtype) for dtype in parity.DTYPES]
         effects = [parity.biases(found)] if found.effects else []
         return [*both, *effects]
 

@@ -23,9 +23,8 @@ from headlight.ui.numbers import count, scientific
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS, Weights, masks
 from mha_core import device as devices
-from mha_core.attention.switches import EVERYTHING
 from mha_core.measure import agreement, rounding
-from mha_core.measure.agreement import Agreement, Difference
+from mha_core.measure.agreement import Agreement
 from mha_core.measure.biases import Effect, bias_effects
 from mha_core.models.stack import Stack
 
@@ -192,22 +191,17 @@ def meaning() -> str:
     )
 
 
-def differences(equality: Equality, dtype: str, *, largest: bool) -> Block:
-    """A row per implementation: its differences in one dtype, as `largest` or relative ones, and its mark."""
-
-    def written(difference: Difference) -> str:
-        return scientific(difference.largest if largest else difference.relative)
-
+def differences(equality: Equality, dtype: str) -> Block:
+    """A row per implementation: its relative differences in one dtype, and its mark."""
     rows: list[list[str]] = []
     marks: dict[tuple[int, int], Literal["good", "bad", "here"]] = {}
     for number, (name, found) in enumerate(equality.agreements[dtype].items()):
         within = equality.within(dtype, name)
-        rows.append([name, *map(written, found.every), "OK" if within else "above"])
+        rows.append([name, *(scientific(each.relative) for each in found.every), "OK" if within else "above"])
         marks[number, 5] = "good" if within else "bad"
     head = [dtype, "out − truth", "maps − truth", "out − torch", "maps − torch", "bound"]
-    kind = "largest |a − b|" if largest else "relative, ‖a − b‖ / ‖b‖"
     bounds = ", ".join(scientific(difference.bound) for difference in found.every)
-    caption = f"{dtype} on {equality.devices[dtype]}: {kind}. OK = no relative difference above its bound, {bounds}."
+    caption = f"{dtype} on {equality.devices[dtype]}: relative, ‖a − b‖ / ‖b‖. OK = none above its bound, {bounds}."
     return sheet.table(head, rows, caption, marks)
 
 
@@ -238,27 +232,19 @@ def _and(names: Sequence[str]) -> str:
 
 @lru_cache(maxsize=16)
 def kinds(d_model: int, n_heads: int, biases: str = "all") -> Block:
-    """A row per implementation: its first words, how it keeps its parameters, and what it can do and cannot."""
+    """A row per implementation: its first words, how it keeps its parameters, and what it cannot do."""
     rows, weights = [], agreement.random_weights(d_model, biases=biases)
     for name, kind in IMPLEMENTATIONS.items():
         # sizes only, no numbers
         parameters = list(agreement.loaded(name, weights, n_heads, device="meta").parameters())
         first_line = (inspect.getdoc(inspect.getmodule(kind)) or "").split("\n")[0]
-        can = [word for feature, word in FEATURES.items() if feature in kind.can]
         cannot = [word for feature, word in FEATURES.items() if feature not in kind.can]
         numbers = sum(parameter.numel() for parameter in parameters)
-        with torch.device("meta"):
-            bare = sum(parameter.numel() for parameter in kind(d_model, n_heads, bias=False).parameters())
-        counts = [f"{numbers:,}", f"{bare:,}", str(len(parameters))]
-        rows.append([name, first_line, *counts, _listed(can), _listed(cannot) or "–"])
-    head = ["implementation", "what it is", "parameters", "without biases", "tensors", "can do", "cannot do"]
+        rows.append([name, first_line, f"{numbers:,}", str(len(parameters)), ", ".join(cannot) or "–"])
+    head = ["implementation", "what it is", "parameters", "tensors", "cannot do"]
     own = biases_in_words(biases)
     caption = f"Parameters for d_model {d_model} and {n_heads} heads, with {own}; tensors = in how many pieces."
     if (weights.q_bias is None) != (weights.v_bias is None):
         joint = [name for name, kind in IMPLEMENTATIONS.items() if kind.one_matrix]
         caption += f" {_and(joint)} have one bias for q, k and v: its parts for q and k are 0, and are counted."
     return sheet.table(head, rows, caption, prose=True)
-
-
-def _listed(words: Sequence[str]) -> str:
-    return "everything" if len(words) == len(EVERYTHING) else ", ".join(words)

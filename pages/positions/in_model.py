@@ -13,7 +13,6 @@ from headlight.picture.words import NOT_TRAINED, position_note, position_title
 from headlight.ui import sheet
 from headlight.ui.numbers import difference, number, precise
 from headlight.ui.sheet import Block
-from mha_core.measure import measures
 from mha_core.models.encoder import Encoder
 from mha_core.models.stack import Stack
 from mha_core.positions import Sinusoidal
@@ -112,22 +111,14 @@ def backwards(text: str) -> str:
     return " ".join(reversed(text.split()))
 
 
-def problem(settings: Settings) -> Block:
-    """What attention makes of the same words in another order. Raises what `Model.run` raises."""
+def problem(settings: Settings) -> str:
+    """Say what attention makes of the same words in another order. Raises what `Model.run` raises."""
     order = backwards(settings.text)
     if order == " ".join(settings.text.split()):
-        said = ["Type two different words or more, to see what another order changes."]
-    else:
-        said = [_of_order(settings, order), _of_repeated(settings)]
-    headings = ("The problem: attention alone does not see the order", "The same word in two places")
-    panels = [sheet.panel(heading, [sheet.text(one)]) for heading, one in zip(headings, said, strict=False) if one]
-    return sheet.row(panels, even=True)
-
-
-def _of_order(settings: Settings, order: str) -> str:
-    """The vectors of the same words in both orders, without positions and as trained."""
+        return "Type two different words or more, to see what another order changes."
     none, trained = (
-        pictures.reordered_difference(_with(settings, position), order) for position in ("none", "as trained")
+        pictures.reordered_difference(Settings(settings.text, position=position, device=settings.device), order)
+        for position in ("none", "trained")
     )
     if none is None or trained is None:
         return "Backwards the model cuts these words into other pieces, so that they cannot be compared."
@@ -137,23 +128,3 @@ def _of_order(settings: Settings, order: str) -> str:
         f"stands now (largest difference {difference(none, 2)}). "
         f"With MiniLM’s own positions the vectors differ by up to {difference(trained, 2)}."
     )
-
-
-def _of_repeated(settings: Settings) -> str:
-    """The rows of a word that stands there twice."""
-    runs = {name: pictures.picture(_with(settings, name)).run for name in ("none", "as trained")}
-    found = {name: measures.repeated_words(run.weights, run.ids) for name, run in runs.items()}
-    none, trained = found["none"], found["as trained"]
-    if none is None or trained is None:
-        return ""
-    token = runs["none"].tokens[trained.places[0]]
-    equal = "alike in every head" if none.difference <= SAME else f"different by up to {difference(none.difference, 2)}"
-    return (
-        f"“{token}” occurs {len(trained.places)} times. Without positions the model cannot tell them apart: their rows "
-        f"are {equal}. "
-        f"With MiniLM’s own positions they differ by up to {difference(trained.difference, 2)}."
-    )
-
-
-def _with(settings: Settings, position: str) -> Settings:
-    return Settings(settings.text, position=POSITIONS[position], device=settings.device)

@@ -69,9 +69,8 @@ def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
         return []
     with st.container(key="unprojected_problem"):
         order = pages.link("compare", ("s", settings.text), ("order", in_model.backwards(settings.text)))
-        panels = in_model.problem(settings)
-        panels["blocks"][0]["blocks"].append(sheet.links([("Try another order on Compare →", order)]))
-        canvas.sheet("problem", [panels])
+        blocks = [sheet.text(in_model.problem(settings)), sheet.links([("Try another order on Compare →", order)])]
+        canvas.sheet("problem", [sheet.panel("The problem: attention alone does not see the order", blocks)])
     on_model = in_model.on_model(settings)
     map_view.show(tokens, on_model)
     with widgets.folded("maps_table", "The maps as numbers"):

@@ -57,7 +57,7 @@ RICH: dict[str, dict[str, Any]] = {
     "compare": {"s": EVIL, "order": " ".join(reversed(EVIL.split())), "at": "3.1.2.3", "mask2": "causal",
                 "three": ["none", "rotary"], "mean": "false"},
     "by_hand": {"ex": "two sentences", "qw": "<b>how</b> can", "kw": "<img src=x> $x$ it", "sqrt": "true"},
-    "implementations": {"s": EVIL, "at": "2.1", "mask": "causal", "diff": "largest", "impl": "naive",
+    "implementations": {"s": EVIL, "at": "2.1", "mask": "causal", "impl": "naive",
                         "beside": "torch", "what": "training step with maps", "n": "20"},
     "glossary": {},
     "lessons": {},
@@ -74,7 +74,7 @@ NARROW: dict[str, dict[str, Any]] = {
     "compare": {"s": "can you can that", "look": "table", "s2": "how are you"},
     "by_hand": {"ex": "scaled dot product", "qs": "2, 2, 4, 10, 8", "aat": "3, 2, 10, 256"},
     "positions": {"enc": "t5", "enc2": "rotary", "pair": "2", "far": "700", "ch": ["1"]},
-    "implementations": {"diff": "largest", "impl": "naive"},
+    "implementations": {"impl": "naive"},
     "scaled_dot": {"qs": "2, 2, 4, 10, 8", "aat": "3, 2, 10, 256"},
     "claims": {},
 }  # fmt: skip

@@ -47,9 +47,9 @@ def sources(app: AppTest) -> list[str]:
     return [str(code.value) for code in app.code if code.language == "python" and str(code.value).startswith("class ")]
 
 
-def expected(settings: Settings, layer: int, sizes: InputSizes, *, largest: bool = False) -> list[dict[str, Any]]:
+def expected(settings: Settings, layer: int, sizes: InputSizes) -> list[dict[str, Any]]:
     both = parity.of_sentence(settings, layer), parity.of_random(sizes, settings.mask, settings.device)
-    return [parity.differences(each, dtype, largest=largest) for each in both for dtype in parity.DTYPES]
+    return [parity.differences(each, dtype) for each in both for dtype in parity.DTYPES]
 
 
 def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources() -> None:
@@ -76,13 +76,13 @@ def test_it_opens_with_one_sentence_a_picture_of_the_differences_and_two_sources
 
 def test_a_link_gives_the_page() -> None:
     values: dict[str, str | list[str]] = {
-        "s": "it is <b>mine</b>", "at": "5.0", "mask": "window", "w": "2", "diff": "largest", "b": "2", "n": "9",
+        "s": "it is <b>mine</b>", "at": "5.0", "mask": "window", "w": "2", "b": "2", "n": "9",
         "d": "24", "h": "3", "impl": "naive", "beside": "torch", "what": "training step without maps",
         "race": ["sdpa", "naive"], "secs": "1", "dev": "cpu",
     }  # fmt: skip
     app = opened(**values)
     settings = Settings("it is <b>mine</b>", "window:2", device="auto")
-    assert (differences(app), notices(app)) == (expected(settings, 5, InputSizes(2, 9, 24, 3), largest=True), [])
+    assert (differences(app), notices(app)) == (expected(settings, 5, InputSizes(2, 9, 24, 3)), [])
     assert [source.split("(")[0] for source in sources(app)] == ["class NaiveAttention", "class TorchAttention"]
     app.button(key="start").click().run()
     plan = timing.TimingPlan("training step without maps", ("naive", "sdpa"), InputSizes(2, 9, 24, 3), 1, "auto")
@@ -93,7 +93,7 @@ def test_a_link_gives_the_page() -> None:
 
 def test_a_link_with_garbage_says_so() -> None:
     garbage = {
-        "at": "6.0", "diff": "none", "b": "0", "n": "1025", "d": "1e9", "h": "-1", "impl": "flash", "beside": "",
+        "at": "6.0", "b": "0", "n": "1025", "d": "1e9", "h": "-1", "impl": "flash", "beside": "",
         "what": "sleep", "race": "everything", "secs": "999",
     }  # fmt: skip
     app = opened(**garbage)
@@ -113,7 +113,7 @@ def test_a_case_sets_every_control_and_its_report_stands_beside() -> None:
     press(app, "cases", {"case": cases.NOTEBOOK})
     sizes = InputSizes(8, 80, 12, 2, "none")
     equality = parity.of_random(sizes, "none", "auto")
-    assert differences(app)[2:] == [parity.differences(equality, dtype, largest=False) for dtype in parity.DTYPES]
+    assert differences(app)[2:] == [parity.differences(equality, dtype) for dtype in parity.DTYPES]
     (report,) = [block["text"] for block in blocks(app, "reported")]
     found = equality.agreements["float32"]["einsum"].torch_out
     assert 0 < found.relative <= found.bound

@@ -35,7 +35,7 @@ class Idler(Job):
     def __init__(self, address: str = "", error: Exception | None = None, connected: bool = False) -> None:
         self.connected, self.failure, self.looks = connected, error, 0
         self.released = threading.Event()
-        super().__init__(Work.TRAINING, Visitor(address, address), lambda: self.connected)
+        super().__init__(Visitor(address, address), lambda: self.connected)
 
     def must_end(self) -> bool:
         self.looks += 1
@@ -58,9 +58,6 @@ class Idler(Job):
 
     def _progress(self) -> float:
         return 0.0
-
-    def _explain(self, error: Exception) -> str:
-        return f"it broke ({type(error).__name__})"
 
 
 @pytest.fixture
@@ -106,7 +103,7 @@ def test_a_visitor_who_is_gone_frees_the_place(clock: Clock, waits: bool) -> Non
 def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock) -> None:
     for error, sentence in (
         (HeadlightError("this is wrong"), "this is wrong"),
-        (RuntimeError("a secret path"), "it broke (RuntimeError)"),
+        (RuntimeError("a secret path"), "the training process cannot be reached (RuntimeError)"),
     ):
         failed = Idler(error=error).start()
         failed.join(PATIENCE)

@@ -21,7 +21,7 @@ NEWER = {  # keys that no link of that day has
     "say", "lw", "biases", "drop", "find", "cand2", "only", "true", "said", "sort", "desc", "one",
     "unheard", "unheard2", "learn", "wrote", "model2", "at2",
 }  # fmt: skip
-GONE = {"ratio", "apart", "longer", "sweep"}  # of controls that are there no more: a link opens the same without
+GONE = {"ratio", "apart", "longer", "sweep", "diff"}  # of controls that went: a link opens the same without
 VERSIONS = {1: "old_links.json"}  # of the link format -> the links that were recorded of it
 # page that a view owns -> the route of its picture
 ROUTES = {"explore": "maps", "compare": "pair", "masks": "masked", "shapes": "steps"}

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.numeric
 
 def check(equality: Equality) -> None:
     for name in parity.DTYPES:
-        block = parity.differences(equality, name, largest=False)
+        block = parity.differences(equality, name)
         assert [line[0] for line in block["rows"]] == list(IMPLEMENTATIONS)
         assert [line[-1] for line in block["rows"]] == ["OK"] * len(IMPLEMENTATIONS)
         assert {how for *_, how in block["marks"]} == {"good"}
@@ -55,10 +55,9 @@ def test_a_row_above_its_bound_says_so() -> None:
     worse = agreement.Agreement(*[agreement.Difference(0.5, 0.25, 0.1)] * 4)
     wrong = replace(equality, agreements={**equality.agreements, "float32": {**agreements, "einsum": worse}})
     row = list(IMPLEMENTATIONS).index("einsum")
-    for largest, written in ((False, "2.5e−1"), (True, "5.0e−1")):  # the mark is by the relative difference
-        block = parity.differences(wrong, "float32", largest=largest)
-        assert block["rows"][row] == ["einsum", *[written] * 4, "above"]
-        assert [row, 5, "bad"] in block["marks"]
+    block = parity.differences(wrong, "float32")
+    assert block["rows"][row] == ["einsum", *["2.5e−1"] * 4, "above"]
+    assert [row, 5, "bad"] in block["marks"]
 
 
 def test_sizes_that_cannot_be_are_refused() -> None:
