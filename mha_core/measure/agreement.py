@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..attention import IMPLEMENTATIONS, AttentionLayer, Weights, implementation
 from . import rounding
-from .measures import largest_difference, relative_difference
+from .measures import relative_difference
 
 # which projections have one; "value and output" as in annotated code whose switch reaches query and key alone,
 # "output alone" as in a lesson that has none on query, key and value
@@ -19,16 +19,15 @@ BIASES = {"all": "qkvo", "none": "", "value and output": "vo", "output alone": "
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference between two tensors: max |a − b|, and ‖a − b‖ / ‖b‖ with the bound up to which it is rounding."""
+    """The difference between two tensors, ‖a − b‖ / ‖b‖, with the bound up to which it is rounding."""
 
-    largest: float
     relative: float
     bound: float
 
     @classmethod
     def of(cls, a: Tensor, b: Tensor, bound: float) -> Difference:
         """The difference of two tensors of one shape."""
-        return cls(largest_difference(a, b), relative_difference(a, b), bound)
+        return cls(relative_difference(a, b), bound)
 
     @property
     def share(self) -> float:

@@ -1,6 +1,6 @@
 """The frame of a page with controls: each is bound to the link, and what the link says besides is read from it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -75,15 +75,13 @@ class Form(layout.Page):
 
 
 @contextmanager
-def form(
-    package: str, *, takes_model: bool = False, offered: Mapping[str, tuple[str, str, str]] | None = None
-) -> Iterator[Form]:
+def form(package: str, *, takes_model: bool = False) -> Iterator[Form]:
     """The frame of a page whose controls begin with what the link says, within its bounds.
 
     Args:
-        package: its name.
-        takes_model, offered: as of `picture_page`, and the choices of its model as of `layout.framed`.
+        takes_model: the page shows the model that the link names, otherwise MiniLM.
     """
+    offered = visitor.offered() if takes_model else {}  # before the link is read, which may name one of them
     query = links.query(takes_model=takes_model)
     links.enter(package)
     with layout.framed(Form, package, offered, devices.available(), query=query) as page:
@@ -93,13 +91,8 @@ def form(
 
 @contextmanager
 def picture_page(package: str, *, takes_model: bool = False) -> Iterator[Form]:
-    """The frame of a form page with a picture.
-
-    Args:
-        takes_model: the page shows the model that the link names, otherwise MiniLM.
-    """
-    offered = visitor.offered() if takes_model else {}  # before the link is read, which may name one of them
-    with form(package, takes_model=takes_model, offered=offered) as page:
+    """The frame of a form page with a picture; `takes_model`: as of `form`."""
+    with form(package, takes_model=takes_model) as page:
         place = page.stage.empty()  # in every run: what follows would be another element in the next one
         if not source_of(page.name).is_loaded:
             with place.container(key="loading"), st.spinner(LOADS), suppress(HeadlightError):

@@ -7,7 +7,7 @@ the rest.
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -133,7 +133,7 @@ def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: Non
         if isinstance(error, MemoryError) or devices.is_out_of_memory(error):
             raise HeadlightError("the device is out of memory; choose smaller sizes") from error
         raise
-    return Timing(timing.plan, timing.seconds, timing.peaks, timing.machine, notices)
+    return replace(timing, notices=notices)
 
 
 def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:

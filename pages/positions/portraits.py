@@ -297,13 +297,8 @@ def _going_on(curve: list[float], view: Focus) -> str:
     inside, last = len(view.tokens) - 1, len(curve) - 1
     ends = f"{number(curve[last], 3)} at {last:,}"
     parts = [f"{number(curve[inside], 3)} at position {inside} (end of the sentence), {ends}"]
-    flat = last
-    while flat and abs(curve[flat - 1] - curve[last]) < ROUNDING:
-        flat -= 1
-    if flat < last:
-        parts.append(f"from position {flat:,} on it stays the same")
     beyond = curve[view.limit :]
-    if beyond and flat > view.limit:
+    if beyond:
         ends = f"{number(min(beyond), 3)} to {number(max(beyond), 3)}"
         parts.append(f"past {view.limit} positions it continues, {ends}")
     return f"It is {'; '.join(parts)}."

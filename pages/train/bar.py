@@ -14,7 +14,7 @@ from headlight.ui.numbers import count
 from mha_core.errors import HeadlightError
 from mha_core.training.limits import TrainingPlan
 from mha_core.training.tasks import Task
-from pages.frame import canvas, polling, visitor
+from pages.frame import canvas, visitor
 
 from .recipe_controls import title_of
 from .runs import Runs
@@ -45,8 +45,20 @@ class Bar:
     task: Task | None
 
     def follow(self, state: State) -> None:
-        """Draws the bar, by itself while the visitor trains; `state`: of the training before the runs were read."""
-        polling.follow(self._draw, visitor.job(), lambda: state_of(self.job), state, POLL_SECONDS[state[1]])
+        """Draw the bar, again and again while the visitor trains; once it is in another state, the whole page.
+
+        `state`: of the training before the runs were read.
+        """
+        present = visitor.job()
+
+        def poll() -> None:
+            if present is not None:
+                present.heard()
+            if state_of(self.job) != state:
+                st.rerun()
+            self._draw()
+
+        st.fragment(poll, run_every=POLL_SECONDS[state[1]])()
 
     def _draw(self) -> None:
         """Draws Train, Stop, progress, and the sentences on them."""

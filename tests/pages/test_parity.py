@@ -52,7 +52,7 @@ def test_it_is_the_hidden_state_that_enters_the_layer() -> None:
 def test_a_row_above_its_bound_says_so() -> None:
     equality = parity.of_random(InputSizes(1, 3, 4, 2), "none", "auto")
     agreements = equality.agreements["float32"]
-    worse = agreement.Agreement(*[agreement.Difference(0.5, 0.25, 0.1)] * 4)
+    worse = agreement.Agreement(*[agreement.Difference(0.25, 0.1)] * 4)
     wrong = replace(equality, agreements={**equality.agreements, "float32": {**agreements, "einsum": worse}})
     row = list(IMPLEMENTATIONS).index("einsum")
     block = parity.differences(wrong, "float32")
