@@ -175,13 +175,13 @@ def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
 
 def show_result(plan: TimingPlan, place: DeltaGenerator) -> None:
     """Time the plan if that was asked for, with its progress in sight; then draw the last result there is."""
-    told = st.session_state.pop("timing_stopped", "Nothing has been timed yet.")
     if st.session_state.get("start"):
         st.session_state.pop("timing", None)
+        # said unless it comes to its end: Stop, and whatever else is done on the page, begins another run
+        st.session_state["timing_told"] = "Stopped; nothing of it is kept."
         with place.container(horizontal=True, vertical_alignment="center", key="race_progress"):
             progress = st.progress(0.0, "Timing")
-            stopped = {"timing_stopped": "Stopped; nothing of it is kept."}
-            st.button("Stop", key="stop", on_click=lambda: st.session_state.update(stopped))
+            st.button("Stop", key="stop")
         shown_at = time.monotonic()
 
         def on_call(share: float) -> None:
@@ -193,9 +193,10 @@ def show_result(plan: TimingPlan, place: DeltaGenerator) -> None:
         try:
             st.session_state["timing"] = measure(plan, on_call)
         except HeadlightError as error:
-            told = f"The timing ended early: {error}."
+            st.session_state["timing_told"] = f"The timing ended early: {error}."
     timing: Timing | None = st.session_state.get("timing")
     with place.container():
+        told = st.session_state.get("timing_told", "Nothing has been timed yet.")
         canvas.sheet("race_result", [sheet.text(told)] if timing is None else result(timing))
 
 
