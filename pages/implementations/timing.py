@@ -170,16 +170,18 @@ def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
     )
     canvas.sheet("race_limits", [sheet.text(limits, muted=True)])
     canvas.sheet("race_problem", [sheet.notices([problem] if problem else [])])
-    return plan, reported, st.empty()
+    return plan, reported, st.container()
 
 
 def show_result(plan: TimingPlan, place: DeltaGenerator) -> None:
     """Time the plan if that was asked for, with its progress in sight; then draw the last result there is."""
+    with place:
+        under_way = st.empty()
     if st.session_state.get("start"):
         st.session_state.pop("timing", None)
         # said unless it comes to its end: Stop, and whatever else is done on the page, begins another run
         st.session_state["timing_told"] = "Stopped; nothing of it is kept."
-        with place.container(horizontal=True, vertical_alignment="center", key="race_progress"):
+        with under_way.container(horizontal=True, vertical_alignment="center", key="race_progress"):
             progress = st.progress(0.0, "Timing")
             st.button("Stop", key="stop")
         shown_at = time.monotonic()
@@ -194,8 +196,9 @@ def show_result(plan: TimingPlan, place: DeltaGenerator) -> None:
             st.session_state["timing"] = measure(plan, on_call)
         except HeadlightError as error:
             st.session_state["timing_told"] = f"The timing ended early: {error}."
+        under_way.empty()
     timing: Timing | None = st.session_state.get("timing")
-    with place.container():
+    with place:  # a sheet keeps its place: while a timing goes on, the one before stays there
         told = st.session_state.get("timing_told", "Nothing has been timed yet.")
         canvas.sheet("race_result", [sheet.text(told)] if timing is None else result(timing))
 
