@@ -30,6 +30,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -69,6 +70,7 @@ COMMANDS = ("run", *TESTS, *BENCHES, *MODULES, "test-web", "lint", "models", "lo
 # The plainest kernels of torch and of MKL, which no processor of today takes by itself.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 MAX_WORKERS = 6  # of the tests; with its browser each takes about 1.2 GiB
+MIN_FREE_GB = {"set-up": 4, "tests": 1}  # on the disk
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -166,6 +168,21 @@ def beside(commands: tuple[str, ...], longest: Callable[[], int]) -> int:
         others = [pool.submit(held, command) for command in commands]
         codes = [longest(), *(other.result() for other in others)]
     return next(filter(None, codes), 0)
+
+
+def check_machine() -> None:
+    """Exit with one sentence if the machine lacks disk space or a port, which the tests need."""
+    ready = (VENV / f".{DEV.name}.done").exists()
+    needed = MIN_FREE_GB["tests" if ready else "set-up"]
+    for folder in (ROOT, Path(tempfile.gettempdir())):
+        free = shutil.disk_usage(folder).free / 1e9
+        if free < needed:
+            sys.exit(f"headlight: {folder} has {free:.1f} GB left and this needs {needed}; free some, "
+                     "or set TMPDIR to a folder on another disk.")  # fmt: skip
+    try:
+        socket.create_server(("127.0.0.1", 0)).close()
+    except OSError as error:
+        sys.exit(f"headlight: no port can be opened on 127.0.0.1 ({error}); allow programs to listen there.")
 
 
 def test(command: str, *args: str) -> int:
@@ -275,6 +292,8 @@ def lock(*args: str) -> int:
 def main(command: str, *args: str) -> int:
     if command == "lock":
         return lock(*args)
+    if command in TESTS:
+        check_machine()
     set_up(dev=command != "run")
     if command == "run":
         line = [str(PYTHON), "-m", "streamlit", "run", "app.py", *args]
