@@ -52,7 +52,7 @@ class Masks(Tab):
 
     def complete(self) -> Self:
         """Waits for what follows from the mask too, which comes after its weights."""
-        expect(self.view.locator(".outcomes")).to_be_visible()
+        expect(self.view.locator(".outcomes:not([aria-busy])")).to_be_visible()
         return super().complete()
 
     def shows(self, mask: str = "none", painting: str = "", text: str = WORDS) -> Settings:

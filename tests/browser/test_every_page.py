@@ -61,8 +61,6 @@ RICH: dict[str, dict[str, Any]] = {
                         "beside": "torch", "what": "training step with maps", "n": "20"},
     "glossary": {},
     "lessons": {},
-    "side_by_side": {"s": f"can {EVIL}", "three": ["none", "rotary"], "mean": "false", "at": "2.1"},
-    "scaled_dot": {"qs": "2, 4, 10, 8", "kv": "both from elsewhere", "nk": "5", "wv": "3", "aat": "3, 2, 10, 256"},
     "claims": {},
     "train": {"cand": "rotary", "ask": EVIL, "film": "0.0.1"},
 }  # fmt: skip
@@ -75,7 +73,6 @@ NARROW: dict[str, dict[str, Any]] = {
     "by_hand": {"ex": "scaled dot product", "qs": "2, 2, 4, 10, 8", "aat": "3, 2, 10, 256"},
     "positions": {"enc": "t5", "enc2": "rotary", "pair": "2", "far": "700", "ch": ["1"]},
     "implementations": {"impl": "naive"},
-    "scaled_dot": {"qs": "2, 2, 4, 10, 8", "aat": "3, 2, 10, 256"},
     "claims": {},
 }  # fmt: skip
 AT_400_PER_CENT: ViewportSize = {"width": 320, "height": 256}  # a window of 1280×1024, magnified
@@ -144,6 +141,7 @@ def change(tab: Tab) -> bool:
         case Masks():
             tab.view.locator(".card").filter(has_text="window").first.click()
             tab.wait_for_query(mask=["window"])
+            tab.complete()
         case Shapes():
             tab.open(mask="causal", off=["L3 H2"], vs="fused")
         case _:
