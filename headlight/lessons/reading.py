@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -49,6 +50,12 @@ def read(name: str, text: str) -> Lesson:
         why = re.sub(r" *[(]at .*[)]", "", str(error))
         raise LessonError(f"{name}, line {at}: this is not TOML ({why:.{LONGEST_REASON}})") from None
     return _Reader(name, text).lesson(data, matched[1])
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """Return the types of the fields of a dataclass."""
+    return get_type_hints(kind, include_extras=True)
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,7 @@ class _Reader:
 
     def table(self, kind: Any, data: Mapping[str, Any], place: _Place) -> Any:
         """A table of the file as the dataclass of its fields."""
-        hints = get_type_hints(kind, include_extras=True)
+        hints = _hints(kind)
         known = {one.name: one for one in fields(kind) if not one.metadata}
         for key in data:
             if key in known:

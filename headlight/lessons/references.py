@@ -63,25 +63,27 @@ def rule(text: str, known: frozenset[str], numbers: Mapping[str, str]) -> Rule:
     Raises:
         RuleError: it cannot be read, or a name in it means nothing.
     """
-    for name in _NUMBER.findall(text):
+    named = _NUMBER.findall(text)
+    for name in named:
         if name not in numbers:
             raise RuleError(f"there is no number “${name:.40}” before this rule")
-    parse(_NUMBER.sub(lambda found: "1".ljust(len(found[0])), text), LONGEST)  # its mistakes, at their own characters
+    tree = parse(_NUMBER.sub(lambda found: "1".ljust(len(found[0])), text), LONGEST)  # mistakes at their own characters
     whole = _NUMBER.sub(lambda found: f"({numbers[found[1]]})", text)
-    _check(parse(whole), known)
+    _check(parse(whole) if named else tree, known)
     return Rule(whole)
 
 
 def _check(tree: Node, known: frozenset[str]) -> None:
     """Raises a RuleError for a tree with a name that means nothing."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    nodes = list(ast.walk(tree))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
     called = {id(node.func) for node in calls}
     changes = [node for node in calls if (of := word(node.func)) and of.name in CHANGING]
     if len(changes) > MOST_CHANGES:
         raise RuleError(f"a rule may ask for {MOST_CHANGES} other pictures, this one asks for {len(changes)}")
     known |= _words(_sentences(changes))
-    places = {id(one) for node in ast.walk(tree) if isinstance(node, ast.Subscript) for one in ast.walk(node.slice)}
-    for node in ast.walk(tree):
+    places = {id(one) for node in nodes if isinstance(node, ast.Subscript) for one in ast.walk(node.slice)}
+    for node in nodes:
         said = word(node)
         if said is None or said.quoted:
             continue
