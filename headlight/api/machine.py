@@ -23,7 +23,7 @@ from headlight.ui.web import API
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import hub
 
-from .routes import is_own_page, refused
+from .routes import error_response, is_own_page
 
 PATH = f"{API}/machine"
 LONGEST = 4096  # bytes of a question
@@ -64,9 +64,9 @@ async def of_this_machine(scope: Scope, receive: Receive, send: Send) -> None:
     name, raw = scope["path"].removeprefix(f"{PATH}/"), scope["query_string"]
     asked = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
     if name not in (*ANSWERS, "download") or len(raw) > LONGEST:
-        answer: ASGIApp = refused(404, "There is no such route.")
+        answer: ASGIApp = error_response(404, "There is no such route.")
     elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
-        answer = refused(403, "Only Headlight’s own pages are answered here.")
+        answer = error_response(403, "Only Headlight’s own pages are answered here.")
     elif name == "download":
         headers = {"Cache-Control": "no-store"}
         answer = StreamingResponse(_progress(asked), headers=headers, media_type="application/x-ndjson")
@@ -120,4 +120,4 @@ def _answer(question: Callable[[Asked], Any], asked: Asked) -> Response:
     try:
         return JSONResponse(question(asked), headers={"Cache-Control": "no-store"})
     except HeadlightError as error:
-        return refused(422, f"{capital(str(error))}.")
+        return error_response(422, f"{capital(str(error))}.")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from headlight.link.limits import MOST_BUDGET
+from headlight.queue.client import Client
 from headlight.queue.policy import BOUNDS, Work
-from headlight.queue.visitor import Visitor
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import limits
 from mha_core.training.limits import TrainingPlan
@@ -24,7 +24,7 @@ from . import process as worker
 from .job import Job
 from .record import Record
 
-SHARED_SECONDS: Final = BOUNDS[Work.TRAINING].shared
+SHARED_SECONDS: Final = BOUNDS[Work.TRAINING].preempt_after_s
 MOST_RUNS: Final = 40
 MOST_BYTES: Final = LIMITS["bytes"]  # of data from outside
 STOP_SECONDS: Final = 1.8  # a worker that has not ended itself so long after it was told to is killed
@@ -63,7 +63,7 @@ class TrainingJob(Job):
         self,
         plan: TrainingPlan,
         folder: Path,
-        visitor: Visitor | None = None,
+        visitor: Client | None = None,
         is_here: Callable[[], bool] = lambda: True,
     ) -> None:
         check_plan(plan)
@@ -139,7 +139,7 @@ class TrainingJob(Job):
 
     def _is_enough(self) -> bool:
         """Tells whether it has had its share of the time, and somebody else waits."""
-        return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._queue.others_wait(self._turn)
+        return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._queue.has_waiters(self._turn)
 
 
 def _tell(pipe: Connection, word: bytes) -> None:

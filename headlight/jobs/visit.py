@@ -155,17 +155,17 @@ class Visit:
         digest = hashlib.blake2b(data.content, key=self.name.encode(), digest_size=16).digest()
         name = urlsafe_b64encode(digest).decode()[:22]
         if not store.has("data", name):
-            store.keep("data", data.content, name)
+            store.put("data", data.content, name)
         try:
             yield
         except BaseException:
             if name not in self.data.values():
-                store.forget("data", name)
+                store.delete("data", name)
             raise
         with self.lock:
             before, self.data[data.kind] = self.data.get(data.kind, name), name
         if before != name:
-            store.forget("data", before)
+            store.delete("data", before)
 
     def share(self) -> None:
         """Has the store hold what another server would have to know. Raises a HeadlightError when it cannot."""
@@ -185,7 +185,7 @@ class Visit:
                 if beyond or run.added_at < latest:
                     del self.runs[run.id]
                     if beyond or not store.is_shared():  # it may be a new one of another server
-                        store.forget("model", run.id)
+                        store.delete("model", run.id)
                     shutil.rmtree(run.folder, ignore_errors=True)
 
     @property
@@ -283,7 +283,7 @@ def keep_names(visit: str, runs: Iterable[str], data: Mapping[str, str]) -> None
     wanted = KeptNames(there, {**known.data, **data})
     if wanted != known and there:
         said = {"format": FORMAT, "runs": wanted.runs, "data": wanted.data}
-        store.keep("visit", json.dumps(said).encode(), visit)
+        store.put("visit", json.dumps(said).encode(), visit)
 
 
 def wind_up(seconds: float) -> None:
@@ -380,7 +380,7 @@ def _delete(folder: Path, jobs: Iterable[TrainingJob], name: str, runs: Iterable
     _clear(folder, jobs)
     for kind, names in (("visit", [name]), ("model", runs), ("data", data.values())):
         for own in names:
-            store.forget(kind, own)
+            store.delete(kind, own)
 
 
 def _clear(folder: Path, jobs: Iterable[TrainingJob]) -> None:

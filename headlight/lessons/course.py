@@ -11,7 +11,7 @@ from pathlib import Path
 from cachetools import LRUCache
 
 from headlight import ROOT
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 
 from .reading import LONGEST_FILE, LessonError, read
 from .schema import Lesson, LessonStep
@@ -123,7 +123,7 @@ def of_folders(folders: tuple[Path, ...]) -> Course:
     return Course(lessons, tuple(errors), tuple(stamps))
 
 
-@shared(LRUCache(4 * MOST_FILES), for_good=True)
+@single_flight(LRUCache(4 * MOST_FILES), keep=True)
 def _lesson(file: Path, _: int, size: int) -> Lesson | str:
     """The lesson of a file, or what is wrong with it: either is kept until the file changes."""
     try:

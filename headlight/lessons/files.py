@@ -10,7 +10,7 @@ from headlight.picture import words
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.registry import source_of
-from headlight.server.addresses import LONGEST_QR, for_class, qr_code
+from headlight.server.addresses import LONGEST_QR, public_url, qr_code
 from headlight.ui import numbers
 from mha_core.errors import HeadlightError
 from mha_core.show.packing import pack_focus
@@ -120,5 +120,5 @@ def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
 def _address(origin: str, link: str) -> str:
     """The link as a class opens it; empty where the server answers its own machine alone."""
     place = urlsplit(origin)
-    address = for_class(f"{place.scheme}://{place.netloc}") if place.scheme in ("http", "https") else ""
+    address = public_url(f"{place.scheme}://{place.netloc}") if place.scheme in ("http", "https") else ""
     return f"{address}{link}" if address else ""

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from headlight.link.limits import MOST_TOKENS
 from headlight.link.presets import PRESETS
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.server import public
 from mha_core import Model, load_model
 from mha_core.errors import HeadlightError, WeightsFileError
@@ -109,7 +109,7 @@ class Foreign(ModelSource):
         return self.about.title, f"The model{where}."
 
     @staticmethod
-    @shared(loaded)
+    @single_flight(loaded)
     def load_shared(device: str, name: str) -> Model:
         folder, title = Foreign(name).folder, Foreign(name).title
         try:

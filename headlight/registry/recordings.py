@@ -15,7 +15,7 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.server import store
 from mha_core import Model, Run
 from mha_core.errors import HeadlightError, SizeError, Unsupported
@@ -129,7 +129,7 @@ class Recorded(ModelSource):
             raise HeadlightError(GONE)
 
     @staticmethod
-    @shared(LRUCache(CACHE_BYTES, lambda model: model.nbytes), lambda device, name: name)
+    @single_flight(LRUCache(CACHE_BYTES, lambda model: model.nbytes), lambda device, name: name)
     def load_shared(device: str, name: str) -> RecordedModel:
         content = OF_COMMAND.get(name) or store.read("data", name.removeprefix(PREFIX))
         if content is None:

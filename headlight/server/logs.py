@@ -69,7 +69,7 @@ def place(error: tuple[type[BaseException], BaseException, TracebackType | None]
     return f"{kind.__name__}{where}"
 
 
-def keep_short() -> None:
+def install_redacting_records() -> None:
     """From now on every logger of this process writes as `OneLine` says."""
     logging.setLogRecordFactory(OneLine())
 

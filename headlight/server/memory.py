@@ -26,7 +26,7 @@ def _glibc() -> ctypes.CDLL | None:
     return None
 
 
-def keep_little() -> None:
+def limit_malloc_arenas() -> None:
     """Has freed memory go back. Every script run is a thread, and what it freed would stay with its own; maps of a
     long text would leave holes.
     """

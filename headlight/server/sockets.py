@@ -24,7 +24,7 @@ def client_network(address: str) -> str:
     return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
 
 
-def network_of(scope: Scope) -> str:
+def client_network_of(scope: Scope) -> str:
     """Return the address that the client of a request is counted by."""
     return client_network(str((scope.get("client") or ("",))[0]))
 
@@ -61,14 +61,14 @@ class NoDelay:
         await self.app(scope, receive, send)
 
 
-def hang_up(receive: Receive) -> None:
+def abort_connection(receive: Receive) -> None:
     """Abort a connection at once: a polite close waits until the client has read everything, which may be never."""
     transport = transport_of(receive)
     if transport:
         transport.abort()
 
 
-async def hung_up(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -26,7 +26,7 @@ def is_shared() -> bool:
     return bool(os.environ.get(VARIABLE))
 
 
-def keep(kind: str, content: bytes, name: str = "") -> str:
+def put(kind: str, content: bytes, name: str = "") -> str:
     """Keeps a file; returns its name, a new one where none is given.
 
     Raises:
@@ -50,9 +50,9 @@ def read(kind: str, name: str) -> bytes | None:
     return _place().read(_file(kind, name)) if NAME.fullmatch(name) else None
 
 
-def forget(kind: str, name: str) -> None:
+def delete(kind: str, name: str) -> None:
     """Deletes a file, if it is there."""
-    _place().forget(_file(kind, name))
+    _place().delete(_file(kind, name))
 
 
 def sweep(older: float) -> None:

@@ -7,8 +7,8 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.ui import sheet
 from headlight.ui.numbers import count, difference, number, whole
 from headlight.ui.sheet import Block
@@ -42,7 +42,7 @@ def two_loops(a: Tensor) -> Tensor:
 LOOPS = {3: one_loop, 4: two_loops}
 
 
-@shared(LRUCache(64))
+@single_flight(LRUCache(64))
 def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
     """A of this shape, standard normal, times its transpose: by @, by its loops, and its first matrix.
 
@@ -51,7 +51,7 @@ def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
     *leading, i, d = shape
     many = math.prod(leading)
     check_amounts(many * i * max(i, d), many * i * i * d, many)
-    with turn(), torch.no_grad():
+    with pass_slot(), torch.no_grad():
         a = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
         product = a @ a.mT
         apart = largest_difference(product, LOOPS[len(shape)](a))

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.link.limits import LONGEST_AXIS
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.ui import pages, paper, sheet
 from headlight.ui.numbers import scientific, share, whole
 from headlight.ui.sheet import Block
@@ -153,7 +153,7 @@ def tensors(case: Case) -> tuple[Tensor, ...]:
     return tuple(torch.randn(*case.leading, *pair, generator=random) for pair in wanted)
 
 
-@shared(LRUCache(64))
+@single_flight(LRUCache(64))
 def checked(case: Case, device: str) -> Checked:
     """The call, torch's own and the truth. Raises a SizeError when it is too large, a DeviceError when a device is."""
     case.check()
@@ -164,7 +164,7 @@ def checked(case: Case, device: str) -> Checked:
         mixed, weights = attention(*ours)
         return mixed.cpu(), weights.cpu(), F.scaled_dot_product_attention(*_three(ours)).cpu(), where.type
 
-    with turn(), torch.no_grad():
+    with pass_slot(), torch.no_grad():
         (mixed, weights, torchs, where), notices = devices.or_on_the_cpu(
             on, devices.pick(device), allowed=device == "auto", smaller="choose smaller sizes"
         )

@@ -13,7 +13,7 @@ from headlight.link.limits import MOST_OF_IT, STRONG
 from headlight.link.place import At
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.registry import source_of
 from mha_core.heads.kinds import cells, score
 
@@ -25,7 +25,7 @@ PRONOUNS = {"it", "he", "she", "they", "him", "her", "them", "his", "its", "thei
 Kind = tuple[str, float]  # its name, and the number that made it so
 
 
-@shared(LRUCache(256), lambda picture, layer: (picture.settings, layer))
+@single_flight(LRUCache(256), lambda picture, layer: (picture.settings, layer))
 def of_layer(picture: Picture, layer: int) -> list[Kind]:
     """The kind of every head of a layer of a picture."""
     weights = pictures.among_tokens(picture.run)

@@ -17,7 +17,7 @@ from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from headlight.picture.pictures import Picture, Pinned
 from headlight.picture.settings import Settings
 from headlight.picture.words import Figure
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.registry import models, source_of
 from headlight.ui import numbers
 from headlight.ui.packing import pack_maps
@@ -206,7 +206,7 @@ class _Changes(TypedDict):
     before: MapBefore | None
 
 
-@shared(LRUCache(64), lambda picture: picture.settings)
+@single_flight(LRUCache(64), lambda picture: picture.settings)
 def effect(picture: Picture) -> ChangeEffect | None:
     """What a picture's changes did; None while nothing is changed.
 

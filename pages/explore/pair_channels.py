@@ -9,8 +9,8 @@ from torch import Tensor
 from headlight.picture import pictures, traces, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from headlight.ui import numbers
 from mha_core import Model, Step
@@ -112,11 +112,11 @@ def layer_of(settings: Settings, layer: int) -> Layer:
     return Layer(traced.tokens, keys, weights, model.stack.block(0).attention.n_kv_heads, traced.steps)
 
 
-@shared(LRUCache(CALLED_BYTES, lambda layer: 4 * layer.weights.nbytes))
+@single_flight(LRUCache(CALLED_BYTES, lambda layer: 4 * layer.weights.nbytes))
 def _called(settings: Settings, layer: int) -> Layer:
     """Of a model of transformers, kept: a pass of its own recorded it."""
     model = cast(HfModel, pictures.model_of(settings))
-    with turn(len(pictures.tokens(settings)), models.heads(model)):
+    with pass_slot(len(pictures.tokens(settings)), models.heads(model)):
         record = ("q", "k", "scores", "scaling")
         call, tokens, keys = model.call_of_layer(settings.text, layer, record, **settings.switches(model))
     return Layer(tokens, keys, call.weights[0].float().cpu(), call.kv_heads, call=call)

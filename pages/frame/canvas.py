@@ -43,7 +43,7 @@ class SheetState(TypedDict):
     blocks: list[Block]
 
 
-def house(said: House) -> None:
+def app_header(said: House) -> None:
     """The bar with what it offers, the question of the page, and the style sheet of every page."""
     # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
     _house(key="house", data=[said])
@@ -64,7 +64,7 @@ def projected() -> bool:
     return large
 
 
-def rerun_when(number: str, on_asked: Callable[[], None]) -> None:
+def poll(number: str, on_asked: Callable[[], None]) -> None:
     """Has the browser ask for what is new: `on_asked` is called once for each number that is not empty.
 
     A fragment that is drawn often tells the number, and the callback draws another one, which only a callback may.
@@ -138,7 +138,7 @@ def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], 
     """
 
     def hear() -> None:
-        heard = view.heard()
+        heard = view.acknowledged()
         told = st.session_state.get(key, {}).get("act")
         wishes = told.get("wishes") if isinstance(told, dict) else None
         for wish in wishes[-MOST_WISHES:] if isinstance(wishes, list) else []:

@@ -25,7 +25,7 @@ def is_connected(session: str) -> bool:
     return runtime.exists() and runtime.get_instance().is_active_session(session)
 
 
-def left_here() -> MemoryUploadedFileManager:
+def uploaded_files() -> MemoryUploadedFileManager:
     """What visitors have left here: by session its files, the oldest first."""
     return cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr)
 
@@ -75,10 +75,12 @@ class UploadGate:
             self._arriving[session] -= 1
             self._arriving += Counter()  # drops who has none on the way
         if 200 <= status < 300:
-            for oldest in list(left_here().file_storage.get(session, ()))[:-MOST_FILES]:
-                left_here().remove_file(session, oldest)
+            for oldest in list(uploaded_files().file_storage.get(session, ()))[:-MOST_FILES]:
+                uploaded_files().remove_file(session, oldest)
 
     def _has_room(self, session: str) -> bool:
-        held = sum(len(file.data) for files in list(left_here().file_storage.values()) for file in list(files.values()))
+        held = sum(
+            len(file.data) for files in list(uploaded_files().file_storage.values()) for file in list(files.values())
+        )
         on_their_way = MAX_BYTES * self._arriving.total()
         return self._arriving[session] < MOST_FILES and held + on_their_way < MOST_HELD

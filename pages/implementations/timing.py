@@ -16,7 +16,7 @@ import torch
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.link.limits import MOST_PRODUCTS, check_sizes
-from headlight.queue.places import THREADS, alone
+from headlight.queue.slots import THREADS, heavy_slot
 from headlight.ui import sheet
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
@@ -105,7 +105,7 @@ def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: Non
         series = calls(candidates, MOST_ROUNDS, warm_up=1, device=device)
         began, share = time.monotonic(), 0.0
         while True:
-            with alone(partial(on_call, share)):
+            with heavy_slot(partial(on_call, share)):
                 torch.set_num_threads(THREADS)  # this thread's alone
                 name, number, took = next(series)
             if number >= 0:
@@ -119,7 +119,7 @@ def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: Non
                 break
         peaks = {}
         for name, candidate in candidates.items():
-            with alone(partial(on_call, share)):
+            with heavy_slot(partial(on_call, share)):
                 peaks[name] = peak_memory(candidate, device)
             on_call(share)
         return Timing(plan, seconds, peaks, f"{device.type}, {machine()}")

@@ -17,8 +17,8 @@ from cachetools.keys import hashkey
 from torch import Tensor
 
 from headlight.picture import words
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.ui import events, sheet
 from headlight.ui.numbers import count, cut, share
 from headlight.ui.sheet import Block
@@ -52,11 +52,11 @@ _known: LRUCache[object, Tensor] = LRUCache(CACHE_BYTES, getsizeof=lambda found:
 
 def of_texts(trained: Trained, texts: Sequence[str]) -> Tensor:
     """The probabilities (rows, classes) of a few texts that were typed."""
-    with turn():
+    with pass_slot():
         return inference.probabilities_of_each(trained.model, texts, told=trained.hear)
 
 
-@shared(_known, lambda trained, task: hashkey(trained.id, str(trained.model.device), task.fingerprint))
+@single_flight(_known, lambda trained, task: hashkey(trained.id, str(trained.model.device), task.fingerprint))
 def of_test_rows(trained: Trained, task: Labelled) -> Tensor:
     """The probabilities (rows, classes) of the first `MOST_ROWS` test rows."""
     texts = [row.text for row in task.test[:MOST_ROWS]]
@@ -205,7 +205,7 @@ def draw(
     """
     names = columns(classes)
     with (
-        widgets.kept_mounted("predictions", seen),
+        widgets.hidden_but_mounted("predictions", seen),
         widgets.folded("predictions", "Every prediction: a row per text, its probabilities", *_KEYS, lazy=True) as fold,
     ):
         choice = _controls(classes, names)

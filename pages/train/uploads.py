@@ -97,7 +97,10 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
             text = widgets.text("tc")
         with middle:
             label = widgets.text("lc")
-        with right, widgets.kept_mounted("dups", keep_duplicates is None):  # the long post's experiment decides it
+        with (
+            right,
+            widgets.hidden_but_mounted("dups", keep_duplicates is None),
+        ):  # the long post's experiment decides it
             keep = widgets.switch("dups")
     if name in contents:
         return TrainingData(name, contents[name], text, label, keep if keep_duplicates is None else keep_duplicates)

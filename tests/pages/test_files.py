@@ -182,10 +182,10 @@ def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monke
 def test_a_class_is_given_the_address_in_its_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "read", lambda name: "127.0.0.1")
     for url in ("http://localhost:8501/masks", "http://127.0.0.1:8501", ""):
-        assert addresses.for_class(url) == "", "a server for this machine alone"
+        assert addresses.public_url(url) == "", "a server for this machine alone"
     monkeypatch.setattr(options, "read", lambda name: "0.0.0.0")
     monkeypatch.setattr(addresses, "own_address", lambda: "192.168.1.7")
-    assert addresses.for_class("http://localhost:8501/masks") == "http://192.168.1.7:8501/masks"
-    assert addresses.for_class("https://headlight.school/masks") == "https://headlight.school/masks"
+    assert addresses.public_url("http://localhost:8501/masks") == "http://192.168.1.7:8501/masks"
+    assert addresses.public_url("https://headlight.school/masks") == "https://headlight.school/masks"
     monkeypatch.setattr(addresses, "own_address", lambda: "")
-    assert addresses.for_class("http://localhost:8501/masks") == ""
+    assert addresses.public_url("http://localhost:8501/masks") == ""

@@ -21,10 +21,10 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from headlight.server.gates import HostGate, RouteGate
 from headlight.server.headers import HEADERS, SecurityHeaders
-from headlight.server.own_files import KEPT, TYPES, OwnFiles
+from headlight.server.own_files import IMMUTABLE, TYPES, OwnFiles
 from headlight.server.public import VARIABLE
 from headlight.server.sockets import NoDelay, client_network, transport_of
-from headlight.server.token_bucket import Bucket
+from headlight.server.token_bucket import TokenBucket
 from headlight.ui import web
 from pages.frame import socket_gate, upload_gate
 from pages.frame.socket_gate import HASTY, MESSAGES, MOST_CONTROLS, SocketGate
@@ -54,7 +54,7 @@ async def answers(*requests: tuple[str, str]) -> list[int]:
         await all_came.wait()
         *_, session, file = scope["path"].split("/")
         if scope["method"] == "PUT" and file != "refused":
-            store(upload_gate.left_here(), session, file)
+            store(upload_gate.uploaded_files(), session, file)
         await send({"type": "http.response.start", "status": 413 if file == "refused" else 204, "headers": []})
 
     gate = UploadGate(app)
@@ -216,7 +216,7 @@ def loop_time(monkeypatch: pytest.MonkeyPatch) -> None:
         return asyncio.get_running_loop().time()
 
     monkeypatch.setattr(socket_gate, "time", SimpleNamespace(monotonic=now))
-    monkeypatch.setattr(Bucket.__init__, "__defaults__", (now,))
+    monkeypatch.setattr(TokenBucket.__init__, "__defaults__", (now,))
 
 
 def naming(controls: int, text: str = "") -> bytes:
@@ -351,7 +351,7 @@ def test_every_own_file_is_served_packed_or_not_and_may_be_kept(client: TestClie
         assert answer.content == content, name
         assert answer.headers.get("content-encoding") == encoding, name
         assert answer.headers["content-type"].startswith(TYPES.get(name.rpartition(".")[2], "text/plain")), name
-        assert answer.headers["cache-control"] == KEPT, name
+        assert answer.headers["cache-control"] == IMMUTABLE, name
     assert {name.rpartition(".")[2] for name in web.FILES} == TYPES.keys()
 
 

@@ -12,7 +12,7 @@ import torch
 from headlight.picture import pictures, settings
 from headlight.picture.link_query import LinkQuery, Refused
 from headlight.picture.settings import Settings
-from headlight.queue.policy import Busy
+from headlight.queue.policy import QueueFull
 from headlight.ui.packing import thumbnails
 from mha_core import Run
 from mha_core.errors import DeviceError
@@ -74,11 +74,11 @@ def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pyt
     mine, yours, theirs = (Settings(TEXT, model=NAME, temperature=t) for t in (1.0, 2.0, 3.0))
     long_pictures.advanced(mine, 1)
     long_pictures.advanced(yours, 1)
-    with pytest.raises(Busy, match="others wait"):
+    with pytest.raises(QueueFull, match="others wait"):
         long_pictures.advanced(theirs, 1)
     long_pictures.advanced(yours, 2)
     assert long_pictures.advanced(theirs, 1).done == 1, "a whole one goes"
-    with pytest.raises(Busy):
+    with pytest.raises(QueueFull):
         long_pictures.begun(yours)
     long_pictures.begun(mine).asked -= long_pictures.GIVEN_UP + 1
     assert long_pictures.begun(yours).done == 0, "nobody waited for mine any more"

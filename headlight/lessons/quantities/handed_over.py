@@ -9,7 +9,7 @@ from headlight.lessons.values import Value
 from headlight.picture import pictures, traces
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.queue.executor import check_wanted
+from headlight.queue.executor import yield_and_check_cancelled
 from mha_core.measure import measures
 
 MOST_TOKENS = 40  # that are closed one after another: a pass each
@@ -49,7 +49,7 @@ def cosine_without(query: Query, settings: Settings) -> Value:
         raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MOST_TOKENS} are")
     cosines = list[float]()
     for at in range(len(whole.ids)):
-        check_wanted()
+        yield_and_check_cancelled()
         closed = pictures.picture(replace(settings.untouched, mask=f"unseen:{at}"))
         cosines.append(measures.cosine(closed.run.sentence, whole.sentence))
     return Value.of(torch.tensor(cosines), "j", whole.tokens)

@@ -8,7 +8,7 @@ from cachetools import TTLCache
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
-from headlight.queue.single_flight import heavy, shared
+from headlight.queue.single_flight import run_heavy, single_flight
 from mha_core import IMPLEMENTATIONS
 from mha_core.clock import calls
 from mha_core.measure.timing import forward_pass, same_weights, training_step
@@ -29,10 +29,10 @@ def time_ratios(first: str, second: str, task: str) -> Value:
     """
     if not {first, second} <= set(IMPLEMENTATIONS) or first == second or task not in TASKS:
         raise RuleError(f"time_ratios takes two of {', '.join(IMPLEMENTATIONS)}, and one of {', '.join(TASKS)}")
-    return heavy(_turns, first, second, task)
+    return run_heavy(_turns, first, second, task)
 
 
-@shared(TTLCache(64, KEPT))
+@single_flight(TTLCache(64, KEPT))
 def _turns(first: str, second: str, task: str) -> Value:
     call, (b, n, d_model, n_heads) = TASKS[task]
     x = torch.randn(b, n, d_model, generator=torch.Generator().manual_seed(0))

@@ -11,7 +11,7 @@ from torch import Tensor
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
 from headlight.picture import pictures
-from headlight.queue.places import alone, turn
+from headlight.queue.slots import heavy_slot, pass_slot
 from headlight.registry import trained
 from mha_core.training import inference, saved, tasks
 from mha_core.training.loop import Training
@@ -37,7 +37,7 @@ def _right(name: str) -> Tensor:
     rows = cast(Labelled, tasks.build(name.split("-")[0])).test
     if not inference.classes(model):
         raise RuleError(f"“{name}” has no classes, so it answers nothing rightly")
-    with turn():
+    with pass_slot():
         found = inference.probabilities_of_each(model, [row.text for row in rows]).argmax(dim=-1)
     return found == torch.tensor([row.label for row in rows])
 
@@ -81,7 +81,7 @@ def taught_parameters(biases: Literal[0, 1]) -> Value:
 @lru_cache(maxsize=2 * MOST_SEED)
 def _taught(seed: int, *, biases: bool) -> tuple[Tensor, int]:
     task = cast(Labelled, tasks.build(RECIPE.task))
-    with alone():
+    with heavy_slot():
         training = Training(replace(RECIPE, bias=biases, seed=seed), task)
         for _ in range(RECIPE.steps):
             training.step()
