@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.picture.link_query import LinkQuery
-from headlight.picture.query import LONGEST, Query
+from headlight.picture.query import MAX_BYTES, Query
 from headlight.queue.client import Client
 from headlight.queue.executor import QUEUE, ClientDisconnected, Queue
 from headlight.registry import source_of
@@ -53,14 +53,14 @@ class FirstPicture:
         path = whole_path.removeprefix(BASE)
         # a last part with a point is a file's
         is_page = scope["type"] == "http" and scope["method"] == "GET" and "." not in path.rpartition("/")[2]
-        if not is_page or not f"{whole_path}/".startswith(f"{BASE}/") or len(scope["query_string"]) > LONGEST:
+        if not is_page or not f"{whole_path}/".startswith(f"{BASE}/") or len(scope["query_string"]) > MAX_BYTES:
             await self.app(scope, receive, send)
             return
         address = _moved(path, scope["query_string"].decode("latin-1"))
         if address is not None:
             redirect: Response = RedirectResponse(f"{scope.get('root_path', '')}{BASE}/{address}")
-            if len(redirect.headers["location"]) > LONGEST:  # it quotes, and a proxy takes headers of a bounded size
-                redirect = error_response(414, f"A link may have {LONGEST:,} bytes.")
+            if len(redirect.headers["location"]) > MAX_BYTES:  # it quotes, and a proxy takes headers of a bounded size
+                redirect = error_response(414, f"A link may have {MAX_BYTES:,} bytes.")
             await redirect(scope, receive, send)
             return
         page = PAGES.get(path)

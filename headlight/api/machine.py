@@ -26,7 +26,7 @@ from mha_core.pretrained import hub
 from .routes import error_response, is_own_page
 
 PATH = f"{API}/machine"
-LONGEST = 4096  # bytes of a question
+MAX_QUERY_BYTES = 4096  # bytes of a question
 NO_HUB = "the Hugging Face hub is asked by nobody here: HF_HUB_OFFLINE is set, or this server serves others"
 _one = threading.Lock()  # at a time, out of the hub
 
@@ -63,7 +63,7 @@ async def of_this_machine(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI app of the questions under `PATH`."""
     name, raw = scope["path"].removeprefix(f"{PATH}/"), scope["query_string"]
     asked = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
-    if name not in (*ANSWERS, "download") or len(raw) > LONGEST:
+    if name not in (*ANSWERS, "download") or len(raw) > MAX_QUERY_BYTES:
         answer: ASGIApp = error_response(404, "There is no such route.")
     elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
         answer = error_response(403, "Only Headlight’s own pages are answered here.")

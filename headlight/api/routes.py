@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headlight.picture import words
 from headlight.picture.link_query import Refused
-from headlight.picture.query import LONGEST, parse
+from headlight.picture.query import MAX_BYTES, parse
 from headlight.queue.client import Client, is_open
 from headlight.queue.executor import QUEUE, ClientDisconnected, Queue
 from headlight.queue.policy import QueueFull, Superseded, Work
@@ -140,8 +140,8 @@ def _error(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | None
         return error_response(405, "Only GET is answered here.", {"Allow": "GET"})
     if not is_own_page(headers):
         return error_response(403, "Only Headlight’s own pages are answered here.")
-    if len(scope["query_string"]) > LONGEST:
-        return error_response(414, f"A query may have {LONGEST:,} bytes.")
+    if len(scope["query_string"]) > MAX_BYTES:
+        return error_response(414, f"A query may have {MAX_BYTES:,} bytes.")
     return None
 
 

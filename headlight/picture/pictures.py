@@ -14,7 +14,7 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from headlight.link import mask_codec
-from headlight.link.limits import MOST_TOKENS, check_length
+from headlight.link.limits import MAX_TOKENS, check_length
 from headlight.link.presets import PRESETS
 from headlight.queue.executor import yield_and_check_cancelled
 from headlight.queue.policy import BOUNDS, Work
@@ -37,7 +37,7 @@ CACHE_BYTES = 160 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
 
-MOST_AT_FIRST = 128  # tokens of a picture that comes with the page itself
+MAX_AT_FIRST = 128  # tokens of a picture that comes with the page itself
 NOBODY = "no word"  # the column for what of a row goes to no token
 
 PASSES = BOUNDS[Work.PASS].max_concurrency
@@ -125,11 +125,11 @@ def tokens(settings: Settings) -> list[str]:
 
 def fits_at_first(settings: Settings) -> None:
     """Raises a HeadlightError when a picture is too large to come with the page."""
-    if (count := len(tokens(settings))) > MOST_AT_FIRST:
-        raise HeadlightError(f"a page begins with at most {MOST_AT_FIRST} tokens, here are {count}")
+    if (count := len(tokens(settings))) > MAX_AT_FIRST:
+        raise HeadlightError(f"a page begins with at most {MAX_AT_FIRST} tokens, here are {count}")
 
 
-def within(settings: Settings, most: int | None = MOST_TOKENS) -> tuple[Settings, list[str]]:
+def within(settings: Settings, most: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
     """The settings without a painting that was made for a sentence of another length, and a sentence that says so.
 
     `most`: tokens of the sentence; None = as many as the model reads.

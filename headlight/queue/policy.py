@@ -20,7 +20,7 @@ from mha_core.errors import HeadlightError
 
 from .client import Client
 
-MOST_PASSES: Final = 4  # at once, and no more than there are threads: they only get in each other's way
+MAX_PASSES: Final = 4  # at once, and no more than there are threads: they only get in each other's way
 
 
 class Work(Enum):
@@ -58,7 +58,7 @@ class Bounds:
 
 def bounds(threads: int) -> dict[Work, Bounds]:
     """Return the bounds of each kind of work on a machine with so many threads."""
-    passes = min(MOST_PASSES, threads)
+    passes = min(MAX_PASSES, threads)
     return {
         Work.PASS: Bounds(passes, 400, 1.0),
         Work.LARGE_PASS: Bounds(1, 400, 10.0),
@@ -75,7 +75,7 @@ BOUNDS: Final = bounds(torch.get_num_threads())
 
 
 def table() -> str:
-    """Render `BOUNDS` as the Markdown table of docs/serving.md, for a machine of `MOST_PASSES` threads or more."""
+    """Render `BOUNDS` as the Markdown table of docs/serving.md, for a machine of `MAX_PASSES` threads or more."""
     heads = ["", *(one.name.replace("_", " ") for one in fields(Bounds))]
     rows = [
         [work.value, *(f"{n:g}" if 0 < n < math.inf else "" for n in astuple(own))] for work, own in bounds(99).items()

@@ -30,7 +30,7 @@ from .source import About, ModelSource
 
 PREFIX = "recording:"
 KIND = "recording"  # of data that a visit brings
-MOST_TOKENS = 512  # of an axis that is drawn
+MAX_TOKENS = 512  # of an axis that is drawn
 CACHE_BYTES = 160 * 2**20
 WHY = "this is a recording: its maps were computed elsewhere, and the model that made them is not here"
 GONE = "this recording is gone: open its file again, on the page Train"
@@ -151,8 +151,8 @@ def drawable(content: bytes) -> Recording:
     """The recording in a file's bytes. Raises a HeadlightError where it is none, or too large to be drawn."""
     recording = recording_file.of_bytes(content)
     longest = max(max(group.maps.shape[-2:]) for group in recording.groups)
-    if longest > MOST_TOKENS:
-        raise SizeError(f"it has maps of {longest:,} tokens, at most {MOST_TOKENS} are drawn here")
+    if longest > MAX_TOKENS:
+        raise SizeError(f"it has maps of {longest:,} tokens, at most {MAX_TOKENS} are drawn here")
     return recording
 
 

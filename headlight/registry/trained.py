@@ -31,7 +31,7 @@ GONE = "this trained model is gone, or of another visit: train it again, choose 
 OWN = "Yours"  # the group of a visit's runs in the list
 OWN_RUN = "my-run"  # the folder into which a visitor unpacks the run that was trained in the visit
 BOTH_WAYS, ONE_WAY, TRANSLATES = "reads both ways", "reads left to right", "reads both ways, writes left to right"
-CACHE_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
+CACHE_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.MAX_BYTES` allows
 _loaded: LRUCache[object, Model] = LRUCache(CACHE_BYTES, lambda model: model.nbytes)
 
 

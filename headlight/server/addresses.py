@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from . import options
 
-LONGEST_QR = 1200  # bytes of a link; of a longer one the squares are too small for the camera of a phone
+MAX_QR_BYTES = 1200  # bytes of a link; of a longer one the squares are too small for the camera of a phone
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 KEY = "Sec-WebSocket-Key"  # the header by which a browser tells its connections apart
 connected: set[str] = set()  # the keys of those that are open
 
-MOST_OPEN = 8192  # files and connections of this process
+MAX_OPEN = 8192  # files and connections of this process
 
 
 def client_network(address: str) -> str:
@@ -35,7 +35,7 @@ def allow_open_files() -> None:
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        most = MOST_OPEN if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN)
+        most = MAX_OPEN if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 

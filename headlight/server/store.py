@@ -16,7 +16,7 @@ from .store_folder import Folder, FolderOfUser
 
 VARIABLE = "HEADLIGHT_STORE"
 NAME = re.compile(r"[\w-]{22}", re.ASCII)
-MOST_BYTES = 2 * 2**30  # of all files together; the oldest go first
+MAX_BYTES = 2 * 2**30  # of all files together; the oldest go first
 _KINDS = ("film", "model", "data", "visit")
 _OURS = re.compile(rf"{NAME.pattern}\.({'|'.join(_KINDS)})", re.ASCII)
 
@@ -56,8 +56,8 @@ def delete(kind: str, name: str) -> None:
 
 
 def sweep(older: float) -> None:
-    """Deletes what is `older` than so many seconds, as whoever kept it is gone, and the oldest beyond `MOST_BYTES`."""
-    _place().sweep(_OURS, older, MOST_BYTES)
+    """Deletes what is `older` than so many seconds, as whoever kept it is gone, and the oldest beyond `MAX_BYTES`."""
+    _place().sweep(_OURS, older, MAX_BYTES)
 
 
 def _file(kind: str, name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.link.fields import DEFAULTS
-from headlight.link.limits import LONGEST_TEXT, MOST_WORDS
+from headlight.link.limits import MAX_TEXT_LENGTH, MAX_WORDS
 from headlight.picture import words
 from headlight.picture.settings import Settings
 from headlight.picture.traces import recorded
@@ -139,14 +139,14 @@ def worked_blocks(page: Form, example: str, state: State) -> list[Block]:
     notices = page.link_warnings(m=usable)
     for key, name in (("qw", "queries"), ("kw", "keys")) if example == "two sentences" else ():
         text = st.session_state[key]
-        if len(text) > LONGEST_TEXT:
+        if len(text) > MAX_TEXT_LENGTH:
             notices.append(
-                f"The {name} have {len(text):,} characters, at most {LONGEST_TEXT:,} are used here: "
+                f"The {name} have {len(text):,} characters, at most {MAX_TEXT_LENGTH:,} are used here: "
                 "the words as given are shown."
             )
-        elif len(text.split()) > MOST_WORDS:
+        elif len(text.split()) > MAX_WORDS:
             notices.append(
-                f"The {name} have {len(text.split())} words, at most {MOST_WORDS} are used here: the first ones."
+                f"The {name} have {len(text.split())} words, at most {MAX_WORDS} are used here: the first ones."
             )
     worked = EXAMPLES[example]
     reset = sheet.buttons("", [("Reset the numbers", {"reset": list(worked.matrices)}, None)])

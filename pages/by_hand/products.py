@@ -14,7 +14,7 @@ from headlight.ui.numbers import count, difference, number, whole
 from headlight.ui.sheet import Block
 from mha_core.measure.measures import largest_difference
 
-from .scaled_dot import MOST_SHOWN, check_amounts, first
+from .scaled_dot import MAX_SHOWN, check_amounts, first
 
 AXES = (3, 4)
 CASES = {"(3, 10, 256)": "3, 10, 256", "(3, 2, 10, 256)": "3, 2, 10, 256"}
@@ -67,8 +67,8 @@ def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
         f"{number(float(product.diagonal(dim1=-2, dim2=-1).mean()), 1)} on average, "
         f"about d = {whole(d)}, as {whole(d)} squares of standard normal numbers are added."
     )
-    labels = [str(place) for place in range(min(i, MOST_SHOWN))]
-    cut = f"rows and columns 0 to {MOST_SHOWN - 1} of {i}" if i > MOST_SHOWN else ""
+    labels = [str(place) for place in range(min(i, MAX_SHOWN))]
+    cut = f"rows and columns 0 to {MAX_SHOWN - 1} of {i}" if i > MAX_SHOWN else ""
     name = f"(A Aᵀ)[{', '.join('0' for _ in leading)}]"
     style = {"axes": "", "decimals": 1, "colour": "signed", "compact": True, "note": cut}
     matrix = sheet.matrix(name, first(product), rows=labels, cols=labels, **style)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from headlight.registry import models
 from mha_core.heads import kinds
 from mha_core.measure import surprise
 
-MOST = 10  # heads of a kind
+MAX_HEADS = 10  # heads of a kind
 KINDS = ("previous", "itself", "first", "induction")  # what heads of a model that writes are searched for
 
 Found = tuple[int, int, float]  # layer, head, and its mean weight
@@ -71,7 +71,7 @@ def found_heads(picture: Picture) -> dict[str, list[Found]]:
     for kind in KINDS:
         scores = found[kind]
         if not scores.isnan().any():
-            top = torch.topk(scores.flatten(), min(MOST, scores.numel()))
+            top = torch.topk(scores.flatten(), min(MAX_HEADS, scores.numel()))
             pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
             best[kind] = [(*divmod(at, scores.shape[1]), round(score, 4)) for at, score in pairs]
     return best

@@ -27,7 +27,7 @@ from . import layer_flow
 
 SENTENCES = Path(__file__).parents[2] / "assets" / "sentences.txt"  # a text collection, one sentence a line
 EFFECT = "effect"  # of switching a head off: the route `each` has it, once somebody asks
-LONGEST = 25  # random tokens, each once; fewer where the model cannot read or tell so many
+MAX_RANDOM_TOKENS = 25  # random tokens, each once; fewer where the model cannot read or tell so many
 NO_VALUES = "Values are zeroed here, so lengths do not tell what is handed over."
 
 
@@ -132,6 +132,6 @@ def _on_random_tokens(model: Model, settings: Settings) -> Run:
     if "text" in model.reasons:
         raise Unsupported(model.reasons["text"])
     sizes = model.sizes
-    ids = repeated_ids(sizes.vocabulary, min(LONGEST, sizes.vocabulary, sizes.max_len // 2))
+    ids = repeated_ids(sizes.vocabulary, min(MAX_RANDOM_TOKENS, sizes.vocabulary, sizes.max_len // 2))
     with pass_slot(len(ids), models.heads(model)):
         return settings.run(model, ids)

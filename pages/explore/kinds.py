@@ -9,7 +9,7 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.limits import MOST_OF_IT, STRONG
+from headlight.link.limits import DOMINANT_WEIGHT, STRONG
 from headlight.link.place import At
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
@@ -63,8 +63,8 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
         ("itself", _on_diagonal(weights, 0), HALF),
         # where the ends are words, a column of theirs is no pair; where they are not, a pair is the rarer thing
         *([pair, *both] if ends[0] else [*both, pair]),
-        (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), MOST_OF_IT),
-        ("near words", near / n, MOST_OF_IT),
+        (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), DOMINANT_WEIGHT),
+        ("near words", near / n, DOMINANT_WEIGHT),
         (SPREAD, weights.amax((-1, -2)), 0.0),
     ]
     if n == 1:

@@ -23,7 +23,7 @@ from mha_core.models.inputs import heads_on, values_on
 from mha_core.show.packing import pack_focus, pack_parts
 
 NORM = "norm"  # the state of the view that asks for attention × value norm
-MOST_LINES = 240
+MAX_LINES = 240
 MIXING_BYTES = 48 * 2**20  # at 512 tokens MiniLM has 6 MiB of them, SmolLM2 30 MiB
 NAMED = 4  # tokens that the sentence names
 NOT_SQUARE = (
@@ -67,7 +67,7 @@ def answer(raw: bytes) -> bytes:
     maps, tokens = _mixing(settings, norm)
     at = query.place(tokens)
     row = at.row or 0
-    found = flow(maps, row, at.key, MOST_LINES)
+    found = flow(maps, row, at.key, MAX_LINES)
     header: FlowAnswer = {
         "norm": norm,
         "tokens": tokens,

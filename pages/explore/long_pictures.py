@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.link import mask_codec
-from headlight.link.limits import MOST_TOKENS
+from headlight.link.limits import MAX_TOKENS
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.pictures import Picture
@@ -136,13 +136,13 @@ class Passes(Cache[object, LongPicture]):
 
 def most_tokens(model: Model) -> int | None:
     """As `LinkQuery.within` takes it: what goes by layer is bound by its model alone."""
-    return None if goes_by_layer(model) else MOST_TOKENS
+    return None if goes_by_layer(model) else MAX_TOKENS
 
 
 def is_long(settings: Settings) -> bool:
     """Tells whether a sentence has more tokens than those whose maps are all kept."""
     model = pictures.model_of(settings)
-    return goes_by_layer(model) and len(model.tokenize(settings.text)[1]) > MOST_TOKENS
+    return goes_by_layer(model) and len(model.tokenize(settings.text)[1]) > MAX_TOKENS
 
 
 def begun(settings: Settings) -> LongPicture:

@@ -20,7 +20,7 @@ from mha_core.pretrained.hf_model import HfModel
 from mha_core.pretrained.seam import Call
 from mha_core.show.packing import pack_focus, pack_parts
 
-MOST_OF_IT = 0.8  # of the size of all products
+DOMINANT_WEIGHT = 0.8  # of the size of all products
 NAMED = 6  # channels that the sentence names
 CALLED_BYTES = 48 * 2**20
 ROTATED = "q and k are as the product takes them, turned by their places (rotary positions), two channels together."
@@ -88,7 +88,7 @@ def answer(raw: bytes) -> bytes:
         "key": key,
         "query": layer.tokens[row],
         "looked": layer.keys[key],
-        "strong": own.strongest(MOST_OF_IT),
+        "strong": own.strongest(DOMINANT_WEIGHT),
         "said": [
             _sum_in_words(own, f"“{layer.tokens[row]}” → “{layer.keys[key]}”", adds),
             _strongest_in_words(own),
@@ -138,7 +138,7 @@ def _sum_in_words(own: Channels, pair: str, adds: str) -> str:
 
 
 def _strongest_in_words(own: Channels) -> str:
-    chosen = own.strongest(MOST_OF_IT)
+    chosen = own.strongest(DOMINANT_WEIGHT)
     if not chosen:
         return "Every product is 0."
     products = own.products[chosen]

@@ -14,7 +14,7 @@ from headlight.ui.web import one_line
 
 from . import view
 
-MOST_WISHES = 100  # events that a sheet may have sent without an answer
+MAX_WISHES = 100  # events that a sheet may have sent without an answer
 
 _house = st.components.v2.component("headlight_house", js=one_line("frame/frame.js", "house"), isolate_styles=False)
 _page_flags = st.components.v2.component("headlight_page_flags", js=one_line("frame/frame.js", "page_flags"))
@@ -141,7 +141,7 @@ def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], 
         heard = view.acknowledged()
         told = st.session_state.get(key, {}).get("act")
         wishes = told.get("wishes") if isinstance(told, dict) else None
-        for wish in wishes[-MOST_WISHES:] if isinstance(wishes, list) else []:
+        for wish in wishes[-MAX_WISHES:] if isinstance(wishes, list) else []:
             turn, event = (events.whole(wish, "turn"), wish.get("event")) if isinstance(wish, dict) else (None, None)
             # an event is sent again with the next one until its answer has come; it happens once
             if turn is not None and turn > heard.get(key, 0):

@@ -13,12 +13,14 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from headlight.server.sockets import KEY, abort_connection, client_network_of, connected
 from headlight.server.token_bucket import Rate, TokenBucket
 
-MOST_SOCKETS = 400  # connections in all, and
-MOST_OF_ONE = int(os.environ.get("HEADLIGHT_SOCKETS") or 100)  # of one address: a class may sit behind a single one
+MAX_SOCKETS = 400  # connections in all, and
+MAX_CONNECTIONS_PER_CLIENT = int(
+    os.environ.get("HEADLIGHT_SOCKETS") or 100
+)  # of one address: a class may sit behind a single one
 MESSAGES: Rate = 20.0, 30  # of one connection, a second of silence; a key held down sends 30, for a few seconds
 HASTY: Rate = 5.0, 1  # of all connections that have said more than that, together
 BYTES_OF_ONE = 2**16  # of a message; a longer one counts as several
-MOST_CONTROLS = 500  # that a message names: the largest page has some seventy
+MAX_CONTROLS = 500  # that a message names: the largest page has some seventy
 SMALL = 2**13  # bytes of a message that cannot name so many
 
 
@@ -50,7 +52,7 @@ class SocketGate:
             self._open += Counter()  # drops who has none open
 
     def _accepts(self, address: str) -> bool:
-        return self._open[address] < MOST_OF_ONE and self._open.total() < MOST_SOCKETS
+        return self._open[address] < MAX_CONNECTIONS_PER_CLIENT and self._open.total() < MAX_SOCKETS
 
 
 class _Connection:
@@ -97,6 +99,6 @@ def _names_too_many(content: bytes) -> bool:
     if len(content) <= SMALL:
         return False
     try:
-        return len(BackMsg.FromString(content).rerun_script.widget_states.widgets) > MOST_CONTROLS
+        return len(BackMsg.FromString(content).rerun_script.widget_states.widgets) > MAX_CONTROLS
     except DecodeError:
         return False

@@ -29,7 +29,7 @@ from mha_core.measure.biases import Effect, bias_effects
 from mha_core.models.stack import Stack
 
 # The tables are computed while the visitor waits: 20 passes and more on one thread, about a second and 200 MiB.
-MOST_SCORES, MOST_PRODUCTS = 2_200_000, 100_000_000
+MAX_SCORES, MAX_PRODUCTS = 2_200_000, 100_000_000
 ALIKE = 1e-10  # in float64; a shift that differs from token to token differs by far more
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
@@ -61,7 +61,7 @@ class InputSizes:
     @property
     def fitting(self) -> InputSizes:
         """The same with no more texts than the tables are computed for; one at least."""
-        texts = min(MOST_SCORES // (self.n_heads * self.n**2), MOST_PRODUCTS // (self.n * self.d_model**2))
+        texts = min(MAX_SCORES // (self.n_heads * self.n**2), MAX_PRODUCTS // (self.n * self.d_model**2))
         return replace(self, b=max(1, min(self.b, texts)))
 
 
@@ -122,7 +122,7 @@ def of_random(sizes: InputSizes, mask: str, device: str, told: Callable[[], obje
     sizes = sizes.fitting
     equality = peek(_of_random, sizes, mask, device)
     if equality is None:
-        check_sizes(sizes.b, sizes.n, sizes.d_model, sizes.n_heads, scores=MOST_SCORES, products=MOST_PRODUCTS)
+        check_sizes(sizes.b, sizes.n, sizes.d_model, sizes.n_heads, scores=MAX_SCORES, products=MAX_PRODUCTS)
         with heavy_slot(told):  # one at a time: nobody waits in the cache, where `told` would not be called
             equality = _of_random(sizes, mask, device)
     return equality

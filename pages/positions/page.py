@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from headlight.link.fields import DEFAULTS
-from headlight.link.limits import MOST_TOKENS_AT_ONCE
+from headlight.link.limits import MAX_TOKENS_AT_ONCE
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.ui import pages, sheet
@@ -63,8 +63,8 @@ def show() -> None:
 
 def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
     """The problem, and the sentence in the model under each position that Explore offers; what must be said of it."""
-    if len(tokens) > MOST_TOKENS_AT_ONCE:
-        told = f"Shown up to {MOST_TOKENS_AT_ONCE} tokens, here are {len(tokens)}: Explore computes one at a time."
+    if len(tokens) > MAX_TOKENS_AT_ONCE:
+        told = f"Shown up to {MAX_TOKENS_AT_ONCE} tokens, here are {len(tokens)}: Explore computes one at a time."
         canvas.sheet("problem", [sheet.text(told)])
         return []
     with st.container(key="unprojected_problem"):

@@ -17,7 +17,7 @@ import torch
 
 from headlight.lessons.course import course
 from headlight.lessons.verdict import verdict
-from headlight.link.limits import LONGEST_TEXT
+from headlight.link.limits import MAX_TEXT_LENGTH
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.picture.traces import traced
@@ -65,7 +65,7 @@ def test_explores_files_are_of_the_links_picture(model: Model) -> None:
     assert (arrays["tokens"].tolist(), made("explore.html", **link).decode().count("</title>")) == (run.tokens, 1)
     for route in ("explore.csv", "shapes.npz"):
         with pytest.raises(HeadlightError):
-            made(route, s="x" * (LONGEST_TEXT + 1))
+            made(route, s="x" * (MAX_TEXT_LENGTH + 1))
 
 
 CHANGED: list[dict[str, Any]] = [

@@ -189,7 +189,7 @@ def test_bad_data_are_reported(new_job: NewJob) -> None:
 def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
     new_job: NewJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record, "MOST_HEARD", 4000)
+    monkeypatch.setattr(record, "MAX_HEARD", 4000)
     for script, error in (
         ("raise SystemExit(3)", "the training process ended unexpectedly (code 3)"),
         (LISTENS + "import os; os.abort()", "the training process ended unexpectedly (SIGABRT)"),
@@ -246,7 +246,7 @@ def test_a_plan_that_cannot_be_trained_is_refused() -> None:
     assert not job.under_way()
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     limit = config["server"]["maxUploadSize"] * 2**20
-    assert limit == training.MOST_BYTES == upload_gate.MAX_BYTES, "what an uploader takes"
+    assert limit == training.MAX_BYTES == upload_gate.MAX_BYTES, "what an uploader takes"
 
 
 # ---- the process that trains

@@ -32,7 +32,7 @@ def run(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     model = pictures.model_on("auto", NAME)
     whole = model.run(TEXT, temperature=0.5)
     assert len(whole.tokens) > LIMIT
-    monkeypatch.setattr(long_pictures, "MOST_TOKENS", LIMIT)
+    monkeypatch.setattr(long_pictures, "MAX_TOKENS", LIMIT)
     monkeypatch.setattr(long_pictures, "PORTION", 1)
     return whole
 
@@ -108,7 +108,7 @@ def test_what_is_too_long_needs_too_much_memory_or_has_no_pieces(run: Run, monke
         patched.setattr(memory, "available", lambda: 1000)
         with pytest.raises((DeviceError, Refused), match=r"needs .* MB of memory"):
             answer("maps", asked().encode())
-    monkeypatch.setattr(settings, "MOST_TOKENS", 3)
+    monkeypatch.setattr(settings, "MAX_TOKENS", 3)
     with pytest.raises(ValueError, match="can read 3"):
         answer("maps", b"s=one+two+three")
     with pytest.raises(Refused, match=r"has 3 tokens; here it may have 2\. Remove about 1 word") as refused:

@@ -76,7 +76,7 @@ def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
             tuple(expected.shape),
             (*case.leading, i, j),
         ), name
-        shown = expected.reshape(-1, i, width)[0, : cases.MOST_SHOWN, : cases.MOST_SHOWN]
+        shown = expected.reshape(-1, i, width)[0, : cases.MAX_SHOWN, : cases.MAX_SHOWN]
         for found in list(made.matrices.values())[1:]:
             same_function(torch.tensor(found, dtype=torch.float64), shown)
         same_function(1 + max(made.differences.values()), 1.0)

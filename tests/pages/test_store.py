@@ -77,8 +77,8 @@ def test_it_is_bounded_and_the_oldest_go_first(shared: Path, monkeypatch: pytest
     for file in (*others, half_written):
         file.touch()
         os.utime(file, (0, 0))
-    for most, there in ((store.MOST_BYTES, [False, True, True, True]), (100, [False, False, True, True])):
-        monkeypatch.setattr(store, "MOST_BYTES", most)
+    for most, there in ((store.MAX_BYTES, [False, True, True, True]), (100, [False, False, True, True])):
+        monkeypatch.setattr(store, "MAX_BYTES", most)
         store.sweep(250)
         assert [store.has("film", name) for name in names] == there
     assert all(file.exists() for file in others)

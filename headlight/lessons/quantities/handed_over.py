@@ -12,7 +12,7 @@ from headlight.picture.settings import Settings
 from headlight.queue.executor import yield_and_check_cancelled
 from mha_core.measure import measures
 
-MOST_TOKENS = 40  # that are closed one after another: a pass each
+MAX_TOKENS = 40  # that are closed one after another: a pass each
 
 
 def value_lengths(query: Query, settings: Settings, layer: int) -> Value:
@@ -45,8 +45,8 @@ def cosine_without(query: Query, settings: Settings) -> Value:
     The token itself still may. For each token alone.
     """
     whole = pictures.picture(settings.untouched).run
-    if len(whole.ids) > MOST_TOKENS:
-        raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MOST_TOKENS} are")
+    if len(whole.ids) > MAX_TOKENS:
+        raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MAX_TOKENS} are")
     cosines = list[float]()
     for at in range(len(whole.ids)):
         yield_and_check_cancelled()

@@ -18,9 +18,9 @@ from mha_core.training.loop import Training
 from mha_core.training.recipe import defaults
 from mha_core.training.tasks import Labelled
 
-MOST_ROWS = 100  # of `right_answers`
+MAX_ROWS = 100  # of `right_answers`
 RECIPE = replace(defaults("who"), d_model=32, rate=6e-3, steps=150)  # of `taught_answers`: less than a second
-MOST_SEED = 9
+MAX_SEED = 9
 
 
 def accuracy(name: str) -> Value:
@@ -49,7 +49,7 @@ def right_answers(name: str) -> Value:
     rightly of all test rows, the first ones.
     """
     if name in trained.shipped():
-        return Value.of(_right(name)[:MOST_ROWS], "i")
+        return Value.of(_right(name)[:MAX_ROWS], "i")
     runs = [run for run in sorted(trained.SHIPPED.glob("news-*")) if run.name.rpartition("-")[0] == f"news-{name}"]
     if not runs:
         raise RuleError(f"there is no trained model “{name:.40}”, and no recorded line")
@@ -68,8 +68,8 @@ def taught_answers(seed: int, biases: Literal[0, 1]) -> Value:
 
     It is trained now to tell who did what, from this seed, with biases in its attention (1) or without (0).
     """
-    if seed not in range(1, MOST_SEED + 1):
-        raise RuleError(f"taught_answers takes a seed from 1 to {MOST_SEED}")
+    if seed not in range(1, MAX_SEED + 1):
+        raise RuleError(f"taught_answers takes a seed from 1 to {MAX_SEED}")
     return Value.of(_taught(seed, biases=bool(biases))[0], "i")
 
 
@@ -78,7 +78,7 @@ def taught_parameters(biases: Literal[0, 1]) -> Value:
     return Value.number(float(_taught(1, biases=bool(biases))[1]))
 
 
-@lru_cache(maxsize=2 * MOST_SEED)
+@lru_cache(maxsize=2 * MAX_SEED)
 def _taught(seed: int, *, biases: bool) -> tuple[Tensor, int]:
     task = cast(Labelled, tasks.build(RECIPE.task))
     with heavy_slot():
