@@ -37,7 +37,7 @@ from .looped import through, without_waiting
 def stored(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
     """Uploaded files; the visitors of the sessions "mine" and "yours" have a page open."""
     manager = MemoryUploadedFileManager(UPLOADS)
-    monkeypatch.setattr(upload_gate, "left_here", lambda: manager)
+    monkeypatch.setattr(upload_gate, "uploaded_files", lambda: manager)
     monkeypatch.setattr(upload_gate, "is_connected", {"mine", "yours"}.__contains__)
     return manager
 

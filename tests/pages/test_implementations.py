@@ -131,7 +131,7 @@ def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest
     def full(*_: object) -> None:
         raise QueueFull("40 heavy computations are waiting already; try again in a minute")
 
-    monkeypatch.setattr(timing, "alone", full)
+    monkeypatch.setattr(timing, "heavy_slot", full)
     app = opened()
     app.button(key="start").click().run()
     assert [block["text"] for block in blocks(app, "race_result")] == [

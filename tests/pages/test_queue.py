@@ -182,7 +182,7 @@ class Asked:
     """Questions to a queue that computes one picture at a time, and one that is held until `release`."""
 
     def __init__(self, **other: Any) -> None:
-        self.queue = bounded(Work.PICTURE, **{"at_once": 1, **other})
+        self.queue = bounded(Work.PICTURE, **{"max_concurrency": 1, **other})
         self.computed, self._released = list[str](), threading.Event()
 
     def ask(self, session: str, key: str, view: str = "") -> asyncio.Task[bytes]:
