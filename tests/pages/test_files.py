@@ -155,7 +155,7 @@ def handout(**values: str) -> tuple[dict[str, Any], np.ndarray]:
 
 
 def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headlight.lessons.files.for_class", lambda url: "http://192.168.1.7:8501")
+    monkeypatch.setattr("headlight.lessons.files.public_url", lambda url: "http://192.168.1.7:8501")
     header, floats = handout(lesson="it", **{"from": "http://localhost:8501"})
     lesson = course().lessons["it"]
     assert [step["ask"] for step in header["lesson"]["steps"]] == [step.ask for step in lesson.steps]
@@ -171,7 +171,7 @@ def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monke
     assert len(floats) == sum(len(each["tokens"]) ** 2 for step in header["steps"] for each in step["maps"])
     with pytest.raises(HeadlightError, match="there is no lesson “nothing” in this course"):
         handout(lesson="nothing")
-    monkeypatch.setattr("headlight.lessons.files.for_class", lambda url: "")
+    monkeypatch.setattr("headlight.lessons.files.public_url", lambda url: "")
     header, _ = handout(lesson="it", **{"from": "javascript:alert(1)"})
     assert {(step["address"], step["code"]) for step in header["steps"]} == {("", "")}
 
