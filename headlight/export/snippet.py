@@ -19,7 +19,7 @@ from headlight.link.place import At
 from headlight.picture import pictures
 from headlight.picture.next_token import LIKELIEST
 from headlight.picture.settings import Settings
-from headlight.queue.places import threads_for
+from headlight.queue.slots import threads_for
 from headlight.registry import models, source_of
 from headlight.registry.recordings import RecordedModel
 from mha_core import Model

@@ -8,7 +8,7 @@ from headlight.link.place import At
 from headlight.picture import pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.server.addresses import LONGEST_QR, qr_code
+from headlight.server.addresses import MAX_QR_BYTES, qr_code
 from mha_core.errors import HeadlightError
 
 from .snippet import snippet
@@ -38,6 +38,6 @@ def qr(raw: bytes) -> bytes:
         HeadlightError: it is too long.
     """
     address = parse_qs(raw.decode("ascii", "replace")).get("to", [""])[0]
-    if len(address.encode("utf-8", "replace")) > LONGEST_QR:
-        raise HeadlightError(f"the link is too long for a QR code: it may have {LONGEST_QR:,} bytes")
+    if len(address.encode("utf-8", "replace")) > MAX_QR_BYTES:
+        raise HeadlightError(f"the link is too long for a QR code: it may have {MAX_QR_BYTES:,} bytes")
     return qr_code(address)

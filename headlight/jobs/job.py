@@ -12,9 +12,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Final, Self
 
+from headlight.queue.client import Client
 from headlight.queue.executor import QUEUE
-from headlight.queue.policy import Turn, Work
-from headlight.queue.visitor import Visitor
+from headlight.queue.policy import QueueEntry, Work
 from headlight.server.readiness import STATE
 from mha_core.errors import HeadlightError
 
@@ -37,11 +37,11 @@ class Job(ABC):
 
     silence: ClassVar = SILENCE
 
-    def __init__(self, visitor: Visitor | None, is_here: Callable[[], bool]) -> None:
+    def __init__(self, visitor: Client | None, is_here: Callable[[], bool]) -> None:
         self.error = ""
         self._queue = QUEUE
         self._clock = QUEUE.clock
-        self._turn = Turn(visitor or Visitor(), Work.TRAINING)
+        self._turn = QueueEntry(visitor or Client(), Work.TRAINING)
         self._is_here = is_here
         self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
         self._stop = threading.Event()
@@ -57,7 +57,7 @@ class Job(ABC):
         """
         if STATE.is_ending:
             raise HeadlightError("this server is about to end; press Train again in a few seconds")
-        self._queue.ask(self._turn)
+        self._queue.enqueue(self._turn)
         _under_way[self] = None
         self._thread.start()
         return self
@@ -96,7 +96,7 @@ class Job(ABC):
     @property
     def place(self) -> int:
         """Return the number of jobs that end before this one begins, if all goes on as now; 0 when it has begun."""
-        return self._queue.ahead(self._turn)
+        return self._queue.position(self._turn)
 
     @property
     def elapsed(self) -> float:
@@ -131,7 +131,7 @@ class Job(ABC):
     def _run(self) -> None:
         try:
             self._queue.wait(self._turn, self.must_end)
-            if self._turn.displaced:
+            if self._turn.is_evicted:
                 self.error = "its place in the queue went to somebody who had none; press Train again"
             elif self._turn.began is not None and not self.must_end():
                 self._work()
@@ -141,7 +141,7 @@ class Job(ABC):
             logging.getLogger(__name__).warning("A %s ended with an error: %r", type(self).__name__, error)
             self.error = f"the training process cannot be reached ({type(error).__name__})"
         finally:
-            self._queue.leave(self._turn)
+            self._queue.release(self._turn)
             del _under_way[self]
             self._ended_at = self._clock()
 

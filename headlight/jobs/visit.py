@@ -34,16 +34,16 @@ from .job import under_way
 from .training import TrainingJob, writing
 
 KEPT_SECONDS = 2 * 3600.0
-MOST_OWN = 120  # runs, and
-MOST_MAPS = 64 * 2**20  # bytes of their snapshots; the oldest go first
-MOST_LEFT = 100  # visits that nobody is connected to, and
-MOST_LEFT_BYTES = 512 * 2**20  # of all their maps and files
+MAX_OWN = 120  # runs, and
+MAX_MAPS = 64 * 2**20  # bytes of their snapshots; the oldest go first
+MAX_LEFT = 100  # visits that nobody is connected to, and
+MAX_LEFT_BYTES = 512 * 2**20  # of all their maps and files
 SWEEP_SECONDS = 60.0
 STRAY_SECONDS = 2 * KEPT_SECONDS  # then no other server of this machine can need a folder any more
 PREFIX = "headlight-visit-"
 NAME = store.NAME
 FORMAT = "headlight visit 1"
-MOST_NAMES = 200  # of runs in the store; the newest
+MAX_NAMES = 200  # of runs in the store; the newest
 TAKEN_UP = "What was trained on another server is here, as far as it had come."
 
 
@@ -155,17 +155,17 @@ class Visit:
         digest = hashlib.blake2b(data.content, key=self.name.encode(), digest_size=16).digest()
         name = urlsafe_b64encode(digest).decode()[:22]
         if not store.has("data", name):
-            store.keep("data", data.content, name)
+            store.put("data", data.content, name)
         try:
             yield
         except BaseException:
             if name not in self.data.values():
-                store.forget("data", name)
+                store.delete("data", name)
             raise
         with self.lock:
             before, self.data[data.kind] = self.data.get(data.kind, name), name
         if before != name:
-            store.forget("data", before)
+            store.delete("data", before)
 
     def share(self) -> None:
         """Has the store hold what another server would have to know. Raises a HeadlightError when it cannot."""
@@ -176,16 +176,16 @@ class Visit:
             keep_names(self.name, self.runs, self.data)
 
     def drop_old(self) -> None:
-        """Deletes what is older than `KEPT_SECONDS`, and the oldest beyond `MOST_OWN` or `MOST_MAPS`."""
+        """Deletes what is older than `KEPT_SECONDS`, and the oldest beyond `MAX_OWN` or `MAX_MAPS`."""
         latest, number, held = time.monotonic() - KEPT_SECONDS, 0, 0
         with self.lock:
             for run in reversed(list(self.runs.values())):
                 number, held = number + 1, held + sum(len(shot.maps) for shot in run.history.snapshots)
-                beyond = number > MOST_OWN or held > MOST_MAPS
+                beyond = number > MAX_OWN or held > MAX_MAPS
                 if beyond or run.added_at < latest:
                     del self.runs[run.id]
                     if beyond or not store.is_shared():  # it may be a new one of another server
-                        store.forget("model", run.id)
+                        store.delete("model", run.id)
                     shutil.rmtree(run.folder, ignore_errors=True)
 
     @property
@@ -264,7 +264,7 @@ def kept_names(visit: str) -> KeptNames:
         return KeptNames()
     try:
         said = json.loads(content)
-        kept = KeptNames([*said["runs"]][-MOST_NAMES:], {**said["data"]})
+        kept = KeptNames([*said["runs"]][-MAX_NAMES:], {**said["data"]})
         if said["format"] != FORMAT or not all(map(store.NAME.fullmatch, [*kept.runs, *kept.data.values()])):
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -283,7 +283,7 @@ def keep_names(visit: str, runs: Iterable[str], data: Mapping[str, str]) -> None
     wanted = KeptNames(there, {**known.data, **data})
     if wanted != known and there:
         said = {"format": FORMAT, "runs": wanted.runs, "data": wanted.data}
-        store.keep("visit", json.dumps(said).encode(), visit)
+        store.put("visit", json.dumps(said).encode(), visit)
 
 
 def wind_up(seconds: float) -> None:
@@ -341,7 +341,7 @@ def _sweep_left() -> None:
             _forget(visit)
         else:
             left.append(visit)
-    shares = {visit: max(1 / MOST_LEFT, visit.size / MOST_LEFT_BYTES) for visit in left}
+    shares = {visit: max(1 / MAX_LEFT, visit.size / MAX_LEFT_BYTES) for visit in left}
     while sum(shares.values()) > 1 + 1e-9:
         of_address: defaultdict[str, float] = defaultdict(float)
         for visit, share in shares.items():
@@ -380,7 +380,7 @@ def _delete(folder: Path, jobs: Iterable[TrainingJob], name: str, runs: Iterable
     _clear(folder, jobs)
     for kind, names in (("visit", [name]), ("model", runs), ("data", data.values())):
         for own in names:
-            store.forget(kind, own)
+            store.delete(kind, own)
 
 
 def _clear(folder: Path, jobs: Iterable[TrainingJob]) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from .limits import LONGEST_LOOK
+from .limits import MAX_LOOK_LENGTH
 
 DEFAULT_AT = "3.1"
 _PLACES = r"\d{1,4}(-\d{1,4})*"
@@ -93,7 +93,7 @@ def parse_at(text: str, layers: int, heads: int) -> At | None:
 
 def parse_look(text: str, layers: int, heads: int) -> Look | None:
     """`look` of a link, None when a word of it is not known or it is too long."""
-    if len(text) > LONGEST_LOOK:
+    if len(text) > MAX_LOOK_LENGTH:
         return None
     scale, switches, hidden, solo = "root", set(), frozenset[tuple[int, int]](), None
     keys: tuple[int, ...] = ()

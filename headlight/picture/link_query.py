@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar
 
 from headlight.link import link_version
 from headlight.link.fields import FIELDS, SIDE
-from headlight.link.limits import LONGEST_RULE, LONGEST_TEXT, MOST_TOKENS
+from headlight.link.limits import MAX_RULE_LENGTH, MAX_TEXT_LENGTH, MAX_TOKENS
 from headlight.link.place import At, Look
 from headlight.link.presets import NAMES
 from headlight.registry import MINILM, album, models, source_of
@@ -30,7 +30,7 @@ SHARPER = 0.5  # the temperature of a right side of which nothing else can be ch
 # What a person types: while such a text cannot be used, the view keeps the last one that could.
 TYPED = ("s", "s2", "rule", "rule2", "on", "on2", "order", "pad")
 WRITTEN_FORMS = f"Write {FORMS}: documents:5 begins a document at token 5, unseen:4 hides token 4 from all others."
-NOT_A_RULE = f"Not a valid rule (at most {LONGEST_RULE} characters, numbers below 1,000). {WRITTEN_FORMS}"
+NOT_A_RULE = f"Not a valid rule (at most {MAX_RULE_LENGTH} characters, numbers below 1,000). {WRITTEN_FORMS}"
 
 
 class PictureAnswer(TypedDict):
@@ -169,7 +169,7 @@ class LinkQuery(Query):
         except HeadlightError:
             return self.leave_out("dev", "auto")
 
-    def within(self, side: str = "", text: str = "", *, most: int | None = MOST_TOKENS) -> tuple[Settings, list[str]]:
+    def within(self, side: str = "", text: str = "", *, most: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
         """The settings of a side as far as its sentence can take them, and what must be said of the rest.
 
         Args:
@@ -228,12 +228,12 @@ class LinkQuery(Query):
         return {key: said for key, said in self.warnings.items() if key in (*keys, *EVERYWHERE)}
 
 
-def _longest_fit(settings: Settings, most: int | None = MOST_TOKENS) -> int:
+def _longest_fit(settings: Settings, most: int | None = MAX_TOKENS) -> int:
     """How many characters of a text can be shown, cut behind a word; 0 where all of it can, or none.
 
     `most`: as in `pictures.within`.
     """
-    text, model = settings.text[:LONGEST_TEXT], pictures.model_of(settings)
+    text, model = settings.text[:MAX_TEXT_LENGTH], pictures.model_of(settings)
 
     def is_too_long(end: int) -> bool:
         try:

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 
 from headlight import ROOT
 from headlight.link.presets import PRESETS
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.server import store
 from mha_core import Model, load_model
 from mha_core.errors import HeadlightError, WeightsFileError
@@ -31,7 +31,7 @@ GONE = "this trained model is gone, or of another visit: train it again, choose 
 OWN = "Yours"  # the group of a visit's runs in the list
 OWN_RUN = "my-run"  # the folder into which a visitor unpacks the run that was trained in the visit
 BOTH_WAYS, ONE_WAY, TRANSLATES = "reads both ways", "reads left to right", "reads both ways, writes left to right"
-CACHE_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
+CACHE_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.MAX_BYTES` allows
 _loaded: LRUCache[object, Model] = LRUCache(CACHE_BYTES, lambda model: model.nbytes)
 
 
@@ -60,7 +60,7 @@ class Trained(ModelSource):
         return OWN_RUN, f"The model: unpack “The trained model, zip” of Train into the folder {OWN_RUN}."
 
     @staticmethod
-    @shared(_loaded)
+    @single_flight(_loaded)
     def load_shared(device: str, name: str) -> Model:
         with Trained(name).opened() as folder:
             return able(load_model(str(folder), device=device))
@@ -113,7 +113,7 @@ class Shipped(ModelSource):
         return f"assets/trained/{self.name}", "The model, a folder of Headlight: run this where `assets` is."
 
     @staticmethod
-    @shared(_loaded)
+    @single_flight(_loaded)
     def load_shared(device: str, name: str) -> Model:
         return able(load_model(str(SHIPPED / name), device=device))
 
@@ -136,7 +136,7 @@ def keep(name: str, folder: Path) -> None:
     Raises a HeadlightError where it cannot be written.
     """
     if not store.has("model", name):
-        store.keep("model", saved.pack(folder), name)
+        store.put("model", saved.pack(folder), name)
 
 
 @lru_cache(maxsize=64)

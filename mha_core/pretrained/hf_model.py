@@ -29,7 +29,7 @@ from .seam import Call
 from .sight import Sight
 from .wrapped import Wrapped
 
-MOST_TOKENS = 512  # ours: the maps of every layer are kept
+MAX_TOKENS = 512  # ours: the maps of every layer are kept
 KINDS = {frozenset(("add",)): "learned", frozenset(("rotate",)): "rotary", frozenset(("bias",)): "t5"}
 KEPT = 8  # pictures or sounds of the album, as the model reads them
 

@@ -17,14 +17,14 @@ from .check import Findings, examine
 from .families import Family
 from .folders import Tensors
 from .hearing import Hearing
-from .hf_model import MOST_TOKENS, HfModel
+from .hf_model import MAX_TOKENS, HfModel
 from .sight import Sight
 from .wrapped import Wrapped
 
 PROBE = "the quick brown fox jumps over the lazy dog"
-MOST_PROBED = 12  # tokens
+MAX_PROBED = 12  # tokens
 SPARE_PARAMETERS = 16 * 2**20  # what a description may ask for beyond its file: buffers, tables that are computed
-MOST_MISSING = 3  # names that a message lists
+MAX_MISSING = 3  # names that a message lists
 HASHED = 2 * 2**30  # bytes of weights, above which their sha256 takes too long to be asked for
 LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length",
            "max_target_positions")  # fmt: skip
@@ -95,7 +95,7 @@ def _load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:
         )  # fmt: skip
     missing = sorted(name for name in told["missing_keys"] if "pooler" not in name)
     if missing:
-        names = ", ".join(missing[:MOST_MISSING])
+        names = ", ".join(missing[:MAX_MISSING])
         raise WeightsFileError(f"the weights lack {len(missing):,} tensors of {family.kind.__name__}, as {names}")
     return model.eval().requires_grad_(False)
 
@@ -107,7 +107,7 @@ def _probe(
     many tokens the first are.
     """
     tokens = reads if isinstance(reads, Tokens) else words
-    ids = [] if tokens is None else [one for one in tokens.encode(PROBE).ids if one < whole.vocabulary][:MOST_PROBED]
+    ids = [] if tokens is None else [one for one in tokens.encode(PROBE).ids if one < whole.vocabulary][:MAX_PROBED]
     if len(ids) < 4:
         ids = [(7 * place + 5) % max(1, whole.vocabulary) for place in range(8)]
     if isinstance(reads, Tokens):
@@ -126,7 +126,7 @@ def _probe(
 
 def _max_len(whole: Wrapped) -> int:
     """The most tokens of a text: ours, or what the model's table of positions has rows for."""
-    lengths = [MOST_TOKENS]
+    lengths = [MAX_TOKENS]
     for part in (whole.family.config, families.text_config(whole.family.config)):
         lengths += [one for name in LENGTHS if isinstance(one := getattr(part, name, None), int) and one > 0]
     for name, module in whole.module.named_modules():

@@ -14,7 +14,7 @@ from . import seam
 from .families import Family, text_config
 from .seam import Call, Request
 
-MOST_WRITTEN = 64  # tokens of an answer of its own
+MAX_WRITTEN = 64  # tokens of an answer of its own
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Wrapped(nn.Module):
             Unsupported: it has no head that writes.
         """
         written, states = [self.start], None
-        while len(written) <= MOST_WRITTEN:
+        while len(written) <= MAX_WRITTEN:
             found = self.answer(read, self.request(), target=torch.tensor([written]), states=states)
             if found.logits is None or not self.family.writes:
                 raise Unsupported(f"this {self.family.config.model_type} writes nothing of its own; give a target")

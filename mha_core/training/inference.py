@@ -14,8 +14,8 @@ from ..models.model import Model
 from ..models.vision import PictureModel, VisionTransformer
 from .tasks.shapes import pixels_of
 
-MOST_TOKENS = 500  # that are made at once
-MOST_SCORES = 16_000_000  # b · h · n² of one batch of texts that are asked one by one
+MAX_TOKENS = 500  # that are made at once
+MAX_SCORES = 16_000_000  # b · h · n² of one batch of texts that are asked one by one
 
 T = TypeVar("T")
 K = TypeVar("K", Classifier, LanguageModel, VisionTransformer)
@@ -82,7 +82,7 @@ def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Told = la
         found = torch.empty(len(coded), stack.out.out_features)
         for length in sorted(set(map(len, coded))):
             rows = [row for row, ids in enumerate(coded) if len(ids) == length]
-            for some in torch.split(torch.tensor(rows), max(1, MOST_SCORES // (sizes.n_heads * length**2))):
+            for some in torch.split(torch.tensor(rows), max(1, MAX_SCORES // (sizes.n_heads * length**2))):
                 ids = torch.tensor([coded[row] for row in some.tolist()], device=stack.device)
                 found[some] = stack.logits(ids, ids >= 0).softmax(dim=-1).to("cpu", found.dtype)
         return found
@@ -113,8 +113,8 @@ def continuation(
     """
     if not isinstance(model.encoder, LanguageModel):
         raise Unsupported(f"{model.name} does not go on with a text; ask a language model")
-    if not 0 <= tokens <= MOST_TOKENS or not 0 <= temperature <= 100:
-        raise HeadlightError(f"{tokens} tokens at temperature {temperature}: up to {MOST_TOKENS} at 0 to 100 are made")
+    if not 0 <= tokens <= MAX_TOKENS or not 0 <= temperature <= 100:
+        raise HeadlightError(f"{tokens} tokens at temperature {temperature}: up to {MAX_TOKENS} at 0 to 100 are made")
     given = model.coded(text)[1]
     if not given:
         raise HeadlightError("the text is empty; give the model something to go on with")

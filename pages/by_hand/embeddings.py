@@ -9,8 +9,8 @@ from headlight.link.place import At
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.traces import Recorded
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from headlight.ui import sheet
 from headlight.ui.numbers import count, difference, number
@@ -22,11 +22,11 @@ SHOWN = 8  # channels of a vector that are written out
 KEPT_BYTES = 16 * 2**20
 
 
-@shared(LRUCache(KEPT_BYTES, lambda steps: 4 * steps.x.nbytes))
+@single_flight(LRUCache(KEPT_BYTES, lambda steps: 4 * steps.x.nbytes))
 def steps_of(settings: Settings) -> Embedding:
     """The steps under these settings. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
-    with turn(len(model.tokenize(settings.text)[1]), models.heads(model)):
+    with pass_slot(len(model.tokenize(settings.text)[1]), models.heads(model)):
         return embedding_steps(model, settings.text, position=settings.position)
 
 

@@ -12,7 +12,7 @@ from headlight.picture import means, next_token, words
 from headlight.picture.means import Heads
 from headlight.picture.pictures import Picture
 from headlight.picture.words import Figure
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.ui import numbers
 from headlight.ui.numbers import small, weight
 from mha_core.errors import HeadlightError
@@ -233,7 +233,7 @@ def story(picture: Picture, layer: int, head: int) -> str:
     return f"{said} {_why(picture, own)}".rstrip()
 
 
-@shared(LRUCache(256), lambda picture: picture.settings)
+@single_flight(LRUCache(256), lambda picture: picture.settings)
 def repeated(picture: Picture) -> Farthest | None:
     """The largest difference between the rows of equal tokens in any head of a picture; None without equal tokens."""
     weights = picture.run.weights

@@ -12,7 +12,7 @@ from headlight.picture.settings import Settings
 from headlight.registry import MINILM, models
 from mha_core import Model
 
-LONGEST_TWICE = 1000  # characters of a painting that a link can hold for both sides
+MAX_PAINTED_LENGTH_PER_SIDE = 1000  # characters of a painting that a link can hold for both sides
 Values = dict[str, Any]  # key of a control of a side, as of the left one -> what it says
 
 
@@ -90,7 +90,7 @@ def one_change(left: Values, model: Model) -> Values:
         return right | ({} if "t" in fixed else {"t": SHARPER if left["t"] == 1 else 1.0})
     stack = model.encoder
     no_positions = stack is not None and model.sizes.position == "none" and left["pos"] in ("as trained", "none")
-    if not no_positions and "pos" not in fixed and len(right["p"]) <= LONGEST_TWICE:
+    if not no_positions and "pos" not in fixed and len(right["p"]) <= MAX_PAINTED_LENGTH_PER_SIDE:
         return right | {"pos": "none" if left["pos"] == "as trained" else "as trained"}
     other = "window" if model.own_mask == "causal" else "causal"
     return right | {"mask": other if left["mask"] == "none" else "none", "p": "", "on": DEFAULTS["on"]}

@@ -7,7 +7,7 @@ from headlight.link.place import At, parse_view
 from headlight.picture import means, pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.registry import models, source_of
 from headlight.ui import numbers
 from headlight.ui.tables import Table, npz_of
@@ -73,7 +73,7 @@ def html(raw: bytes) -> bytes:
     return _page(settings, at)
 
 
-@shared(LRUCache(KEPT_BYTES, len))
+@single_flight(LRUCache(KEPT_BYTES, len))
 def _page(settings: Settings, at: At) -> bytes:
     """The page, kept: whoever asks again for the same has nothing packed anew."""
     picture = pictures.picture(settings)

@@ -9,11 +9,11 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.limits import MOST_OF_IT, STRONG
+from headlight.link.limits import DOMINANT_WEIGHT, STRONG
 from headlight.link.place import At
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.registry import source_of
 from mha_core.heads.kinds import cells, score
 
@@ -25,7 +25,7 @@ PRONOUNS = {"it", "he", "she", "they", "him", "her", "them", "his", "its", "thei
 Kind = tuple[str, float]  # its name, and the number that made it so
 
 
-@shared(LRUCache(256), lambda picture, layer: (picture.settings, layer))
+@single_flight(LRUCache(256), lambda picture, layer: (picture.settings, layer))
 def of_layer(picture: Picture, layer: int) -> list[Kind]:
     """The kind of every head of a layer of a picture."""
     weights = pictures.among_tokens(picture.run)
@@ -63,8 +63,8 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
         ("itself", _on_diagonal(weights, 0), HALF),
         # where the ends are words, a column of theirs is no pair; where they are not, a pair is the rarer thing
         *([pair, *both] if ends[0] else [*both, pair]),
-        (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), MOST_OF_IT),
-        ("near words", near / n, MOST_OF_IT),
+        (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), DOMINANT_WEIGHT),
+        ("near words", near / n, DOMINANT_WEIGHT),
         (SPREAD, weights.amax((-1, -2)), 0.0),
     ]
     if n == 1:

@@ -10,14 +10,14 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from headlight.link.fields import SIDE
-from headlight.link.limits import MOST_TOKENS
+from headlight.link.limits import MAX_TOKENS
 from headlight.link.place import At, Look, parse_view
 from headlight.picture import means, pictures, traces, words
 from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
 from headlight.picture.pictures import Picture, Pinned
 from headlight.picture.settings import Settings
 from headlight.picture.words import Figure
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.registry import models, source_of
 from headlight.ui import numbers
 from headlight.ui.packing import pack_maps
@@ -206,7 +206,7 @@ class _Changes(TypedDict):
     before: MapBefore | None
 
 
-@shared(LRUCache(64), lambda picture: picture.settings)
+@single_flight(LRUCache(64), lambda picture: picture.settings)
 def effect(picture: Picture) -> ChangeEffect | None:
     """What a picture's changes did; None while nothing is changed.
 
@@ -351,7 +351,7 @@ def _of_long(n: int) -> str:
     """What a long text is shown without."""
     return (
         f"{numbers.count(n, 'token')} are shown one map at a time: the whole as the largest weight of each block, and "
-        f"pieces of it exactly. Up to {MOST_TOKENS} tokens the change to the untouched model, kinds of heads, "
+        f"pieces of it exactly. Up to {MAX_TOKENS} tokens the change to the untouched model, kinds of heads, "
         "pinned maps, joined words, lengths of values, means over more than a layer and other views are shown too."
     )
 

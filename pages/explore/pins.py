@@ -1,7 +1,7 @@
 """A pinned picture as one text for the link."""
 
 from headlight.link import mask_codec, rules
-from headlight.link.limits import LONGEST_PIN, LONGEST_TEXT, POSITIONS, TEMPERATURES
+from headlight.link.limits import MAX_PIN_LENGTH, MAX_TEXT_LENGTH, POSITIONS, TEMPERATURES
 from headlight.link.place import At, parse_at, parse_heads, parse_places, write_heads, write_places
 from headlight.picture import pictures
 from headlight.picture.pictures import Pinned
@@ -25,7 +25,7 @@ def pin_tail(settings: Settings) -> str:
 def parse_pin(text: str, device: str) -> tuple[Settings, At] | None:
     """What a whole text says, the head and `pin_tail`; None when a part cannot be used."""
     parts = text.split("~", 5)
-    if len(parts) != 6 or len(text) > LONGEST_PIN:
+    if len(parts) != 6 or len(text) > MAX_PIN_LENGTH:
         return None
     at_text, mask, position, temperature, off_text, words = parts
     at_text, _, model = at_text.partition("@")
@@ -41,7 +41,7 @@ def parse_pin(text: str, device: str) -> tuple[Settings, At] | None:
     painted = mask_codec.usable(cells, sizes[1])
     if at is None or off is None or values_off is None or painted is None:
         return None
-    is_known = rules.usable(rule) and position in POSITIONS.values() and len(words) <= LONGEST_TEXT
+    is_known = rules.usable(rule) and position in POSITIONS.values() and len(words) <= MAX_TEXT_LENGTH
     if not is_known or not TEMPERATURES[0] <= degrees <= TEMPERATURES[1]:
         return None
     return Settings(words, rules.plain(rule), position, degrees, off, device, painted, model, values_off), at

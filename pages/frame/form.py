@@ -43,7 +43,7 @@ class Form(layout.Page):
         """The place looked at; a sentence may lack its row or key."""
         return self.query.at
 
-    def or_last(self, settings: Settings, compute: Callable[[Settings], T]) -> tuple[T, Settings, list[str]]:
+    def or_last_valid(self, settings: Settings, compute: Callable[[Settings], T]) -> tuple[T, Settings, list[str]]:
         """What `compute` makes of the settings, the settings that it was made of, and what must be said.
 
         When the text cannot be used, those of the visit's last text that could.
@@ -61,7 +61,7 @@ class Form(layout.Page):
         st.session_state["last_text"] = settings.model, settings.text
         return computed, fitting, [*said, *left_out]
 
-    def answer_link(self, **usable: bool) -> list[str]:
+    def link_warnings(self, **usable: bool) -> list[str]:
         """What must be said once every control has been made.
 
         Args:

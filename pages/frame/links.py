@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 
 import streamlit as st
 
-from headlight.link.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK
-from headlight.link.limits import LONGEST_CHOICE, MOST_CHOSEN
+from headlight.link.fields import DEFAULTS, FIELDS, LEFT_OUT, MAX_LINK_BYTES
+from headlight.link.limits import MAX_CHOICE_LENGTH, MAX_CHOSEN
 from headlight.picture.link_query import LinkQuery, in_link, unused
 from headlight.ui.numbers import cut as cut_text
 from mha_core.errors import HeadlightError
@@ -88,7 +88,7 @@ def value(key: str) -> Any:
 def query(*, takes_model: bool = True) -> LinkQuery:
     """The link's query, each text cut to one character more than can be used; `takes_model` as in `LinkQuery`."""
     said = {
-        key: [text[: FIELDS[key].longest + 1] for text in st.query_params.get_all(key)[:MOST_CHOSEN]]
+        key: [text[: FIELDS[key].longest + 1] for text in st.query_params.get_all(key)[:MAX_CHOSEN]]
         for key in DEFAULTS
         if key in st.query_params
     }
@@ -124,18 +124,20 @@ def notices(others: Collection[str] = ()) -> list[str]:
     told = [said for key, (now, said) in entered.told.items() if key in present and st.session_state[key] == now]
     left_out = [FIELDS[key].called for key in too_long() if st.session_state.get(key)]
     if left_out:
-        told.append(f"The full link would be longer than {LONGEST_LINK:,} bytes, so it omits {' and '.join(left_out)}.")
+        told.append(
+            f"The full link would be longer than {MAX_LINK_BYTES:,} bytes, so it omits {' and '.join(left_out)}."
+        )
     return told
 
 
 def too_long() -> tuple[str, ...]:
-    """What the link must leave out to stay within `LONGEST_LINK` bytes: as much of `LEFT_OUT` as it takes."""
+    """What the link must leave out to stay within `MAX_LINK_BYTES` bytes: as much of `LEFT_OUT` as it takes."""
     present = set(st.session_state)  # once: to ask for each key takes ten times as long
     said = {key: now for key in DEFAULTS if key in present and (now := value(key)) != DEFAULTS[key]}
     lengths = {key: sum(_length(key, text) for text in _written(now)) for key, now in said.items()}
     left_out: list[str] = []
     for key in LEFT_OUT:
-        if sum(lengths.values()) - 1 > LONGEST_LINK:  # nothing stands before the first key
+        if sum(lengths.values()) - 1 > MAX_LINK_BYTES:  # nothing stands before the first key
             left_out.append(key)
             lengths.pop(key, None)
     return tuple(left_out)
@@ -174,7 +176,7 @@ def _within(key: str, sent: Any) -> Any:
         return sent if len(sent) <= known.longest else sent[: known.longest]
     texts = sent if isinstance(sent, (list, tuple)) else [sent] if isinstance(sent, str) else []
     is_of_kind = isinstance(sent, _TYPES[known.kind]) and isinstance(sent, bool) == (known.kind == "switch")
-    few = len(texts) <= MOST_CHOSEN and all(isinstance(text, str) and len(text) <= LONGEST_CHOICE for text in texts)
+    few = len(texts) <= MAX_CHOSEN and all(isinstance(text, str) and len(text) <= MAX_CHOICE_LENGTH for text in texts)
     return sent if sent is None or (is_of_kind and few) else known.default
 
 

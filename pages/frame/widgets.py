@@ -25,7 +25,7 @@ def _whole_page() -> None:
 _OF_LINK: dict[str, Any] = {"bind": BOUND, "on_change": _whole_page}
 
 
-def kept_mounted(name: str, shown: bool) -> Any:
+def hidden_but_mounted(name: str, shown: bool) -> Any:
     """A place that is hidden, yet mounted: Streamlit drops the part of the address of a control that is not."""
     return st.container(key=f"{'seen' if shown else 'unseen'}_{name}")
 

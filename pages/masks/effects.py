@@ -16,7 +16,7 @@ from headlight.ui.sheet import Block
 from mha_core.measure import measures
 from mha_core.measure.by_hand import softmax_three_ways
 
-MOST_KEYS = 16  # columns of a row that is written out
+MAX_KEYS = 16  # columns of a row that is written out
 ROUNDING = 1e-5
 WAYS = ("Headlight: 0 where nothing is allowed", "softmax over −∞ alone", "−1e9 instead of −∞")
 
@@ -43,7 +43,7 @@ def empty_rows(settings: Settings, at: At) -> list[Block]:
     layer = recorded(settings, at.layer)
     ways = softmax_three_ways(layer.scores[at.head], allow)
     row = empty[0]
-    token, columns = layer.tokens[row], range(min(n, MOST_KEYS))
+    token, columns = layer.tokens[row], range(min(n, MAX_KEYS))
     head = ["", *(f"{key} {layer.tokens[key]}" for key in columns), "sum"]
     lines = [
         [name, *(outcome(float(way[row, key])) for key in columns), outcome(float(way[row].sum()))]

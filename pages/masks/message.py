@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from headlight.link import mask_codec, rules
 from headlight.link.fields import FIELDS, MASKS, SIDE
-from headlight.link.limits import LONGEST_PAINTED, MOST_PAINTED, check_length
+from headlight.link.limits import MAX_PAINTED, MAX_PAINTED_LENGTH, check_length
 from headlight.link.place import At
 from headlight.link.presets import PRESETS
 from headlight.link.rules import DrawnRule
@@ -155,8 +155,8 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
         "forbidden": settings.forbidden_cells(model, n, keys),
         "forbiddenBefore": other.forbidden_cells(model, n, keys),
         "ruleKeys": RULE,
-        "most": MOST_PAINTED,
-        "longest": LONGEST_PAINTED,
+        "most": MAX_PAINTED,
+        "longest": MAX_PAINTED_LENGTH,
         "without": _without(other.mask, own),
         "typed": settings.text,
         "label": f"{place}, {words.label(settings, model)}, {model.origin} weights",

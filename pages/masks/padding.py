@@ -6,8 +6,8 @@ from cachetools import LRUCache
 
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from headlight.ui import numbers, sheet
 from headlight.ui.sheet import Block
@@ -45,7 +45,7 @@ class Beside:
     unmasked: PaddingEffect
 
 
-@shared(LRUCache(64))
+@single_flight(LRUCache(64))
 def beside(settings: Settings, second: str) -> Beside | None:
     """Both sentences in one padded batch; None when they have the same length, so that there is no padding.
 
@@ -57,7 +57,7 @@ def beside(settings: Settings, second: str) -> Beside | None:
     if lengths[0] == lengths[1]:
         return None
     short = lengths.index(min(lengths))
-    with turn(max(lengths), models.heads(model)):
+    with pass_slot(max(lengths), models.heads(model)):
         alone = settings.run(model, texts[short])
         masked, unmasked = (
             _change(alone, settings.run_batch(model, texts, mask_padding=mask_padding)[short])

@@ -27,7 +27,7 @@ from .step_names import axes_of, describe, find, in_texts, usable
 _RANDOM = ("lw", "biases", "drop", "dice")
 # keys of the link, that the view owns
 KEYS = ("s", *SIDE, "model", "dev", "at", "impl", "vs", *_RANDOM, "step", "f", "lesson", "wrote")
-MOST_AT_FIRST = 2**18  # bytes of a message that comes with the page
+MAX_AT_FIRST = 2**18  # bytes of a message that comes with the page
 
 
 class TraceAxis(TypedDict):
@@ -99,8 +99,8 @@ def first(raw: bytes) -> bytes:
     """What a page begins with: the same with no more numbers than are in sight. Raises a HeadlightError."""
     pictures.fits_at_first(LinkQuery(raw).within()[0])
     message = _message(LinkQuery(raw), 0)
-    if len(message) > MOST_AT_FIRST:
-        raise HeadlightError(f"a page begins with at most {MOST_AT_FIRST:,} bytes, here are {len(message):,}")
+    if len(message) > MAX_AT_FIRST:
+        raise HeadlightError(f"a page begins with at most {MAX_AT_FIRST:,} bytes, here are {len(message):,}")
     return message
 
 

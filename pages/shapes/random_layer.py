@@ -9,8 +9,8 @@ from cachetools import LRUCache
 from headlight.picture import pictures, traces
 from headlight.picture.settings import Settings
 from headlight.picture.traces import RandomLayer, Traced, drawn
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import IMPLEMENTATIONS, Step
 from mha_core.attention import AttentionLayer, as_implementation
@@ -36,7 +36,7 @@ def traced(settings: Settings, layer: int, implementation: str, instead: RandomL
     return _traced(settings, layer, implementation, instead)
 
 
-@shared(LRUCache(KEPT_BYTES, getsizeof=lambda trace: trace.nbytes))
+@single_flight(LRUCache(KEPT_BYTES, getsizeof=lambda trace: trace.nbytes))
 def _traced(settings: Settings, layer: int, implementation: str, instead: RandomLayer) -> Traced:
     own = traces.traced(settings, layer, "efficient")  # whatever enters it, enters this layer
     model = pictures.model_of(settings)
@@ -52,7 +52,7 @@ def _traced(settings: Settings, layer: int, implementation: str, instead: Random
             own_layer(x, trace=trace, **options | {"ablate": off, "position": LayerPart(options["position"])})
         return on_cpu(trace.steps)
 
-    with turn(len(own.tokens), models.heads(model)):
+    with pass_slot(len(own.tokens), models.heads(model)):
         steps, notices = model.compute(run)
     notices = tuple(dict.fromkeys(own.notices + notices))
     return replace(own, implementation=implementation, steps=steps, notices=notices, instead=instead)

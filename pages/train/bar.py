@@ -71,7 +71,7 @@ class Bar:
             st.button("Stop", key="train_stop", disabled=running is None, on_click=running.stop if running else None)
             st.progress(job.share if job else 0.0, _progress(job) if job else self._announcement)
         canvas.sheet("train_told", [sheet.notices(self._notices(running))])
-        canvas.rerun_when(_news(self.job), lambda: st.rerun("train_curves"))
+        canvas.poll(_news(self.job), lambda: st.rerun("train_curves"))
 
     def _start(self) -> None:
         try:

@@ -26,7 +26,7 @@ from mha_core.pretrained import offline, seam
 from tests.core import tiny_models
 
 PARTS = ("q", "k", "v", "scores", "mask", "mixed")
-MOST_SECONDS = 20  # of a processor, for one type
+MAX_SECONDS = 20  # of a processor, for one type
 NOT = "not finite"  # said of rows
 
 
@@ -75,7 +75,7 @@ def look(model_type: str) -> Row:
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     signal.signal(signal.SIGPROF, _too_slow)
-    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
     try:
         torch.set_num_threads(1)
         names = tiny_models.classes(model_type)
@@ -89,7 +89,7 @@ def look(model_type: str) -> Row:
                 return found
             row = row if row.reason and row.kind == name else found
     except TooSlow:
-        row.reason = f"takes more than {MOST_SECONDS} s of a processor"
+        row.reason = f"takes more than {MAX_SECONDS} s of a processor"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     return row

@@ -100,7 +100,7 @@ def test_a_recording_is_walked_with_a_slider(explore: Explore) -> None:
     maps = torch.eye(6).roll(1, 0).expand(3, 2, 2, 6, 6) * torch.tensor([1, 0.5, 0.25]).view(3, 1, 1, 1, 1)
     own = Group("layers.*.attn", ("layers.0.attn", "layers.1.attn"), list("abcdef"), None, maps.contiguous())
     made = Recording((own,), (0, 100, 200), "Learns to look back")
-    name, view = recordings.PREFIX + store.keep("data", made.to_bytes()), explore.view
+    name, view = recordings.PREFIX + store.put("data", made.to_bytes()), explore.view
     explore.open(model=name).settled(Settings("step 200", model=name).digest)
     assert "This is a recording" in view.locator(".recorded").inner_text()
     view.get_by_role("slider", name="Step of the training").press("ArrowLeft")

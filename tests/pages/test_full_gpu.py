@@ -66,7 +66,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
     with played() as device:
 
         def filled(passes: int) -> Gpu:
-            single_flight.forget()
+            single_flight.clear_caches()
             encodings.trained_table.cache_clear()
             device.passes, device.full = None, False
             for name in ("minilm", "words-2layers-1", "who-rotary-1"):
@@ -79,7 +79,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
     kept.cache.clear()
     kept.cache.update(models)
     encodings.trained_table.cache_clear()
-    single_flight.forget()
+    single_flight.clear_caches()
 
 
 def said(route: str, **values: str) -> Callable[[], list[str]]:
@@ -162,11 +162,11 @@ ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is cop
 @pytest.mark.gpu
 def test_messages_and_verdicts_on_a_real_gpu() -> None:
     for name, message in MESSAGES.items():
-        single_flight.forget()
+        single_flight.clear_caches()
         assert pictures.picture(TEXT).run.device.type == "cuda"
         assert list(message()) == [], name
     for lesson, found in COURSE.items():
-        single_flight.forget()
+        single_flight.clear_caches()
         for step in found.steps:
             assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right, lesson
 

@@ -16,8 +16,8 @@ import pytest
 from headlight.jobs import job, process, record, training
 from headlight.jobs.job import SILENCE, Job
 from headlight.jobs.training import TrainingJob
+from headlight.queue.client import Client
 from headlight.queue.policy import Work
-from headlight.queue.visitor import Visitor
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import saved
 from mha_core.training.limits import NICENESS, TrainingPlan
@@ -35,7 +35,7 @@ class Idler(Job):
     def __init__(self, address: str = "", error: Exception | None = None, connected: bool = False) -> None:
         self.connected, self.failure, self.looks = connected, error, 0
         self.released = threading.Event()
-        super().__init__(Visitor(address, address), lambda: self.connected)
+        super().__init__(Client(address, address), lambda: self.connected)
 
     def must_end(self) -> bool:
         self.looks += 1
@@ -128,7 +128,7 @@ def new_job(tmp_path: Path) -> NewJob:
     ) -> TrainingJob:
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         folder.mkdir()
-        return TrainingJob(TrainingPlan(recipes or (TINY,), data, seconds), folder, Visitor("", session)).start()
+        return TrainingJob(TrainingPlan(recipes or (TINY,), data, seconds), folder, Client("", session)).start()
 
     return start
 
@@ -189,7 +189,7 @@ def test_bad_data_are_reported(new_job: NewJob) -> None:
 def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
     new_job: NewJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record, "MOST_HEARD", 4000)
+    monkeypatch.setattr(record, "MAX_HEARD", 4000)
     for script, error in (
         ("raise SystemExit(3)", "the training process ended unexpectedly (code 3)"),
         (LISTENS + "import os; os.abort()", "the training process ended unexpectedly (SIGABRT)"),
@@ -246,7 +246,7 @@ def test_a_plan_that_cannot_be_trained_is_refused() -> None:
     assert not job.under_way()
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     limit = config["server"]["maxUploadSize"] * 2**20
-    assert limit == training.MOST_BYTES == upload_gate.MAX_BYTES, "what an uploader takes"
+    assert limit == training.MAX_BYTES == upload_gate.MAX_BYTES, "what an uploader takes"
 
 
 # ---- the process that trains

@@ -19,7 +19,7 @@ from tests.closeness import within_rounding
 
 @pytest.fixture(autouse=True)
 def _empty_caches() -> None:
-    single_flight.forget()
+    single_flight.clear_caches()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headlight.link import rules
 from headlight.link.fields import FIELDS
-from headlight.link.limits import LONGEST_TEXT, POSITIONS
+from headlight.link.limits import MAX_TEXT_LENGTH, POSITIONS
 from headlight.link.place import (  # fmt: skip
     At,
     Look,
@@ -28,7 +28,7 @@ from headlight.link.place import (  # fmt: skip
 )
 from headlight.link.presets import PRESETS
 from headlight.picture.link_query import Refused
-from headlight.picture.query import LONGEST, Query
+from headlight.picture.query import MAX_BYTES, Query
 from headlight.picture.settings import Settings
 from mha_core.errors import HeadlightError
 from pages.explore.pins import parse_pin, pin_tail
@@ -94,7 +94,7 @@ HOSTILE = [
 BAD = {  # query -> what the sentence says
     b"s=%ff%fe": "not UTF-8", b"s=%ed%a0%80": "not UTF-8", b"&".join([b"s=a"] * 5000): "",
     b"s=" + b"a" * 24_001: "“s” of a link may have 24,000 characters, here it has 24,001",
-    b"x" * (LONGEST + 1): "bytes",
+    b"x" * (MAX_BYTES + 1): "bytes",
     b"s=a&s=b": "says “s” 2 times", b"&".join([b"off=L0+H0"] * 1025): "says “off” 1025 times",
     b"mask=everything": "“mask” of a link is",
     **{b"mask=window&w=" + w: "“w” of a link is a whole number from 1 to 512" for w in (b"0", b"513", b"nan", b"2.5")},
@@ -160,7 +160,7 @@ def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(route: str, side
         text, fits = values.get("s", ""), refused.value.fits
         assert bool(fits) == bool(text), values
         if fits:
-            assert fits == min(len(text), LONGEST_TEXT) or not text[fits - 1].isspace()
+            assert fits == min(len(text), MAX_TEXT_LENGTH) or not text[fits - 1].isspace()
             assert route != "maps" or picture_of("maps", s=text[:fits])[0]["typed"] == text[:fits].rstrip()
 
 
@@ -224,7 +224,7 @@ def test_what_is_no_place_no_look_no_view_and_no_pin() -> None:
         (in_layers(parse_look), ["_", "root_", "hide", "solo1.1-1.2", "hide9.9", "Linear", "all table", "keys"]),
         (lambda text: any(parse_view(text)), ["", "clouds.3", ".heads"]),
         (lambda text: parse_pin(text, "auto"), [
-            "", *of_pins, f"3.1~none~trained~1~~{'x' * (LONGEST_TEXT + 1)}",
+            "", *of_pins, f"3.1~none~trained~1~~{'x' * (MAX_TEXT_LENGTH + 1)}",
             *(f"3.1~none~trained~{t}~~it" for t in ("nan", "1e999")),
             *(f"3.1~{mask}~trained~1~~how are you" for mask in masks),
         ]),

@@ -41,7 +41,7 @@ def recording() -> Recording:
 
 @pytest.fixture
 def name(recording: Recording) -> str:
-    return recordings.PREFIX + store.keep("data", recording.to_bytes())
+    return recordings.PREFIX + store.put("data", recording.to_bytes())
 
 
 def test_its_steps_are_its_texts_and_a_group_has_its_own_columns(recording: Recording, name: str) -> None:
@@ -112,7 +112,7 @@ def test_its_files(recording: Recording, name: str, tmp_path: Path, monkeypatch:
 
 def test_what_is_gone_damaged_or_too_large_is_refused(name: str) -> None:
     assert source_of(name).exists
-    store.forget("data", name.removeprefix(recordings.PREFIX))
+    store.delete("data", name.removeprefix(recordings.PREFIX))
     assert picture_of("maps", model=name)[0]["model"] == "minilm"
     with pytest.raises(HeadlightError, match="this recording is gone"):
         pictures.model_on("auto", name)

@@ -92,7 +92,7 @@ def shown(model: str, **more: str) -> dict[str, Any]:
 
 def kept(content: bytes, kind: Kind = HEARD) -> str:
     """The name of a file that a visit brought."""
-    return kind.album.name_of(store.keep("data", content))
+    return kind.album.name_of(store.put("data", content))
 
 
 def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
@@ -104,7 +104,7 @@ def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
         model = pictures.model_on("auto", kind.model)
         settings = LinkQuery(query(kind.model, s=name)).within()[0]
         assert torch.equal(pictures.picture(settings).run.weights, model.run(content).weights), kind
-        store.forget("data", name.partition(":")[2])
+        store.delete("data", name.partition(":")[2])
         gone = shown(kind.model, s=name)
         assert gone["typed"] == next(iter(kind.album)), kind
         assert gone["told"][0].endswith(f"This model {kind.reads}."), kind

@@ -14,7 +14,7 @@ const PAUSE = 600; // ms without a change, until it is said aloud
 export const views = new Set();
 
 /** @typedef {"dark" | "light"} Theme */
-/** @typedef {import("./messages.js").Turns} Turns */
+/** @typedef {import("./messages.js").Ack} Turns */
 
 /** @template {Turns} [State=any] */
 export class View {

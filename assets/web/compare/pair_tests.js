@@ -110,7 +110,7 @@ export class HeadBars extends Beneath {
   }
 }
 
-const MOST = 9999; // the number of the last random order
+const MAX_SEED = 9999; // the number of the last random order
 const LABEL = "Shuffle test: type the left words in a new order, or leave it empty for a random one";
 const NOTE = "largest difference between the output vectors of the two orders, compared word by word";
 
@@ -123,7 +123,7 @@ export class ShuffleTest extends Beneath {
     this.seed = 1; // of this number
     const typed = (/** @type {string} */ text) => this.choose({ order: view.kept(text, "order") ?? "" }, true);
     this.box = new SentenceBox(view, typed, LABEL, "a random order");
-    const again = button("shuffle again", () => this.choose({ order: "", seed: (this.seed % MOST) + 1 }));
+    const again = button("shuffle again", () => this.choose({ order: "", seed: (this.seed % MAX_SEED) + 1 }));
     const header = [h("h2", {}, "Shuffle test"), span("label", NOTE)];
     this.element = panel(
       "shuffle",

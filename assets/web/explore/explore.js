@@ -114,7 +114,7 @@ export class Explore extends WireView {
 
   // ---- what comes in
 
-  /** @param {import("../base/messages.js").Turns & {own: Record<"picture" | "sound", string>}} message own: the names of the visitor's files */
+  /** @param {import("../base/messages.js").Ack & {own: Record<"picture" | "sound", string>}} message own: the names of the visitor's files */
   take(message) {
     this.heard = message.heard;
     super.take(message);

@@ -15,7 +15,7 @@ import { Wire } from "../wire/wire.js";
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {{header: import("../base/messages.js").Tile, floats: Float32Array}} Piece */
 
-const MOST_PIECES = 16; // 4 MiB
+const MAX_PIECES = 16; // 4 MiB
 const FIRST = 32; // cells in sight at first
 const WHOLE = 128; // pixels of the whole map
 const DRAGGED = 5; // pixels from which a press is a drag
@@ -156,7 +156,7 @@ export class LongMap extends BigMap {
   take(bytes, question) {
     const { header, floats } = unpackFloats(bytes);
     this.pieces.set(question, { header, floats });
-    if (this.pieces.size > MOST_PIECES) this.pieces.delete([...this.pieces.keys()][0]);
+    if (this.pieces.size > MAX_PIECES) this.pieces.delete([...this.pieces.keys()][0]);
     this.again();
   }
 

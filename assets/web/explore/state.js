@@ -43,7 +43,7 @@ import { arrived, moved, placeOf, within } from "../link/place.js";
 const SAMPLING = ["temp", "dice", "word"];
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 const PANELS = ["heads", "flow", "channels"]; // the other views that there are
-const LONGEST_PAST = 20; // changes that can be undone
+const MAX_UNDO = 20; // changes that can be undone
 
 /** @type {State} */
 export const FIRST = {
@@ -119,7 +119,7 @@ function edit(state, { controls = {}, off = state.off, sentence = {}, slides = f
     controls: { ...state.controls, ...controls },
     off: new Set(off),
     look: isOther && "rowChosen" in sentence ? { ...state.look, keys: [] } : state.look, // keys of the tokens before
-    past: isStep ? [...state.past.slice(1 - LONGEST_PAST), before] : state.past,
+    past: isStep ? [...state.past.slice(1 - MAX_UNDO), before] : state.past,
     slid,
   };
 }

@@ -1,7 +1,7 @@
 // The link: what the address says, and what a longer one than any browser takes leaves out. An address is written here
 // and nowhere else. What it has no room for stays in the entry of the history, for Back and a reload.
 
-import { LEFT_OUT, LONGEST_LINK } from "../base/facts.js";
+import { LEFT_OUT, MAX_LINK_BYTES } from "../base/facts.js";
 
 /** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
 
@@ -54,7 +54,7 @@ function fitted(url, link) {
   const [short, left] = [new URLSearchParams(link), /** @type {Record<string, string>} */ ({})];
   const whole = () => Object.assign(new URL(url), { search: String(short) });
   for (const key of LEFT_OUT) {
-    if (whole().search.length <= LONGEST_LINK) break;
+    if (whole().search.length <= MAX_LINK_BYTES) break;
     const text = short.get(key);
     if (text !== null) left[key] = text;
     short.delete(key);

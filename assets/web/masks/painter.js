@@ -8,7 +8,7 @@ import { ControlChips } from "../picture/control_chips.js";
 import { MaskLine } from "./mask_line.js";
 import { MaskOutcomes } from "./mask_outcomes.js";
 import { MaskPaint } from "./mask_paint.js";
-import { LONGEST_RULE } from "../base/facts.js";
+import { MAX_RULE_LENGTH } from "../base/facts.js";
 import { controlsOf } from "../link/changes.js";
 import { without } from "../link/link.js";
 import { headName, headsOf, inOrder, parseLook, reads, writeAt, writeLook } from "../link/look.js";
@@ -285,7 +285,7 @@ export class Painter extends PlaceView {
     const link = clicks[join];
     this.join = "use";
     if (link) return this.chooseMask(link);
-    this.tooMuch = `${picture.rule} ${join} ${rule} takes more than ${LONGEST_RULE} characters as a rule.`;
+    this.tooMuch = `${picture.rule} ${join} ${rule} takes more than ${MAX_RULE_LENGTH} characters as a rule.`;
     return this.redraw();
   }
 

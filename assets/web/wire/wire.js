@@ -2,17 +2,17 @@
 // or a busy server is asked again until it answers.
 
 import { urlOf } from "../base/dom.js";
-import { LONGEST_QUERY } from "../base/facts.js";
+import { MAX_QUERY_BYTES } from "../base/facts.js";
 
 /** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string, fits: number) => void, wait?: (state: Waiting) => void}} Hears */
 /** @typedef {"" | "asked" | "slow" | "lost"} Waiting nothing is asked; an answer is on its way; it is late; the server cannot be reached */
 
 const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
 const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not be reached is asked again
-const MOST_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
+const MAX_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
 const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
-const TOO_LONG = `This is too long to send: ${LONGEST_QUERY.toLocaleString("en")} bytes may go at once. Shorten it.`;
+const TOO_LONG = `This is too long to send: ${MAX_QUERY_BYTES.toLocaleString("en")} bytes may go at once. Shorten it.`;
 
 /** The key that takes most of a query. @param {URLSearchParams} query */
 const longestOf = (query) => [...query].reduce((one, other) => (other[1].length > one[1].length ? other : one))[0];
@@ -36,7 +36,7 @@ export class Wire {
   ask(route, query, visit) {
     const question = `${route}?${query}`;
     if (question === this.question) return;
-    if (question.length > LONGEST_QUERY) return this.hears.refuse(TOO_LONG, longestOf(query), 0);
+    if (question.length > MAX_QUERY_BYTES) return this.hears.refuse(TOO_LONG, longestOf(query), 0);
     this.question = question;
     this.failures = 0;
     clearTimeout(this.slow);
@@ -68,7 +68,7 @@ export class Wire {
     const number = ++this.count;
     const controller = new AbortController();
     this.underWay.set(number, controller);
-    for (const [older, early] of [...this.underWay].slice(0, -MOST_UNDER_WAY)) {
+    for (const [older, early] of [...this.underWay].slice(0, -MAX_UNDER_WAY)) {
       early.abort();
       this.underWay.delete(older);
     }

@@ -2,7 +2,7 @@
 // since, writes that into the address, and asks the server for the picture of it. Nobody else knows or says any of it.
 
 import { h, setAttribute } from "../base/dom.js";
-import { CALLED, LARGE_MODEL, LONGEST_LINK, LONGEST_TEXT, MODEL } from "../base/facts.js";
+import { CALLED, LARGE_MODEL, MAX_LINK_BYTES, MAX_TEXT_LENGTH, MODEL } from "../base/facts.js";
 import { leftOut, OF_ONE_MODEL, OF_RIGHT_MODEL, put, read, write } from "../link/link.js";
 import { isForeign, isRecording, titleOf } from "../link/model_name.js";
 import { parts } from "./packets.js";
@@ -200,7 +200,7 @@ export class WireView extends View {
     const loads = name === LARGE_MODEL ? LOADS : isForeign(name) ? `Loading ${titleOf(name)} …` : "";
     const coming = isComing ? loads : "";
     const left = leftOut().map((key) => CALLED[key]);
-    const most = LONGEST_LINK.toLocaleString("en");
+    const most = MAX_LINK_BYTES.toLocaleString("en");
     const omits = left.length
       ? `The full link would be longer than ${most} bytes, so it omits ${left.join(" and ")}.`
       : "";
@@ -258,11 +258,11 @@ export class WireView extends View {
   /** A text within its bound; what is beyond it is told. @param {string | null} text @param {string} key */
   kept(text, key) {
     delete this.shortened[key];
-    if (text === null || text.length <= LONGEST_TEXT) return text;
+    if (text === null || text.length <= MAX_TEXT_LENGTH) return text;
     const called = `${CALLED[key][0].toUpperCase()}${CALLED[key].slice(1)}`;
-    const [had, kept] = [text.length, LONGEST_TEXT].map((count) => count.toLocaleString("en"));
+    const [had, kept] = [text.length, MAX_TEXT_LENGTH].map((count) => count.toLocaleString("en"));
     this.shortened[key] = `${called} had ${had} characters; the first ${kept} are kept.`;
-    return text.slice(0, LONGEST_TEXT);
+    return text.slice(0, MAX_TEXT_LENGTH);
   }
 
   /** The query of what is to be shown. */

@@ -15,7 +15,7 @@ from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.queue.executor import check_wanted
+from headlight.queue.executor import yield_and_check_cancelled
 
 from . import handed_over, layer, looks, next_word, random_rows, reshapes, silent, times, trained
 from . import picture as pictured
@@ -123,7 +123,7 @@ class PageScene:
 
         Raises what `pictures.picture` raises.
         """
-        check_wanted()
+        yield_and_check_cancelled()
         return pictures.picture(self._sides[primed])
 
     @cached_property
