@@ -82,7 +82,7 @@ class DataApi:
                 await Response(None, 304, _headers(tag))(scope, receive, send)
                 return
             body = await self._queue.submit(
-                self._visitor(scope, headers),
+                self._client(scope, headers),
                 tag,
                 lambda: _compute(handlers[name], raw, squeezed),
                 wait_for_disconnect(receive),
@@ -113,8 +113,8 @@ class DataApi:
             encoding = {"Content-Encoding": "gzip" if squeezed else "identity", "Content-Type": TYPES.get(name, BYTES)}
             await _send_pieces(body, _headers(tag) | encoding, receive, send)
 
-    def _visitor(self, scope: Scope, headers: Headers) -> Client:
-        """Who asks: the visit, and of everybody else all of one address."""
+    def _client(self, scope: Scope, headers: Headers) -> Client:
+        """Return the client of a request: its session, or its address alone where no page is open."""
         name = headers.get(VISIT, "")
         return Client(client_network_of(scope), name if is_open(name) else "")
 

@@ -19,7 +19,7 @@ _lock = threading.Lock()
 
 
 def prepare() -> None:
-    """Starts the fork server where there can be one; returns before it has imported torch."""
+    """Start the fork server on Linux, without waiting until it has imported torch."""
     if sys.platform == "linux":
         with _lock, _no_main():
             _context.set_forkserver_preload(["mha_core.training.preload"])
@@ -27,7 +27,7 @@ def prepare() -> None:
 
 
 def start(plan: TrainingPlan, folder: Path) -> tuple[BaseProcess, Connection]:
-    """Starts a process that trains this plan into a folder; returns it with our end of its pipe."""
+    """Start a process that trains a plan into a folder; return it with our end of its pipe."""
     from mha_core.training import worker
 
     prepare()

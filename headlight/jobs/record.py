@@ -62,7 +62,7 @@ class Record:
         self.news += not single_step
 
     def read(self, pipe: Connection) -> None:
-        """Takes every message until the process has nothing more to say; what is wrong with one becomes `error`."""
+        """Read messages until the process closes its pipe; a bad one is noted in `error`."""
         heard = 0
         try:
             while True:

@@ -35,7 +35,7 @@ SLACK_SECONDS: Final = 90.0
 
 
 def check_plan(plan: TrainingPlan) -> None:
-    """Raises a HeadlightError for what cannot be trained, a SizeError for what would be too much."""
+    """Raise a HeadlightError for a plan that cannot be trained, a SizeError for one that is too large."""
     if not 1 <= len(plan.recipes) <= MAX_RUNS:
         raise SizeError(f"{len(plan.recipes)} runs; choose 1 to {MAX_RUNS}")
     for recipe in plan.recipes:

@@ -71,7 +71,7 @@ class _Reader:
         return LessonError(f"{self.file}, line {toml_text.line_of(self.text, *place)}: {why}")
 
     def value(self, hint: Any, found: Any, place: _Place) -> Any:
-        """What the schema has of a value in the file; raises a LessonError where that is another."""
+        """Convert a value of the file to the type of its field. Raises a LessonError for another type."""
         least, most = 1, MAX_TEXT_LENGTH
         if get_origin(hint) is Annotated:
             hint, least, most = get_args(hint)
@@ -185,7 +185,7 @@ class _Reader:
         )
 
     def check_answers(self, step: LessonStep, place: _Place) -> None:
-        """Raises where nothing, or two things, say which answer is right, or `because` names what is not there."""
+        """Raise unless exactly one thing says which answer is right and `because` names known numbers alone."""
         right = dict(zip("ABCD", step.options, strict=False)).get(step.right)
         if step.cases and (step.options or step.right):
             raise self.error("a claim has “cases”, and neither “options” nor “right”", (*place, "cases"))
@@ -206,7 +206,7 @@ class _Reader:
                 raise self.error(said, (*place, "because"))
 
     def picture(self, step: LessonStep, rules: str, place: _Place) -> str:
-        """What the step names; left out, what its rules speak of, or the page's first picture."""
+        """Return the picture that the step names; by default the one its rules speak of, or the page's first."""
         names = (*schema.PICTURES.get(step.page, ()), schema.WHOLE)
         asked = "next words" if _OF_NEXT.search(rules) else "panel lesson" if "lesson=" in step.query else names[0]
         named = step.picture or (asked if asked in names else names[0])

@@ -26,7 +26,7 @@ _EXAMPLES = "how are you"  # the words of By hand's own example
 
 
 def check_link(query: str) -> None:
-    """Raises a HeadlightError for a key or value of a link that no control has."""
+    """Raise a HeadlightError for a key or value of a link that no control has."""
     if not query.isascii():
         raise HeadlightError("a link is written in percent signs, without other letters")
     asked = Query(query.encode("ascii"))
@@ -75,7 +75,7 @@ def rule(text: str, known: frozenset[str], numbers: Mapping[str, str]) -> Rule:
 
 
 def _check(tree: Node, known: frozenset[str]) -> None:
-    """Raises a RuleError for a tree with a name that means nothing."""
+    """Raise a RuleError for a name that is no quantity, function or word of the sentence."""
     nodes = list(ast.walk(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     called = {id(node.func) for node in calls}

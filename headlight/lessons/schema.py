@@ -141,7 +141,7 @@ class LessonStep:
 
     @property
     def query(self) -> str:
-        """What the link says, without the question mark."""
+        """Query of the link, without the question mark."""
         return self.link.partition("?")[2]
 
 
@@ -187,7 +187,7 @@ class Lesson:
 
     @property
     def claims(self) -> bool:
-        """Whether its steps put claims to the test."""
+        """True when its steps test claims."""
         return any(step.cases for step in self.steps)
 
     def address(self, at: int) -> str:

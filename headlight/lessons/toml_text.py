@@ -72,5 +72,5 @@ def line_of(text: str, *path: str | int) -> int:
 
 
 def _matching(pattern: str, lines: list[str], first: int, last: int) -> list[int]:
-    """Of the lines from the first to before the last those that begin like this."""
+    """Return the numbers of the lines in a range that match a pattern at their start."""
     return [at for at in range(first, last) if re.match(pattern, lines[at])]

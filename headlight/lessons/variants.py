@@ -59,7 +59,7 @@ def second(step: LessonStep) -> LessonStep | None:
         return None
 
     def said(value: Any) -> Any:
-        """The same with the words replaced in every text of it."""
+        """Return a copy with the words replaced in all its texts."""
         if is_dataclass(value) and not isinstance(value, type):
             return replace(value, **{one.name: said(getattr(value, one.name)) for one in fields(value)})
         if isinstance(value, tuple):

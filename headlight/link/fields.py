@@ -274,19 +274,6 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("tbias", None, "Biases in the attention", "yes", "no", "output alone"),
         _number("tdrop", None, "Dropout of the attention weights", 0.0, 0.9, 0.05),
     ),
-    "Side by side": (
-        _several("three", [], "Positions side by side", *limits.POSITIONS, note="up to 4; none: the usual three"),
-        _switch("mean", "The mean over the heads", default=True),
-        _switch("kin", "Models that were trained with other positions", default=True),
-    ),
-    "Scaled dot product": (
-        _text("qs", "2, 3, 6", "Shape of the queries: two to five sizes", called="the shape of the queries"),
-        _choice("kv", "both the queries", "Keys and values", *_KEYS_AND_VALUES),
-        _number("nk", None, "Keys, j", 1, limits.MAX_AXIS_LENGTH),
-        _number("wv", None, "Width of the values", 1, limits.MAX_AXIS_LENGTH),
-        _number("draw", 0, "Seed of the numbers", 0, 9999),
-        _text("aat", "3, 10, 256", "Shape of A: three or four sizes", called="the shape of A"),
-    ),
     "Lessons": (_text("learn", "", "learn", note="the lesson and its step beside the page, as `it.2`"),),
 }
 

@@ -92,7 +92,7 @@ class LinkQuery(Query):
         return self.default(key) if key in self.unusable else self.values[key]
 
     def read(self, key: str) -> Any:
-        """As of a `Query`; the nearest that the model has."""
+        """Return the reading of a key as `Query` does, or the nearest that the model has."""
         return self.readings[key]
 
     @cached_property
@@ -106,7 +106,7 @@ class LinkQuery(Query):
 
     @cached_property
     def readings(self) -> Mapping[str, Any]:
-        """What every key of `READERS` means in the model, or the nearest that it has."""
+        """Readings of all keys of `READERS` in the model, or the nearest that it has."""
         found = {}
         for key, reader in READERS.items():
             try:

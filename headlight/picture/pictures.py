@@ -124,7 +124,7 @@ def tokens(settings: Settings) -> list[str]:
 
 
 def fits_at_first(settings: Settings) -> None:
-    """Raises a HeadlightError when a picture is too large to come with the page."""
+    """Raise a HeadlightError when a picture is too large to come with the page."""
     if (count := len(tokens(settings))) > MAX_AT_FIRST:
         raise HeadlightError(f"a page begins with at most {MAX_AT_FIRST} tokens, here are {count}")
 
@@ -256,7 +256,7 @@ def reordered_difference(settings: Settings, order: str) -> float | None:
 
 
 def known_cosines(settings: Settings) -> Tensor | None:
-    """The same as `cosines_without`, if it is known from an earlier time; nothing is computed."""
+    """Return the cached result of `cosines_without`, None where it is not cached."""
     return peek(_cosines, settings)
 
 

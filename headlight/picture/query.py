@@ -114,11 +114,11 @@ class Query:
         return self.parsed.values[key] if key in self.parsed.values else self.default(key)
 
     def default(self, key: str) -> Any:
-        """What a control says while the link says nothing of it."""
+        """Return the default of a key."""
         return self.defaults.get(key, FIELDS[key].default)
 
     def read(self, key: str) -> Any:
-        """What a key of `READERS` means in the model. Raises a HeadlightError where it means nothing."""
+        """Return the reading of a key of `READERS` in the model. Raises a HeadlightError where it has none."""
         return READERS[key](self, key)
 
     @cached_property
@@ -229,7 +229,7 @@ def _at(query: Query, key: str) -> At:
 
 
 def _look(query: Query, key: str) -> Look:
-    """How the maps are drawn."""
+    """Display options of the maps."""
     found = parse_look(query[key], *query.sizes)
     if found is None:
         raise Unusable("“look” of a link is how the maps are drawn, as linear_nospecials", Look())
@@ -246,7 +246,7 @@ READERS: dict[str, Callable[[Query, str], Any]] = {
 
 
 def _value(field: Field, texts: Sequence[str]) -> Any:
-    """What a control says. Raises a HeadlightError for what no control could say."""
+    """Return the value of a key. Raises a HeadlightError for a value that no control could have."""
     if len(texts) > (MAX_CHOSEN if field.kind == "choices" else 1):
         raise HeadlightError(f"the link says “{field.key}” {len(texts)} times")
     for text in texts:

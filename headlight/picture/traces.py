@@ -154,7 +154,7 @@ class Recorded:
 
 
 def recorded(settings: Settings, layer: int) -> Recorded:
-    """One layer of the pass of these settings. Raises what `Model.run` raises."""
+    """Return the trace of one layer in the pass of these settings. Raises what `Model.run` raises."""
     trace = traced(settings, layer, "fused")
     steps = {step.name: step.value[0] for step in trace.steps if step.name in NAMES}
     masked = steps.pop("masked", None)

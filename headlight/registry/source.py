@@ -75,7 +75,7 @@ class ModelSource(ABC):
     @staticmethod
     @abstractmethod
     def load_shared(device: str, name: str) -> Model:
-        """Load the whole model, in a function decorated with `shared`. Raises what `load_model` raises."""
+        """Load the whole model, in a `single_flight` function. Raises what `load_model` raises."""
 
     @property
     def exists(self) -> bool:

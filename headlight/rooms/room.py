@@ -172,7 +172,7 @@ def _step(room: Room, step: str, answer: object) -> None:
 
 
 def state_of(room: Room, name: str) -> RoomState:
-    """What who has this name may know. Raises a Stranger."""
+    """Return what the member of this name may see. Raises a Stranger for an unknown name."""
     if not is_host(room, name) and name not in room.phones:
         raise Stranger
     is_shown = room.phase in ("tallies", "answer") or (is_host(room, name) and room.phase not in ("idle", "open"))

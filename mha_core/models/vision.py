@@ -79,7 +79,7 @@ class VisionTransformer(Stack):
         return self.answer(self.without_maps(pixels, None, rows=1))
 
     def next_token(self, x: Tensor) -> Tensor:
-        """As `answer`, (b, 1, classes): there is one for the whole picture."""
+        """Return the logits as `answer` does, (b, 1, classes): one row for the whole picture."""
         return self.answer(x)[:, None]
 
     def answer(self, x: Tensor) -> Tensor:

@@ -56,7 +56,7 @@ def wanted(name: str, revision: str | None) -> list[Any]:
 
 
 def get(name: str, files: list[Any], total: int) -> dict[str, Any]:
-    """Brings them, so many bytes, the description first."""
+    """Download the files, the description first."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.utils.tqdm import tqdm
 

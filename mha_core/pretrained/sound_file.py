@@ -84,7 +84,7 @@ def resample(samples: Tensor, rate: int, wanted: int) -> Tensor:
 
 
 def _chunks(data: bytes) -> tuple[bytes, int, bytes]:
-    """What a WAV file says of its samples, how many bytes of them it promises, and those that are there."""
+    """Return the format of a WAV file, the number of bytes that it promises, and those that are there."""
     at, head = len(b"RIFF....WAVE"), b""
     for _ in range(MAX_CHUNKS):
         name, size = struct.unpack_from("<4sI", data, at)

@@ -69,7 +69,7 @@ def news_line(base: Recipe, line: str) -> Recipe:
 
 
 def news_recipe(line: str, rows: int, seed: int) -> Recipe:
-    """The same with the post's sizes, for `EPOCHS` of so many training rows."""
+    """Return the recipe with the sizes of the post, for `EPOCHS` over that many training rows."""
     base = defaults("news")
     steps = EPOCHS * math.ceil(rows / base.batch)
     return replace(news_line(base, line), steps=steps, evaluations=EPOCHS, seconds=24 * 3600.0, seed=seed)

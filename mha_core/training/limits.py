@@ -48,7 +48,7 @@ def most_threads() -> int:
 
 
 def step_back() -> None:
-    """Gives this process, and those that it forks, a low priority: visitors who look at pages come first."""
+    """Lower the priority of this process and its children, so that pages are answered first."""
     if hasattr(os, "nice"):
         os.nice(max(0, NICENESS - os.nice(0)))
 

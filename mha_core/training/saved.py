@@ -238,7 +238,7 @@ def _no_constant(name: str) -> float:
 
 
 def _check_words(start: Any) -> None:
-    """Raises a HeadlightError for more or longer words about a run than anybody needs."""
+    """Raise a HeadlightError for too many or too long texts about a run."""
     listed = ("notes", "probes", "columns", "versions")
     lists = {**dict.fromkeys(listed, MAX_LISTED), "classes": LIMITS["classes"]}
     for name, most in lists.items():
@@ -254,7 +254,7 @@ def _check_words(start: Any) -> None:
 
 
 def _check_counts(record: dict[str, Any], start: Start) -> None:
-    """Raises a HeadlightError when more is listed than such a run can have."""
+    """Raise a HeadlightError when more is listed than such a run can have."""
     recipe, looks = start.recipe, start.recipe.evaluations + 2
     _at_most("steps", len(record["steps"]), min(recipe.steps, MAX_STEPS))
     _at_most("evaluations", len(record["evaluations"]), looks)

@@ -101,7 +101,7 @@ def scaled_dot_blocks(page: Form) -> list[Block]:
     problems: list[str] = []
 
     def made(key: str, compute: Callable[[], list[Block]], usual: Callable[[], list[Block]]) -> list[Block]:
-        """What comes of the shape that is typed; of one that cannot be used, what came of the last one."""
+        """Return the result for the shape that is typed, or for the last usable one."""
         typed = links.value(key)
         try:
             found = compute()

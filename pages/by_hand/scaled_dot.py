@@ -81,11 +81,11 @@ class Case:
 
     @property
     def controls(self) -> dict[str, Any]:
-        """What the controls say of it, by key; the seed stays as it is."""
+        """Values of the controls for this case, by key; the seed is kept."""
         return {"qs": ", ".join(map(str, self.queries)), "kv": self.source, "nk": self.keys, "wv": self.width}
 
     def check(self) -> None:
-        """Raises a SizeError when it would take too long to be waited for."""
+        """Raise a SizeError when it would take too long."""
         i, j, d, width = self.sizes
         many = math.prod(self.leading)
         check_amounts(many * max(i * d, j * d, j * width, i * j), many * i * j * (d + width))
@@ -122,7 +122,7 @@ class Checked:
 
 
 def check_amounts(*amounts: int) -> None:
-    """Raises a SizeError when one of these, in the order of `MAX_COUNTS`, is too large to be waited for."""
+    """Raise a SizeError when one of the counts, in the order of `MAX_COUNTS`, is too large."""
     for amount, (what, most) in zip(amounts, MAX_COUNTS.items(), strict=False):
         if amount > most:
             raise SizeError(f"{amount:,} {what}, at most {most:,} here; choose smaller sizes")

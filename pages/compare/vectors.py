@@ -26,7 +26,7 @@ def panel(pair: Pair, row: int) -> Block:
 
 
 def why_not(pair: Pair) -> str:
-    """Why the vectors of both sides cannot be compared, "" where they can."""
+    """Return why the vectors of both sides cannot be compared, "" where they can."""
     if pair.is_of_two_models:
         return "Vectors of two models lie in different spaces: no cosine between them means anything."
     if pair.fits:

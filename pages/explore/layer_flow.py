@@ -60,7 +60,7 @@ class FlowAnswer(TypedDict):
 
 
 def answer(raw: bytes) -> bytes:
-    """Of which tokens the row of a query is made, layer by layer. Raises a HeadlightError."""
+    """Return the share of each token in the row of a query, layer by layer. Raises a HeadlightError."""
     query = LinkQuery(raw)
     settings, _ = query.within()
     norm = parse_view(query["view"])[1] == NORM

@@ -182,8 +182,8 @@ def advanced(settings: Settings, wanted: int, sight: Sight | None = None) -> Lon
 
     Raises:
         HeadlightError: as `Model.run`, and where there is not the memory for it.
-        Busy: there is no room beside the texts that others wait for.
-        Unwanted: nobody waits for it any more.
+        QueueFull: there is no room beside the texts that others wait for.
+        Cancelled: no client waits for it any more.
     """
     picture = begun(settings)
     with picture.lock:
@@ -224,7 +224,7 @@ def _of(maps: Tensor, head: int | None) -> Tensor:
 
 
 def sight_of(query: LinkQuery) -> Sight:
-    """What a query looks at."""
+    """Place that a query looks at."""
     return query.at.layer, None if "mean" in query.look.switches else query.at.head
 
 
@@ -240,7 +240,7 @@ def packed(picture: LongPicture, first: int) -> bytes:
 
 
 def done(raw: bytes) -> int:
-    """How many layers of its picture a query says are done. Raises a HeadlightError for what is no number."""
+    """Return how many layers the query has already. Raises a HeadlightError for what is no number."""
     return _number(_piece(raw, "part") or "0")
 
 

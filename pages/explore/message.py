@@ -116,12 +116,12 @@ class Request:
 
     @cached_property
     def heads(self) -> means.Heads | None:
-        """Whose mean is looked at, None of the head in focus."""
+        """Heads whose mean is shown, None for the head in focus."""
         return means.heads_of(self.look, self.at, *self.query.sizes)
 
     @cached_property
     def reading(self) -> reading.Reading | None:
-        """How the map in focus is read, None = as it is."""
+        """Reading of the map in focus, None when it is shown unchanged."""
         return reading.reading_of(self.picture, self.look)
 
     def maps(self) -> bytes:
@@ -234,7 +234,7 @@ def effect(picture: Picture) -> ChangeEffect | None:
 
 
 def _change(after: Tensor, before: Tensor, counted: Tensor) -> Tensor:
-    """How much each weight (h, i, j) of a layer changed; 0 where `counted` (i, j) is 0."""
+    """Return the change of each weight (h, i, j) of a layer; 0 where `counted` (i, j) is 0."""
     return (after - before).abs_().mul_(counted)
 
 
@@ -348,7 +348,7 @@ def _of_long_maps(picture: LongPicture, *, is_mean: bool) -> OfMaps:
 
 
 def _of_long(n: int) -> str:
-    """What a long text is shown without."""
+    """Say what is left out for a long text."""
     return (
         f"{numbers.count(n, 'token')} are shown one map at a time: the whole as the largest weight of each block, and "
         f"pieces of it exactly. Up to {MAX_TOKENS} tokens the change to the untouched model, kinds of heads, "

@@ -39,7 +39,7 @@ def _hear(event: Event) -> None:
 
 
 def take(kind: str, content: bytes | None) -> None:
-    """Makes a file the visitor’s picture or sound, or says why it cannot be; None: it was taken away."""
+    """Open a file as the visitor’s picture or sound, or say why it cannot be; None when it was removed."""
     st.session_state[TOLD] = ""
     if content is None:
         return

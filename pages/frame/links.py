@@ -131,7 +131,7 @@ def notices(others: Collection[str] = ()) -> list[str]:
 
 
 def too_long() -> tuple[str, ...]:
-    """What the link must leave out to stay within `MAX_LINK_BYTES` bytes: as much of `LEFT_OUT` as it takes."""
+    """Return the keys of `LEFT_OUT` that the link must omit to stay within `MAX_LINK_BYTES` bytes."""
     present = set(st.session_state)  # once: to ask for each key takes ten times as long
     said = {key: now for key in DEFAULTS if key in present and (now := value(key)) != DEFAULTS[key]}
     lengths = {key: sum(_length(key, text) for text in _written(now)) for key, now in said.items()}

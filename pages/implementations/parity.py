@@ -112,8 +112,8 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
     return replace(equality, notices=notices)
 
 
-def of_random(sizes: InputSizes, mask: str, device: str, told: Callable[[], object] = lambda: None) -> Equality:
-    """On normal random input (seed 1) with normal random weights (seed 0); `told` is called while others go first.
+def of_random(sizes: InputSizes, mask: str, device: str, on_wait: Callable[[], object] = lambda: None) -> Equality:
+    """On normal random input (seed 1) with normal random weights (seed 0); `on_wait` is called while others go first.
 
     Raises:
         SizeError: d_model is no multiple of n_heads, or one text is too large to be computed on the side.
@@ -123,7 +123,7 @@ def of_random(sizes: InputSizes, mask: str, device: str, told: Callable[[], obje
     equality = peek(_of_random, sizes, mask, device)
     if equality is None:
         check_sizes(sizes.b, sizes.n, sizes.d_model, sizes.n_heads, scores=MAX_SCORES, products=MAX_PRODUCTS)
-        with heavy_slot(told):  # one at a time: nobody waits in the cache, where `told` would not be called
+        with heavy_slot(on_wait):  # one at a time: a wait in the cache would not call `on_wait`
             equality = _of_random(sizes, mask, device)
     return equality
 

@@ -20,7 +20,7 @@ _TEXTS = tomllib.loads((ROOT / "assets" / "texts.toml").read_text("utf-8"))["tex
 
 
 def show() -> None:
-    """What is wrong with lessons that were left out, their cards, and the texts; where one begins, its link says."""
+    """Show the errors of lessons that were left out, the cards of the others, and the texts."""
     with page("lessons") as here, here.stage:
         found = course()
         notices = [*here.said, *found.errors]

@@ -101,7 +101,7 @@ def first(raw: bytes) -> bytes:
 
 
 def outcomes(raw: bytes) -> bytes:
-    """What follows from the mask, and what becomes of a second sentence in its batch: blocks of sheets, as JSON."""
+    """Return the effects of the mask and of padding in a batch with a second sentence: blocks of sheets, as JSON."""
     query = LinkQuery(raw)
     settings, _ = query.within()
     if "mask" in query.fixed:
@@ -117,7 +117,7 @@ def outcomes(raw: bytes) -> bytes:
 
 
 def _padding(query: LinkQuery, settings: Settings) -> tuple[list[Block], str]:
-    """What becomes of the second sentence, and why the usual one stands in its place, or nothing."""
+    """Return the effect of padding on the second sentence, and why the default one is used instead, or ""."""
     if "batch" in query.fixed:
         return [sheet.text(query.fixed["batch"])], ""
     try:
@@ -169,7 +169,7 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
 
 
 def before(settings: Settings) -> Settings:
-    """What the weights are compared with: the rule alone where cells are painted, otherwise no mask at all."""
+    """Return the settings to compare with: the rule alone where cells are painted, otherwise no mask."""
     return settings.unpainted if settings.painted else replace(settings, mask="none")
 
 

@@ -48,7 +48,7 @@ class Gap:
         return "\n    ".join(filter(None, [f"{self.head}:", self.sizes, f"return {self.lines[number - 1]}"]))
 
     def function(self, number: int) -> Line:
-        """The same, to be called."""
+        """Return the function with the chosen line, which is one of the table, never typed text."""
         names: dict[str, Any] = {"math": math, "torch": torch}
         exec(self.source(number), names)
         function: Line = names[self.head.removeprefix("def ").partition("(")[0]]
@@ -188,7 +188,7 @@ def _panel(at: int, number: int, own: EfficientAttention, steps: dict[str, Tenso
 
 
 def _judged(made: Tensor | str, right: Tensor) -> Block:
-    """Whether a line gives what the layer makes."""
+    """Tell whether a line gives the tensor of the layer."""
     if isinstance(made, str):
         return sheet.verdict("does not hold", "torch refuses it.", f"It says: {made}")
     if made.shape != right.shape:

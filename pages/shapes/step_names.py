@@ -69,7 +69,7 @@ def axes_of(step: Step) -> list[tuple[str, str, int]]:
 
 
 def describe(layer: Traced, number: int) -> tuple[str, str, str]:
-    """What a step is, why it is there, and the lesson on what happens without it, or nothing."""
+    """Return the title of a step, its reason, and the lesson on what happens without it, or ""."""
     step = layer.steps[number]
     name, _, head = step.name.partition(".head")
     base, _, ending = name.partition(".")
@@ -85,7 +85,7 @@ def describe(layer: Traced, number: int) -> tuple[str, str, str]:
 
 
 def _tags(layer: Traced, number: int) -> list[str]:
-    """What holds of a step, as the table of its words names it."""
+    """Return the tags of a step that the table of words knows."""
     step, letters = layer.steps[number], [letter for _, letter, _ in axes_of(layer.steps[number])]
     parents = [layer.steps[at] for at in layer.parents(number)]
     is_final = bool(parents) and parents[0].name.endswith(".transpose") and parents[0].shape == step.shape

@@ -253,7 +253,7 @@ def _translation_panel(name: str, task: Translation, head: str, looked: dict[str
 
 
 def _told_of(cross: Tensor, right: list[tuple[int, int]]) -> str:
-    """How many digits look most at the word that they come from."""
+    """Count the digits that look most at the word that they come from."""
     if not right:
         return "Which word each digit comes from is not known here: it takes one year, one month and one day."
     best = cross.argmax(dim=-1).tolist()
@@ -266,7 +266,7 @@ def _told_of(cross: Tensor, right: list[tuple[int, int]]) -> str:
 
 @once
 def _translated(one: Trained, text: str) -> list[tuple[str, float]]:
-    """What it writes, with the probability of each token."""
+    """Return the translation, with the probability of each token."""
     run = cast(Translator, one.model).of(CROSS).run(text, all_logits=True)
     for sentence in run.notices:
         one.hear(sentence)

@@ -25,7 +25,7 @@ from .runs import Runs
 from .task_words import usual_texts
 
 _NOT_YET = "You can ask a model once its training has ended. Runs without weights cannot be asked."
-_MOST_ASKED = 6  # questions of the task in the table
+_MAX_ASKED = 6  # questions of the task in the table
 
 
 class Questions:
@@ -166,7 +166,7 @@ def _answered(asked: Questions, *drawn: float) -> list[Block]:
         said = answers.continuations(asked.models, first, int(tokens), temperature, int(seed), asked.joined_by)
         return [asked.unknown(first), *said]
     more = [question for question in asked.texts if question not in (first, second)]
-    table = answers.answers(asked.models, [first, second, *more[:_MOST_ASKED]], asked.task)
+    table = answers.answers(asked.models, [first, second, *more[:_MAX_ASKED]], asked.task)
     if asked.reads_pictures:
         return [table]
     orders = " ".join(answers.both_orders(asked.models, first, second))

@@ -21,7 +21,7 @@ from mha_core.training.tasks import Labelled
 from pages.frame import canvas, widgets
 
 CELL = "confusion"  # what the name of a matrix begins with in its events
-_MOST_LISTED = 200  # sentences of one cell
+_MAX_LISTED = 200  # sentences of one cell
 
 ConfusionCell = tuple[int, int]
 
@@ -122,15 +122,15 @@ def listed(of: UnseenRows, chosen: ConfusionCell) -> Block:
     caption = f"{count(found.total(), 'test row')} of {of.classes[true]}, taken for {of.classes[answer]}"
     if several:
         caption += f": {count(len(found), 'text')}, and how many of the {len(of.predicted)} seeds answered so"
-    if len(found) > _MOST_LISTED:
-        caption += f"; the first {_MOST_LISTED}"
-    order = sorted(found, key=lambda at: (-found[at], at))[:_MOST_LISTED]
+    if len(found) > _MAX_LISTED:
+        caption += f"; the first {_MAX_LISTED}"
+    order = sorted(found, key=lambda at: (-found[at], at))[:_MAX_LISTED]
     rows = [[f"{found[at]}" if several else f"{place}", of.texts[at]] for place, at in enumerate(order)]
     return sheet.table(["seeds" if several else "", "text"], rows, caption, prose=True)
 
 
 def controls(names: list[str]) -> list[str]:
-    """Draws the choice of one or two candidates; their names."""
+    """Draw the choice of one or two candidates; return their names."""
     first = widgets.choice("cand", names)
     second = widgets.optional_choice("cand2", "nothing", names)
     return [name for name in dict.fromkeys((first, second)) if name]

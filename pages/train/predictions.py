@@ -43,7 +43,7 @@ CACHE_BYTES = 16 * 2**20
 ENTRY_BYTES = 1024  # of the smallest with its key
 MAX_ROWS = 5_000  # test rows that are asked: a table of a visitor may have more
 AT_ONCE = 256  # texts of one turn
-_MOST_LETTERS = 80  # of a text on the screen
+_MAX_LETTERS = 80  # of a text on the screen
 _DECIMALS = 3
 _KEYS = ("only", "true", "said", "sort", "desc")
 
@@ -188,7 +188,7 @@ def block(table: DataFrame, choice: TableFilter, rows: int) -> Block:
 
 
 def _written(value: object) -> str:
-    return cut(value, _MOST_LETTERS) if isinstance(value, str) else share(float(value), _DECIMALS)  # type: ignore[arg-type]
+    return cut(value, _MAX_LETTERS) if isinstance(value, str) else share(float(value), _DECIMALS)  # type: ignore[arg-type]
 
 
 def draw(

@@ -46,7 +46,7 @@ class Section:
         return self.job is not None and not self.job.over
 
     def draw(self, shown: Runs, tabs: dict[str, DeltaGenerator]) -> None:
-        """Draws the open tab and the controls of the others; curves that have grown are drawn again by themselves."""
+        """Draw the open tab and the controls of the others; growing curves are redrawn by themselves."""
         none = not shown.begun and not self.goes_on
         with tabs[self.opened]:
             canvas.sheet("train_empty", [sheet.text(self._nothing)] if none else [])
@@ -76,7 +76,7 @@ class Section:
         return "Nothing has been trained on this yet: press Train."
 
     def _draw_picture(self, below: DeltaGenerator, frames: DeltaGenerator) -> None:
-        """Draws curves and what each candidate knows, or the film; its control is there in both."""
+        """Draw the curves and results of the candidates, or the film; its control is there in both."""
         if film.is_sought():
             st.rerun()  # to its tab
         curves_are_drawn(self.job)
@@ -93,7 +93,7 @@ class Section:
                 film.show(film.pack(shown.candidates))
 
     def _draw_settings(self, shown: Runs) -> None:
-        """What the picture was trained with, and what of the controls is not in it."""
+        """Return what the picture was trained with, and which controls differ from it."""
         beyond = picture_settings.beyond(shown, self.wanted)
         said = [picture_settings.trained_with(shown, goes_on=self.goes_on), *beyond]
         if not beyond and shown.beforehand and self.wanted:
@@ -101,7 +101,7 @@ class Section:
         canvas.sheet("picture_settings", [sheet.text(" ".join(said), muted=True)])
 
     def _draw_charts(self, shown: Runs) -> None:
-        """Draws the curves, and offers the same as tables."""
+        """Draw the curves, and offer them as tables."""
         large, theme = canvas.projected(), st.context.theme.type or "dark"
         charts = curves.charts(shown.candidates, theme, waiting=self.goes_on, large=large)
         filmed = any(own.histories[0].snapshots for own in shown.candidates if own.histories)
@@ -131,7 +131,7 @@ class Section:
 
 
 def _draw_panels(charts: Sequence[Chart], *, large: bool, on_point: Callable[[float], None] | None) -> None:
-    """Draws each chart in a panel of its own, two side by side. Raises an ImportError without a package that draws."""
+    """Draw each chart in a panel of its own, two side by side. Raises an ImportError without plotly."""
     canvas.charts()
     widths = [1] if large else [1.3, 1]
     for first in range(0, len(charts), len(widths)):

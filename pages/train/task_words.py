@@ -20,8 +20,8 @@ _NO_DATA = {
     "csv": "Add your own table: the models learn the label of each text.",
     "news": "Add a table of news: the models learn the label of each text.",
 }
-_MOST_NAMED = 4  # classes
-_MOST_LETTERS = 60  # of a row
+_MAX_NAMED = 4  # classes
+_MAX_LETTERS = 60  # of a row
 
 
 def question(name: str, task: Task | None) -> str:
@@ -43,7 +43,7 @@ def examples(task: Task | None) -> list[str]:
         pairs = [(text, task.answer(text)) for text in task.questions]
     else:
         pairs = [_next(task, *both) for both in zip(task.questions, task.probes, strict=False)]
-    return [f"{cut(text, _MOST_LETTERS)}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{answer}" for text, answer in pairs[:2]]
+    return [f"{cut(text, _MAX_LETTERS)}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{answer}" for text, answer in pairs[:2]]
 
 
 def rows(task: Labelled) -> list[tuple[str, str]]:
@@ -72,5 +72,5 @@ def _next(task: Language, question: str, probe: str) -> tuple[str, str]:
 
 
 def _listed(classes: tuple[str, ...]) -> str:
-    named = ", ".join(f"“{name:.30}”" for name in classes[:_MOST_NAMED])
-    return f"{named} and {len(classes) - _MOST_NAMED} more" if len(classes) > _MOST_NAMED else named
+    named = ", ".join(f"“{name:.30}”" for name in classes[:_MAX_NAMED])
+    return f"{named} and {len(classes) - _MAX_NAMED} more" if len(classes) > _MAX_NAMED else named

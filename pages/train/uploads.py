@@ -24,7 +24,7 @@ from .recipe_controls import TASKS, title_of
 GENERATED = frozenset(tasks.NAMES)  # tasks that need nothing from outside
 ZIP = b"PK"  # how the file of a saved run begins
 Brought = tuple[Task | None, TrainingData | None, list[str]]
-_MOST_NAMED = 8  # classes
+_MAX_NAMED = 8  # classes
 _SHAKESPEARE = Path(__file__).parents[2] / "assets" / "texts" / "shakespeare.txt"
 _SHIPPED = "Shakespeare’s Coriolanus, acts I to IV, in the public domain; a text of your own takes its place."
 _TEXT = "A text of your own, of at least 200 characters; it stays in this visit"
@@ -64,8 +64,8 @@ def _summary(task: Task, data: TrainingData) -> str:
     """The data in words, before anything is trained on it."""
     sentences = [_SHIPPED if data.content == shakespeare() else f"{task.title}."]
     if isinstance(task, Labelled):
-        names = ", ".join(f"“{name:.30}”" for name in task.classes[:_MOST_NAMED])
-        more = ", …" if len(task.classes) > _MOST_NAMED else ""
+        names = ", ".join(f"“{name:.30}”" for name in task.classes[:_MAX_NAMED])
+        more = ", …" if len(task.classes) > _MAX_NAMED else ""
         rows = f"{len(task.train):,} rows for training, {len(task.test):,} for testing"
         sentences.append(f"{rows}, {len(task.classes)} classes: {names}{more}.")
     return " ".join([*sentences, *task.notes])

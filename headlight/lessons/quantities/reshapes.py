@@ -65,7 +65,7 @@ def misplaced(query: Query, settings: Settings, attempt: Attempt) -> Value:
 
 
 def _tried(query: Query, settings: Settings, attempt: Attempt) -> tuple[Tensor, Tensor]:
-    """What a way to reshape gives, and what it should. Raises a RuntimeError where torch refuses."""
+    """Return the result of a reshape and the right one. Raises a RuntimeError where torch refuses."""
     if attempt == "q.view(b, h, i, d)":
         x, h = step_of(query, settings, "q.project").value, step_of(query, settings, "q").shape[1]
         b, i, c = x.shape

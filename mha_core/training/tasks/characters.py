@@ -16,7 +16,7 @@ CONTEXTS = (16, 256)  # characters that a model sees at once, least and most
 OTHER = "\ufffd"  # stands for every character that is not in the vocabulary
 
 _LENGTH = 64
-_FEWEST_PARTS = 3  # a window is no longer than this part of the text
+_MIN_PARTS = 3  # a window is no longer than this part of the text
 _TEST_SHARE = 0.1
 _TEST_ROWS = 256
 
@@ -42,7 +42,7 @@ class Characters(Language):
         if not CONTEXTS[0] <= length <= CONTEXTS[1]:
             raise HeadlightError(f"a context of {length:,} characters; choose {CONTEXTS[0]} to {CONTEXTS[1]}")
         text = _read(data)
-        self.length = min(length, len(text) // _FEWEST_PARTS)
+        self.length = min(length, len(text) // _MIN_PARTS)
         cut = len(text) - max(round(_TEST_SHARE * len(text)), max(self.length, _LENGTH) + 1)
         known = [symbol for symbol, _ in Counter(text[:cut]).most_common() if symbol != OTHER]
         self.vocabulary = (*sorted(known[: MAX_DIFFERENT - 1]), OTHER)

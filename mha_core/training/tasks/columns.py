@@ -12,7 +12,7 @@ _LABELS = (
     "label", "labels", "class", "classes", "category", "topic", "target", "sentiment", "section", "genre", "klasse",
     "kategorie", "rubrik", "thema", "classe", "catégorie", "categoria", "categoría", "etiqueta", "étiquette",
 )  # fmt: skip
-_LONGEST_LABEL = 200
+_MAX_LABEL = 200
 _LINKS = ("http://", "https://", "www.")
 
 
@@ -95,7 +95,7 @@ def _of_labels(columns: Sequence[_Column], taken: int | None) -> int | None:
         if place != taken
         and len(column.values) >= 2
         and len(column.cells) >= 2 * len(column.values)
-        and max(map(len, column.values)) <= _LONGEST_LABEL
+        and max(map(len, column.values)) <= _MAX_LABEL
     ]
     return max(fit)[-1] if fit else None
 

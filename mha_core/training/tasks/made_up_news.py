@@ -62,7 +62,7 @@ def _article(topic: str, second: str, generator: random.Random) -> str:
 
 
 def _said(kind: str, topic: str, count: int, generator: random.Random) -> list[str]:
-    """So many filled patterns of this kind, none of them twice, each with a capital letter in front."""
+    """Return that many different filled patterns of a kind, each with a capital first letter."""
     patterns = generator.sample(_table()[kind], max(0, count))
     texts = [_ARTICLE.sub(r"\1n ", _filled(pattern, topic, generator)) for pattern in patterns]
     return [text[0].upper() + text[1:] for text in texts]

@@ -23,7 +23,7 @@ _BAD = (
     "horrid",
 )  # fmt: skip
 
-_FEWEST_BRACKETS, _MOST_BRACKETS = 3, 7
+_MIN_BRACKETS, _MAX_BRACKETS = 3, 7
 
 _Pair = tuple[tuple[str, int], tuple[str, int]]  # (text, label) and its mirror
 
@@ -60,7 +60,7 @@ def brackets(seed: int = 0) -> Labelled:
     generator = random.Random(seed)
     pairs: list[_Pair] = []
     seen: set[str] = set()
-    for count in range(_FEWEST_BRACKETS, _MOST_BRACKETS + 1):
+    for count in range(_MIN_BRACKETS, _MAX_BRACKETS + 1):
         for text in _balanced(count, 0):
             symbols = list(text)
             while is_balanced(symbols) or "".join(symbols) in seen:

@@ -19,7 +19,7 @@ from .base import Labelled, Row
 SIDE, PATCH, REGISTERS = 28, 4, 1  # pixels, pixels, tokens
 CLASSES = ("circle", "square", "triangle", "cross")
 SIZES = (7, 11)  # pixels from the middle to the rim
-_MOST_TURNED = 45  # degrees
+_MAX_TURNED = 45  # degrees
 _TRAIN_ROWS, _TEST_ROWS = 8000, 400
 _NOISE = 0.12  # standard deviation; black is 0, white 1
 _LEVELS = (0.15, 0.85)  # of the ground and of the shape
@@ -136,7 +136,7 @@ def pictures(seed: int = 0) -> Pictures:
     for number in range(_TRAIN_ROWS + _TEST_ROWS):
         label, size = generator.randrange(len(CLASSES)), generator.randint(*SIZES)
         x, y = (generator.randint(size, SIDE - size) for _ in range(2))
-        rows.append(Row(Drawing(CLASSES[label], size, x, y, generator.randrange(_MOST_TURNED), number).text, label))
+        rows.append(Row(Drawing(CLASSES[label], size, x, y, generator.randrange(_MAX_TURNED), number).text, label))
     train, test = tuple(rows[:_TRAIN_ROWS]), tuple(rows[_TRAIN_ROWS:])
     asked = tuple(next(row.text for row in test if row.label == label) for label in range(len(CLASSES)))
     return Pictures("shapes", "Shapes", 1, CLASSES, train, test, asked, asked[:1])

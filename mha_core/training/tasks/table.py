@@ -18,7 +18,7 @@ from .base import Labelled, Row
 LIMITS = {"bytes": 5 * 2**20, "rows": 50_000, "columns": 50, "characters": 20_000, "classes": 50, "label": 200}
 
 _TEST_SHARE = 0.25
-_BEGINNING, _MOST_LETTERS = 12, 120  # words of a test row to ask about; not every language has spaces between words
+_BEGINNING, _MAX_LETTERS = 12, 120  # words of a test row to ask about; not every language has spaces between words
 _QUESTIONS = ("how are you", "you how are", "can you can that")
 
 _Cells = tuple[str, str]  # text and label
@@ -102,7 +102,7 @@ def _asked(train: list[Row], test: list[Row], name: str) -> tuple[tuple[str, ...
     """Questions and probes: the long post's where the training rows have its words, and beginnings of test rows."""
     if name == "news":
         return _QUESTIONS, (_QUESTIONS[2], _QUESTIONS[0])
-    beginnings = tuple(" ".join(row.text.split()[:_BEGINNING])[:_MOST_LETTERS] for row in test[:2])
+    beginnings = tuple(" ".join(row.text.split()[:_BEGINNING])[:_MAX_LETTERS] for row in test[:2])
     known = {word for row in train for word in row.text.casefold().split()}
     if known.issuperset(" ".join(_QUESTIONS).split()):
         return (*_QUESTIONS, *beginnings), (_QUESTIONS[2], _QUESTIONS[0])

@@ -18,7 +18,7 @@ _WORDS = (
     "flag", "hat", "key", "lamp", "leaf", "milk", "moon", "nest", "pen", "rain", "ring", "rose", "shoe", "star", "sun",
     "tree", "wind", "wolf",
 )  # fmt: skip
-_SHORTEST_PERIOD, _LONGEST_PERIOD = 6, 15
+_MIN_PERIOD, _MAX_PERIOD = 6, 15
 
 _FIRST = (
     "ada", "amy", "ben", "dan", "eva", "fay", "gus", "ida", "jim", "kim", "leo", "mia", "ned", "sam", "tom", "zoe",
@@ -59,17 +59,17 @@ class Words(_OfWords):
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
         chosen = random.Random(seed)
-        rounds = [chosen.sample(_WORDS, _SHORTEST_PERIOD) for _ in range(4)]
+        rounds = [chosen.sample(_WORDS, _MIN_PERIOD) for _ in range(4)]
         self.questions = tuple(" ".join(words + words[:2]) for words in rounds)
         self.probes = tuple(" ".join(words + words) for words in rounds[:2])
 
     def batch(self, rows: int, generator: torch.Generator) -> Batch:
-        order = torch.randint(len(_WORDS), (rows, _LONGEST_PERIOD), generator=generator)
-        period = torch.randint(_SHORTEST_PERIOD, _LONGEST_PERIOD + 1, (rows, 1), generator=generator)
+        order = torch.randint(len(_WORDS), (rows, _MAX_PERIOD), generator=generator)
+        period = torch.randint(_MIN_PERIOD, _MAX_PERIOD + 1, (rows, 1), generator=generator)
         place = torch.arange(_LENGTH + 1).expand(rows, -1)
         ids = order.gather(1, place % period)
 
-        same = (order[:, :, None] == order[:, None]) & (torch.arange(_LONGEST_PERIOD) < period)[:, None]
+        same = (order[:, :, None] == order[:, None]) & (torch.arange(_MAX_PERIOD) < period)[:, None]
         place = place[:, :-1]
         # nothing tells how long a period is before its first word has returned, which is at place `period`
         scored = (place >= period) & (same.sum(2) == 1).gather(1, place % period)
