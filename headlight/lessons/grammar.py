@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from mha_core.errors import HeadlightError
 
 MAX_LENGTH = 400  # characters of a rule
-MAX_WHOLE_LENGTH = 8_000  # with the step's own numbers in their places
-MAX_NODES = 400
+MAX_WHOLE_LENGTH = 4_000  # with the step's own numbers in their places
+MAX_NODES = 200
 Node = ast.expr
 _PARTS = (
     ast.Constant, ast.Name, ast.Load, ast.Subscript, ast.Slice, ast.Tuple, ast.Call, ast.UnaryOp, ast.USub, ast.Not,

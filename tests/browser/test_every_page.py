@@ -64,7 +64,7 @@ RICH: dict[str, dict[str, Any]] = {
     "claims": {},
     "train": {"cand": "rotary", "ask": EVIL, "film": "0.0.1"},
 }  # fmt: skip
-LONGER = {"positions", "implementations", "lessons"}  # by what these links show, and the texts at the foot
+LONGER = {"positions", "implementations"}  # by what these links show; their own tests open them at rest
 # What must fit on a phone in large type too, beside the page as it opens.
 NARROW: dict[str, dict[str, Any]] = {
     "explore": {"look": "table", "s": "internationalization " * 30, "pin": "1.1~none~trained~1~~it"},

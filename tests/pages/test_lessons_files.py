@@ -84,7 +84,7 @@ def test_a_mistake_in_a_claim_is_one_sentence_too() -> None:
     for old, new, why in (
         ('claim = "orange"\n', 'claim = "Orange?"\n', "a name is of small letters and digits, not “Orange?”"),
         ("$heads / 6", "$luck / 6", "there is no number “$luck” before this rule"),
-        ("$heads / 6", "$heads / 6" + " + $heads" * 40, "400 parts"),
+        ("$heads / 6", "$heads / 6" + " + $heads" * 40, "200 parts"),
         ("{found}", "{lost}", "names the number “lost”; there are heads, found, "),
         ('  "$luck < .01",\n  "$luck < .01 and 2 * $found >= $heads",\n', "", "“cases” has 1 to 8 entries, here are 0"),
         ("numbers = [", 'right = "B"\nnumbers = [', "a claim has “cases”, and neither “options” nor “right”"),
