@@ -67,14 +67,14 @@ def word(tree: ast.AST) -> Word | None:
             return None
 
 
-def parse(text: str, longest: int = MAX_WHOLE_LENGTH) -> Node:
-    """The tree of a rule of at most so many characters.
+def parse(text: str, max_length: int = 2 * MAX_WHOLE_LENGTH, max_nodes: int = 2 * MAX_NODES) -> Node:
+    """Parse a rule. The default bounds are wider than those of a written one: an answer of a claim joins its cases.
 
     Raises:
         RuleError: it is too long, too deep, or not of the grammar; says at which character.
     """
-    if len(text) > longest:
-        raise RuleError(f"a rule may have {longest} characters, this one has {len(text)}")
+    if len(text) > max_length:
+        raise RuleError(f"a rule may have {max_length} characters, this one has {len(text)}")
     pieces, places = _as_python(text)
     try:
         tree = ast.parse(" ".join(pieces), mode="eval").body
@@ -88,8 +88,8 @@ def parse(text: str, longest: int = MAX_WHOLE_LENGTH) -> Node:
             raise _wrong(len(text.rstrip()), "a number or a name should stand, but it ends") from None
         raise _wrong(at, f"comes “{text[at]}”, which cannot stand there") from None
     nodes = list(ast.walk(tree))
-    if sum(isinstance(node, ast.expr) for node in nodes) > MAX_NODES:
-        raise RuleError(f"a rule may have {MAX_NODES} parts, this one has more")
+    if sum(isinstance(node, ast.expr) for node in nodes) > max_nodes:
+        raise RuleError(f"a rule may have {max_nodes} parts, this one has more")
     placed = {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}
     for node in nodes:
         if isinstance(node, ast.Compare) and len(node.ops) > 1:

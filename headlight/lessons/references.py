@@ -14,7 +14,7 @@ from mha_core.errors import HeadlightError
 
 from . import functions, variants
 from .evaluate import CHANGING
-from .grammar import MAX_LENGTH, Node, RuleError, parse, word
+from .grammar import MAX_LENGTH, MAX_NODES, MAX_WHOLE_LENGTH, Node, RuleError, parse, word
 from .quantities import scene
 from .schema import Rule
 from .values import LETTERS
@@ -68,9 +68,9 @@ def rule(text: str, known: frozenset[str], numbers: Mapping[str, str]) -> Rule:
         if name not in numbers:
             raise RuleError(f"there is no number “${name:.40}” before this rule")
     numbered = _NUMBER.sub(lambda found: "1".ljust(len(found[0])), text)
-    tree = parse(numbered, MAX_LENGTH)  # finds mistakes at their own characters
+    tree = parse(numbered, MAX_LENGTH, MAX_NODES)  # finds mistakes at their own characters
     whole = _NUMBER.sub(lambda found: f"({numbers[found[1]]})", text)
-    _check(parse(whole) if named else tree, known)
+    _check(parse(whole, MAX_WHOLE_LENGTH, MAX_NODES) if named else tree, known)
     return Rule(whole)
 
 

@@ -13,7 +13,7 @@ from torch.autograd import functional
 
 from headlight.lessons import references
 from headlight.lessons.evaluate import evaluate, number, truth
-from headlight.lessons.grammar import MAX_LENGTH, MAX_NODES, RuleError, parse
+from headlight.lessons.grammar import MAX_LENGTH, MAX_NODES, MAX_WHOLE_LENGTH, RuleError, parse
 from headlight.lessons.quantities import scene
 from headlight.lessons.quantities.scene import PageScene, scene_of
 from headlight.lessons.values import Value
@@ -124,7 +124,7 @@ def test_what_is_no_rule_is_one_sentence() -> None:
         ("-" * 3_000 + "1", "parts|deep"),
     ):  # fmt: skip
         with pytest.raises(RuleError, match=why):
-            parse(rule)
+            parse(rule, MAX_WHOLE_LENGTH, MAX_NODES)
     same_function(number(parse("-" * 198 + "1", MAX_LENGTH), Toy()), 1.0)
 
 
