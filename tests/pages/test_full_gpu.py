@@ -14,7 +14,7 @@ import torch
 
 from headlight.lessons import course
 from headlight.lessons.verdict import verdict
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import Query
@@ -101,7 +101,7 @@ def all_lessons() -> tuple[str, ...]:
 
 
 def by_hand() -> tuple[str, ...]:
-    found, at = recorded(CAUSAL, 1), At(1, 2, 3)
+    found, at = recorded(CAUSAL, 1), Cursor(1, 2, 3)
     for part in (embeddings.embedding_blocks, real_cell.cell_blocks, real_cell.entropy_blocks):
         part(found, CAUSAL, at)
     return (*dict.fromkeys((*found.notices, *embeddings.steps_of(CAUSAL).notices)),)
@@ -126,7 +126,7 @@ def of_pairs() -> list[str]:
 
 
 def masked() -> list[str]:
-    settings, at = Settings(TWICE, "causal & !window:1"), At(2, 1)
+    settings, at = Settings(TWICE, "causal & !window:1"), Cursor(2, 1)
     assert effects.renormalised(CAUSAL, at)
     assert effects.empty_rows(settings, at)
     assert padding.blocks(TEXT, "a much longer sentence than that one is")

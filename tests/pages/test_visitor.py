@@ -129,7 +129,7 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(visits, "time", SimpleNamespace(monotonic=lambda: float(next(clock)), time=time.time))
     left = [visits.Visit(address) for address in ("a", "b", "b", "b", "b", "a")]
     for one in left:
-        one.tell()
+        one.persist()
     visits.sweep()
     assert [one.folder.is_dir() for one in left] == [True, False, False, True, True, True]
     monkeypatch.setattr(visits, "MAX_LEFT_BYTES", 1000)
