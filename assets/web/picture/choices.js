@@ -124,7 +124,7 @@ function makeDegrees(name, set) {
   return { element, say };
 }
 
-/** @template {import("../wire/wire_view.js").WireView} V */
+/** @template {import("../wire/api_view.js").ApiView} V */
 export class Choices {
   /** @param {V} view @param {any} [holder] of what is chosen @param {string} [ending] of every name
    * @param {Kind[]} [kinds] of masks that are offered
@@ -207,7 +207,9 @@ export class Choices {
     const isRule = key in FIELDS;
     const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);
     setText(name, text);
-    const limits = isRule ? { type: "text", min: null, max: null } : { type: "number", min: "1", max: String(MAX_WINDOW) };
+    const limits = isRule
+      ? { type: "text", min: null, max: null }
+      : { type: "number", min: "1", max: String(MAX_WINDOW) };
     for (const [attribute, value] of Object.entries(limits)) setAttribute(input, attribute, value);
     setAttribute(input, "aria-label", `${text}${this.ending}`);
     input.oninput = () => {
