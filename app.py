@@ -47,13 +47,13 @@ OF_ANOTHER_VERSION = PlainTextResponse("That is of another version.", 404, {"Cac
 GATES = (NoDelay, SecurityHeaders, ReadinessGate, HostGate, RouteGate, SocketGate, UploadGate)
 
 allow_open_files()
-memory.keep_little()
+memory.limit_malloc_arenas()
 # A pass is hundreds of calls into torch, and after each it may have to wait so long until it may go on in Python.
 sys.setswitchinterval(SWITCH_SECONDS)
 
 # `--logger.level=debug` shows everything
 if st.get_option("logger.level") != "debug":
-    logs.keep_short()
+    logs.install_redacting_records()
 
 try:
     STORE = store.store_at(os.environ.get(store.VARIABLE, ""))
@@ -75,7 +75,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
 
         warm_up()
         course.begin(sys.argv[1:])
-        end = readiness.ending(wind_up, end_all)
+        end = readiness.graceful_shutdown(wind_up, end_all)
     except ImportError as error:  # a package is missing: the pages say which, the server stays up
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
     gc.freeze()
@@ -88,9 +88,9 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
 
 def wire() -> ASGIApp:
     """The data routes."""
-    from headlight.api.routes import Wire
+    from headlight.api.routes import DataApi
 
-    return Wire(handlers)
+    return DataApi(handlers)
 
 
 def handlers() -> Mapping[str, Callable[[bytes], bytes]]:

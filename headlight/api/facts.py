@@ -9,10 +9,10 @@ from typing import Any
 
 from headlight import ROOT
 from headlight.link import limits
-from headlight.link.fields import DEFAULTS, FIELDS, LEFT_OUT, LONGEST_LINK, MASKS, SIDE
+from headlight.link.fields import DEFAULTS, DROP_ORDER, FIELDS, MASKS, MAX_LINK_BYTES, SIDE_KEYS
 from headlight.picture import pictures
 from headlight.picture.link_query import TYPED
-from headlight.picture.query import LONGEST
+from headlight.picture.query import MAX_BYTES
 from headlight.registry import models, pretrained
 from headlight.ui.terms import MARKED
 
@@ -54,23 +54,23 @@ def table() -> dict[str, tuple[str, str, Any]]:
             masks,
         ),
         "POSITIONS": ("Record<string, string>", "The encodings of the order, in a few words.", _POSITIONS),
-        "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE)),
+        "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE_KEYS)),
         "RULE": ("string", "What `rule` of a link says by default.", DEFAULTS["rule"]),
         "MODEL": ("string", "The model that is shown where the link names none.", pretrained.MINILM),
         "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", pretrained.SMOLLM2),
-        "NOBODY": ("string", "The column for what of a row goes to no word.", pictures.NOBODY),
-        "LONGEST_LINK": ("number", "Bytes of the query of a link.", LONGEST_LINK),
-        "LEFT_OUT": ("string[]", "What a longer link leaves out, in this order.", list(LEFT_OUT)),
-        "LONGEST_QUERY": ("number", "Bytes of a query that the server reads.", LONGEST),
-        "LONGEST_SENTENCE": ("number", "Characters of a sentence that is computed.", limits.LONGEST_TEXT),
-        "LONGEST_TEXT": ("number", "Characters of a sentence that a box keeps.", FIELDS["s"].longest),
-        "LONGEST_RULE": ("number", "Characters of a mask in written form.", limits.LONGEST_RULE),
-        "WIDEST": ("number", "The largest number of a mask.", limits.WIDEST_WINDOW),
+        "NOBODY": ("string", "The column for what of a row goes to no word.", pictures.UNASSIGNED),
+        "MAX_LINK_BYTES": ("number", "Bytes of the query of a link.", MAX_LINK_BYTES),
+        "LEFT_OUT": ("string[]", "What a longer link leaves out, in this order.", list(DROP_ORDER)),
+        "MAX_QUERY_BYTES": ("number", "Bytes of a query that the server reads.", MAX_BYTES),
+        "MAX_SENTENCE_LENGTH": ("number", "Characters of a sentence that is computed.", limits.MAX_TEXT_LENGTH),
+        "MAX_TEXT_LENGTH": ("number", "Characters of a sentence that a box keeps.", FIELDS["s"].longest),
+        "MAX_RULE_LENGTH": ("number", "Characters of a mask in written form.", limits.MAX_RULE_LENGTH),
+        "MAX_WINDOW": ("number", "The largest number of a mask.", limits.MAX_WINDOW),
         "TEMPERATURES": ("number[]", "The ends of the softmax temperature.", list(limits.TEMPERATURES)),
         "CALLED": (
             "Record<string, string>",
             "The texts of a link in a sentence.",
-            {key: FIELDS[key].called for key in (*TYPED, "pin") if FIELDS[key].called},
+            {key: FIELDS[key].noun for key in (*TYPED, "pin") if FIELDS[key].noun},
         ),
     }
 

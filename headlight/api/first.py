@@ -14,18 +14,18 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.picture.link_query import LinkQuery
-from headlight.picture.query import LONGEST, Query
-from headlight.queue.executor import QUEUE, Gone, Queue
-from headlight.queue.visitor import Visitor
+from headlight.picture.query import MAX_BYTES, Query
+from headlight.queue.client import Client
+from headlight.queue.executor import QUEUE, ClientDisconnected, Queue
 from headlight.registry import source_of
 from headlight.server.base_path import BASE
-from headlight.server.network import wants_gzip
-from headlight.server.sockets import network_of
+from headlight.server.network import should_gzip
+from headlight.server.sockets import client_network_of
 from headlight.ui import pages
 from mha_core.errors import HeadlightError
 
 from .index_html import INDEX, inject_head, unknown_page
-from .routes import GZIP_LEVEL, refused, work_of
+from .routes import GZIP_LEVEL, classify, error_response
 
 WAIT_SECONDS = 0.25  # for the picture; without it the page is as good, and later
 # The path of a page that begins with a picture -> its package, whose message.first answers, and the module of its view.
@@ -53,14 +53,14 @@ class FirstPicture:
         path = whole_path.removeprefix(BASE)
         # a last part with a point is a file's
         is_page = scope["type"] == "http" and scope["method"] == "GET" and "." not in path.rpartition("/")[2]
-        if not is_page or not f"{whole_path}/".startswith(f"{BASE}/") or len(scope["query_string"]) > LONGEST:
+        if not is_page or not f"{whole_path}/".startswith(f"{BASE}/") or len(scope["query_string"]) > MAX_BYTES:
             await self.app(scope, receive, send)
             return
         address = _moved(path, scope["query_string"].decode("latin-1"))
         if address is not None:
             redirect: Response = RedirectResponse(f"{scope.get('root_path', '')}{BASE}/{address}")
-            if len(redirect.headers["location"]) > LONGEST:  # it quotes, and a proxy takes headers of a bounded size
-                redirect = refused(414, f"A link may have {LONGEST:,} bytes.")
+            if len(redirect.headers["location"]) > MAX_BYTES:  # it quotes, and a proxy takes headers of a bounded size
+                redirect = error_response(414, f"A link may have {MAX_BYTES:,} bytes.")
             await redirect(scope, receive, send)
             return
         page = PAGES.get(path)
@@ -87,14 +87,18 @@ class FirstPicture:
         try:
             if not source_of(Query(raw)["model"]).is_loaded:  # the page itself loads it, and says so
                 return None
-            return await self._queue.answer(
-                Visitor(f"opens from {network_of(scope)}"),
+            return await self._queue.submit(
+                Client(f"opens from {client_network_of(scope)}"),
                 (page, raw),
                 lambda: self._answers(page, raw),
                 asyncio.sleep(WAIT_SECONDS),
-                work=work_of(page, raw),
+                work=classify(page, raw),
             )
-        except (HeadlightError, ImportError, Gone):  # the page itself says why, if there is anything to say
+        except (
+            HeadlightError,
+            ImportError,
+            ClientDisconnected,
+        ):  # the page itself says why, if there is anything to say
             return None
 
 
@@ -152,7 +156,7 @@ class _BufferedResponse:
             if name in headers:
                 del headers[name]
         headers["Cache-Control"] = "no-store"  # a sentence is in it
-        if wants_gzip(self._scope):
+        if should_gzip(self._scope):
             body = gzip.compress(body, GZIP_LEVEL, mtime=0)
             headers["Content-Encoding"] = "gzip"
         headers["Content-Length"] = str(len(body))

@@ -23,10 +23,10 @@ from headlight.ui.web import API
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import hub
 
-from .routes import is_own_page, refused
+from .routes import error_response, is_own_page
 
 PATH = f"{API}/machine"
-LONGEST = 4096  # bytes of a question
+MAX_QUERY_BYTES = 4096  # bytes of a question
 NO_HUB = "the Hugging Face hub is asked by nobody here: HF_HUB_OFFLINE is set, or this server serves others"
 _one = threading.Lock()  # at a time, out of the hub
 
@@ -63,10 +63,10 @@ async def of_this_machine(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI app of the questions under `PATH`."""
     name, raw = scope["path"].removeprefix(f"{PATH}/"), scope["query_string"]
     asked = {key: texts[0] for key, texts in parse_qs(raw.decode("ascii", "replace")).items()}
-    if name not in (*ANSWERS, "download") or len(raw) > LONGEST:
-        answer: ASGIApp = refused(404, "There is no such route.")
+    if name not in (*ANSWERS, "download") or len(raw) > MAX_QUERY_BYTES:
+        answer: ASGIApp = error_response(404, "There is no such route.")
     elif scope["method"] != "GET" or not is_own_page(Headers(scope=scope)):
-        answer = refused(403, "Only Headlight’s own pages are answered here.")
+        answer = error_response(403, "Only Headlight’s own pages are answered here.")
     elif name == "download":
         headers = {"Cache-Control": "no-store"}
         answer = StreamingResponse(_progress(asked), headers=headers, media_type="application/x-ndjson")
@@ -120,4 +120,4 @@ def _answer(question: Callable[[Asked], Any], asked: Asked) -> Response:
     try:
         return JSONResponse(question(asked), headers={"Cache-Control": "no-store"})
     except HeadlightError as error:
-        return refused(422, f"{capital(str(error))}.")
+        return error_response(422, f"{capital(str(error))}.")

@@ -17,13 +17,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headlight.picture import words
 from headlight.picture.link_query import Refused
-from headlight.picture.query import LONGEST, parse
-from headlight.queue.executor import QUEUE, Gone, Queue
-from headlight.queue.policy import Busy, Superseded, Work
-from headlight.queue.visitor import Visitor, is_open
+from headlight.picture.query import MAX_BYTES, parse
+from headlight.queue.client import Client, is_open
+from headlight.queue.executor import QUEUE, ClientDisconnected, Queue
+from headlight.queue.policy import QueueFull, Superseded, Work
 from headlight.server.missing import missing_package
-from headlight.server.network import wants_gzip
-from headlight.server.sockets import hang_up, hung_up, network_of
+from headlight.server.network import should_gzip
+from headlight.server.sockets import abort_connection, client_network_of, wait_for_disconnect
 from headlight.ui.web import API
 from mha_core.errors import HeadlightError
 
@@ -35,14 +35,14 @@ LESSONS = ("course", "lesson", "lesson.handout")  # whose files may change while
 BYTES = "application/octet-stream"
 TYPES = {"qr": "image/svg+xml", "seen": "image/png", "heard": "audio/wav"}  # of what a page shows as it is
 # below a picture: they must not keep another one waiting
-BELOW = (
+LOW_PRIORITY = (
     "outcomes", "several", "shuffled", "reshape", "classes", "compared", "each", "lesson",
     "overview", "flow", "channels",
 )  # fmt: skip
 VISIT = "headlight-visit"  # the header that names the visitor
 # whose queries have keys of their own, which no control has: how far a long picture is, an address, a lesson
-OF_WHOLE_QUERY = ("part", "tile", "film", "qr", "lesson.handout")
-LONG = 700  # bytes of a query; a sentence of a hundred words has so many
+KEYED_BY_RAW_QUERY = ("part", "tile", "film", "qr", "lesson.handout")
+LONG_QUERY_BYTES = 700  # bytes of a query; a sentence of a hundred words has so many
 PIECE = 2**17  # bytes that are sent at once
 UNREAD_SECONDS = 30.0  # after which a client that takes no piece is hung up on
 GZIP_LEVEL = 1  # 6 makes a fifth fewer bytes in five times the time
@@ -51,7 +51,7 @@ _START = secrets.token_hex(4)  # numbers of another start of the server may diff
 log = logging.getLogger(__name__)
 
 
-class Wire:
+class DataApi:
     """The ASGI app of the routes under `API`.
 
     Args:
@@ -65,58 +65,58 @@ class Wire:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name, headers = scope["path"].removeprefix(f"{API}/"), Headers(scope=scope)
-        squeezed, raw = wants_gzip(scope), scope["query_string"]
+        squeezed, raw = should_gzip(scope), scope["query_string"]
         try:
             if self._handlers is None:  # the pages' modules: a tenth of a second in which others are answered
                 self._handlers = await asyncio.to_thread(self._import_handlers)
             handlers = self._handlers
-            refusal = _refusal(scope, handlers, headers)
+            refusal = _error(scope, handlers, headers)
             if refusal is not None:
                 await refusal(scope, receive, send)
                 return
             parsed = parse(raw)
-            files = await asyncio.to_thread(_course_files) if name in LESSONS else None
-            asked = raw if name in OF_WHOLE_QUERY else parsed.pairs
-            tag = _tag(name, asked, squeezed, files)
+            files = await asyncio.to_thread(_course_stamps) if name in LESSONS else None
+            asked = raw if name in KEYED_BY_RAW_QUERY else parsed.pairs
+            tag = _etag(name, asked, squeezed, files)
             if headers.get("if-none-match") == tag:
                 await Response(None, 304, _headers(tag))(scope, receive, send)
                 return
-            body = await self._queue.answer(
+            body = await self._queue.submit(
                 self._visitor(scope, headers),
                 tag,
-                lambda: _computed(handlers[name], raw, squeezed),
-                hung_up(receive),
-                work=work_of(name, raw),
+                lambda: _compute(handlers[name], raw, squeezed),
+                wait_for_disconnect(receive),
+                work=classify(name, raw),
                 view=name,
             )
         except Superseded:  # who asked something newer does not miss it; who did not asks again
             await Response(None, 204, {"Cache-Control": "no-store"})(scope, receive, send)
-        except Busy as busy:
-            await refused(429, str(busy), {"Retry-After": "1"})(scope, receive, send)
+        except QueueFull as busy:
+            await error_response(429, str(busy), {"Retry-After": "1"})(scope, receive, send)
         except Refused as error:
             fits = {"Headlight-Fits": str(error.fits)} if error.fits else {}
-            await refused(422, str(error), {"Headlight-Key": error.key, **fits})(scope, receive, send)
+            await error_response(422, str(error), {"Headlight-Key": error.key, **fits})(scope, receive, send)
         except HeadlightError as error:
-            await refused(422, words.sentence(error))(scope, receive, send)
-        except Gone:
+            await error_response(422, words.sentence(error))(scope, receive, send)
+        except ClientDisconnected:
             return
         except Exception as error:  # an error's own words may hold a sentence, which belongs in no log
             if package := missing_package(error):
                 told = f"The package {package} is missing. Set Headlight up again with make run, then reload this page."
-                await refused(422, told)(scope, receive, send)
+                await error_response(422, told)(scope, receive, send)
                 return
             where = "".join(traceback.format_tb(error.__traceback__))
             log.error("The route %s failed with %s at\n%s", name, type(error).__name__, where)
-            await refused(500, "This picture could not be computed.")(scope, receive, send)
+            await error_response(500, "This picture could not be computed.")(scope, receive, send)
         else:
             # said in any case: what says nothing Streamlit packs, which on this machine takes longer than to send it
             encoding = {"Content-Encoding": "gzip" if squeezed else "identity", "Content-Type": TYPES.get(name, BYTES)}
             await _send_pieces(body, _headers(tag) | encoding, receive, send)
 
-    def _visitor(self, scope: Scope, headers: Headers) -> Visitor:
+    def _visitor(self, scope: Scope, headers: Headers) -> Client:
         """Who asks: the visit, and of everybody else all of one address."""
         name = headers.get(VISIT, "")
-        return Visitor(network_of(scope), name if is_open(name) else "")
+        return Client(client_network_of(scope), name if is_open(name) else "")
 
 
 async def _send_pieces(body: bytes, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
@@ -129,48 +129,48 @@ async def _send_pieces(body: bytes, headers: Mapping[str, str], receive: Receive
                 more = at + PIECE < len(body)
                 await send({"type": "http.response.body", "body": body[at : at + PIECE], "more_body": more})
     except OSError:  # a TimeoutError too
-        hang_up(receive)
+        abort_connection(receive)
 
 
-def _refusal(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | None:
+def _error(scope: Scope, handlers: Handlers, headers: Headers) -> ASGIApp | None:
     """The response to a request that is none of this API; None where it is one."""
     if scope["path"].removeprefix(f"{API}/") not in handlers:
-        return refused(404, "There is no such route.")
+        return error_response(404, "There is no such route.")
     if scope["method"] != "GET":
-        return refused(405, "Only GET is answered here.", {"Allow": "GET"})
+        return error_response(405, "Only GET is answered here.", {"Allow": "GET"})
     if not is_own_page(headers):
-        return refused(403, "Only Headlight’s own pages are answered here.")
-    if len(scope["query_string"]) > LONGEST:
-        return refused(414, f"A query may have {LONGEST:,} bytes.")
+        return error_response(403, "Only Headlight’s own pages are answered here.")
+    if len(scope["query_string"]) > MAX_BYTES:
+        return error_response(414, f"A query may have {MAX_BYTES:,} bytes.")
     return None
 
 
-def _computed(handler: Handler, raw: bytes, squeezed: bool) -> bytes:
+def _compute(handler: Handler, raw: bytes, squeezed: bool) -> bytes:
     message = handler(raw)
     return gzip.compress(message, GZIP_LEVEL, mtime=0) if squeezed else message
 
 
-def work_of(route: str, raw: bytes) -> Work:
+def classify(route: str, raw: bytes) -> Work:
     """What a question seems to ask for, before anything of it is computed."""
-    is_long = len(raw) > LONG
-    if route == "lesson.handout" or (is_long and route in BELOW):
+    is_long = len(raw) > LONG_QUERY_BYTES
+    if route == "lesson.handout" or (is_long and route in LOW_PRIORITY):
         return Work.HEAVY
-    if route in BELOW:
+    if route in LOW_PRIORITY:
         return Work.BELOW
     return Work.LONG if is_long or "." in route else Work.PICTURE
 
 
-def _course_files() -> object:
+def _course_stamps() -> object:
     from headlight.lessons.course import course
 
     return course().stamps
 
 
-def refused(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+def error_response(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
     return PlainTextResponse(sentence, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
-def _tag(name: str, asked: object, squeezed: bool, files: object) -> str:
+def _etag(name: str, asked: object, squeezed: bool, files: object) -> str:
     """Names exactly this answer: equal questions have equal ones, as long as the files are the same."""
     said = repr((_START, name, asked, squeezed, files)).encode("utf-8", "surrogatepass")
     return f'"{hashlib.blake2b(said, digest_size=12).hexdigest()}"'

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from urllib.parse import parse_qs
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.server.addresses import LONGEST_QR, qr_code
+from headlight.server.addresses import MAX_QR_BYTES, qr_code
 from mha_core.errors import HeadlightError
 
 from .snippet import snippet
@@ -16,13 +16,13 @@ from .snippet import snippet
 Sides = Mapping[str, Settings]  # name of the side, of the only one "run" -> what its picture was asked with
 
 
-def of_link(raw: bytes) -> tuple[Sides, At]:
+def of_link(raw: bytes) -> tuple[Sides, Cursor]:
     """What a page with one picture shows, and the place looked at. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    return {"run": query.within()[0]}, query.at
+    return {"run": query.fitted_settings()[0]}, query.at
 
 
-def about(sides: Sides, at: At) -> bytes:
+def about(sides: Sides, at: Cursor) -> bytes:
     """Facts of each side as one text, and the code, as JSON. Raises a HeadlightError."""
     facts = []
     for side, settings in sides.items():
@@ -38,6 +38,6 @@ def qr(raw: bytes) -> bytes:
         HeadlightError: it is too long.
     """
     address = parse_qs(raw.decode("ascii", "replace")).get("to", [""])[0]
-    if len(address.encode("utf-8", "replace")) > LONGEST_QR:
-        raise HeadlightError(f"the link is too long for a QR code: it may have {LONGEST_QR:,} bytes")
+    if len(address.encode("utf-8", "replace")) > MAX_QR_BYTES:
+        raise HeadlightError(f"the link is too long for a QR code: it may have {MAX_QR_BYTES:,} bytes")
     return qr_code(address)

@@ -12,9 +12,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Final, Self
 
+from headlight.queue.client import Client
 from headlight.queue.executor import QUEUE
-from headlight.queue.policy import Turn, Work
-from headlight.queue.visitor import Visitor
+from headlight.queue.policy import QueueEntry, Work
 from headlight.server.readiness import STATE
 from mha_core.errors import HeadlightError
 
@@ -37,11 +37,11 @@ class Job(ABC):
 
     silence: ClassVar = SILENCE
 
-    def __init__(self, visitor: Visitor | None, is_here: Callable[[], bool]) -> None:
+    def __init__(self, visitor: Client | None, is_here: Callable[[], bool]) -> None:
         self.error = ""
         self._queue = QUEUE
         self._clock = QUEUE.clock
-        self._turn = Turn(visitor or Visitor(), Work.TRAINING)
+        self._turn = QueueEntry(visitor or Client(), Work.TRAINING)
         self._is_here = is_here
         self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
         self._stop = threading.Event()
@@ -57,7 +57,7 @@ class Job(ABC):
         """
         if STATE.is_ending:
             raise HeadlightError("this server is about to end; press Train again in a few seconds")
-        self._queue.ask(self._turn)
+        self._queue.enqueue(self._turn)
         _under_way[self] = None
         self._thread.start()
         return self
@@ -79,24 +79,24 @@ class Job(ABC):
         if self._thread.is_alive():
             self._thread.join(seconds)
 
-    def heard(self) -> None:
+    def heartbeat(self) -> None:
         """Tells that the visitor is still there."""
         self._heard_at = self._clock()
 
     @property
-    def over(self) -> bool:
+    def is_finished(self) -> bool:
         """True when it does nothing any more."""
         return self._ended_at is not None
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """True when its visitor ended it, or was gone."""
-        return self.over and not self.error and not self._is_complete()
+        return self.is_finished and not self.error and not self._is_complete()
 
     @property
     def place(self) -> int:
         """Return the number of jobs that end before this one begins, if all goes on as now; 0 when it has begun."""
-        return self._queue.ahead(self._turn)
+        return self._queue.position(self._turn)
 
     @property
     def elapsed(self) -> float:
@@ -122,18 +122,18 @@ class Job(ABC):
     def _progress(self) -> float:
         """The part that is done, from 0 to 1."""
 
-    def must_end(self) -> bool:
+    def should_stop(self) -> bool:
         """Tells whether it is to end: it was stopped, or its visitor is gone."""
         if self._is_here():
-            self.heard()
+            self.heartbeat()
         return self._stop.is_set() or self._clock() - self._heard_at > self.silence
 
     def _run(self) -> None:
         try:
-            self._queue.wait(self._turn, self.must_end)
-            if self._turn.displaced:
+            self._queue.wait(self._turn, self.should_stop)
+            if self._turn.is_evicted:
                 self.error = "its place in the queue went to somebody who had none; press Train again"
-            elif self._turn.began is not None and not self.must_end():
+            elif self._turn.began is not None and not self.should_stop():
                 self._work()
         except HeadlightError as error:
             self.error = str(error)
@@ -141,7 +141,7 @@ class Job(ABC):
             logging.getLogger(__name__).warning("A %s ended with an error: %r", type(self).__name__, error)
             self.error = f"the training process cannot be reached ({type(error).__name__})"
         finally:
-            self._queue.leave(self._turn)
+            self._queue.release(self._turn)
             del _under_way[self]
             self._ended_at = self._clock()
 

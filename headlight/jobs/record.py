@@ -13,7 +13,7 @@ from mha_core.training.events import History, Step, from_values
 from mha_core.training.recipe import Recipe
 
 CUT_SHORT = ("stopped", "time")  # the ends of runs that had steps to do
-MOST_HEARD = 128 * 2**20  # snapshots above all, which the process keeps within bounds of its own
+MAX_HEARD = 128 * 2**20  # snapshots above all, which the process keeps within bounds of its own
 
 
 class Record:
@@ -68,7 +68,7 @@ class Record:
             while True:
                 message = pipe.recv_bytes()
                 heard += len(message)
-                if heard > MOST_HEARD:
+                if heard > MAX_HEARD:
                     raise SizeError("the runs tell more than is kept here; choose fewer runs or smaller sizes")
                 self.take(json.loads(message))
         except (EOFError, OSError):

@@ -12,9 +12,9 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
-from headlight.link.limits import MOST_BUDGET
+from headlight.link.limits import MAX_BUDGET
+from headlight.queue.client import Client
 from headlight.queue.policy import BOUNDS, Work
-from headlight.queue.visitor import Visitor
 from mha_core.errors import HeadlightError, SizeError
 from mha_core.training import limits
 from mha_core.training.limits import TrainingPlan
@@ -24,9 +24,9 @@ from . import process as worker
 from .job import Job
 from .record import Record
 
-SHARED_SECONDS: Final = BOUNDS[Work.TRAINING].shared
-MOST_RUNS: Final = 40
-MOST_BYTES: Final = LIMITS["bytes"]  # of data from outside
+SHARED_SECONDS: Final = BOUNDS[Work.TRAINING].preempt_after_s
+MAX_RUNS: Final = 40
+MAX_BYTES: Final = LIMITS["bytes"]  # of data from outside
 STOP_SECONDS: Final = 1.8  # a worker that has not ended itself so long after it was told to is killed
 WIND_UP_SECONDS: Final = 9.0  # the same when it is the server that ends, and nobody waits for the button
 POLL_SECONDS: Final = 0.1
@@ -36,16 +36,16 @@ SLACK_SECONDS: Final = 90.0
 
 def check_plan(plan: TrainingPlan) -> None:
     """Raises a HeadlightError for what cannot be trained, a SizeError for what would be too much."""
-    if not 1 <= len(plan.recipes) <= MOST_RUNS:
-        raise SizeError(f"{len(plan.recipes)} runs; choose 1 to {MOST_RUNS}")
+    if not 1 <= len(plan.recipes) <= MAX_RUNS:
+        raise SizeError(f"{len(plan.recipes)} runs; choose 1 to {MAX_RUNS}")
     for recipe in plan.recipes:
         recipe.check()
     limits.check_parameters(plan.recipes)
     limits.check_threads(plan.recipes)
-    if not 0 < plan.seconds <= MOST_BUDGET:
-        raise SizeError(f"a time budget of {plan.seconds:g} s; choose up to {MOST_BUDGET:,} s")
-    if plan.data is not None and len(plan.data.content) > MOST_BYTES:
-        raise SizeError(f"a file of {len(plan.data.content):,} bytes; at most {MOST_BYTES:,} are read")
+    if not 0 < plan.seconds <= MAX_BUDGET:
+        raise SizeError(f"a time budget of {plan.seconds:g} s; choose up to {MAX_BUDGET:,} s")
+    if plan.data is not None and len(plan.data.content) > MAX_BYTES:
+        raise SizeError(f"a file of {len(plan.data.content):,} bytes; at most {MAX_BYTES:,} are read")
 
 
 class TrainingJob(Job):
@@ -63,7 +63,7 @@ class TrainingJob(Job):
         self,
         plan: TrainingPlan,
         folder: Path,
-        visitor: Visitor | None = None,
+        visitor: Client | None = None,
         is_here: Callable[[], bool] = lambda: True,
     ) -> None:
         check_plan(plan)
@@ -90,7 +90,7 @@ class TrainingJob(Job):
     @property
     def shortened(self) -> float:
         """The seconds after which it was ended because others waited; 0 when it was not."""
-        return self._shortened if self.over and self.record.done == "time" else 0.0
+        return self._shortened if self.is_finished and self.record.done == "time" else 0.0
 
     def _is_complete(self) -> bool:
         return self.record.done in ("steps", "time")
@@ -128,7 +128,7 @@ class TrainingJob(Job):
                 latest = self._shortened + SLACK_SECONDS
                 _tell(pipe, b"enough")
             late = self.elapsed > latest
-            if told_at is None and (late or self.record.error or self.must_end()):
+            if told_at is None and (late or self.record.error or self.should_stop()):
                 if late:
                     self.error = f"the training did not end within its {self._shortened or self.plan.seconds:.0f} s"
                 _tell(pipe, b"stop")
@@ -139,7 +139,7 @@ class TrainingJob(Job):
 
     def _is_enough(self) -> bool:
         """Tells whether it has had its share of the time, and somebody else waits."""
-        return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._queue.others_wait(self._turn)
+        return min(self.elapsed, self.plan.seconds) > SHARED_SECONDS and self._queue.has_waiters(self._turn)
 
 
 def _tell(pipe: Connection, word: bytes) -> None:

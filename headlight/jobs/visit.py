@@ -34,16 +34,16 @@ from .job import under_way
 from .training import TrainingJob, writing
 
 KEPT_SECONDS = 2 * 3600.0
-MOST_OWN = 120  # runs, and
-MOST_MAPS = 64 * 2**20  # bytes of their snapshots; the oldest go first
-MOST_LEFT = 100  # visits that nobody is connected to, and
-MOST_LEFT_BYTES = 512 * 2**20  # of all their maps and files
+MAX_OWN = 120  # runs, and
+MAX_MAPS = 64 * 2**20  # bytes of their snapshots; the oldest go first
+MAX_LEFT = 100  # visits that nobody is connected to, and
+MAX_LEFT_BYTES = 512 * 2**20  # of all their maps and files
 SWEEP_SECONDS = 60.0
 STRAY_SECONDS = 2 * KEPT_SECONDS  # then no other server of this machine can need a folder any more
 PREFIX = "headlight-visit-"
 NAME = store.NAME
 FORMAT = "headlight visit 1"
-MOST_NAMES = 200  # of runs in the store; the newest
+MAX_NAMES = 200  # of runs in the store; the newest
 TAKEN_UP = "What was trained on another server is here, as far as it had come."
 
 
@@ -104,7 +104,7 @@ class Visit:
             _visits.add(self)
         start_sweeping()
 
-    def tell(self) -> str:
+    def persist(self) -> str:
         """Its name, for the browser of its visitor alone: from now on it outlives the session."""
         self.seen_at = time.monotonic()
         with _listing:
@@ -122,14 +122,14 @@ class Visit:
         own = weakref.ref(self)
         return lambda: (visit := own()) is not None and visit.is_here()
 
-    def collect(self, *, check: bool = False) -> None:
+    def register_finished(self, *, check: bool = False) -> None:
         """Adds the runs that the jobs have saved by now; `check`: asks the store for those that it held, too."""
         with self.lock:
             for training in self.jobs:
                 for number, folder in enumerate(training.record.saved):
                     if folder is not None and folder not in self._collected:
                         self.add(folder, training.record.history(number))
-            self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.over]
+            self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.is_finished]
             wanted = list(self.runs), dict(self.data)
             if check or wanted != self._shared:
                 self._shared = wanted
@@ -146,7 +146,7 @@ class Visit:
         return run
 
     @contextmanager
-    def bring(self, data: TrainingData) -> Iterator[None]:
+    def replace_upload(self, data: TrainingData) -> Iterator[None]:
         """Keeps data from outside, for another server too; those before go when all went well inside.
 
         Raises:
@@ -155,17 +155,17 @@ class Visit:
         digest = hashlib.blake2b(data.content, key=self.name.encode(), digest_size=16).digest()
         name = urlsafe_b64encode(digest).decode()[:22]
         if not store.has("data", name):
-            store.keep("data", data.content, name)
+            store.put("data", data.content, name)
         try:
             yield
         except BaseException:
             if name not in self.data.values():
-                store.forget("data", name)
+                store.delete("data", name)
             raise
         with self.lock:
             before, self.data[data.kind] = self.data.get(data.kind, name), name
         if before != name:
-            store.forget("data", before)
+            store.delete("data", before)
 
     def share(self) -> None:
         """Has the store hold what another server would have to know. Raises a HeadlightError when it cannot."""
@@ -175,17 +175,17 @@ class Visit:
                     trained.keep(run.id, run.folder)
             keep_names(self.name, self.runs, self.data)
 
-    def drop_old(self) -> None:
-        """Deletes what is older than `KEPT_SECONDS`, and the oldest beyond `MOST_OWN` or `MOST_MAPS`."""
+    def expire(self) -> None:
+        """Deletes what is older than `KEPT_SECONDS`, and the oldest beyond `MAX_OWN` or `MAX_MAPS`."""
         latest, number, held = time.monotonic() - KEPT_SECONDS, 0, 0
         with self.lock:
             for run in reversed(list(self.runs.values())):
                 number, held = number + 1, held + sum(len(shot.maps) for shot in run.history.snapshots)
-                beyond = number > MOST_OWN or held > MOST_MAPS
+                beyond = number > MAX_OWN or held > MAX_MAPS
                 if beyond or run.added_at < latest:
                     del self.runs[run.id]
                     if beyond or not store.is_shared():  # it may be a new one of another server
-                        store.forget("model", run.id)
+                        store.delete("model", run.id)
                     shutil.rmtree(run.folder, ignore_errors=True)
 
     @property
@@ -241,7 +241,7 @@ def _taken_up(name: str, address: str) -> Visit | None:
     except BaseException:
         _leave(visit)
         raise
-    visit.tell()
+    visit.persist()
     return visit
 
 
@@ -264,7 +264,7 @@ def kept_names(visit: str) -> KeptNames:
         return KeptNames()
     try:
         said = json.loads(content)
-        kept = KeptNames([*said["runs"]][-MOST_NAMES:], {**said["data"]})
+        kept = KeptNames([*said["runs"]][-MAX_NAMES:], {**said["data"]})
         if said["format"] != FORMAT or not all(map(store.NAME.fullmatch, [*kept.runs, *kept.data.values()])):
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -283,7 +283,7 @@ def keep_names(visit: str, runs: Iterable[str], data: Mapping[str, str]) -> None
     wanted = KeptNames(there, {**known.data, **data})
     if wanted != known and there:
         said = {"format": FORMAT, "runs": wanted.runs, "data": wanted.data}
-        store.keep("visit", json.dumps(said).encode(), visit)
+        store.put("visit", json.dumps(said).encode(), visit)
 
 
 def wind_up(seconds: float) -> None:
@@ -318,7 +318,7 @@ def sweep() -> None:
     store.sweep(STRAY_SECONDS)  # first: what is too old for the store alone is kept anew
     for visit in visits:
         _collect(visit)
-        visit.drop_old()
+        visit.expire()
     _sweep_left()
     known, latest = {visit.folder for visit in visits}, time.time() - STRAY_SECONDS
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
@@ -341,7 +341,7 @@ def _sweep_left() -> None:
             _forget(visit)
         else:
             left.append(visit)
-    shares = {visit: max(1 / MOST_LEFT, visit.size / MOST_LEFT_BYTES) for visit in left}
+    shares = {visit: max(1 / MAX_LEFT, visit.size / MAX_LEFT_BYTES) for visit in left}
     while sum(shares.values()) > 1 + 1e-9:
         of_address: defaultdict[str, float] = defaultdict(float)
         for visit, share in shares.items():
@@ -364,7 +364,7 @@ def _forget(visit: Visit) -> None:
 def _collect(visit: Visit) -> None:
     """As `visit.collect`, for many: the others' turn comes, whatever happens."""
     try:
-        visit.collect(check=True)
+        visit.register_finished(check=True)
     except Exception as error:
         logging.getLogger(__name__).warning("A visit could not be kept: %r", error)
 
@@ -380,7 +380,7 @@ def _delete(folder: Path, jobs: Iterable[TrainingJob], name: str, runs: Iterable
     _clear(folder, jobs)
     for kind, names in (("visit", [name]), ("model", runs), ("data", data.values())):
         for own in names:
-            store.forget(kind, own)
+            store.delete(kind, own)
 
 
 def _clear(folder: Path, jobs: Iterable[TrainingJob]) -> None:

@@ -11,16 +11,16 @@ from pathlib import Path
 from cachetools import LRUCache
 
 from headlight import ROOT
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 
-from .reading import LONGEST_FILE, LessonError, read
+from .reading import MAX_FILE_LENGTH, LessonError, read
 from .schema import Lesson, LessonStep
 from .variants import second
 
 _ASSETS = ROOT / "assets"
 SHIPPED, CLAIMS = _ASSETS / "lessons", _ASSETS / "claims"
 VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of own lessons; `--lessons DIR` sets it
-MOST_FILES = 100  # of a folder
+MAX_FILES = 100  # of a folder
 _STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})(\.2)?", re.ASCII)
 
 log = logging.getLogger(__name__)
@@ -104,9 +104,9 @@ def of_folders(folders: tuple[Path, ...]) -> Course:
         files = sorted(folder.glob("*.toml")) if folder.is_dir() else []
         if not folder.is_dir():
             errors.append(f"There is no folder of lessons “{folder}”.")
-        if len(files) > MOST_FILES:
-            errors.append(f"{folder.name} has {len(files)} lessons; only the first {MOST_FILES} are read.")
-        for file in files[:MOST_FILES]:
+        if len(files) > MAX_FILES:
+            errors.append(f"{folder.name} has {len(files)} lessons; only the first {MAX_FILES} are read.")
+        for file in files[:MAX_FILES]:
             try:
                 found = file.stat()
                 stamps.append((file, found.st_mtime_ns, found.st_size))
@@ -123,12 +123,12 @@ def of_folders(folders: tuple[Path, ...]) -> Course:
     return Course(lessons, tuple(errors), tuple(stamps))
 
 
-@shared(LRUCache(4 * MOST_FILES), for_good=True)
+@single_flight(LRUCache(4 * MAX_FILES), keep=True)
 def _lesson(file: Path, _: int, size: int) -> Lesson | str:
     """The lesson of a file, or what is wrong with it: either is kept until the file changes."""
     try:
-        if size > 4 * LONGEST_FILE:
-            return f"{file.name}, line 1: a lesson may have {LONGEST_FILE:,} characters"
+        if size > 4 * MAX_FILE_LENGTH:
+            return f"{file.name}, line 1: a lesson may have {MAX_FILE_LENGTH:,} characters"
         return read(file.name, file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return f"{file.name}, line 1: this file cannot be read as UTF-8"

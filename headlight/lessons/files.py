@@ -10,7 +10,7 @@ from headlight.picture import words
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.registry import source_of
-from headlight.server.addresses import LONGEST_QR, for_class, qr_code
+from headlight.server.addresses import MAX_QR_BYTES, public_url, qr_code
 from headlight.ui import numbers
 from mha_core.errors import HeadlightError
 from mha_core.show.packing import pack_focus
@@ -21,8 +21,8 @@ from .quantities.scene import TWO_SIDES, scene_of
 from .schema import Lesson, LessonStep
 
 OF_MAPS = ("explore", "masks", TWO_SIDES)  # pages that show maps of a sentence
-MOST_TOKENS = 20  # of a map on paper; of more no word can be read
-LONGEST_SENTENCE = 200  # characters of one on paper
+MAX_TOKENS = 20  # of a map on paper; of more no word can be read
+MAX_SENTENCE_LENGTH = 200  # characters of one on paper
 
 
 class HandoutMap(TypedDict):
@@ -71,7 +71,7 @@ def handout(raw: bytes) -> bytes:
 def _step(lesson: Lesson, number: int, step: LessonStep, origin: str) -> tuple[HandoutStep, list[Tensor]]:
     """What is told of a step, and the float32 maps (i, j) that it is of."""
     maps, address = _maps(step), _address(origin, f"/{lesson.address(number)}")
-    is_short = address and len(address.encode()) <= LONGEST_QR
+    is_short = address and len(address.encode()) <= MAX_QR_BYTES
     try:
         answer = answer_of(step, Query(step.query.encode("ascii")))
     except HeadlightError as error:
@@ -92,7 +92,7 @@ def _sentences(step: LessonStep) -> list[str]:
         return []
     asked = Query(step.query.encode("ascii"))
     typed = [asked["s"], *([asked["s2"]] if step.page == TWO_SIDES else [])]
-    return [numbers.cut(text, LONGEST_SENTENCE) for text in dict.fromkeys(typed) if text]
+    return [numbers.cut(text, MAX_SENTENCE_LENGTH) for text in dict.fromkeys(typed) if text]
 
 
 def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
@@ -103,14 +103,14 @@ def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
     try:
         primed = (False, True) if step.page == TWO_SIDES else (True, False) if step.picture == "two maps" else (False,)
         pictures = [scene.picture(primed=one) for one in primed]
-        return [_map(scene.query, picture) for picture in pictures if len(picture.run.tokens) <= MOST_TOKENS]
+        return [_map(scene.query, picture) for picture in pictures if len(picture.run.tokens) <= MAX_TOKENS]
     except HeadlightError:  # the answer's sentence says why
         return []
 
 
 def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
-    at = query.at.on(tokens, goes_on=source_of(settings.model).goes_on)
+    at = query.at.on(tokens, goes_on=source_of(settings.model).is_generative)
     forbidden = settings.forbidden_cells(model, len(tokens))
     label, row = words.label(settings, model), at.row or 0
     told = HandoutMap(tokens=tokens, layer=at.layer, head=at.head, row=row, label=label, forbidden=forbidden)
@@ -120,5 +120,5 @@ def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
 def _address(origin: str, link: str) -> str:
     """The link as a class opens it; empty where the server answers its own machine alone."""
     place = urlsplit(origin)
-    address = for_class(f"{place.scheme}://{place.netloc}") if place.scheme in ("http", "https") else ""
+    address = public_url(f"{place.scheme}://{place.netloc}") if place.scheme in ("http", "https") else ""
     return f"{address}{link}" if address else ""

@@ -14,7 +14,7 @@ from mha_core.measure.rounding import of_sums
 from .grammar import RuleError
 from .values import Axis, Value, aligned
 
-MOST_TRIES = 1_000
+MAX_TRIES = 1_000
 
 Reducer = Callable[[Tensor, int], Tensor]
 _REDUCERS: dict[str, Reducer] = {
@@ -115,8 +115,8 @@ def _apart(one: Value, other: Value) -> Value:
 
 def _luck(found: Value, tries: Value, chance: Value) -> Value:
     """The probability that as many or more of independent tries succeed by chance alone."""
-    if not 0 <= chance.single <= 1 or not 0 <= found.whole <= tries.whole <= MOST_TRIES:
-        raise RuleError(f"luck takes how many were found, of at most {MOST_TRIES} tries, and a chance from 0 to 1")
+    if not 0 <= chance.single <= 1 or not 0 <= found.whole <= tries.whole <= MAX_TRIES:
+        raise RuleError(f"luck takes how many were found, of at most {MAX_TRIES} tries, and a chance from 0 to 1")
     return Value.number(at_least(found.whole, [chance.single] * tries.whole))
 
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from mha_core.errors import HeadlightError
 
-LONGEST = 400  # characters of a rule
-LONGEST_WHOLE = 8_000  # with the step's own numbers in their places
-MOST_NODES = 400
+MAX_LENGTH = 400  # characters of a rule
+MAX_WHOLE_LENGTH = 8_000  # with the step's own numbers in their places
+MAX_NODES = 400
 Node = ast.expr
 _PARTS = (
     ast.Constant, ast.Name, ast.Load, ast.Subscript, ast.Slice, ast.Tuple, ast.Call, ast.UnaryOp, ast.USub, ast.Not,
@@ -67,7 +67,7 @@ def word(tree: ast.AST) -> Word | None:
             return None
 
 
-def parse(text: str, longest: int = LONGEST_WHOLE) -> Node:
+def parse(text: str, longest: int = MAX_WHOLE_LENGTH) -> Node:
     """The tree of a rule of at most so many characters.
 
     Raises:
@@ -88,8 +88,8 @@ def parse(text: str, longest: int = LONGEST_WHOLE) -> Node:
             raise _wrong(len(text.rstrip()), "a number or a name should stand, but it ends") from None
         raise _wrong(at, f"comes “{text[at]}”, which cannot stand there") from None
     nodes = list(ast.walk(tree))
-    if sum(isinstance(node, ast.expr) for node in nodes) > MOST_NODES:
-        raise RuleError(f"a rule may have {MOST_NODES} parts, this one has more")
+    if sum(isinstance(node, ast.expr) for node in nodes) > MAX_NODES:
+        raise RuleError(f"a rule may have {MAX_NODES} parts, this one has more")
     placed = {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}
     for node in nodes:
         if isinstance(node, ast.Compare) and len(node.ops) > 1:

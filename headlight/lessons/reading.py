@@ -15,10 +15,10 @@ from mha_core.errors import HeadlightError
 from . import references, schema, toml_text
 from .schema import Curtain, Lesson, LessonStep, Name, Option, Path, Rule
 
-LONGEST_FILE = 200_000  # characters
-LONGEST_TEXT = 900  # of one text of a lesson
-LONGEST_BECAUSE = 240  # about two lines beside the picture
-LONGEST_REASON = 200  # of what `tomllib` says of a file
+MAX_FILE_LENGTH = 200_000  # characters
+MAX_TEXT_LENGTH = 900  # of one text of a lesson
+MAX_EXPLANATION_LENGTH = 240  # about two lines beside the picture
+MAX_REASON_LENGTH = 200  # of what `tomllib` says of a file
 ANSWERS = ("True", "False", "It depends")  # to a claim
 _FILE_NAME = re.compile(r"(?:\d{1,3}-)?([a-z][a-z0-9-]*)\.toml", re.ASCII)
 _MARKUP = re.compile(r"<\s*[/!?a-z]|javascript:|&#?\w+;", re.IGNORECASE)
@@ -38,8 +38,10 @@ def read(name: str, text: str) -> Lesson:
     matched = _FILE_NAME.fullmatch(name)
     if matched is None:
         raise LessonError(f"{name}, line 1: a lesson’s file is called like “01-it.toml”: a number and small letters")
-    if len(text) > LONGEST_FILE:
-        raise LessonError(f"{name}, line 1: a lesson may have {LONGEST_FILE:,} characters, this one has {len(text):,}")
+    if len(text) > MAX_FILE_LENGTH:
+        raise LessonError(
+            f"{name}, line 1: a lesson may have {MAX_FILE_LENGTH:,} characters, this one has {len(text):,}"
+        )
     if excess := toml_text.excess(text):
         raise LessonError(f"{name}, line {excess[0]}: {excess[1]}")
     try:
@@ -48,7 +50,7 @@ def read(name: str, text: str) -> Lesson:
         line = re.search(r"line (\d+)", str(error))
         at = line[1] if line else len(text.splitlines())
         why = re.sub(r" *[(]at .*[)]", "", str(error))
-        raise LessonError(f"{name}, line {at}: this is not TOML ({why:.{LONGEST_REASON}})") from None
+        raise LessonError(f"{name}, line {at}: this is not TOML ({why:.{MAX_REASON_LENGTH}})") from None
     return _Reader(name, text).lesson(data, matched[1])
 
 
@@ -70,7 +72,7 @@ class _Reader:
 
     def value(self, hint: Any, found: Any, place: _Place) -> Any:
         """What the schema has of a value in the file; raises a LessonError where that is another."""
-        least, most = 1, LONGEST_TEXT
+        least, most = 1, MAX_TEXT_LENGTH
         if get_origin(hint) is Annotated:
             hint, least, most = get_args(hint)
         kind, key = get_origin(hint), next(part for part in reversed(place) if isinstance(part, str))
@@ -91,8 +93,8 @@ class _Reader:
             return text
         if not text.strip():
             raise self.error(f"“{key}” is empty", place)
-        if len(text) > LONGEST_TEXT:
-            raise self.error(f"“{key}” may have {LONGEST_TEXT} characters, it has {len(text):,}", place)
+        if len(text) > MAX_TEXT_LENGTH:
+            raise self.error(f"“{key}” may have {MAX_TEXT_LENGTH} characters, it has {len(text):,}", place)
         if _MARKUP.search(text) or _CONTROL.search(text):
             raise self.error(f"“{key}” holds markup or a script; a lesson’s texts are plain words", place)
         text = " ".join(text.split())
@@ -194,8 +196,8 @@ class _Reader:
             raise self.error(f"“right” is one of {listed}", (*place, "right"))
         if right and right.holds is None:
             raise self.error(f"the right option, {step.right}, has no rule “holds”", (*place, "right"))
-        if not step.cases and len(step.because) > LONGEST_BECAUSE:
-            said = f"“because” may have {LONGEST_BECAUSE} characters, it has {len(step.because)}"
+        if not step.cases and len(step.because) > MAX_EXPLANATION_LENGTH:
+            said = f"“because” may have {MAX_EXPLANATION_LENGTH} characters, it has {len(step.because)}"
             raise self.error(said, (*place, "because"))
         known = [number.name for number in step.numbers]
         for name in re.findall(r"{(.*?)}", step.because):

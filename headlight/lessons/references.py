@@ -14,12 +14,12 @@ from mha_core.errors import HeadlightError
 
 from . import functions, variants
 from .evaluate import CHANGING
-from .grammar import LONGEST, Node, RuleError, parse, word
+from .grammar import MAX_LENGTH, Node, RuleError, parse, word
 from .quantities import scene
 from .schema import Rule
 from .values import LETTERS
 
-MOST_CHANGES = 12  # other pictures that one rule may ask for
+MAX_CHANGES = 12  # other pictures that one rule may ask for
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\$([a-z0-9_]+)")
 _EXAMPLES = "how are you"  # the words of By hand's own example
@@ -67,7 +67,8 @@ def rule(text: str, known: frozenset[str], numbers: Mapping[str, str]) -> Rule:
     for name in named:
         if name not in numbers:
             raise RuleError(f"there is no number “${name:.40}” before this rule")
-    tree = parse(_NUMBER.sub(lambda found: "1".ljust(len(found[0])), text), LONGEST)  # mistakes at their own characters
+    numbered = _NUMBER.sub(lambda found: "1".ljust(len(found[0])), text)
+    tree = parse(numbered, MAX_LENGTH)  # finds mistakes at their own characters
     whole = _NUMBER.sub(lambda found: f"({numbers[found[1]]})", text)
     _check(parse(whole) if named else tree, known)
     return Rule(whole)
@@ -79,8 +80,8 @@ def _check(tree: Node, known: frozenset[str]) -> None:
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     called = {id(node.func) for node in calls}
     changes = [node for node in calls if (of := word(node.func)) and of.name in CHANGING]
-    if len(changes) > MOST_CHANGES:
-        raise RuleError(f"a rule may ask for {MOST_CHANGES} other pictures, this one asks for {len(changes)}")
+    if len(changes) > MAX_CHANGES:
+        raise RuleError(f"a rule may ask for {MAX_CHANGES} other pictures, this one asks for {len(changes)}")
     known |= _words(_sentences(changes))
     places = {id(one) for node in nodes if isinstance(node, ast.Subscript) for one in ast.walk(node.slice)}
     for node in nodes:

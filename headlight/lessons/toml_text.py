@@ -7,9 +7,9 @@ looks how many keys there are and how deep they lie.
 import re
 from typing import Final
 
-MOST_KEYS: Final = 2_000  # and lists; a lesson of twenty full steps, each part a table of its own, has 1,200
+MAX_KEYS: Final = 2_000  # and lists; a lesson of twenty full steps, each part a table of its own, has 1,200
 DEEPEST: Final = 8  # names in one key, and brackets within each other; a lesson needs two and four
-MOST_DIGITS: Final = 100  # of a number; of thousands Python makes none, and its error is not `tomllib`'s
+MAX_DIGITS: Final = 100  # of a number; of thousands Python makes none, and its error is not `tomllib`'s
 # What is left open ends with the line or the file: no place is read twice, and `tomllib` reads no further.
 _PART = re.compile(
     r'"""(?:[^\\]|\\.)*?(?:"{3,5}|\Z)'
@@ -34,10 +34,10 @@ def excess(text: str) -> tuple[int, str] | None:
             keys += sign in "=["
             depth += (sign in "[{") - (sign in "]}")
         for there, most, what in (
-            (keys, MOST_KEYS, "keys and lists in a lesson"),
+            (keys, MAX_KEYS, "keys and lists in a lesson"),
             (names, DEEPEST, "names in one key"),
             (depth, DEEPEST, "tables and lists within each other"),
-            (len(part["digits"] or ""), MOST_DIGITS, "digits in a number"),
+            (len(part["digits"] or ""), MAX_DIGITS, "digits in a number"),
         ):
             if there > most:
                 return text.count("\n", 0, part.start()) + 1, f"at most {most:,} {what}, here are more"

@@ -14,7 +14,7 @@ from .grammar import RuleError, parse
 from .quantities.scene import PageScene, scene_of
 from .schema import LessonStep, Reveal
 
-MOST_IN_A_ROW = 40  # numbers of one axis that are shown
+MAX_IN_A_ROW = 40  # numbers of one axis that are shown
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def _numbers(one: Reveal, scene: PageScene) -> list[tuple[str, float, str]]:
     value = evaluate(parse(one.value), scene)
     if len(value.axes) != 1:
         each = {one.label: number(parse(one.value), scene)}
-    elif len(value.tensor) > MOST_IN_A_ROW:
-        raise RuleError(f"{len(value.tensor)} numbers in a row are too many to be shown; at most {MOST_IN_A_ROW} are")
+    elif len(value.tensor) > MAX_IN_A_ROW:
+        raise RuleError(f"{len(value.tensor)} numbers in a row are too many to be shown; at most {MAX_IN_A_ROW} are")
     else:
         words = value.axes[0].tokens
         each = {f"{at} {words[at]}" if words else f"{one.label} {at}": float(of) for at, of in enumerate(value.tensor)}

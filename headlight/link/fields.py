@@ -28,8 +28,8 @@ MASKS: dict[str, dict[str, str]] = {
     "combination": {},
     "painted": {},
 }
-LONGEST_LINK = 6000  # bytes of the query of a link
-LEFT_OUT = ("longer", "ask2", "ask", "pin", "order", "s2", "s")  # what a longer one leaves out, in this order
+MAX_LINK_BYTES = 6000  # bytes of the query of a link
+DROP_ORDER = ("longer", "ask2", "ask", "pin", "order", "s2", "s")  # what a longer one leaves out, in this order
 _AMPLITUDES = (0.01, 2.0)
 _KEYS_AND_VALUES = ("both the queries", "keys from elsewhere", "both from elsewhere")
 _CHANNELS = 1024
@@ -59,7 +59,7 @@ _VALUES_OFF = "tokens whose value is zeroed for all others, counted from 0, as `
 # A text is looked at beyond what its own check takes, so that one that was cut is refused by that check instead of
 # meaning something else. What is typed may grow to twice the length that can be used, so that it can be shortened in
 # its field.
-_SENTENCE, _WRITTEN = 2 * limits.LONGEST_TEXT, 2 * limits.LONGEST_RULE
+_SENTENCE, _WRITTEN = 2 * limits.MAX_TEXT_LENGTH, 2 * limits.MAX_RULE_LENGTH
 
 
 @dataclass(frozen=True)
@@ -85,21 +85,21 @@ class Field:
     label: str
     page: str = ""
     choices: tuple[str, ...] = ()
-    ends: tuple[float, float] = (0, 0)
+    range: tuple[float, float] = (0, 0)
     step: float | None = None
-    longest: int = limits.LONGEST_CHOICE
-    called: str = ""
+    longest: int = limits.MAX_CHOICE_LENGTH
+    noun: str = ""
     note: str = ""
 
 
 def _text(key: str, default: str, label: str, longest: int = 100, *, called: str = "", note: str = "") -> Field:
-    return Field(key, "text", default, label, longest=longest, called=called, note=note)
+    return Field(key, "text", default, label, longest=longest, noun=called, note=note)
 
 
 def _number(
     key: str, default: float | None, label: str, least: float, most: float, step: float | None = None, *, note: str = ""
 ) -> Field:
-    return Field(key, "number", default, label, ends=(least, most), step=step, note=note)
+    return Field(key, "number", default, label, range=(least, most), step=step, note=note)
 
 
 def _choice(key: str, default: str | None, label: str, *choices: str, note: str = "") -> Field:
@@ -116,12 +116,14 @@ def _switch(key: str, label: str, *, default: bool = False) -> Field:
 
 _SWITCHES = (  # what a page that compares two settings has twice
     _choice("mask", "none", "Mask", *MASKS),
-    _number("w", 3, "Width", 1, limits.WIDEST_WINDOW, note="width of the rules window and dilated"),
-    _number("first", 1, "First keys", 1, limits.WIDEST_WINDOW, note="first keys of the rules prefix and sinks"),
-    _number("gap", 2, "Gap", 1, limits.WIDEST_WINDOW, note="steps from one key to the next of the rule dilated"),
+    _number("w", 3, "Width", 1, limits.MAX_WINDOW, note="width of the rules window and dilated"),
+    _number("first", 1, "First keys", 1, limits.MAX_WINDOW, note="first keys of the rules prefix and sinks"),
+    _number("gap", 2, "Gap", 1, limits.MAX_WINDOW, note="steps from one key to the next of the rule dilated"),
     _text("rule", "causal & window:4", "Rules joined by & (and), | (or), ! (not)", _WRITTEN, called="the rule"),
     _text("on", "none", "Painted on the rule", _WRITTEN, called="the rule that is painted on"),
-    _text("p", "", "p", limits.LONGEST_PAINTED + 1, note="painted cells: how many tokens, then the cells head by head"),
+    _text(
+        "p", "", "p", limits.MAX_PAINTED_LENGTH + 1, note="painted cells: how many tokens, then the cells head by head"
+    ),
     _choice("pos", "as trained", "Position encoding", *limits.POSITIONS),
     _number("t", 1.0, "Softmax temperature", *limits.TEMPERATURES, 0.1),
     _several("off", [], "Heads off", note="heads switched off in the model, as `L3 H5`"),
@@ -135,7 +137,7 @@ def _right(left: Field) -> Field:
     default = "none" if left.key == "pos" else left.default  # Compare opens with and without positions
     called = {"rule": "the rule of the right side", "on": "the rule that is painted on, right,"}.get(left.key, "")
     return replace(
-        left, key=f"{left.key}2", label=label, default=default, called=called, note=f"as `{left.key}`, right side"
+        left, key=f"{left.key}2", label=label, default=default, noun=called, note=f"as `{left.key}`, right side"
     )
 
 
@@ -151,11 +153,11 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         ),
         *_SWITCHES,
         _choice("dev", None, "Device", note="cpu, cuda, mps …; empty: the best one present"),
-        _text("model", "minilm", "model", limits.LONGEST_MODEL, note=_MODEL),
+        _text("model", "minilm", "model", limits.MAX_MODEL_LENGTH, note=_MODEL),
         _text("at", DEFAULT_AT, "at", note="layer.head, then the row in focus and a chosen key, as `3.1.10.2`"),
-        _text("look", "", "look", limits.LONGEST_LOOK + 1, note=_LOOK),
-        _text("word", "", "Word", limits.LONGEST_WORD, called="the word", note=_WORD),
-        _text("pin", "", "pin", limits.LONGEST_PIN + 1, called="the pinned picture", note=_PIN),
+        _text("look", "", "look", limits.MAX_LOOK_LENGTH + 1, note=_LOOK),
+        _text("word", "", "Word", limits.MAX_WORD_LENGTH, called="the word", note=_WORD),
+        _text("pin", "", "pin", limits.MAX_PIN_LENGTH + 1, called="the pinned picture", note=_PIN),
         _switch("big", "Large type"),
     ),
     "Explore": (_text("view", "", "view", note=_VIEW),),
@@ -169,13 +171,13 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
             "m",
             "",
             "m",
-            limits.LONGEST_MATRICES + 1,
+            limits.MAX_MATRICES_LENGTH + 1,
             note="edited matrices, a name and its numbers row by row: `s_0.5_0.9_…`",
         ),
         _text("qs", "2, 3, 6", "Shape of the queries: two to five sizes", called="the shape of the queries"),
         _choice("kv", "both the queries", "Keys and values", *_KEYS_AND_VALUES),
-        _number("nk", None, "Keys, j", 1, limits.LONGEST_AXIS),
-        _number("wv", None, "Width of the values", 1, limits.LONGEST_AXIS),
+        _number("nk", None, "Keys, j", 1, limits.MAX_AXIS_LENGTH),
+        _number("wv", None, "Width of the values", 1, limits.MAX_AXIS_LENGTH),
         _number("draw", 0, "Seed of the numbers", 0, 9999),
         _text("aat", "3, 10, 256", "Shape of A: three or four sizes", called="the shape of A"),
     ),
@@ -185,17 +187,17 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         ),
         *map(_right, _SWITCHES),
         _text("order", "", _SHUFFLE, _SENTENCE, called="the new order"),
-        _number("shuffle", 1, "shuffle", 1, limits.MOST_SHUFFLES, note="the number of a random order"),
+        _number("shuffle", 1, "shuffle", 1, limits.MAX_SHUFFLES, note="the number of a random order"),
         _several("three", [], "Positions side by side", *limits.POSITIONS, note="up to 4; none: the usual three"),
         _switch("mean", "The mean over the heads", default=True),
         _switch("kin", "Models that were trained with other positions", default=True),
-        _text("model2", "", "Model, right", limits.LONGEST_MODEL, note="as `model`, right side; empty: the same"),
+        _text("model2", "", "Model, right", limits.MAX_MODEL_LENGTH, note="as `model`, right side; empty: the same"),
         _text("at2", "", "Head, right", note="layer.head of another right model, empty: its first view"),
     ),
     "Masks": (_text("pad", "how are you", "Another sentence in the same batch", _SENTENCE, called=_IN_BATCH),),
     "Shapes": (
         _text("step", "q.transpose", "step", note="the step in focus"),
-        _number("f", 0, "f", 0, limits.MOST_FEATURES - 1, note="the channel of the head in focus"),
+        _number("f", 0, "f", 0, limits.MAX_FEATURES - 1, note="the channel of the head in focus"),
         _choice("vs", "none", "Beside it", "none", *IMPLEMENTATIONS),
         _text("lesson", "no transpose", "lesson", note=_LESSON),
         _choice("lw", "the model’s", "Weights of this layer", "the model’s", "random"),
@@ -224,7 +226,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("impl", "efficient", "Implementation", *IMPLEMENTATIONS),
         _choice("beside", "einsum", "Beside it", *IMPLEMENTATIONS),
         _text(
-            "find", "", "Find a word in the dictionary", limits.LONGEST_WORD, note="a word to find in the dictionary"
+            "find", "", "Find a word in the dictionary", limits.MAX_WORD_LENGTH, note="a word to find in the dictionary"
         ),
     ),
     "Train": (  # an empty field means what suits the task
@@ -232,7 +234,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _choice("post", "my own", "A ready-made comparison of four models"),
         _several("pe", ["none", "sinusoidal", "rotary"], "Positions", *ENCODINGS),
         _several("by", ["fused"], "Implementations", *IMPLEMENTATIONS),
-        _several("nl", [], "Attention layers", *map(str, range(1, limits.MOST_LAYERS + 1))),
+        _several("nl", [], "Attention layers", *map(str, range(1, limits.MAX_LAYERS + 1))),
         _several("keep", ["on"], "Padding mask", "on", "off"),
         _number("ampl", 1.0, "Amplitude of sinusoidal, spread of learned", *_AMPLITUDES, 0.05),
         _number("seeds", 3, "Seeds: runs of each, 1 to 10", 1, 10),
@@ -250,7 +252,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
         _number("cut", None, "Tokens of a text, at most", *limits.SIZES["max_len"], note=_CUT),
         _number("lr", None, "Learning rate, at most", 1e-5, 0.1),
         _choice("sched", None, "Learning rate", "one-cycle", "constant"),
-        _number("budget", None, "Seconds for all runs, at most", 5, limits.MOST_BUDGET),
+        _number("budget", None, "Seconds for all runs, at most", 5, limits.MAX_BUDGET),
         _text("tc", "text", "Column of the texts", 1000, called="the column of the texts"),
         _text("lc", "label", "Column of the labels", 1000, called="the column of the labels"),
         _switch("dups", "Keep duplicate rows"),
@@ -280,15 +282,15 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
     "Scaled dot product": (
         _text("qs", "2, 3, 6", "Shape of the queries: two to five sizes", called="the shape of the queries"),
         _choice("kv", "both the queries", "Keys and values", *_KEYS_AND_VALUES),
-        _number("nk", None, "Keys, j", 1, limits.LONGEST_AXIS),
-        _number("wv", None, "Width of the values", 1, limits.LONGEST_AXIS),
+        _number("nk", None, "Keys, j", 1, limits.MAX_AXIS_LENGTH),
+        _number("wv", None, "Width of the values", 1, limits.MAX_AXIS_LENGTH),
         _number("draw", 0, "Seed of the numbers", 0, 9999),
         _text("aat", "3, 10, 256", "Shape of A: three or four sizes", called="the shape of A"),
     ),
     "Lessons": (_text("learn", "", "learn", note="the lesson and its step beside the page, as `it.2`"),),
 }
 
-SIDE = tuple(field.key for field in _SWITCHES)  # the controls of a picture that a page with two has twice
+SIDE_KEYS = tuple(field.key for field in _SWITCHES)  # the controls of a picture that a page with two has twice
 
 FIELDS: dict[str, Field] = {
     field.key: replace(field, page=page) for page, fields in _BY_PAGE.items() for field in fields
@@ -312,7 +314,7 @@ def _values(field: Field) -> str:
     choices = ", ".join((field.choices[0], "…", field.choices[-1]) if several else field.choices)
     return {
         "text": "text",
-        "number": f"{field.ends[0]:g} to {field.ends[1]:g}",
+        "number": f"{field.range[0]:g} to {field.range[1]:g}",
         "choice": choices or "as its control names them",
         "choices": f"{choices or 'as its control names them'}; the key repeated",
         "switch": "true, false",

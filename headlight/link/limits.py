@@ -2,10 +2,10 @@
 
 from mha_core.errors import HeadlightError, SizeError
 
-LONGEST_TEXT = 12_000  # characters: 2,048 tokens of English prose have about 9,000
-MOST_TOKENS = 512  # of a picture whose maps are all kept; beyond, Explore shows one layer at a time
-MOST_WORDS = 8  # of a sentence worked by hand
-MOST_FEATURES = 4096  # of a head, that a link may name
+MAX_TEXT_LENGTH = 12_000  # characters: 2,048 tokens of English prose have about 9,000
+MAX_TOKENS = 512  # of a picture whose maps are all kept; beyond, Explore shows one layer at a time
+MAX_WORDS = 8  # of a sentence worked by hand
+MAX_FEATURES = 4096  # of a head, that a link may name
 POSITIONS = {  # in the control -> in the core
     "as trained": "trained",
     "none": "none",
@@ -19,26 +19,26 @@ POSITIONS = {  # in the control -> in the core
     "shaw": "shaw",
 }
 TEMPERATURES = (0.1, 5.0)
-WIDEST_WINDOW = 512
-MOST_TOKENS_AT_ONCE = 64  # of a sentence that is run under every position
-LONGEST_RULE = 200  # characters of a mask in written form
-LONGEST_PAINTED = 3000  # characters of a painted mask
-MOST_PAINTED = 64  # tokens of a sentence whose mask can be painted
-LONGEST_AXIS = 1024  # of a tensor whose shape is typed
-MOST_SHUFFLES = 9999  # random orders of a sentence
+MAX_WINDOW = 512
+MAX_TOKENS_AT_ONCE = 64  # of a sentence that is run under every position
+MAX_RULE_LENGTH = 200  # characters of a mask in written form
+MAX_PAINTED_LENGTH = 3000  # characters of a painted mask
+MAX_PAINTED = 64  # tokens of a sentence whose mask can be painted
+MAX_AXIS_LENGTH = 1024  # of a tensor whose shape is typed
+MAX_SHUFFLES = 9999  # random orders of a sentence
 WITHOUT_ASKING = 64  # tokens up to which every head is switched off alone without a button
 HEADS_WITHOUT_ASKING = 150  # of a model whose heads are
-MOST_LAYERS = 4  # of a model that a visitor trains
-MOST_BUDGET = 1800  # seconds of training, all runs together
-LONGEST_MATRICES = 2000  # characters of the edited matrices in a link
+MAX_LAYERS = 4  # of a model that a visitor trains
+MAX_BUDGET = 1800  # seconds of training, all runs together
+MAX_MATRICES_LENGTH = 2000  # characters of the edited matrices in a link
 STRONG = 0.5  # a single weight between two words that are no neighbours, which makes a head one of a kind
-MOST_OF_IT = 0.6  # of a row, which does
-LONGEST_MODEL = 260  # characters of a model's name in a link
-LONGEST_WORD = 60  # characters of the word whose probability is told
-LONGEST_LOOK = 1000  # characters of how the maps are drawn
-LONGEST_PIN = 6000  # characters of a pinned picture: its sentence, mask and the rest of it
-MOST_CHOSEN = 1024  # options of a list at once
-LONGEST_CHOICE = 1000  # characters of an option of a control
+DOMINANT_WEIGHT = 0.6  # of a row, which does
+MAX_MODEL_LENGTH = 260  # characters of a model's name in a link
+MAX_WORD_LENGTH = 60  # characters of the word whose probability is told
+MAX_LOOK_LENGTH = 1000  # characters of how the maps are drawn
+MAX_PIN_LENGTH = 6000  # characters of a pinned picture: its sentence, mask and the rest of it
+MAX_CHOSEN = 1024  # options of a list at once
+MAX_CHOICE_LENGTH = 1000  # characters of an option of a control
 SIZES = {  # of a model that a visitor trains, and of its training: field of the recipe -> least and most
     "d_model": (4, 256),
     "n_heads": (1, 16),
@@ -50,12 +50,12 @@ SIZES = {  # of a model that a visitor trains, and of its training: field of the
     "max_len": (8, 512),
 }
 # of one call on random input
-MOST_SCORES = 8_000_000  # b · h · n², and half of that for a training step, which keeps what it will need
-MOST_PRODUCTS = 500_000_000  # b · n · d_model²
+MAX_SCORES = 8_000_000  # b · h · n², and half of that for a training step, which keeps what it will need
+MAX_PRODUCTS = 500_000_000  # b · n · d_model²
 
 
 def check_sizes(
-    b: int, n: int, d_model: int, n_heads: int, *, scores: int = MOST_SCORES, products: int = MOST_PRODUCTS
+    b: int, n: int, d_model: int, n_heads: int, *, scores: int = MAX_SCORES, products: int = MAX_PRODUCTS
 ) -> None:
     """Raises a SizeError when a call would take too long to be waited for: more `scores` or `products` than allowed."""
     for formula, size, most in (
@@ -71,6 +71,6 @@ def check_length(text: str) -> None:
 
     A field keeps twice as many, so of a longer one the number is not known.
     """
-    if len(text) > LONGEST_TEXT:
-        has = f"{len(text):,}" if len(text) < 2 * LONGEST_TEXT else f"{2 * LONGEST_TEXT:,} or more"
-        raise HeadlightError(f"a sentence may have {LONGEST_TEXT:,} characters, this one has {has}; shorten it")
+    if len(text) > MAX_TEXT_LENGTH:
+        has = f"{len(text):,}" if len(text) < 2 * MAX_TEXT_LENGTH else f"{2 * MAX_TEXT_LENGTH:,} or more"
+        raise HeadlightError(f"a sentence may have {MAX_TEXT_LENGTH:,} characters, this one has {has}; shorten it")

@@ -9,18 +9,18 @@ from headlight.ui.numbers import cut
 
 KEY = "v"
 CURRENT = 1
-LONGEST = 20  # characters of a version that are repeated
+MAX_LENGTH = 20  # characters of a version that are repeated
 
 
 def in_words(said: list[str]) -> str:
     """What a link's `v` means here, given its values; "" where it is of this version."""
     if said in ([], [str(CURRENT)]):
         return ""
-    number = int(said[0]) if len(said) == 1 and said[0].isdecimal() and len(said[0]) < LONGEST else 0
+    number = int(said[0]) if len(said) == 1 and said[0].isdecimal() and len(said[0]) < MAX_LENGTH else 0
     if number > CURRENT:
         return (
             f"This link is of version {number}, later than version {CURRENT}, which this Headlight reads: "
             f"what it understands of the link is shown."
         )
-    text = cut(", ".join(said), LONGEST)
+    text = cut(", ".join(said), MAX_LENGTH)
     return f"The link says {KEY}={text}, which is no version of links; it is read as version {CURRENT}."

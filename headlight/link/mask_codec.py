@@ -14,7 +14,7 @@ from torch import Tensor
 from mha_core import masks
 from mha_core.show.cells import DIGITS, POWERS, write_cells
 
-from .limits import LONGEST_PAINTED, MOST_PAINTED
+from .limits import MAX_PAINTED, MAX_PAINTED_LENGTH
 
 _VALUES = {digit: value for value, digit in enumerate(DIGITS)}
 
@@ -52,11 +52,11 @@ def write_flips(flips: Tensor) -> str:
 
 def read_flips(text: str, heads: int) -> Tensor | None:
     """The inverse of `write_flips`, bool (h, i, j); None when the text is no painted mask of so many heads."""
-    if len(text) > LONGEST_PAINTED or not re.fullmatch(r"\d{1,2}(\.\d{0,2}[rb][\w-]+)+", text, re.ASCII):
+    if len(text) > MAX_PAINTED_LENGTH or not re.fullmatch(r"\d{1,2}(\.\d{0,2}[rb][\w-]+)+", text, re.ASCII):
         return None
     size, *parts = text.split(".")
     n, before = int(size), -1
-    if not 0 < n <= MOST_PAINTED:
+    if not 0 < n <= MAX_PAINTED:
         return None
     flips = torch.zeros(heads, n, n, dtype=torch.bool)
     for at, part in enumerate(parts):

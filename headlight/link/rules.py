@@ -14,16 +14,16 @@ from mha_core.show.cells import write_cells
 
 from . import mask_codec
 from .fields import MASKS
-from .limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED, WIDEST_WINDOW
+from .limits import MAX_PAINTED, MAX_PAINTED_LENGTH, MAX_RULE_LENGTH, MAX_WINDOW
 
 JOINS = ("and", "or", "and not", "or not")
 _STOPS = {".", "!", "?"}
-MOST_DOCUMENTS = 40  # so that the rule stays short enough for a link
+MAX_DOCUMENTS = 40  # so that the rule stays short enough for a link
 
 
 def usable(rule: str) -> bool:
     """True when a visitor may use the rule: it can be read, is short, and its numbers have at most three digits."""
-    if len(rule) > LONGEST_RULE or re.search(r"\d{4}", rule):
+    if len(rule) > MAX_RULE_LENGTH or re.search(r"\d{4}", rule):
         return False
     try:
         masks.parse(rule)
@@ -43,7 +43,7 @@ def controls_of(rule: str, painted: str = "") -> dict[str, str | int]:
         return {"mask": "painted", "on": rule, "p": painted}
     kind, *texts = rule.split(":")
     keys = MASKS.get(kind)
-    numbers = [int(text) for text in texts if text.isdecimal() and 1 <= int(text) <= WIDEST_WINDOW]
+    numbers = [int(text) for text in texts if text.isdecimal() and 1 <= int(text) <= MAX_WINDOW]
     if keys is not None and len(keys) == len(texts) == len(numbers):
         return {"mask": kind, **dict(zip(keys, numbers, strict=True))}
     return {"mask": "combination", "rule": rule}
@@ -59,7 +59,7 @@ def joined(rule: str, join: str, other: str) -> str | None:
     left, right = _terms(plain(rule)), _terms(plain(other))
     if join.endswith("not"):
         right = _negated(right)
-    if len(left) * len(right) > LONGEST_RULE:  # every term takes characters
+    if len(left) * len(right) > MAX_RULE_LENGTH:  # every term takes characters
         return None
     text = _written([*left, *right] if join.startswith("or") else [[*a, *b] for a in left for b in right])
     return text if usable(text) else None
@@ -92,7 +92,7 @@ def _negated(terms: list[list[str]]) -> list[list[str]]:
     """De Morgan: not (a & b | c) = !a & !c | !b & !c."""
     negated: list[list[str]] = [[]]
     for term in terms:
-        if len(negated) > LONGEST_RULE:
+        if len(negated) > MAX_RULE_LENGTH:
             break
         negated = [[*before, part[1:] if part.startswith("!") else f"!{part}"] for before in negated for part in term]
     return negated
@@ -179,12 +179,12 @@ def _kinds(tokens: Sequence[str], rule: str, built_in: str) -> dict[str, tuple[s
 @lru_cache(maxsize=64)
 def _windows_or_why(n: int, heads: int) -> tuple[str, str]:
     """`per_head_windows` as text for a link and "", or "" and the reason why a link cannot hold them."""
-    if n > MOST_PAINTED:
-        return "", f"a mask is painted for at most {MOST_PAINTED} tokens"
+    if n > MAX_PAINTED:
+        return "", f"a mask is painted for at most {MAX_PAINTED} tokens"
     text = mask_codec.write_flips(per_head_windows(n, heads))
-    if len(text) <= LONGEST_PAINTED:
+    if len(text) <= MAX_PAINTED_LENGTH:
         return text, ""
-    return "", f"it needs {len(text):,} characters in the link, at most {LONGEST_PAINTED:,} are possible"
+    return "", f"it needs {len(text):,} characters in the link, at most {MAX_PAINTED_LENGTH:,} are possible"
 
 
 def per_head_windows(n: int, heads: int) -> Tensor:
@@ -202,7 +202,7 @@ def starts_of_documents(tokens: Sequence[str]) -> list[int]:
     n = len(tokens)
     stops = [at + 1 for at in range(n - 2) if tokens[at] in _STOPS and tokens[at + 1] not in _STOPS]
     starts = [start for start in stops if start < n - 1]
-    return starts[:MOST_DOCUMENTS] or [max(1, n // 2)]
+    return starts[:MAX_DOCUMENTS] or [max(1, n // 2)]
 
 
 def counted(allow: Tensor) -> str:

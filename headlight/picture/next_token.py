@@ -7,7 +7,7 @@ from typing import TypedDict
 import torch
 from torch import Tensor
 
-from headlight.queue.places import turn
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from headlight.ui import numbers
 from mha_core import Model
@@ -110,7 +110,7 @@ def chance_of(picture: Picture, word: str) -> tuple[float, list[str]]:
     if settings.painted:
         raise HeadlightError(f"it takes {len(ids) - n} tokens, and the painted mask is for {n} alone")
     longer = pictures.picture(replace(settings, text=text))
-    with turn(len(ids), models.heads(model)):
+    with pass_slot(len(ids), models.heads(model)):
         losses = surprise.surprise(model, longer.run)
     return math.exp(-float(losses[n:].sum())), list(tokens[n:])
 

@@ -14,12 +14,12 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from headlight.link import mask_codec
-from headlight.link.limits import MOST_TOKENS, check_length
+from headlight.link.limits import MAX_TOKENS, check_length
 from headlight.link.presets import PRESETS
-from headlight.queue.executor import check_wanted
-from headlight.queue.places import threads_for, turn
+from headlight.queue.executor import yield_and_check_cancelled
 from headlight.queue.policy import BOUNDS, Work
-from headlight.queue.single_flight import heavy, known, shared
+from headlight.queue.single_flight import peek, run_heavy, single_flight
+from headlight.queue.slots import pass_slot, threads_for
 from headlight.registry import MINILM, foreign, models, source_of
 from headlight.ui.packing import goes_whole, pack_maps
 from mha_core import Model, Run
@@ -37,10 +37,10 @@ CACHE_BYTES = 160 * 2**20
 PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
 
-MOST_AT_FIRST = 128  # tokens of a picture that comes with the page itself
-NOBODY = "no word"  # the column for what of a row goes to no token
+MAX_AT_FIRST = 128  # tokens of a picture that comes with the page itself
+UNASSIGNED = "no word"  # the column for what of a row goes to no token
 
-PASSES = BOUNDS[Work.PASS].at_once
+PASSES = BOUNDS[Work.PASS].max_concurrency
 _beside = ThreadPoolExecutor(PASSES, "beside")  # for the second of two pictures
 
 
@@ -66,7 +66,7 @@ class Picture:
     def cosine(self) -> float:
         """Of its sentence vector to the untouched model's, whose pass is made for who asks."""
         own = self.run.sentence
-        changed = self.settings != self.settings.untouched
+        changed = self.settings != self.settings.baseline
         return measures.cosine(own, _untouched_sentence(self.settings) if changed else own)
 
     def words(self, tokens: Sequence[str]) -> list[Word] | None:
@@ -76,14 +76,14 @@ class Picture:
         """
         text = self.settings.text
         own = self.model.tokenize(text)[0]
-        if list(tokens) not in (own, [*own, NOBODY]):
+        if list(tokens) not in (own, [*own, UNASSIGNED]):
             return None
         nobody = [Word("", len(text), at, at + 1) for at in range(len(own), len(tokens))]
         return words_of(self.model, text) + nobody
 
     @property
     def nbytes(self) -> int:
-        return self.run.weights.nbytes + self.run.hidden.nbytes + _bytes_held(self.settings, self.model)
+        return self.run.weights.nbytes + self.run.hidden.nbytes + _retained_bytes(self.settings, self.model)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Pinned:
 
     @property
     def nbytes(self) -> int:
-        return self.weights.nbytes + _bytes_held(self.settings, self.model)
+        return self.weights.nbytes + _retained_bytes(self.settings, self.model)
 
 
 def model_on(device: str, name: str = MINILM) -> Model:
@@ -125,11 +125,11 @@ def tokens(settings: Settings) -> list[str]:
 
 def fits_at_first(settings: Settings) -> None:
     """Raises a HeadlightError when a picture is too large to come with the page."""
-    if (count := len(tokens(settings))) > MOST_AT_FIRST:
-        raise HeadlightError(f"a page begins with at most {MOST_AT_FIRST} tokens, here are {count}")
+    if (count := len(tokens(settings))) > MAX_AT_FIRST:
+        raise HeadlightError(f"a page begins with at most {MAX_AT_FIRST} tokens, here are {count}")
 
 
-def within(settings: Settings, most: int | None = MOST_TOKENS) -> tuple[Settings, list[str]]:
+def fitted(settings: Settings, most: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
     """The settings without a painting that was made for a sentence of another length, and a sentence that says so.
 
     `most`: tokens of the sentence; None = as many as the model reads.
@@ -149,44 +149,44 @@ def within(settings: Settings, most: int | None = MOST_TOKENS) -> tuple[Settings
         raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
     if settings.painted and isinstance(model, HfModel) and model.whole:
         told = f"{model.name} hears silence behind every sound, where no cell is painted; only the mask’s rule applies."
-        return settings.unpainted, [told]
+        return settings.without_painting, [told]
     if not settings.painted or mask_codec.tokens_of(settings.painted) == count:
         return settings, []
     sizes = f"for {mask_codec.tokens_of(settings.painted)} tokens; the sentence has {count}"
     applies = f"so only its rule “{settings.mask}” applies. Your painting stays in the link."
     told = f"This mask was painted {sizes}, {applies}"
-    return settings.unpainted, [told]
+    return settings.without_painting, [told]
 
 
-@shared(LRUCache(CACHE_BYTES, lambda picture: picture.nbytes))
+@single_flight(LRUCache(CACHE_BYTES, lambda picture: picture.nbytes))
 def picture(settings: Settings) -> Picture:
     """The picture of these settings, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
     model = model_of(settings)
-    count = passed(model, settings.text)
-    with turn(count, models.heads(model)):
+    count = pass_length(model, settings.text)
+    with pass_slot(count, models.heads(model)):
         start = time.perf_counter()
-        run = with_nobody(settings.run(model))
+        run = with_unassigned_column(settings.run(model))
         seconds = time.perf_counter() - start
         worst = measures.worst_row_sum(run.weights)
     return Picture(settings, run, seconds, threads_for(count, models.heads(model)), worst, model)
 
 
-def with_nobody(run: Run) -> Run:
+def with_unassigned_column(run: Run) -> Run:
     """The run with a column more for what of each row goes to no token, where there is such."""
     if run.extras.nobody is None:
         return run
     weights = torch.cat((run.weights, run.extras.nobody[..., None]), dim=-1)
-    return replace(run, weights=weights, columns=[*(run.columns or run.tokens), NOBODY])
+    return replace(run, weights=weights, columns=[*(run.columns or run.tokens), UNASSIGNED])
 
 
 def among_tokens(run: Run) -> Tensor | None:
     """The maps (layers, h, i, i) of the tokens among themselves, None where they look at others."""
     if run.columns is None:
         return run.weights
-    return run.weights[..., :-1] if run.columns == [*run.tokens, NOBODY] else None
+    return run.weights[..., :-1] if run.columns == [*run.tokens, UNASSIGNED] else None
 
 
-def both(one: Settings, other: Settings) -> tuple[Picture, Picture]:
+def compute_pair(one: Settings, other: Settings) -> tuple[Picture, Picture]:
     """Two pictures, at the same time where each has one thread of its own. Raises what `Model.run` raises."""
     if one == other or PASSES < 2 or not (_takes_one_thread(one) and _takes_one_thread(other)):
         return picture(one), picture(other)
@@ -196,24 +196,26 @@ def both(one: Settings, other: Settings) -> tuple[Picture, Picture]:
 
 def _takes_one_thread(settings: Settings) -> bool:
     model = model_of(settings)
-    threads = threads_for(passed(model, settings.text), models.heads(model))
+    threads = threads_for(pass_length(model, settings.text), models.heads(model))
     return model.device.type == "cpu" and threads == 1
 
 
-def passed(model: Model, text: str) -> int:
+def pass_length(model: Model, text: str) -> int:
     """How many tokens a pass over a text has, the silence behind a sound with them."""
     count = len(model.tokenize(text)[1])
     return model.whole or count if isinstance(model, HfModel) else count
 
 
-@shared(LRUCache(PACKED_BYTES, len), lambda one, layer: (one.settings, 0 if goes_whole(one.run.weights) else layer))
+@single_flight(
+    LRUCache(PACKED_BYTES, len), lambda one, layer: (one.settings, 0 if goes_whole(one.run.weights) else layer)
+)
 def packed(picture: Picture, layer: int) -> bytes:
     """The picture's maps as one message, kept: a click that changes only the view packs nothing anew."""
     run = picture.run
     return pack_maps(run.weights, run.tokens, picture.settings.digest, layer, run.ends, run.columns)
 
 
-@shared(LRUCache(PINNED_BYTES, lambda pinned: pinned.nbytes))
+@single_flight(LRUCache(PINNED_BYTES, lambda pinned: pinned.nbytes))
 def pinned(settings: Settings, layer: int, head: int) -> Pinned:
     """One map to keep beside the present picture. Raises what `Model.run` raises."""
     whole = picture(settings)
@@ -230,15 +232,15 @@ def difference_to_transformers(settings: Settings, *, ask: bool) -> float | None
 
     Only computed with `ask`; otherwise what is known from an earlier time, or None.
     """
-    return (heavy if ask else known)(_difference, settings.text, settings.device)
+    return (run_heavy if ask else peek)(_difference, settings.text, settings.device)
 
 
-@shared(LRUCache(256))
+@single_flight(LRUCache(256))
 def _difference(text: str, device: str) -> float:
     return reference.difference_to_transformers(model_on(device), text)
 
 
-@shared(LRUCache(256))
+@single_flight(LRUCache(256))
 def reordered_difference(settings: Settings, order: str) -> float | None:
     """max |a − b| of the output vectors, the new order undone; None when `order` has other tokens.
 
@@ -248,14 +250,14 @@ def reordered_difference(settings: Settings, order: str) -> float | None:
     ids = shown.model.tokenize(order)[1]
     if sorted(ids) != sorted(shown.run.ids):
         return None
-    with turn(len(ids), models.heads(shown.model)):
+    with pass_slot(len(ids), models.heads(shown.model)):
         other = settings.run(shown.model, order)
     return measures.difference_in_new_order(shown.run, other)
 
 
 def known_cosines(settings: Settings) -> Tensor | None:
     """The same as `cosines_without`, if it is known from an earlier time; nothing is computed."""
-    return known(_cosines, settings)
+    return peek(_cosines, settings)
 
 
 def cosines_without(settings: Settings) -> Tensor:
@@ -263,13 +265,15 @@ def cosines_without(settings: Settings) -> Tensor:
 
     Raises what `Model.run` and `places.alone` raise.
     """
-    return heavy(_cosines, settings)
+    return run_heavy(_cosines, settings)
 
 
-@shared(LRUCache(64))
+@single_flight(LRUCache(64))
 def _cosines(settings: Settings) -> Tensor:
     model = model_of(settings)
-    return measures.ablate_each_head(model, settings.text, **settings.switches(model), on_progress=check_wanted)
+    return measures.ablate_each_head(
+        model, settings.text, **settings.switches(model), on_progress=yield_and_check_cancelled
+    )
 
 
 def warm_up() -> None:
@@ -285,12 +289,12 @@ def warm_up() -> None:
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
 
 
-def _bytes_held(settings: Settings, model: Model) -> int:
+def _retained_bytes(settings: Settings, model: Model) -> int:
     """Memory of the model that a picture keeps from being freed: none of one that stays, or takes pictures along."""
     return 0 if source_of(settings.model).is_large else model.nbytes
 
 
-@shared(LRUCache(256), lambda settings: settings.untouched)
+@single_flight(LRUCache(256), lambda settings: settings.untouched)
 def _untouched_sentence(settings: Settings) -> Tensor:
     """The sentence vector of the untouched model, which is kept longer than its maps."""
-    return picture(settings.untouched).run.sentence
+    return picture(settings.baseline).run.sentence

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 
 from headlight.link import link_version, mask_codec, rules
 from headlight.link.fields import FIELDS, MASKS, Field
-from headlight.link.limits import MOST_CHOSEN, POSITIONS
-from headlight.link.place import At, Look, named_heads, parse_at, parse_look, parse_places
+from headlight.link.limits import MAX_CHOSEN, POSITIONS
+from headlight.link.place import Cursor, DisplayOptions, named_heads, parse_at, parse_look, parse_places
 from headlight.registry import MINILM, models, source_of
 from mha_core import Model
 from mha_core import device as devices
@@ -22,11 +22,11 @@ from mha_core.errors import HeadlightError
 from . import pictures
 from .settings import Settings
 
-LONGEST = 60_000  # bytes: two sentences and a pinned one, whose every character may take nine
-MOST_PAIRS = 2_000
+MAX_BYTES = 60_000  # bytes: two sentences and a pinned one, whose every character may take nine
+MAX_PAIRS = 2_000
 # The kinds of masks that are written out, each with the key of its rule.
 WRITTEN = {"combination": "rule", "painted": "on"}
-MOST_NAMED = 12  # choices that an error lists
+MAX_NAMED = 12  # choices that an error lists
 _SWITCHES = {"true": True, "false": False}
 
 
@@ -63,10 +63,10 @@ def parse(raw: bytes, without: str = "") -> Parsed:
     Raises:
         HeadlightError: it is too long, or no text.
     """
-    if len(raw) > LONGEST:
-        raise HeadlightError(f"a query may have {LONGEST:,} bytes, this one has {len(raw):,}")
+    if len(raw) > MAX_BYTES:
+        raise HeadlightError(f"a query may have {MAX_BYTES:,} bytes, this one has {len(raw):,}")
     try:
-        found = parse_qsl(raw.decode("ascii"), True, encoding="utf-8", errors="strict", max_num_fields=MOST_PAIRS)
+        found = parse_qsl(raw.decode("ascii"), True, encoding="utf-8", errors="strict", max_num_fields=MAX_PAIRS)
     except ValueError:
         raise HeadlightError("the query is not UTF-8 in percent signs") from None
     pairs = tuple(sorted((key, text) for key, text in found if key in FIELDS and key != without))
@@ -159,9 +159,9 @@ class Query:
         )
 
     @property
-    def at(self) -> At:
+    def at(self) -> Cursor:
         """The place looked at; the sentence may lack its row or key."""
-        found: At = self.read("at")
+        found: Cursor = self.read("at")
         return found
 
     @cached_property
@@ -221,18 +221,18 @@ def _values_off(query: Query, key: str) -> tuple[int, ...]:
     return places
 
 
-def _at(query: Query, key: str) -> At:
+def _at(query: Query, key: str) -> Cursor:
     found = parse_at(query[key], *query.sizes)
     if found is None:
-        raise Unusable(f"this model has no head “{query[key]:.20}”", At.of(query.default(key)))
+        raise Unusable(f"this model has no head “{query[key]:.20}”", Cursor.of(query.default(key)))
     return found
 
 
-def _look(query: Query, key: str) -> Look:
+def _look(query: Query, key: str) -> DisplayOptions:
     """How the maps are drawn."""
     found = parse_look(query[key], *query.sizes)
     if found is None:
-        raise Unusable("“look” of a link is how the maps are drawn, as linear_nospecials", Look())
+        raise Unusable("“look” of a link is how the maps are drawn, as linear_nospecials", DisplayOptions())
     return found
 
 
@@ -247,7 +247,7 @@ READERS: dict[str, Callable[[Query, str], Any]] = {
 
 def _value(field: Field, texts: Sequence[str]) -> Any:
     """What a control says. Raises a HeadlightError for what no control could say."""
-    if len(texts) > (MOST_CHOSEN if field.kind == "choices" else 1):
+    if len(texts) > (MAX_CHOSEN if field.kind == "choices" else 1):
         raise HeadlightError(f"the link says “{field.key}” {len(texts)} times")
     for text in texts:
         _check(field, text)
@@ -265,14 +265,14 @@ def _check(field: Field, text: str) -> None:
         had = f"{field.longest:,} characters, here it has {len(text):,}"
         raise HeadlightError(f"“{field.key}” of a link may have {had}")
     if field.choices and text not in field.choices:
-        several = len(field.choices) > MOST_NAMED
+        several = len(field.choices) > MAX_NAMED
         named = f"{field.choices[0]} to {field.choices[-1]}" if several else f"one of {', '.join(field.choices)}"
         raise HeadlightError(f"“{field.key}” of a link is {named}")
 
 
 def _number(field: Field, text: str) -> float:
     """A number within the ends of its field, whole where its default is."""
-    least, most = field.ends
+    least, most = field.range
     try:
         number = float(text) if len(text) <= 30 else math.nan
     except ValueError:

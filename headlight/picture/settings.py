@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from headlight.link import mask_codec
-from headlight.link.limits import MOST_TOKENS
+from headlight.link.limits import MAX_TOKENS
 from headlight.registry import MINILM
 from mha_core.errors import TooLong
 
@@ -44,12 +44,12 @@ class Settings:
     values_off: tuple[int, ...] = ()
 
     @property
-    def unpainted(self) -> Settings:
+    def without_painting(self) -> Settings:
         """The same with the mask's rule alone."""
         return replace(self, painted="")
 
     @property
-    def untouched(self) -> Settings:
+    def baseline(self) -> Settings:
         """The same sentence in the model as it was trained."""
         return Settings(self.text, device=self.device, model=self.model)
 
@@ -108,5 +108,5 @@ class Settings:
 def _check(model: Model, text: str | Sequence[int]) -> None:
     """Raises TooLong where the maps of all layers are not kept: of 2,048 tokens SmolLM2's would take 4.5 GB."""
     count = len(model.tokenize(text)[1])
-    if count > MOST_TOKENS:
-        raise TooLong(limit=MOST_TOKENS, got=count)
+    if count > MAX_TOKENS:
+        raise TooLong(limit=MAX_TOKENS, got=count)

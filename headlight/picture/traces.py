@@ -12,8 +12,8 @@ from torch import Tensor
 
 from headlight.link import mask_codec
 from headlight.picture.settings import Settings
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import IMPLEMENTATIONS, Step
 from mha_core.device import seed_draws
@@ -95,7 +95,7 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
         settings = replace(settings, temperature=1.0)
         left_out.append(f"{_SHOWN_AS.get(implementation, implementation)} has no temperature; shown at temperature 1.")
     if mask_codec.per_head(settings.painted) and "head_mask" not in can:
-        settings = settings.unpainted
+        settings = settings.without_painting
         left_out.append(
             f"{implementation} takes one mask for all heads: its steps are those without the painted cells."
         )
@@ -118,12 +118,12 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
     return settings, left_out
 
 
-@shared(LRUCache(TRACED_BYTES, getsizeof=lambda trace: trace.nbytes))
+@single_flight(LRUCache(TRACED_BYTES, getsizeof=lambda trace: trace.nbytes))
 def traced(settings: Settings, layer: int, implementation: str) -> Traced:
     """The steps, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
     models.require(model, "steps")
-    with turn(len(model.tokenize(settings.text)[1]), models.heads(model)):
+    with pass_slot(len(model.tokenize(settings.text)[1]), models.heads(model)):
         run = settings.run(model, trace_layer=layer, implementation=implementation)
     return Traced(settings, layer, implementation, run.tokens, run.steps, run.notices)
 

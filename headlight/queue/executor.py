@@ -1,8 +1,7 @@
-"""The one queue at work: who computes, who waits, and who is sent away, by `policy`.
+"""The queue: runs computations in a few slots for each kind of work, in the order that `policy` chooses.
 
-Of two questions of one view that wait, the newer takes the place of the older; equal questions are computed once. A
-question that turns out to be heavier than it looked begins anew among its like, so that what is known already waits for
-nobody.
+A newer request of a view replaces an older one that still waits; equal requests share one computation. A request that
+turns out to be heavier than it looked is requeued in the lane of its kind, so that cached answers never wait for it.
 """
 
 from __future__ import annotations
@@ -16,272 +15,290 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-from .policy import BOUNDS, Bounds, Busy, Job, Lane, Superseded, Turn, Work, can_begin, last_of_most, next_turn
-from .visitor import Visitor
+from .client import Client
+from .policy import (
+    BOUNDS,
+    Bounds,
+    InFlight,
+    Lane,
+    QueueEntry,
+    QueueFull,
+    Superseded,
+    Work,
+    eviction_victim,
+    is_ready,
+    pick_next,
+)
 
-POLL_SECONDS: Final = 0.2  # who waits looks so often whether to go on waiting
+POLL_SECONDS: Final = 0.2  # between two looks of a waiting thread at whether to go on waiting
 
 
-class Gone(Exception):
-    """The client disconnected and does not wait for the answer any more."""
+class ClientDisconnected(Exception):
+    """The client disconnected before it was answered."""
 
 
-class Unwanted(Exception):
-    """No client waits any more for what is being computed."""
+class Cancelled(Exception):
+    """No client waits for this computation any more."""
 
 
-class _Heavier(Exception):
+class _Reclassified(Exception):
     """A request turned out to be of a heavier kind of work."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
 
 
-_held: ContextVar[tuple[Queue, Turn] | None] = ContextVar("_held", default=None)  # by what this thread computes
+_held: ContextVar[tuple[Queue, QueueEntry] | None] = ContextVar("_held", default=None)  # of this thread
 
 
-def check_wanted(*_: object) -> None:
-    """Between two passes of long work: lets pictures go first, and raises Unwanted where nobody waits for it."""
+def yield_and_check_cancelled(*_: object) -> None:
+    """Let pictures go first between two passes of long work; raise Cancelled when no client waits for it any more."""
     if held := _held.get():
-        held[0].give_way(held[1].work)
-        still_wanted()
+        held[0].yield_to_pictures(held[1].work)
+        raise_if_cancelled()
 
 
-def still_wanted() -> None:
-    """Raises Unwanted where nobody waits any more for the question that this thread computes."""
+def raise_if_cancelled() -> None:
+    """Raise Cancelled when no client waits any more for what this thread computes."""
     _, held = _held.get() or (None, None)
-    if held is not None and held.job is not None and not held.job.readers:
-        raise Unwanted
+    if held is not None and held.in_flight is not None and not held.in_flight.waiters:
+        raise Cancelled
 
 
 class Queue:
-    """Few places for each kind of work, who has them, and who waits.
+    """A fair queue with a lane for each kind of work.
 
     Args:
-        bounds: of each kind.
-        clock: the time in seconds.
+        bounds: the bounds of each kind.
+        clock: returns the time in seconds.
     """
 
     def __init__(self, bounds: Mapping[Work, Bounds] = BOUNDS, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self._lanes = {work: Lane(own) for work, own in bounds.items()}
         self._lock = threading.Lock()
-        self._no_picture = threading.Event()  # waits or is computed
-        self._no_picture.set()
-        self._jobs: dict[Hashable, Job] = {}
-        self._pool = futures.ThreadPoolExecutor(sum(own.at_once for own in bounds.values()), "queue")
+        self._no_pictures = threading.Event()  # set while none waits or is computed
+        self._no_pictures.set()
+        self._in_flight: dict[Hashable, InFlight] = {}
+        self._pool = futures.ThreadPoolExecutor(sum(own.max_concurrency for own in bounds.values()), "queue")
 
-    def ask(self, turn: Turn) -> None:
-        """Takes a place, or a place in the queue; where that is full, of the address that has the most in it.
+    def enqueue(self, entry: QueueEntry) -> None:
+        """Give an entry a slot, or add it to the queue; a full queue evicts one of the address that has most in it.
 
         Raises:
-            Busy: too many wait, and no address has more of them than this one would.
+            QueueFull: no address has more entries than this one would have.
         """
         with self._lock:
-            self._enter(turn)
-            self._fill(turn.work)
+            self._insert(entry)
+            self._start_next(entry.work)
 
-    def wait(self, turn: Turn, leaves: Callable[[], bool]) -> None:
-        """Returns when the turn has its place or is displaced, or soon after `leaves` says that it is given up."""
-        while not turn.told.done() and not leaves():
-            futures.wait([turn.told], POLL_SECONDS)
+    def wait(self, entry: QueueEntry, is_given_up: Callable[[], bool]) -> None:
+        """Block until the entry has its slot or is evicted, or until `is_given_up` returns True."""
+        while not entry.result.done() and not is_given_up():
+            futures.wait([entry.result], POLL_SECONDS)
 
-    def leave(self, turn: Turn) -> None:
-        """Gives the place back, or the place in the queue."""
+    def release(self, entry: QueueEntry) -> None:
+        """Give a slot back, or leave the queue."""
         with self._lock:
-            lane = self._lanes[turn.work]
-            if turn in lane.waiting:
-                lane.waiting.remove(turn)
-            elif turn.job is None and turn in lane.working:
-                lane.end(turn, self.clock())
-            self._forget(turn)
-            self._fill(turn.work)
+            lane = self._lanes[entry.work]
+            if entry in lane.queued:
+                lane.queued.remove(entry)
+            elif entry.in_flight is None and entry in lane.running:
+                lane.end(entry, self.clock())
+            self._detach(entry)
+            self._start_next(entry.work)
 
     @contextmanager
-    def place(
-        self, work: Work, told: Callable[[], object] = still_wanted, visitor: Visitor | None = None
+    def slot(
+        self, work: Work, on_wait: Callable[[], object] = raise_if_cancelled, client: Client | None = None
     ) -> Iterator[None]:
-        """A place to be held while this thread computes: `with queue.place(work): …`.
+        """Hold a slot while this thread computes: `with queue.slot(work): …`.
 
-        Only a pass, and a model to be loaded, may be asked for in one; a script gives its own place up for heavy work.
+        Inside a slot ask for passes and the loading of a model alone; a script gives its slot up for heavy work.
 
         Args:
-            told: called now and then while it waits; an exception out of it leaves the queue.
-            visitor: who asks, where that is not known from the place that this thread has.
+            on_wait: called now and then while the thread waits; an exception that it raises leaves the queue.
+            client: defaults to the client of the slot that this thread holds.
 
         Raises:
-            Busy: too many wait.
+            QueueFull: too many wait.
         """
         _, held = _held.get() or (self, None)
         if held is not None and held.work is work:
             yield
             return
-        if held is not None and held.job is not None:
+        if held is not None and held.in_flight is not None:
             if work is Work.HEAVY:
-                raise _Heavier(work)
+                raise _Reclassified(work)
             if work in (Work.LARGE_PASS, Work.LONG) and held.work is Work.PICTURE:
-                raise _Heavier(Work.LONG)
+                raise _Reclassified(Work.LONG)
         if held is not None and work is Work.HEAVY:
-            self.leave(held)
-        turn = Turn(held.visitor if held is not None else visitor or Visitor(), work)
+            self.release(held)
+        entry = QueueEntry(held.client if held is not None else client or Client(), work)
         try:
-            self.ask(turn)
-            while not turn.told.done():
-                told()
-                futures.wait([turn.told], POLL_SECONDS)
-            if turn.displaced:
-                raise Busy("somebody else needed this place in the queue; try again")
-            before = _held.set((self, held if held is not None and work is not Work.HEAVY else turn))
+            self.enqueue(entry)
+            while not entry.result.done():
+                on_wait()
+                futures.wait([entry.result], POLL_SECONDS)
+            if entry.is_evicted:
+                raise QueueFull("somebody else needed this place in the queue; try again")
+            before = _held.set((self, held if held is not None and work is not Work.HEAVY else entry))
             try:
                 yield
             finally:
                 _held.reset(before)
         finally:
-            self.leave(turn)
+            self.release(entry)
 
-    async def answer(
+    async def submit(
         self,
-        visitor: Visitor,
+        client: Client,
         key: Hashable,
         compute: Callable[[], bytes],
-        leaves: Coroutine[Any, Any, object],
+        disconnected: Coroutine[Any, Any, object],
         *,
         work: Work = Work.PICTURE,
         view: str = "",
     ) -> bytes:
-        """What `compute` gives, in its turn. Whoever asks for the same `key` meanwhile gets the same.
+        """Return the result of `compute`; requests with an equal `key` that come meanwhile share it.
 
         Args:
-            leaves: ends when the visitor hangs up.
-            work: what it seems to ask for.
-            view: as of a `Turn`.
+            disconnected: ends when the client disconnects.
+            work: the kind of work as far as the request tells.
+            view: as of a `QueueEntry`.
 
         Raises:
-            Busy: too many wait, or this visitor has asked for something newer.
-            Gone: he hung up. What nobody waits for and has not begun is not computed, and long work is broken off.
+            QueueFull: too many wait. Superseded: this client has sent a newer request.
+            ClientDisconnected: nothing is computed then unless others wait for it, and long work is broken off.
         """
-        turn = Turn(visitor, work, view=view if visitor.session else "")
-        gone, told = asyncio.ensure_future(leaves), asyncio.wrap_future(turn.told)
+        entry = QueueEntry(client, work, view=view if client.session else "")
+        gone, answer = asyncio.ensure_future(disconnected), asyncio.wrap_future(entry.result)
         try:
-            self._ask_for(turn, key, compute)
-            first: set[asyncio.Future[Any]] = {gone, told}
+            self._submit(entry, key, compute)
+            first: set[asyncio.Future[Any]] = {gone, answer}
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-            if not told.done():
-                raise Gone
-            if isinstance(outcome := told.result(), BaseException):
+            if not answer.done():
+                raise ClientDisconnected
+            if isinstance(outcome := answer.result(), BaseException):
                 raise outcome
             return outcome
         finally:
             gone.cancel()
-            told.cancel()
-            self.leave(turn)
+            answer.cancel()
+            self.release(entry)
 
-    def give_way(self, work: Work) -> None:
-        """Waits, for a while, until no picture waits or is computed, if this kind of work gives way to them."""
-        if seconds := self._lanes[work].bounds.gives_way:
-            self._no_picture.wait(seconds)
+    def yield_to_pictures(self, work: Work) -> None:
+        """Wait for up to `yield_s` seconds of this kind of work until no picture waits or is computed."""
+        if seconds := self._lanes[work].bounds.yield_s:
+            self._no_pictures.wait(seconds)
 
-    def ahead(self, turn: Turn) -> int:
-        """Return the number of turns that are chosen before this one begins, this one counted; 0 when it has begun."""
+    def position(self, entry: QueueEntry) -> int:
+        """Return how many entries are started until this one is, itself counted; 0 when it has been started."""
         with self._lock:
-            lane, chosen = self._lanes[turn.work], 0
-            waiting, working, use = list(lane.waiting), list(lane.working), lane.used(self.clock())
-            while turn in waiting:
-                working.append(next_turn(waiting, working, use))
-                waiting.remove(working[-1])
+            lane, chosen = self._lanes[entry.work], 0
+            queued, running, usage = list(lane.queued), list(lane.running), lane.usage(self.clock())
+            while entry in queued:
+                running.append(pick_next(queued, running, usage))
+                queued.remove(running[-1])
                 chosen += 1
             return chosen
 
-    def others_wait(self, turn: Turn) -> bool:
-        """Tells whether a visitor waits for such a place who is not the one of this turn."""
+    def has_waiters(self, entry: QueueEntry) -> bool:
+        """Tell whether another client waits for a slot of this kind."""
         with self._lock:
-            return any(other.visitor != turn.visitor for other in self._lanes[turn.work].waiting)
+            return any(other.client != entry.client for other in self._lanes[entry.work].queued)
 
-    # what follows is called with the lock held, but for `_ask_for` and `_compute`
+    # The methods below are called with the lock held, except `_submit` and `_compute`.
 
-    def _ask_for(self, turn: Turn, key: Hashable, compute: Callable[[], bytes]) -> None:
+    def _submit(self, entry: QueueEntry, key: Hashable, compute: Callable[[], bytes]) -> None:
         with self._lock:
-            turn.job = self._jobs.get(key) or Job(key, compute)
-            turn.work = next((reader.work for reader in turn.job.readers), turn.work)
-            self._enter(turn)
-            self._jobs[key] = turn.job
-            turn.job.readers.add(turn)
-            self._fill(turn.work)
+            entry.in_flight = self._in_flight.get(key) or InFlight(key, compute)
+            entry.work = next((waiter.work for waiter in entry.in_flight.waiters), entry.work)
+            self._insert(entry)
+            self._in_flight[key] = entry.in_flight
+            entry.in_flight.waiters.add(entry)
+            self._start_next(entry.work)
 
-    def _enter(self, turn: Turn) -> None:
-        lane = self._lanes[turn.work]
-        own = [other for other in lane.waiting if other.visitor == turn.visitor]
-        older = next((other for other in own if turn.view and other.view == turn.view and can_begin(other)), None)
-        at = lane.waiting.index(older) if older is not None else len(lane.waiting)
-        if older is None and turn.visitor.session and len(own) >= lane.bounds.of_visitor:
+    def _insert(self, entry: QueueEntry) -> None:
+        lane = self._lanes[entry.work]
+        own = [other for other in lane.queued if other.client == entry.client]
+        older = next((other for other in own if entry.view and other.view == entry.view and is_ready(other)), None)
+        at = lane.queued.index(older) if older is not None else len(lane.queued)
+        if older is None and entry.client.session and len(own) >= lane.bounds.max_queued_per_client:
             older = own[0]
-        elif older is None and len(lane.working) >= lane.bounds.at_once and len(lane.waiting) >= lane.bounds.waiting:
-            older = last_of_most(lane, turn)
-        lane.waiting.insert(at, turn)
+        elif (
+            older is None
+            and len(lane.running) >= lane.bounds.max_concurrency
+            and len(lane.queued) >= lane.bounds.max_queued
+        ):
+            older = eviction_victim(lane, entry)
+        lane.queued.insert(at, entry)
         if older is not None:
-            self._displace(older)
+            self._evict(older)
 
-    def _displace(self, turn: Turn) -> None:
-        self._lanes[turn.work].waiting.remove(turn)
-        self._forget(turn)
-        turn.tell(Superseded("something newer was asked for"))
+    def _evict(self, entry: QueueEntry) -> None:
+        self._lanes[entry.work].queued.remove(entry)
+        self._detach(entry)
+        entry.set_result(Superseded("something newer was asked for"))
 
-    def _forget(self, turn: Turn) -> None:
-        """Takes a reader from a job; what nobody reads is given up, and computed anew for who asks later."""
-        if turn.job is not None:
-            turn.job.readers.discard(turn)
-            if not turn.job.readers and self._jobs.get(turn.job.key) is turn.job:
-                del self._jobs[turn.job.key]
+    def _detach(self, entry: QueueEntry) -> None:
+        """Detach an entry from its computation, which is dropped when nobody waits for it any more."""
+        if entry.in_flight is not None:
+            entry.in_flight.waiters.discard(entry)
+            if not entry.in_flight.waiters and self._in_flight.get(entry.in_flight.key) is entry.in_flight:
+                del self._in_flight[entry.in_flight.key]
 
-    def _fill(self, work: Work) -> None:
-        """Gives away what is free."""
+    def _start_next(self, work: Work) -> None:
+        """Fill the free slots of a lane."""
         lane = self._lanes[work]
         if work is Work.PICTURE:
-            (self._no_picture.clear if lane.waiting or lane.working else self._no_picture.set)()
-        while len(lane.working) < lane.bounds.at_once and (waiting := [one for one in lane.waiting if can_begin(one)]):
+            (self._no_pictures.clear if lane.queued or lane.running else self._no_pictures.set)()
+        while len(lane.running) < lane.bounds.max_concurrency and (
+            waiting := [one for one in lane.queued if is_ready(one)]
+        ):
             now = self.clock()
-            chosen = next_turn(waiting, lane.working, lane.used(now)) if len(waiting) > 1 else waiting[0]
+            chosen = pick_next(waiting, lane.running, lane.usage(now)) if len(waiting) > 1 else waiting[0]
             chosen.began = now
-            lane.waiting.remove(chosen)
-            lane.working.append(chosen)
-            if chosen.job is None:
-                chosen.tell(b"")
+            lane.queued.remove(chosen)
+            lane.running.append(chosen)
+            if chosen.in_flight is None:
+                chosen.set_result(b"")
             else:
-                chosen.job.turn = chosen
-                self._pool.submit(self._compute, chosen.job, chosen)
+                chosen.in_flight.running = chosen
+                self._pool.submit(self._compute, chosen.in_flight, chosen)
 
-    def _compute(self, job: Job, turn: Turn) -> None:
-        before = _held.set((self, turn))
+    def _compute(self, job: InFlight, entry: QueueEntry) -> None:
+        before = _held.set((self, entry))
         try:
-            check_wanted()
+            yield_and_check_cancelled()
             outcome: bytes | BaseException = job.compute()
         except BaseException as error:
             outcome = error
         finally:
             _held.reset(before)
         with self._lock:
-            work, lane = turn.work, self._lanes[turn.work]
-            lane.end(turn, self.clock())
-            job.turn = None
-            readers = [one for one in (turn, *lane.waiting) if one in job.readers]
-            lane.waiting = [one for one in lane.waiting if one not in job.readers]
-            for reader in readers:
-                if isinstance(outcome, _Heavier):
-                    self._again(reader, outcome.work)
+            work, lane = entry.work, self._lanes[entry.work]
+            lane.end(entry, self.clock())
+            job.running = None
+            waiters = [one for one in (entry, *lane.queued) if one in job.waiters]
+            lane.queued = [one for one in lane.queued if one not in job.waiters]
+            for waiter in waiters:
+                if isinstance(outcome, _Reclassified):
+                    self._requeue(waiter, outcome.work)
                 else:
-                    self._forget(reader)
-                    reader.tell(outcome)
-            self._fill(work)
+                    self._detach(waiter)
+                    waiter.set_result(outcome)
+            self._start_next(work)
 
-    def _again(self, reader: Turn, work: Work) -> None:
-        """Lets a question wait anew, among others of another kind."""
-        reader.work, reader.began = work, None
+    def _requeue(self, waiter: QueueEntry, work: Work) -> None:
+        """Put an entry into the lane of another kind of work."""
+        waiter.work, waiter.began = work, None
         try:
-            self._enter(reader)
-        except Busy as busy:
-            self._forget(reader)
-            reader.tell(busy)
-        self._fill(work)
+            self._insert(waiter)
+        except QueueFull as error:
+            self._detach(waiter)
+            waiter.set_result(error)
+        self._start_next(work)
 
 
 QUEUE: Final = Queue()

@@ -1,7 +1,7 @@
-"""The policy of the one queue: kinds of work, their bounds, and whose turn is next. Nothing here waits or computes.
+"""The scheduling policy of the queue: kinds of work, their bounds, and which entry runs next. Nothing here waits.
 
-A free place goes to the address with the fewest at work, among those to the address and then to the session that used
-the fewest seconds of late, and then to who came first. `BOUNDS` is the table of the bounds.
+A free slot goes to the client address with the fewest running entries; ties go to the address and then to the session
+with the least recent usage in seconds, then to the oldest entry. `BOUNDS` is the table of the bounds.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import torch
 
 from mha_core.errors import HeadlightError
 
-from .visitor import Visitor
+from .client import Client
 
-MOST_PASSES: Final = 4  # at once, and no more than there are threads: they only get in each other's way
+MAX_PASSES: Final = 4  # at once, and no more than there are threads: they only get in each other's way
 
 
 class Work(Enum):
-    """What takes a place, as an error names it."""
+    """Kind of work that takes a slot, by the name that an error gives it."""
 
     PASS = "passes"
     LARGE_PASS = "large passes"
@@ -41,33 +41,33 @@ class Bounds:
     """The bounds of one kind of work.
 
     Attributes:
-        at_once: places.
-        waiting: how many wait, of all; of_visitor: of one visitor who has a page.
-        remembered: the seconds in which what somebody used counts against him.
-        gives_way: the seconds that it waits, before each pass, for pictures that are asked for.
-        shared: the seconds after which it ends while others wait.
+        max_concurrency: slots.
+        max_queued: entries that may wait, of all clients; max_queued_per_client: of one session.
+        usage_window_s: how many seconds of past usage count when the next entry is chosen.
+        yield_s: seconds to wait, before each pass, for pictures that are asked for.
+        preempt_after_s: seconds after which it ends while others wait.
     """
 
-    at_once: int
-    waiting: int
-    remembered: float
-    of_visitor: float = math.inf
-    gives_way: float = 0.0
-    shared: float = math.inf
+    max_concurrency: int
+    max_queued: int
+    usage_window_s: float
+    max_queued_per_client: float = math.inf
+    yield_s: float = 0.0
+    preempt_after_s: float = math.inf
 
 
 def bounds(threads: int) -> dict[Work, Bounds]:
-    """The table on a machine of so many threads."""
-    passes = min(MOST_PASSES, threads)
+    """Return the bounds of each kind of work on a machine with so many threads."""
+    passes = min(MAX_PASSES, threads)
     return {
         Work.PASS: Bounds(passes, 400, 1.0),
         Work.LARGE_PASS: Bounds(1, 400, 10.0),
         Work.PICTURE: Bounds(passes, 200, 1.0, 6),
         Work.LONG: Bounds(1, 100, 10.0, 6),
-        Work.BELOW: Bounds(1, 100, 1.0, 6, gives_way=0.2),
-        Work.HEAVY: Bounds(1, 40, 60.0, 6, gives_way=0.2),
+        Work.BELOW: Bounds(1, 100, 1.0, 6, yield_s=0.2),
+        Work.HEAVY: Bounds(1, 40, 60.0, 6, yield_s=0.2),
         Work.SCRIPT: Bounds(max(2, passes), 400, 10.0),
-        Work.TRAINING: Bounds(2, 40, 1800.0, shared=180.0),
+        Work.TRAINING: Bounds(2, 40, 1800.0, preempt_after_s=180.0),
     }
 
 
@@ -75,7 +75,7 @@ BOUNDS: Final = bounds(torch.get_num_threads())
 
 
 def table() -> str:
-    """The table as docs/serving.md has it, on a machine of `MOST_PASSES` threads or more."""
+    """Render `BOUNDS` as the Markdown table of docs/serving.md, for a machine of `MAX_PASSES` threads or more."""
     heads = ["", *(one.name.replace("_", " ") for one in fields(Bounds))]
     rows = [
         [work.value, *(f"{n:g}" if 0 < n < math.inf else "" for n in astuple(own))] for work, own in bounds(99).items()
@@ -83,108 +83,107 @@ def table() -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows])
 
 
-class Busy(HeadlightError):
+class QueueFull(HeadlightError):
     """The queue is full; the client may retry in a second."""
 
 
-class Superseded(Busy):
-    """Another request took this place in the queue, mostly a newer one of the same visitor."""
+class Superseded(QueueFull):
+    """Another request took this place in the queue, mostly a newer one of the same client."""
 
 
 @dataclass(eq=False)
-class Job:
-    """What equal questions ask for. readers: the turns that wait for it; turn: the one whose place it has."""
+class InFlight:
+    """A computation that equal requests share. waiters: their entries; running: the entry whose slot it has."""
 
     key: Hashable
     compute: Callable[[], bytes]
-    readers: set[Turn] = field(default_factory=set)
-    turn: Turn | None = None
+    waiters: set[QueueEntry] = field(default_factory=set)
+    running: QueueEntry | None = None
 
 
 @dataclass(eq=False)
-class Turn:
-    """A wish for a place.
+class QueueEntry:
+    """A request for a slot.
 
     Attributes:
-        visitor: who wishes.
-        view: of a question, which of the visitor's views asks; "" where a newer one takes nothing from it.
-        began: when it got its place, None before.
-        job: of a question, what it asks for.
-        told: done when it has its place, or is displaced; of a question the answer, or why there is none.
+        view: of a request, which of the client's views sent it; "" where a newer one does not replace it.
+        began: when it got its slot, None before.
+        in_flight: of a request, its computation.
+        result: done when the entry has its slot or is evicted; of a request its answer, or the error in its place.
     """
 
-    visitor: Visitor
+    client: Client
     work: Work
     view: str = ""
     began: float | None = None
-    job: Job | None = None
-    told: futures.Future[bytes | BaseException] = field(default_factory=futures.Future)
+    in_flight: InFlight | None = None
+    result: futures.Future[bytes | BaseException] = field(default_factory=futures.Future)
 
     @property
-    def displaced(self) -> bool:
-        """True when it had to leave the queue for another one."""
-        return self.told.done() and self.began is None
+    def is_evicted(self) -> bool:
+        """True when it had to leave the queue for another entry."""
+        return self.result.done() and self.began is None
 
-    def tell(self, outcome: bytes | BaseException) -> None:
-        if self.told.set_running_or_notify_cancel():  # else nobody waits for it any more
-            self.told.set_result(outcome)
+    def set_result(self, outcome: bytes | BaseException) -> None:
+        if self.result.set_running_or_notify_cancel():  # else nobody waits for it any more
+            self.result.set_result(outcome)
 
 
-Use = defaultdict["str | Visitor", float]  # the seconds that each address and each visitor has used of late
+Usage = defaultdict["str | Client", float]  # recent seconds by address and by client
 
 
 @dataclass
 class Lane:
-    """Who waits for places of one kind, in the order in which they came, who has one, and who had one of late."""
+    """The queue of one kind of work: entries that wait, oldest first, that run, and the usage of finished ones."""
 
     bounds: Bounds
-    waiting: list[Turn] = field(default_factory=list)
-    working: list[Turn] = field(default_factory=list)
-    past: deque[tuple[float, Visitor, float]] = field(default_factory=deque)  # (ended, visitor, seconds)
+    queued: list[QueueEntry] = field(default_factory=list)
+    running: list[QueueEntry] = field(default_factory=list)
+    finished: deque[tuple[float, Client, float]] = field(default_factory=deque)  # (ended, client, seconds)
 
-    def end(self, turn: Turn, now: float) -> None:
-        self.working.remove(turn)
-        self.past.append((now, turn.visitor, now - (turn.began or now)))
-        while self.past[0][0] <= now - self.bounds.remembered:
-            self.past.popleft()
+    def end(self, entry: QueueEntry, now: float) -> None:
+        self.running.remove(entry)
+        self.finished.append((now, entry.client, now - (entry.began or now)))
+        while self.finished[0][0] <= now - self.bounds.usage_window_s:
+            self.finished.popleft()
 
-    def used(self, now: float) -> Use:
-        """The use of late, of those who are still at work too."""
-        use = Use(float)
-        for ended, visitor, seconds in self.past:
-            if ended > now - self.bounds.remembered:
-                add_use(use, visitor, seconds)
-        for turn in self.working:
-            add_use(use, turn.visitor, now - (turn.began or now))
-        return use
-
-
-def can_begin(turn: Turn) -> bool:
-    """Tell whether its job is not being computed yet."""
-    return turn.job is None or turn.job.turn is None
+    def usage(self, now: float) -> Usage:
+        """Return the recent usage, that of running entries included."""
+        usage = Usage(float)
+        for ended, client, seconds in self.finished:
+            if ended > now - self.bounds.usage_window_s:
+                add_usage(usage, client, seconds)
+        for entry in self.running:
+            add_usage(usage, entry.client, now - (entry.began or now))
+        return usage
 
 
-def last_of_most(room: Lane, turn: Turn) -> Turn:
-    """The last one of the address with the most in a full queue. Raises Busy where that is this turn's own."""
-    counts = Counter(other.visitor.address for other in room.waiting)
-    mine = turn.visitor.address
-    most = max(counts, key=counts.__getitem__, default=mine)
-    if counts[most] <= counts[mine] + 1:
-        raise Busy(f"{len(room.waiting)} {turn.work.value} are waiting already; try again in a minute")
-    return next(other for other in reversed(room.waiting) if other.visitor.address == most)
+def is_ready(entry: QueueEntry) -> bool:
+    """Tell whether an entry can start: its computation is not running yet."""
+    return entry.in_flight is None or entry.in_flight.running is None
 
 
-def add_use(use: Use, visitor: Visitor, seconds: float) -> None:
-    use[visitor.address] += seconds
-    use[visitor] += seconds
+def eviction_victim(lane: Lane, entry: QueueEntry) -> QueueEntry:
+    """Return the newest entry of the address with most in a full queue. Raises QueueFull where that is this entry's."""
+    counts = Counter(other.client.address for other in lane.queued)
+    own = entry.client.address
+    largest = max(counts, key=counts.__getitem__, default=own)
+    if counts[largest] <= counts[own] + 1:
+        raise QueueFull(f"{len(lane.queued)} {entry.work.value} are waiting already; try again in a minute")
+    return next(other for other in reversed(lane.queued) if other.client.address == largest)
 
 
-def next_turn(waiting: Sequence[Turn], working: Collection[Turn], use: Use) -> Turn:
-    """The turn that comes next; of equals the first one that came."""
-    busy = Counter(turn.visitor.address for turn in working)
+def add_usage(usage: Usage, client: Client, seconds: float) -> None:
+    usage[client.address] += seconds
+    usage[client] += seconds
 
-    def rank(turn: Turn) -> tuple[int, float, float]:
-        address = turn.visitor.address
-        return busy[address], use[address], use[turn.visitor]
 
-    return min(waiting, key=rank)
+def pick_next(queued: Sequence[QueueEntry], running: Collection[QueueEntry], usage: Usage) -> QueueEntry:
+    """Return the entry that runs next; of equals the oldest."""
+    busy = Counter(entry.client.address for entry in running)
+
+    def rank(entry: QueueEntry) -> tuple[int, float, float]:
+        address = entry.client.address
+        return busy[address], usage[address], usage[entry.client]
+
+    return min(queued, key=rank)

@@ -1,4 +1,4 @@
-"""Caches of the process: what one visitor has computed is there for all, and nothing is computed twice at a time."""
+"""Single flight: caches of the process that all clients share, in which nothing is computed twice at a time."""
 
 import threading
 from collections.abc import Callable, Hashable, MutableMapping
@@ -8,58 +8,61 @@ from typing import Any, ParamSpec, TypeVar, cast
 import cachetools
 from cachetools.keys import hashkey
 
-from .places import alone
+from .slots import heavy_slot
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_looking = threading.Condition()  # held while a cache is looked at, never while something is computed
-_caches: list[MutableMapping[Any, Any]] = []  # that `forget` empties
+_lock = threading.Condition()  # held during a look into a cache, never during a computation
+_caches: list[MutableMapping[Any, Any]] = []  # that `clear_caches` clears
 
 
-def shared(
-    cache: MutableMapping[Any, Any], key: Callable[..., Hashable] = hashkey, *, for_good: bool = False
+def single_flight(
+    cache: MutableMapping[Any, Any], key: Callable[..., Hashable] = hashkey, *, keep: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Makes a function compute each thing once for all visitors, and keep it in a cache for as long as that has room.
+    """Make a function compute each result once for all clients and keep it in a cache.
 
-    Who asks for what another visitor is waiting for waits with him; nobody else does. An error is not kept, nor is what
-    is larger than the whole cache.
+    Concurrent calls with an equal key share one computation; other keys are not blocked. Errors are not kept, nor are
+    results larger than the whole cache.
 
     Args:
-        key: what a result depends on, from the function's arguments.
-        for_good: True keeps the results through `forget`.
+        key: makes the key of a result from the function's arguments.
+        keep: True keeps the results when `clear_caches` is called.
     """
-    if not for_good:
+    if not keep:
         _caches.append(cache)
     # a cast, as the decorator's own type forgets the arguments
-    return cast("Callable[[Callable[P, R]], Callable[P, R]]", cachetools.cached(cache, key, condition=_looking))
+    return cast("Callable[[Callable[P, R]], Callable[P, R]]", cachetools.cached(cache, key, condition=_lock))
 
 
-def known(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
-    """The result of a `shared` function for these arguments, if it is kept; nothing is computed."""
+def peek(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
+    """Return the cached result of a `single_flight` function for these arguments, None where it is not cached."""
     cached: Any = function
-    with _looking:
+    with _lock:
         return cast("R | None", cached.cache.get(cached.cache_key(*args, **kwargs)))
 
 
-def keep(function: Callable[P, R], result: R, *args: P.args, **kwargs: P.kwargs) -> None:
-    """Keeps what a `shared` function would give for these arguments, where something else has made it."""
+def put(function: Callable[P, R], result: R, *args: P.args, **kwargs: P.kwargs) -> None:
+    """Put a result into the cache of a `single_flight` function, as if it had been computed for these arguments."""
     cached: Any = function
-    with _looking, suppress(ValueError):  # larger than the whole cache
+    with _lock, suppress(ValueError):  # larger than the whole cache
         cached.cache[cached.cache_key(*args, **kwargs)] = result
 
 
-def forget() -> None:
-    """Empties every cache of `shared` functions, except those that are for good."""
-    with _looking:
+def clear_caches() -> None:
+    """Clear the caches of all `single_flight` functions but those that keep theirs."""
+    with _lock:
         for cache in _caches:
             cache.clear()
 
 
-def heavy(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """The result of a `shared` function, computed as heavy work where it is not known. Raises what `alone` raises."""
-    found = known(function, *args, **kwargs)
+def run_heavy(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return the result of a `single_flight` function, computed in the heavy slot where it is not cached.
+
+    Raises what `heavy_slot` raises.
+    """
+    found = peek(function, *args, **kwargs)
     if found is None:
-        with alone():
+        with heavy_slot():
             found = function(*args, **kwargs)
     return found

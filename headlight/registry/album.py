@@ -62,13 +62,13 @@ class Album(Mapping[str, bytes]):
 
 PICTURES = Album(
     "picture",
-    picture_file.MOST_BYTES,
+    picture_file.MAX_BYTES,
     {"a ball and a box": "ball-and-box.png", "one odd dot": "odd-dot.png"},
     picture_file.read,
 )
 SOUNDS = Album(
     "sound",
-    sound_file.MOST_BYTES,
+    sound_file.MAX_BYTES,
     {"a tone twice": "tone-twice.wav", "low, high, low": "low-high-low.wav"},
     lambda content: sound_file.read(content, _RATE),
 )

@@ -16,13 +16,13 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from headlight.link.limits import MOST_TOKENS
+from headlight.link.limits import MAX_TOKENS
 from headlight.link.presets import PRESETS
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.server import public
 from mha_core import Model, load_model
 from mha_core.errors import HeadlightError, WeightsFileError
-from mha_core.pretrained import families, folders, hearing, hub, memory, sight
+from mha_core.pretrained import audio_processor, families, folders, hub, image_processor, memory
 from mha_core.pretrained.hf_model import HfModel
 from mha_core.training import saved
 
@@ -109,7 +109,7 @@ class Foreign(ModelSource):
         return self.about.title, f"The model{where}."
 
     @staticmethod
-    @shared(loaded)
+    @single_flight(loaded)
     def load_shared(device: str, name: str) -> Model:
         folder, title = Foreign(name).folder, Foreign(name).title
         try:
@@ -119,8 +119,8 @@ class Foreign(ModelSource):
             raise WeightsFileError(said if title in said else f"the model {title} cannot be opened: {said}") from error
         except Exception as error:  # what a library says of files that it cannot read is for its own users
             raise WeightsFileError(f"{title} cannot be read ({type(error).__name__})") from error
-        if model.reads == "picture" and (count := model.sizes.max_len) > MOST_TOKENS:
-            raise WeightsFileError(f"{title} makes {count} tokens of a picture; {MOST_TOKENS} are drawn")
+        if model.reads == "picture" and (count := model.sizes.max_len) > MAX_TOKENS:
+            raise WeightsFileError(f"{title} makes {count} tokens of a picture; {MAX_TOKENS} are drawn")
         if isinstance(model, HfModel) and model.reads in ALBUMS:
             model.open_album(ALBUMS[model.reads])
         model.name = title
@@ -145,7 +145,7 @@ def reads(folder: Path | None) -> str:
     kind = ""
     with suppress(HeadlightError):
         kind = str(folders.read_json(folder, folders.CONFIG).get("model_type", "")) if folder else ""
-    return "picture" if kind in sight.KINDS else "sound" if kind in hearing.KINDS else "text"
+    return "picture" if kind in image_processor.KINDS else "sound" if kind in audio_processor.KINDS else "text"
 
 
 def opened(path: str) -> Found:

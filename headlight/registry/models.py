@@ -21,8 +21,8 @@ from mha_core.training import inference
 CONTROLS = {"mask": "mask", "positions": "pos", "temperature": "t", "heads": "off", "values": "unheard"}
 OF_ONE_TEXT = ("mask", "unheard")
 TWO_TEXTS = "These maps look from one text at another, or at a sound; masks, and values left out, go by places in one."
-MOST_ANSWERS = 3  # classes whose probabilities are told
-MOST_UNKNOWN = 5  # tokens that are named
+MAX_ANSWERS = 3  # classes whose probabilities are told
+MAX_UNKNOWN = 5  # tokens that are named
 # how one looks at a model of one's own, which the app cannot open
 OWN_CODE = """\
 from mha_core import load_model
@@ -36,7 +36,7 @@ def heads(model: Model) -> int:
     return model.sizes.n_layers * model.sizes.n_heads
 
 
-def able(model: Model) -> Model:
+def with_full_implementation(model: Model) -> Model:
     """The same model, its attention in “fused” where it was trained in an implementation that cannot do everything.
 
     The weights stay the same; only so can heads be switched off in it, and positions and temperature be changed.
@@ -68,12 +68,12 @@ def answer(model: Model, run: Run) -> list[str]:
         found: list[float] = logits.softmax(dim=-1)[0].tolist()
         return found
 
-    return _best(model.compute(compute)[0], inference.classes(model))
+    return _best(model.run_on_stack(compute)[0], inference.classes(model))
 
 
 def _best(chances: Sequence[float], classes: Sequence[str]) -> list[str]:
     """The most probable classes, with their probabilities."""
-    best = sorted(zip(chances, classes, strict=False), key=lambda pair: -pair[0])[:MOST_ANSWERS]
+    best = sorted(zip(chances, classes, strict=False), key=lambda pair: -pair[0])[:MAX_ANSWERS]
     return [f"{name} {share(chance, 2)}" for chance, name in best]
 
 
@@ -91,7 +91,7 @@ def unknown(model: Model, text: str) -> list[str]:
     words = list(dict.fromkeys(text[first:last] for number, (first, last) in pieces if number == missing))
     if not words:
         return []
-    named = ", ".join(f"“{word:.20}”" for word in words[:MOST_UNKNOWN]) + (", …" if len(words) > MOST_UNKNOWN else "")
+    named = ", ".join(f"“{word:.20}”" for word in words[:MAX_UNKNOWN]) + (", …" if len(words) > MAX_UNKNOWN else "")
     count = "One word is" if len(words) == 1 else f"{len(words)} words are"
     return [f"{count} not in this model’s vocabulary: {named}. The model reads [UNK] instead."]
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from headlight.link.place import DEFAULT_AT
 from headlight.link.presets import CONTINUED
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from mha_core import Model, load_model
 from mha_core.errors import HeadlightError
 from mha_core.pretrained import smollm2
@@ -26,7 +26,7 @@ class Pretrained(ModelSource):
     is_large = True
 
     @staticmethod
-    @shared({}, for_good=True)
+    @single_flight({}, keep=True)
     def load_shared(device: str, name: str) -> Model:
         return load_model(name, device=device)
 

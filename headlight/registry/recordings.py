@@ -15,7 +15,7 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.server import store
 from mha_core import Model, Run
 from mha_core.errors import HeadlightError, SizeError, Unsupported
@@ -30,7 +30,7 @@ from .source import About, ModelSource
 
 PREFIX = "recording:"
 KIND = "recording"  # of data that a visit brings
-MOST_TOKENS = 512  # of an axis that is drawn
+MAX_TOKENS = 512  # of an axis that is drawn
 CACHE_BYTES = 160 * 2**20
 WHY = "this is a recording: its maps were computed elsewhere, and the model that made them is not here"
 GONE = "this recording is gone: open its file again, on the page Train"
@@ -129,7 +129,7 @@ class Recorded(ModelSource):
             raise HeadlightError(GONE)
 
     @staticmethod
-    @shared(LRUCache(CACHE_BYTES, lambda model: model.nbytes), lambda device, name: name)
+    @single_flight(LRUCache(CACHE_BYTES, lambda model: model.nbytes), lambda device, name: name)
     def load_shared(device: str, name: str) -> RecordedModel:
         content = OF_COMMAND.get(name) or store.read("data", name.removeprefix(PREFIX))
         if content is None:
@@ -151,8 +151,8 @@ def drawable(content: bytes) -> Recording:
     """The recording in a file's bytes. Raises a HeadlightError where it is none, or too large to be drawn."""
     recording = recording_file.of_bytes(content)
     longest = max(max(group.maps.shape[-2:]) for group in recording.groups)
-    if longest > MOST_TOKENS:
-        raise SizeError(f"it has maps of {longest:,} tokens, at most {MOST_TOKENS} are drawn here")
+    if longest > MAX_TOKENS:
+        raise SizeError(f"it has maps of {longest:,} tokens, at most {MAX_TOKENS} are drawn here")
     return recording
 
 

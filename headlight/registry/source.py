@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from headlight.link.presets import PRESETS
 from headlight.queue.executor import QUEUE
 from headlight.queue.policy import Work
-from headlight.queue.single_flight import known
+from headlight.queue.single_flight import peek
 from mha_core import Model
 from mha_core.errors import HeadlightError
 
@@ -49,7 +49,7 @@ class ModelSource(ABC):
     prefixes: ClassVar[tuple[str, ...]] = ()
     has_numbers: ClassVar[bool] = False
     is_large: ClassVar[bool] = False
-    goes_on: ClassVar[bool] = False
+    is_generative: ClassVar[bool] = False
     places: ClassVar[Mapping[str, str]] = {}
     first_preset: ClassVar[int] = 0
     first_at: ClassVar[str] = "0.0"
@@ -111,14 +111,14 @@ class ModelSource(ABC):
     def is_loaded(self) -> bool:
         """Whether the model is in memory, or so small that it comes at once."""
         return not self.is_large or any(
-            known(self.load_shared, device, self.name) is not None for device in ("cpu", "auto")
+            peek(self.load_shared, device, self.name) is not None for device in ("cpu", "auto")
         )
 
     def load(self, device: str) -> Model:
         """The whole model, kept for whoever asks next. Raises as `check` and `load_shared`."""
         self.check()  # before the cache: what was deleted is gone
-        found = known(self.load_shared, device, self.name)
+        found = peek(self.load_shared, device, self.name)
         if found is None:
-            with QUEUE.place(Work.LONG) if self.is_large else nullcontext():
+            with QUEUE.slot(Work.LONG) if self.is_large else nullcontext():
                 found = self.load_shared(device, self.name)
         return found

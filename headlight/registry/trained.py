@@ -16,14 +16,14 @@ from cachetools import LRUCache
 
 from headlight import ROOT
 from headlight.link.presets import PRESETS
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.server import store
 from mha_core import Model, load_model
 from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved, tasks
 from mha_core.training.events import History
 
-from .models import able
+from .models import with_full_implementation
 from .source import About, ModelSource
 
 SHIPPED = ROOT / "assets" / "trained"
@@ -31,7 +31,7 @@ GONE = "this trained model is gone, or of another visit: train it again, choose 
 OWN = "Yours"  # the group of a visit's runs in the list
 OWN_RUN = "my-run"  # the folder into which a visitor unpacks the run that was trained in the visit
 BOTH_WAYS, ONE_WAY, TRANSLATES = "reads both ways", "reads left to right", "reads both ways, writes left to right"
-CACHE_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.LARGEST` allows
+CACHE_BYTES = 48 * 2**20  # a trained model mostly has 0.5 MB, and none has more than `saved.MAX_BYTES` allows
 _loaded: LRUCache[object, Model] = LRUCache(CACHE_BYTES, lambda model: model.nbytes)
 
 
@@ -60,10 +60,10 @@ class Trained(ModelSource):
         return OWN_RUN, f"The model: unpack “The trained model, zip” of Train into the folder {OWN_RUN}."
 
     @staticmethod
-    @shared(_loaded)
+    @single_flight(_loaded)
     def load_shared(device: str, name: str) -> Model:
         with Trained(name).opened() as folder:
-            return able(load_model(str(folder), device=device))
+            return with_full_implementation(load_model(str(folder), device=device))
 
     @contextmanager
     def opened(self) -> Iterator[Path]:
@@ -102,7 +102,7 @@ class Shipped(ModelSource):
     @property
     def about(self) -> About:
         start = _shipped_start(self.name)
-        return About(shipped()[self.name], "Trained here", _says(start), bool(start.get("picture")))
+        return About(shipped()[self.name], "Trained here", _describe(start), bool(start.get("picture")))
 
     @property
     def presets(self) -> tuple[str, ...]:
@@ -113,9 +113,9 @@ class Shipped(ModelSource):
         return f"assets/trained/{self.name}", "The model, a folder of Headlight: run this where `assets` is."
 
     @staticmethod
-    @shared(_loaded)
+    @single_flight(_loaded)
     def load_shared(device: str, name: str) -> Model:
-        return able(load_model(str(SHIPPED / name), device=device))
+        return with_full_implementation(load_model(str(SHIPPED / name), device=device))
 
     def packed(self) -> bytes:
         return saved.pack(SHIPPED / self.name)
@@ -136,7 +136,7 @@ def keep(name: str, folder: Path) -> None:
     Raises a HeadlightError where it cannot be written.
     """
     if not store.has("model", name):
-        store.keep("model", saved.pack(folder), name)
+        store.put("model", saved.pack(folder), name)
 
 
 @lru_cache(maxsize=64)
@@ -149,7 +149,7 @@ def about(history: History) -> About:
     """The words that tell a run from its neighbours."""
     start, recipe = history.start, history.recipe
     title = f"{start.title if start else recipe.task}: {recipe.position}, {recipe.implementation}, seed {recipe.seed}"
-    says = _says(asdict(start)) if start else ""
+    says = _describe(asdict(start)) if start else ""
     return About(title, OWN, says, bool(start and start.picture), _questions(history))
 
 
@@ -167,7 +167,7 @@ def _shipped_start(name: str) -> dict[str, Any]:
     return start
 
 
-def _says(start: Mapping[str, Any]) -> str:
+def _describe(start: Mapping[str, Any]) -> str:
     """A classifier reads both ways; a language model, which has no classes, does not; a translator does, and writes."""
     way = BOTH_WAYS if start["classes"] else TRANSLATES if start.get("target_length") else ONE_WAY
     recipe = start["recipe"]

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from headlight.api.handout import document
-from headlight.server.addresses import for_class
+from headlight.server.addresses import public_url
 from headlight.server.base_path import BASE
 from headlight.ui import pages
 from headlight.ui.web import FILES, PREFIX, SCRIPT
@@ -26,7 +26,7 @@ async def page(request: Request) -> Response:
     from headlight.api.first import PAGES  # what computes is read in when it is needed
 
     views = html.escape(json.dumps({path.lstrip("/"): file for path, (_, file) in PAGES.items()}))
-    address = html.escape(for_class(str(request.url)))
+    address = html.escape(public_url(str(request.url)))
     head = f'''{_STYLES}
 <script type="application/json" id="headlight-pages">{pages.as_json()}</script>
 <script type="module" src="{PREFIX}/{SCRIPT}"></script>'''

@@ -12,10 +12,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headlight.api.routes import is_own_page, refused
+from headlight.api.routes import error_response, is_own_page
 from headlight.server.readiness import STATE
-from headlight.server.sockets import hang_up, network_of
-from headlight.server.token_bucket import Buckets, Rate
+from headlight.server.sockets import abort_connection, client_network_of
+from headlight.server.token_bucket import Rate, RateLimiter
 
 from . import room as rules
 from .messages import ALPHABET, CODE_LETTERS, PATH
@@ -55,24 +55,24 @@ class RoomRoutes:
 
     def __init__(self, store: Store | None) -> None:
         self._rooms = Rooms(store) if store else None
-        self._opens, self._guesses = Buckets(OPENS), Buckets(GUESSES)
-        self._requests, self._own_requests = Buckets(REQUESTS), Buckets(OWN_REQUESTS)
+        self._opens, self._guesses = RateLimiter(OPENS), RateLimiter(GUESSES)
+        self._requests, self._own_requests = RateLimiter(REQUESTS), RateLimiter(OWN_REQUESTS)
         self._listeners: Counter[str] = Counter()  # by network
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request, name = Request(scope, receive), scope["path"].removeprefix(f"{PATH}/")
         method = "POST" if name in POSTS else "GET"
         if name not in ("events", *POSTS):
-            response: ASGIApp = refused(404, "There is no such route.")
+            response: ASGIApp = error_response(404, "There is no such route.")
         elif self._rooms is None:
-            response = refused(404, "There are no rooms on this server.")
+            response = error_response(404, "There are no rooms on this server.")
         elif scope["method"] != method:
-            response = refused(405, f"Only {method} is answered here.", {"Allow": method})
+            response = error_response(405, f"Only {method} is answered here.", {"Allow": method})
         # a page elsewhere can send no JSON without being asked whence it comes
         elif not is_own_page(request.headers) or (
             method == "POST" and request.headers.get("content-type") != "application/json"
         ):
-            response = refused(403, "Only Headlight’s own pages are answered here.")
+            response = error_response(403, "Only Headlight’s own pages are answered here.")
         elif name == "events":
             await self._stream(self._rooms, request, send)
             return
@@ -82,7 +82,7 @@ class RoomRoutes:
 
     async def _post(self, rooms: Rooms, name: str, request: Request) -> Response:
         """The response to a POST; a refusal is a sentence."""
-        network = network_of(request.scope)
+        network = client_network_of(request.scope)
         try:
             if not self._requests.allows(network):
                 raise Refusal(OFTEN, 429)
@@ -90,9 +90,9 @@ class RoomRoutes:
             return JSONResponse(await self._result(rooms, name, network, body), headers=NO_STORE)
         except Refusal as refusal:
             refusal = self._limit_guesses(refusal, network)
-            return refused(refusal.status, str(refusal), {"Retry-After": "1"} if refusal.status == 429 else {})
+            return error_response(refusal.status, str(refusal), {"Retry-After": "1"} if refusal.status == 429 else {})
         except Away:
-            return refused(503, AWAY, {"Retry-After": "1"})
+            return error_response(503, AWAY, {"Retry-After": "1"})
 
     def _limit_guesses(self, refusal: Refusal, network: str) -> Refusal:
         """The refusal that a network gets: one that guesses too often learns not even whether there is a room."""
@@ -144,14 +144,14 @@ class RoomRoutes:
             async with asyncio.timeout(UNREAD_SECONDS):
                 await send(message)
 
-        network, headers = network_of(request.scope), {**NO_STORE, "X-Accel-Buffering": "no"}
+        network, headers = client_network_of(request.scope), {**NO_STORE, "X-Accel-Buffering": "no"}
         self._listeners[network] += 1
         try:
             async with aclosing(self._events(rooms, request.query_params, network)) as events:
                 response = StreamingResponse(events, headers=headers, media_type="text/event-stream")
                 await response(request.scope, request.receive, send_in_time)
         except (OSError, ClientDisconnect):  # a TimeoutError too
-            hang_up(request.receive)
+            abort_connection(request.receive)
         finally:
             self._listeners[network] -= 1
             self._listeners += Counter()  # drops who has none

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 
 from . import options
 
-LONGEST_QR = 1200  # bytes of a link; of a longer one the squares are too small for the camera of a phone
+MAX_QR_BYTES = 1200  # bytes of a link; of a longer one the squares are too small for the camera of a phone
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def for_class(url: str) -> str:
+def public_url(url: str) -> str:
     """The address of this page for other machines; empty when the server answers this machine alone.
 
     Args:

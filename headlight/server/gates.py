@@ -18,7 +18,7 @@ from . import options
 _CLOSED = re.compile(r"(.*/)?(_stcore/(metrics|script-health-check|agent(/.*)?)|auth/.*|oauth2callback)/?", re.DOTALL)
 
 
-def own_names() -> set[str]:
+def allowed_hosts() -> set[str]:
     """The names that this server is known by: its machine's, and those in Streamlit's configuration."""
     machine = socket.gethostname().lower()
     told = [options.read("browser.serverAddress"), *(options.read("server.allowedHosts") or [])]
@@ -56,7 +56,7 @@ class HostGate:
         with suppress(ValueError):
             return bool(ipaddress.ip_address(name))
         return bool(name) and any(
-            own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])) for own in own_names()
+            own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])) for own in allowed_hosts()
         )
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-MOST_LINES = 5  # from one place in the code, in
+MAX_LINES = 5  # from one place in the code, in
 PERIOD = 60.0  # seconds
-LONGEST_LINE = 300  # characters
+MAX_LINE_LENGTH = 300  # characters
 _ID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")  # who knows a session's id can take it over
 _ARGUMENT = re.compile(r"%(\(\w+\))?[-#0 +]*\d*(\.\d+)?[a-z]", re.IGNORECASE)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|exception=.*", re.DOTALL)  # a library's word for what it was given
@@ -23,7 +23,7 @@ class OneLine:
     """A factory of log records. Install it with `keep_short`.
 
     Of an exception it keeps the kind and the place, not the text, which may be a visitor's; of a message's arguments
-    the numbers. The same place in the code is heard `MOST_LINES` times in `PERIOD` seconds; then the next line says how
+    the numbers. The same place in the code is heard `MAX_LINES` times in `PERIOD` seconds; then the next line says how
     many there were.
     """
 
@@ -42,7 +42,7 @@ class OneLine:
             record.levelno = _UNHEARD
             return record
         text = _ID.sub("…", _written(record)).replace("\n", " ")
-        text = text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"
+        text = text if len(text) <= MAX_LINE_LENGTH else f"{text[: MAX_LINE_LENGTH - 1]}…"
         text += f" ({place(record.exc_info)})" if record.exc_info and record.exc_info[0] else ""
         record.msg = text + (f" (and {unheard:,} more of these before)" if unheard else "")
         record.args = record.exc_info = record.exc_text = record.stack_info = None
@@ -56,8 +56,8 @@ class OneLine:
             over = now - began > PERIOD
             self._heard[at] = (now, 1) if over else (began, lines + 1)
         if not over:
-            return 0 if lines < MOST_LINES else None
-        return max(0, lines - MOST_LINES)
+            return 0 if lines < MAX_LINES else None
+        return max(0, lines - MAX_LINES)
 
 
 def place(error: tuple[type[BaseException], BaseException, TracebackType | None] | Any) -> str:
@@ -69,7 +69,7 @@ def place(error: tuple[type[BaseException], BaseException, TracebackType | None]
     return f"{kind.__name__}{where}"
 
 
-def keep_short() -> None:
+def install_redacting_records() -> None:
     """From now on every logger of this process writes as `OneLine` says."""
     logging.setLogRecordFactory(OneLine())
 

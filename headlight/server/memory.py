@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 SWEEP_SECONDS = 5.0
-MOST_ARENAS = 2
+MAX_ARENAS = 2
 LARGE_BYTES = 12 * 2**20  # one layer of maps of 511 tokens
 _M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3  # their numbers in malloc.h
 
@@ -26,13 +26,13 @@ def _glibc() -> ctypes.CDLL | None:
     return None
 
 
-def keep_little() -> None:
+def limit_malloc_arenas() -> None:
     """Has freed memory go back. Every script run is a thread, and what it freed would stay with its own; maps of a
     long text would leave holes.
     """
     lib = _glibc()
     if lib is not None:
-        lib.mallopt(_M_ARENA_MAX, MOST_ARENAS)
+        lib.mallopt(_M_ARENA_MAX, MAX_ARENAS)
         lib.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
 
 

@@ -8,10 +8,10 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 
-def wants_gzip(scope: Scope) -> bool:
+def should_gzip(scope: Scope) -> bool:
     """Tells whether an answer goes over a network, to a browser that unpacks it."""
     headers = Headers(scope=scope)
-    return accepts_gzip(headers) and _is_elsewhere(scope, headers)
+    return accepts_gzip(headers) and _is_remote(scope, headers)
 
 
 def accepts_gzip(headers: Headers) -> bool:
@@ -19,7 +19,7 @@ def accepts_gzip(headers: Headers) -> bool:
     return re.search(r"\bgzip\b(?!\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$))", headers.get("accept-encoding", "")) is not None
 
 
-def _is_elsewhere(scope: Scope, headers: Headers) -> bool:
+def _is_remote(scope: Scope, headers: Headers) -> bool:
     """Tells whether another machine asks, or a proxy that passes the answer on."""
     if "x-forwarded-for" in headers or "forwarded" in headers:
         return True

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .network import accepts_gzip
 
-KEPT = "public, max-age=31536000, immutable"
+IMMUTABLE = "public, max-age=31536000, immutable"
 # The machine's own list is not asked: on Windows it may call a script plain text, which no browser runs.
 TYPES = {
     "css": "text/css",
@@ -30,7 +30,7 @@ class OwnFiles:
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
-        self._squeezed = cache(lambda name: gzip.compress(files[name], mtime=0))
+        self._gzipped = cache(lambda name: gzip.compress(files[name], mtime=0))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._answer(scope)(scope, receive, send)
@@ -42,9 +42,9 @@ class OwnFiles:
         if name not in self._files:
             return PlainTextResponse("There is no such file.", 404)
         headers, kind = (
-            {"Cache-Control": KEPT, "Vary": "Accept-Encoding"},
+            {"Cache-Control": IMMUTABLE, "Vary": "Accept-Encoding"},
             TYPES.get(name.rpartition(".")[2], "text/plain"),
         )
         if accepts_gzip(Headers(scope=scope)):
-            return Response(self._squeezed(name), 200, headers | {"Content-Encoding": "gzip"}, kind)
+            return Response(self._gzipped(name), 200, headers | {"Content-Encoding": "gzip"}, kind)
         return Response(self._files[name], 200, headers, kind)

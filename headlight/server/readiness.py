@@ -23,10 +23,10 @@ LIVE, READY = "/livez", "/readyz"
 WIND_UP_SECONDS = 12.0  # for trainings to end and to be kept, and then
 LEAVE_SECONDS = 5.0  # for connections to close; who does not read is left behind
 END_SECONDS = 2.0  # for what is left to be deleted; a store may hang
-BACK_SECONDS = 3  # after which a page may be asked for anew
-TOLD: Final = "This server is about to end; another one, or this one started anew, answers in a few seconds."
+RETRY_AFTER_S = 3  # after which a page may be asked for anew
+BODY: Final = "This server is about to end; another one, or this one started anew, answers in a few seconds."
 _PAGE = f"""<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="refresh" content="{BACK_SECONDS}"><title>Headlight</title><p role="status">{TOLD}</p></html>"""
+<meta http-equiv="refresh" content="{RETRY_AFTER_S}"><title>Headlight</title><p role="status">{BODY}</p></html>"""
 
 
 @dataclass
@@ -62,13 +62,13 @@ class ReadinessGate:
         if not STATE.is_ending:
             return None
         if kind == "websocket":
-            return _said(TOLD, 503)
+            return _said(BODY, 503)
         if kind == "http" and "text/html" in Headers(scope=scope).get("accept", ""):
             return HTMLResponse(_PAGE, 503, _HEADERS)
         return None
 
 
-_HEADERS = {"Cache-Control": "no-store", "Retry-After": str(BACK_SECONDS)}
+_HEADERS = {"Cache-Control": "no-store", "Retry-After": str(RETRY_AFTER_S)}
 
 
 def _said(text: str, status: int = 200) -> Response:
@@ -76,7 +76,7 @@ def _said(text: str, status: int = 200) -> Response:
 
 
 @contextmanager
-def ending(wind_up: Callable[[float], None], end: Callable[[], None]) -> Iterator[None]:
+def graceful_shutdown(wind_up: Callable[[float], None], end: Callable[[], None]) -> Iterator[None]:
     """Has SIGTERM end this process in order. To be entered in the event loop of the main thread; elsewhere in vain.
 
     Args:

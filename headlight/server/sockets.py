@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 KEY = "Sec-WebSocket-Key"  # the header by which a browser tells its connections apart
 connected: set[str] = set()  # the keys of those that are open
 
-MOST_OPEN = 8192  # files and connections of this process
+MAX_OPEN = 8192  # files and connections of this process
 
 
 def client_network(address: str) -> str:
@@ -24,7 +24,7 @@ def client_network(address: str) -> str:
     return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
 
 
-def network_of(scope: Scope) -> str:
+def client_network_of(scope: Scope) -> str:
     """Return the address that the client of a request is counted by."""
     return client_network(str((scope.get("client") or ("",))[0]))
 
@@ -35,7 +35,7 @@ def allow_open_files() -> None:
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        most = MOST_OPEN if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN)
+        most = MAX_OPEN if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
@@ -61,14 +61,14 @@ class NoDelay:
         await self.app(scope, receive, send)
 
 
-def hang_up(receive: Receive) -> None:
+def abort_connection(receive: Receive) -> None:
     """Abort a connection at once: a polite close waits until the client has read everything, which may be never."""
     transport = transport_of(receive)
     if transport:
         transport.abort()
 
 
-async def hung_up(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

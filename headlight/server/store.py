@@ -16,7 +16,7 @@ from .store_folder import Folder, FolderOfUser
 
 VARIABLE = "HEADLIGHT_STORE"
 NAME = re.compile(r"[\w-]{22}", re.ASCII)
-MOST_BYTES = 2 * 2**30  # of all files together; the oldest go first
+MAX_BYTES = 2 * 2**30  # of all files together; the oldest go first
 _KINDS = ("film", "model", "data", "visit")
 _OURS = re.compile(rf"{NAME.pattern}\.({'|'.join(_KINDS)})", re.ASCII)
 
@@ -26,7 +26,7 @@ def is_shared() -> bool:
     return bool(os.environ.get(VARIABLE))
 
 
-def keep(kind: str, content: bytes, name: str = "") -> str:
+def put(kind: str, content: bytes, name: str = "") -> str:
     """Keeps a file; returns its name, a new one where none is given.
 
     Raises:
@@ -50,14 +50,14 @@ def read(kind: str, name: str) -> bytes | None:
     return _place().read(_file(kind, name)) if NAME.fullmatch(name) else None
 
 
-def forget(kind: str, name: str) -> None:
+def delete(kind: str, name: str) -> None:
     """Deletes a file, if it is there."""
-    _place().forget(_file(kind, name))
+    _place().delete(_file(kind, name))
 
 
 def sweep(older: float) -> None:
-    """Deletes what is `older` than so many seconds, as whoever kept it is gone, and the oldest beyond `MOST_BYTES`."""
-    _place().sweep(_OURS, older, MOST_BYTES)
+    """Deletes what is `older` than so many seconds, as whoever kept it is gone, and the oldest beyond `MAX_BYTES`."""
+    _place().sweep(_OURS, older, MAX_BYTES)
 
 
 def _file(kind: str, name: str) -> str:

@@ -39,7 +39,7 @@ class Folder:
             return (self._folder() / file).read_bytes()
         return None
 
-    def forget(self, file: str) -> None:
+    def delete(self, file: str) -> None:
         """Deletes a file, if it is there."""
         with suppress(OSError):
             (self._folder() / file).unlink()
@@ -57,7 +57,7 @@ class Folder:
         for age, size, name in sorted(found):
             held += size
             if age > older or held > most:
-                self.forget(name)
+                self.delete(name)
 
     def _folder(self) -> Path:
         """Raises an OSError when it cannot be made."""

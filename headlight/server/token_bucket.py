@@ -8,7 +8,7 @@ from cachetools import TTLCache
 Rate = tuple[float, int]  # tokens a second, and at most at once
 
 
-class Bucket:
+class TokenBucket:
     """A token bucket: `rate` tokens a second, at most `most` at once."""
 
     def __init__(self, rate: float, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -34,14 +34,14 @@ class Bucket:
         self._seen = now
 
 
-class Buckets:
+class RateLimiter:
     """One token bucket per client, dropped when it is full again."""
 
     def __init__(self, rate: Rate) -> None:
         self._rate = rate
-        self._buckets: TTLCache[Hashable, Bucket] = TTLCache(10_000, rate[1] / rate[0])
+        self._buckets: TTLCache[Hashable, TokenBucket] = TTLCache(10_000, rate[1] / rate[0])
 
     def allows(self, name: Hashable) -> bool:
         """Take one token of a client if it is there."""
-        bucket = self._buckets[name] = self._buckets.get(name) or Bucket(*self._rate)
+        bucket = self._buckets[name] = self._buckets.get(name) or TokenBucket(*self._rate)
         return bucket.allows()

@@ -7,11 +7,11 @@ the session for good.
 from collections.abc import Mapping
 from typing import Any
 
-LONGEST = 3000  # characters: no view sends a longer text than a painted mask (`limits.LONGEST_PAINTED`)
-LARGEST = 2**53 - 1  # JavaScript tells larger whole numbers apart no more
+MAX_LENGTH = 3000  # characters: no view sends a longer text than a painted mask (`limits.MAX_PAINTED_LENGTH`)
+MAX_INTEGER = 2**53 - 1  # JavaScript tells larger whole numbers apart no more
 
 
-def text(event: Mapping[str, Any], name: str, longest: int = LONGEST) -> str | None:
+def text(event: Mapping[str, Any], name: str, longest: int = MAX_LENGTH) -> str | None:
     """A text of an event; None for anything else, for a longer one than any view sends, and for half a character."""
     value = event.get(name)
     if not isinstance(value, str) or len(value) > longest:
@@ -28,4 +28,4 @@ def whole(event: Mapping[str, Any], name: str) -> int | None:
     value = event.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
         return None
-    return value if -LARGEST <= value <= LARGEST else None
+    return value if -MAX_INTEGER <= value <= MAX_INTEGER else None

@@ -16,7 +16,7 @@ from .palette import DASHES, PALETTES, SYMBOLS, candidate_colour
 Figure = dict[str, Any]
 # for `st.plotly_chart`: no tools over the curves; the numbers stand in a table
 CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "responsive": True}
-MOST_POINTS = 600  # of a curve
+MAX_POINTS = 600  # of a curve
 FEW_POINTS = 48  # up to which each has its symbol or number
 SYMBOLS_SHOWN = 7  # on a curve over steps
 
@@ -66,7 +66,7 @@ def curves(
     layout = layout_of(theme, x_title, y_title)
     length = max(len(values) for values in series.values())
     few = length <= FEW_POINTS
-    places = range(0, length, math.ceil(length / MOST_POINTS))
+    places = range(0, length, math.ceil(length / MAX_POINTS))
     ticks = _round_ticks(start, start + length - 1)
     layout["xaxis"] |= {"tickvals": ticks, "ticktext": [whole(x) for x in ticks], "zeroline": False}
     layout["xaxis"]["range"] = [start - 0.02 * length - 0.2, start + 1.02 * length - 0.8]

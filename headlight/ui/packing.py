@@ -13,7 +13,7 @@ from torch import Tensor
 from mha_core.show.packing import as_bytes, headed, pack
 
 ALL_LAYERS_UP_TO = 128  # tokens
-LARGEST_WHOLE = 72 * 128**2  # weights: of MiniLM those of that many tokens, of SmolLM2 of 66
+MAX_WHOLE_WEIGHTS = 72 * 128**2  # weights: of MiniLM those of that many tokens, of SmolLM2 of 66
 THUMBNAIL = 128  # cells that one has at most
 MEMORY_BYTES = 6 * 2**20
 
@@ -68,7 +68,7 @@ def _largest(maps: Tensor, step: int) -> Tensor:
 
 def goes_whole(weights: Tensor) -> bool:
     """Tells whether maps (layers, h, i, j) are few and small enough to be sent all at once."""
-    return max(weights.shape[-2:]) <= ALL_LAYERS_UP_TO and weights.numel() <= LARGEST_WHOLE
+    return max(weights.shape[-2:]) <= ALL_LAYERS_UP_TO and weights.numel() <= MAX_WHOLE_WEIGHTS
 
 
 def in_memory(

@@ -13,7 +13,7 @@ from ..attention import Weights
 from ..attention.functional import check_temperature, softmax_over_keys
 from ..errors import MaskError, SizeError
 
-LARGEST_EXPONENT = 88.7  # exp of more than this is infinite in float32
+MAX_EXPONENT = 88.7  # exp of more than this is infinite in float32
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def softmax_steps(scores: Tensor, v: Tensor, *, allow: Tensor | None = None, div
     scaled = scores / divisor
     masked = scaled.masked_fill(~allow, -math.inf)
     largest = _largest(masked)
-    subtracted = largest if float(largest.max()) > LARGEST_EXPONENT else torch.zeros_like(largest)
+    subtracted = largest if float(largest.max()) > MAX_EXPONENT else torch.zeros_like(largest)
     exps = (masked - subtracted).exp()
     weights = softmax_over_keys(scaled.clone(), allow)
     return Stages(scaled, masked, subtracted, exps, exps.sum(dim=-1, keepdim=True), weights, weights @ v)

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 CONFIG, TOKENIZER, WEIGHTS, INDEX = "config.json", "tokenizer.json", "model.safetensors", "model.safetensors.index.json"
-LARGEST_JSON = 8 * 2**20  # bytes
-LARGEST_TOKENIZER = 64 * 2**20
-LARGEST_HEADER = 32 * 2**20
-MOST_SHARDS = 1000
+MAX_JSON_BYTES = 8 * 2**20  # bytes
+MAX_TOKENIZER_BYTES = 64 * 2**20
+MAX_HEADER_BYTES = 32 * 2**20
+MAX_SHARDS = 1000
 DEEPEST = 20
-MOST_VALUES = 200_000
+MAX_VALUES = 200_000
 # what a number in a description may be at most where transformers makes that many things of it, by a word of its name
-MOST = {"layers": 256, "layer": 256, "depth": 256, "blocks": 256, "labels": 100_000, "experts": 10_000}
-LARGEST_NUMBER = 2**40
+MAX_BY_WORD = {"layers": 256, "layer": 256, "depth": 256, "blocks": 256, "labels": 100_000, "experts": 10_000}
+MAX_NUMBER = 2**40
 SHARD = re.compile(r"[\w.-]{1,200}\.safetensors")
 
 
@@ -88,7 +88,7 @@ def own_file(folder: Path, name: str) -> Path:
     return file
 
 
-def read_json(folder: Path, name: str, most: int = LARGEST_JSON) -> dict[str, Any]:
+def read_json(folder: Path, name: str, most: int = MAX_JSON_BYTES) -> dict[str, Any]:
     """A JSON object.
 
     Raises:
@@ -126,8 +126,8 @@ def refuse_code(content: Mapping[str, Any], name: str) -> None:
         Unsupported: it names them. WeightsFileError: impossible sizes.
     """
     for count, (key, value) in enumerate(_values(content, name)):
-        if count > MOST_VALUES:
-            raise WeightsFileError(f"{name} has more than {MOST_VALUES:,} values; this is no model description")
+        if count > MAX_VALUES:
+            raise WeightsFileError(f"{name} has more than {MAX_VALUES:,} values; this is no model description")
         if key == "auto_map" or key.startswith(("_attn_implementation", "attn_implementation")):
             what = "code of its own (auto_map)" if key == "auto_map" else f"a kernel ({key})"
             raise Unsupported(f"{name} asks for {what}, which is not run; remove the entry if the model works without")
@@ -135,7 +135,7 @@ def refuse_code(content: Mapping[str, Any], name: str) -> None:
             raise Unsupported(f"{name} names a file outside the folder ({key}); remove the entry")
         if isinstance(value, int) and not isinstance(value, bool):
             words = key.split("_")
-            most = min((MOST[word] for word in words if word in MOST), default=LARGEST_NUMBER)
+            most = min((MAX_BY_WORD[word] for word in words if word in MAX_BY_WORD), default=MAX_NUMBER)
             if abs(value) > most and words[-1] != "id":
                 raise WeightsFileError(f"{name} has impossible sizes: {key}={value:,}, at most {most:,} is read")
 
@@ -161,9 +161,9 @@ def weights_of(folder: Path) -> Tensors:
     """
     names = [WEIGHTS]
     if not (folder / WEIGHTS).exists() and (folder / INDEX).exists():
-        index = read_json(folder, INDEX, LARGEST_HEADER).get("weight_map")
+        index = read_json(folder, INDEX, MAX_HEADER_BYTES).get("weight_map")
         shards = set(index.values()) if isinstance(index, dict) else set()
-        if not 0 < len(shards) <= MOST_SHARDS or not all(isinstance(n, str) and SHARD.fullmatch(n) for n in shards):
+        if not 0 < len(shards) <= MAX_SHARDS or not all(isinstance(n, str) and SHARD.fullmatch(n) for n in shards):
             raise WeightsFileError(f"{INDEX} does not list the files of the weights")
         names = sorted(shards)
     elif not (folder / WEIGHTS).exists() and any(folder.glob("*.bin")):
@@ -185,7 +185,7 @@ def _header(file: Path) -> dict[str, tuple[int, ...]]:
     try:
         with file.open("rb") as opened:
             length = int.from_bytes(opened.read(8), "little")
-        if not 0 < length <= LARGEST_HEADER:
+        if not 0 < length <= MAX_HEADER_BYTES:
             raise WeightsFileError(f"{file.name} has a header of {length:,} bytes; it is damaged or no safetensors")
         with safe_open(file, "pt") as opened:
             return {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import Unsupported, WeightsFileError
 from . import offline
 from .byte_level import Tokens
-from .folders import LARGEST_TOKENIZER, TOKENIZER, describe, library, own_file, read_json, read_tokenizer
+from .folders import MAX_TOKENIZER_BYTES, TOKENIZER, describe, library, own_file, read_json, read_tokenizer
 
 SETTINGS = "tokenizer_config.json"
 # what a tokenizer without tokenizer.json is made of
@@ -26,15 +26,15 @@ def read(folder: Path, config: Any) -> Tokens:
     if (folder / SETTINGS).exists():
         describe(folder, SETTINGS)
     if (folder / TOKENIZER).exists():
-        content = read_json(folder, TOKENIZER, LARGEST_TOKENIZER)
+        content = read_json(folder, TOKENIZER, MAX_TOKENIZER_BYTES)
         kinds = json.dumps([content.get("pre_tokenizer"), content.get("decoder")])
         spelling = "bytes" if '"ByteLevel"' in kinds else "▁" if "▁" in kinds or "\\u2581" in kinds else ""
         return Tokens(read_tokenizer(folder), spelling)
     if not any((folder / name).exists() for name in VOCABULARIES):
         raise WeightsFileError(f"cannot read {TOKENIZER}: the folder has no tokenizer; copy it beside the weights")
     for name in (*VOCABULARIES, "special_tokens_map.json", "added_tokens.json"):
-        if (folder / name).exists() and own_file(folder, name).stat().st_size > LARGEST_TOKENIZER:
-            raise WeightsFileError(f"{name} has more than {LARGEST_TOKENIZER:,} bytes; this is no vocabulary")
+        if (folder / name).exists() and own_file(folder, name).stat().st_size > MAX_TOKENIZER_BYTES:
+            raise WeightsFileError(f"{name} has more than {MAX_TOKENIZER_BYTES:,} bytes; this is no vocabulary")
     return _of_family(folder, config)
 
 

@@ -12,9 +12,9 @@ from ..errors import HeadlightError, SizeError
 from .folders import content
 
 FORMATS = ("PNG", "JPEG", "WEBP")
-MOST_BYTES = 10 * 2**20
-MOST_PIXELS = 24_000_000
-MOST_TIMES = 20  # the longer side, of the shorter one
+MAX_BYTES = 10 * 2**20
+MAX_PIXELS = 24_000_000
+MAX_TIMES = 20  # the longer side, of the shorter one
 NO_PICTURE = "this file is no PNG, JPEG or WebP picture, whatever its name says; choose one that is"
 
 
@@ -34,7 +34,7 @@ def read(picture: object) -> Any:
         return _of_tensor(picture)
     if not isinstance(picture, (bytes, Path)):
         raise HeadlightError(f"a picture is bytes, a Path or a tensor, got {type(picture).__name__}")
-    data = content(picture, "the picture", MOST_BYTES, "make it smaller")
+    data = content(picture, "the picture", MAX_BYTES, "make it smaller")
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as file:
             _check(*file.size)
@@ -44,15 +44,15 @@ def read(picture: object) -> Any:
     except UnidentifiedImageError as error:
         raise HeadlightError(NO_PICTURE) from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise SizeError(f"the picture has more than {MOST_PIXELS:,} pixels; make it smaller") from error
+        raise SizeError(f"the picture has more than {MAX_PIXELS:,} pixels; make it smaller") from error
     except Exception as error:  # each format has its own
         raise HeadlightError(f"the picture is damaged ({type(error).__name__}); choose another one") from error
 
 
 def _check(width: int, height: int) -> None:
-    if width * height > MOST_PIXELS:
-        raise SizeError(f"the picture has {width:,} × {height:,} pixels, at most {MOST_PIXELS:,} are read")
-    if max(width, height) > MOST_TIMES * min(width, height):
+    if width * height > MAX_PIXELS:
+        raise SizeError(f"the picture has {width:,} × {height:,} pixels, at most {MAX_PIXELS:,} are read")
+    if max(width, height) > MAX_TIMES * min(width, height):
         raise SizeError(f"a picture of {width:,} × {height:,} pixels is too long; cut a piece out of it")
 
 

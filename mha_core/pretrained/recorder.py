@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from ..errors import HeadlightError, SizeError
-from .recordings import MOST_STEPS, MOST_WEIGHTS, Recording
+from .recordings import MAX_STEPS, MAX_WEIGHTS, Recording
 from .watcher import Watcher
 
 
@@ -74,7 +74,7 @@ class Recorder:
             raise SizeError(f"step {step} has maps of other shapes than before; give the same input every time")
         self._kept[step] = look
         size = sum(group.maps.numel() for group in look.groups)
-        while len(self._kept) > 1 and (len(self._kept) > MOST_STEPS or len(self._kept) * size > MOST_WEIGHTS):
+        while len(self._kept) > 1 and (len(self._kept) > MAX_STEPS or len(self._kept) * size > MAX_WEIGHTS):
             self.every *= 2
             self._kept = {at: kept for at, kept in self._kept.items() if at % self.every == 0} or {step: look}
 

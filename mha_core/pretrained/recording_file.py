@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HeadlightError, WeightsFileError
-from .recordings import FORMAT, KEY, MOST_HEADS, MOST_WEIGHTS, Group, Recording, at_most, check_maps, check_words
+from .recordings import FORMAT, KEY, MAX_HEADS, MAX_WEIGHTS, Group, Recording, at_most, check_maps, check_words
 
-LARGEST_HEADER = 2**20  # bytes: what it says, and the places of its maps
-LARGEST = 4 * MOST_WEIGHTS + LARGEST_HEADER + 8
-MOST_VALUES = 60_000  # between the commas of the header
+MAX_HEADER_BYTES = 2**20  # bytes: what it says, and the places of its maps
+MAX_BYTES = 4 * MAX_WEIGHTS + MAX_HEADER_BYTES + 8
+MAX_VALUES = 60_000  # between the commas of the header
 WHAT = "a recording of Headlight, as Recording.save writes it"
 
 
@@ -31,8 +31,8 @@ def content(path: str | Path) -> bytes:
     if not path.is_file():  # a pipe would be waited for
         raise WeightsFileError(f"there is no file “{path}”")
     try:
-        if path.stat().st_size > LARGEST:
-            raise WeightsFileError(f"“{path.name}” has more than {LARGEST:,} bytes, which no recording has")
+        if path.stat().st_size > MAX_BYTES:
+            raise WeightsFileError(f"“{path.name}” has more than {MAX_BYTES:,} bytes, which no recording has")
         return path.read_bytes()
     except OSError as error:
         raise WeightsFileError(f"“{path}” cannot be read ({error.strerror})") from error
@@ -63,14 +63,14 @@ def of_bytes(content: bytes) -> Recording:
 
 def _said(content: bytes) -> dict[str, Any]:
     """What the file says of its maps, once their sizes agree with it and with the file's own."""
-    if len(content) > LARGEST:
-        raise WeightsFileError(f"it has more than {LARGEST:,} bytes, which no recording has")
+    if len(content) > MAX_BYTES:
+        raise WeightsFileError(f"it has more than {MAX_BYTES:,} bytes, which no recording has")
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or length > len(content) - 8:
         raise WeightsFileError(f"this is not {WHAT}")
-    at_most("bytes in front of its maps", length, LARGEST_HEADER)
+    at_most("bytes in front of its maps", length, MAX_HEADER_BYTES)
     text = content[8 : 8 + length]
-    at_most("values in front of its maps", text.count(b",") + 1, MOST_VALUES)
+    at_most("values in front of its maps", text.count(b",") + 1, MAX_VALUES)
     header = json.loads(text)
     metadata = header.pop("__metadata__", {})
     if KEY not in metadata:
@@ -95,5 +95,5 @@ def _check_shape(shape: list[int], steps: int, group: dict[str, Any]) -> None:
     if len(shape) != 5 or (shape[0], shape[1], *shape[3:]) != named or not all(shape):
         wanted = f"({steps}, {named[1]}, heads, {named[2]}, {named[3]})"
         raise HeadlightError(f"the maps of “{group['name']:.40}” have the axes {shape!s:.80}, they say {wanted}")
-    at_most("heads in a group", shape[1] * shape[2], MOST_HEADS)
-    at_most("weights in a group", math.prod(shape), MOST_WEIGHTS)
+    at_most("heads in a group", shape[1] * shape[2], MAX_HEADS)
+    at_most("weights in a group", math.prod(shape), MAX_WEIGHTS)

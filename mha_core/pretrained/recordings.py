@@ -21,13 +21,13 @@ from ..show import Shown
 
 FORMAT = "headlight recording 1"
 KEY = "headlight"  # of what the file says, in its metadata
-MOST_WEIGHTS = 2**25  # of all maps together: 128 MiB
-MOST_GROUPS = 64
-MOST_STEPS = 1000
-MOST_HEADS = 4096  # of a group, in all layers
-MOST_TOKENS = 4096  # of an axis
-MOST_NOTICES = 20
-LONGEST_WORDS = 300  # characters of a token or a name
+MAX_WEIGHTS = 2**25  # of all maps together: 128 MiB
+MAX_GROUPS = 64
+MAX_STEPS = 1000
+MAX_HEADS = 4096  # of a group, in all layers
+MAX_TOKENS = 4096  # of an axis
+MAX_NOTICES = 20
+MAX_WORDS_LENGTH = 300  # characters of a token or a name
 LAST_STEP = 10**12
 ABOVE_ONE = 2**-7  # of a weight or the sum of a row: rounding in half precision
 
@@ -142,23 +142,23 @@ class Recording:
 def check_words(said: dict[str, Any]) -> None:
     """Raises a HeadlightError for more or longer words, steps and layers than are read."""
     steps, groups = said["steps"], said["groups"]
-    at_most("steps", len(steps), MOST_STEPS)
-    at_most("groups of maps", len(groups), MOST_GROUPS)
-    at_most("notices", len(said["notices"]), MOST_NOTICES)
+    at_most("steps", len(steps), MAX_STEPS)
+    at_most("groups of maps", len(groups), MAX_GROUPS)
+    at_most("notices", len(said["notices"]), MAX_NOTICES)
     if not groups or not steps:
         raise HeadlightError("it has no maps")
     if not all(type(step) is int and 0 <= step <= LAST_STEP for step in steps) or steps != sorted(set(steps)):
         raise HeadlightError("its steps are not whole numbers from 0 on, each larger than the one before")
     words = [said["title"], *said["notices"]]
     for group in groups:
-        at_most("layers in a group", len(group["paths"]), MOST_HEADS)
+        at_most("layers in a group", len(group["paths"]), MAX_HEADS)
         for tokens in (group["rows"], group["columns"] or group["rows"]):
-            at_most("tokens on an axis", len(tokens), MOST_TOKENS)
+            at_most("tokens on an axis", len(tokens), MAX_TOKENS)
             words += tokens
         words += [group["name"], *group["paths"]]
     if not all(isinstance(text, str) for text in words):
         raise HeadlightError("one of its names or tokens is no text")
-    at_most("characters in one of its texts", max(map(len, words)), LONGEST_WORDS)
+    at_most("characters in one of its texts", max(map(len, words)), MAX_WORDS_LENGTH)
     names = [group["name"] for group in groups]
     if len(set(names)) < len(names) or not all(names):
         raise HeadlightError("its groups do not have names of their own")

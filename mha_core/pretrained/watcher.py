@@ -25,7 +25,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.overrides import TorchFunctionMode
 
 from ..errors import SizeError, Unsupported
-from .recordings import MOST_WEIGHTS, Group, Recording
+from .recordings import MAX_WEIGHTS, Group, Recording
 from .torch_calls import weights_of
 
 Tokens = Sequence[str] | None
@@ -117,8 +117,8 @@ class Watcher(TorchFunctionMode):
     def _check(self, more: int) -> None:
         """Raises a SizeError before more is computed than is kept."""
         had = sum(one.weights.numel() for one in self.maps) + more
-        if had > MOST_WEIGHTS:
-            said = f"these are {had:,} weights, at most {MOST_WEIGHTS:,} are watched"
+        if had > MAX_WEIGHTS:
+            said = f"these are {had:,} weights, at most {MAX_WEIGHTS:,} are watched"
             raise SizeError(f"{said}; give one shorter text, or watch a part: watch(model.layers[0])")
 
     @property

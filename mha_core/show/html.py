@@ -22,10 +22,10 @@ from .packing import Maps, as_bytes, headed, pack, pack_focus, pack_parts
 if TYPE_CHECKING:
     from ..models.run import Run
 
-MOST_WEIGHTS = 20_000_000  # of a file: all of MiniLM's longest sentence
+MAX_WEIGHTS = 20_000_000  # of a file: all of MiniLM's longest sentence
 SPARE_BYTES = 60_000  # of a file, beside what its weights take
 BYTES_A_WEIGHT = 1.5
-MOST_PACKED = 1.334  # bytes of base64 that a byte takes at most: 4/3, and what deflate adds where it finds nothing
+MAX_PACKED = 1.334  # bytes of base64 that a byte takes at most: 4/3, and what deflate adds where it finds nothing
 LEVEL = 4  # of zlib: 6 makes a fourteenth fewer bytes in three times the time, 9 a fifth fewer in forty times
 FRAMING = 64  # bytes around the parts of a message, at most
 
@@ -135,10 +135,10 @@ def standalone(
 def check_size(heads: int, tokens: int, keys: int | None = None) -> None:
     """Raises a SizeError where a file cannot hold the maps of so many heads, in all layers, of so many tokens."""
     weights = heads * tokens * (tokens if keys is None else keys)
-    if weights > MOST_WEIGHTS:
+    if weights > MAX_WEIGHTS:
         had = f"{heads} heads of {tokens} tokens have {weights:,} weights"
-        most = f"an HTML file holds at most {MOST_WEIGHTS:,}"
-        raise SizeError(f"{had}, {most}; shorten the text to {math.isqrt(MOST_WEIGHTS // heads)} tokens")
+        most = f"an HTML file holds at most {MAX_WEIGHTS:,}"
+        raise SizeError(f"{had}, {most}; shorten the text to {math.isqrt(MAX_WEIGHTS // heads)} tokens")
 
 
 def described(
@@ -186,7 +186,7 @@ def _exact(run: Run, said: StandaloneRun, room: float) -> list[tuple[int, int]]:
     focus = said["layer"], said["head"]
     nearest = sorted(product(range(layers), range(heads)), key=lambda at: (at != focus, at[0] != focus[0], at))
     beside = FRAMING + sum(len(pack(header)) for header in _headers(run, said, nearest)) + run.weights.numel()
-    return nearest[: max(0, int((room / MOST_PACKED - beside) // (4 * rows * keys)))]
+    return nearest[: max(0, int((room / MAX_PACKED - beside) // (4 * rows * keys)))]
 
 
 def _page(said: StandaloneRun, run: str) -> str:

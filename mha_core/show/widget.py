@@ -14,7 +14,7 @@ from .html import described, message, script
 if TYPE_CHECKING:
     from ..models.run import Run
 
-MOST_BYTES = 32 * 2**20  # of the float32 maps of all heads; of a larger run the layer in focus has them
+MAX_BYTES = 32 * 2**20  # of the float32 maps of all heads; of a larger run the layer in focus has them
 
 
 def widget(run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str = "") -> Any:
@@ -29,7 +29,7 @@ def widget(run: Run, *, layer: int = 0, head: int = 0, row: int = 0, title: str 
     """
     said = described(run, layer=layer, head=head, row=row, title=title)
     layers, heads = run.weights.shape[:2]
-    whole = 4 * run.weights.numel() <= MOST_BYTES
+    whole = 4 * run.weights.numel() <= MAX_BYTES
     exact = [(at, h) for at in (range(layers) if whole else [layer]) for h in range(heads)]
     return widget_class()(run=run, message=message(run, said, exact), layer=layer, head=head, row=row)
 

@@ -12,7 +12,7 @@ from typing import Any, Self, get_type_hints
 from ..errors import HeadlightError
 from .recipe import ENDS, Recipe, fits
 
-LONGEST = 1024  # tokens of a text, as in `Recipe.check`
+MAX_TOKENS = 1024  # tokens of a text, as in `Recipe.check`
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,9 @@ def _belongs(event: Event, start: Start) -> bool:
     """True when an event can be one of the run that began so. Raises a HeadlightError for maps that do not fit."""
     match event:
         case Start():
-            sizes = 1 <= event.longest <= LONGEST and 0 <= event.target_length <= LONGEST and _is_cut(event.picture)
+            sizes = (
+                1 <= event.longest <= MAX_TOKENS and 0 <= event.target_length <= MAX_TOKENS and _is_cut(event.picture)
+            )
             fits = len(event.columns) == len(event.probes) if event.target_length else not event.columns
             return event is start and sizes and fits and min(event.rows_train, event.rows_test) >= 0
         case Snapshot():
@@ -220,7 +222,7 @@ def _is_cut(picture: list[int]) -> bool:
         return True
     side, patch, registers = picture if len(picture) == 3 else (0, 0, 0)
     whole = side >= 1 and patch >= 1 and registers >= 0 and side % patch == 0
-    return whole and patch <= LONGEST and (side // patch) ** 2 + registers < LONGEST
+    return whole and patch <= MAX_TOKENS and (side // patch) ** 2 + registers < MAX_TOKENS
 
 
 def _has_its_heads(event: Evaluation, start: Start) -> bool:

@@ -14,8 +14,8 @@ from ..models.model import Model
 from ..models.vision import PictureModel, VisionTransformer
 from .tasks.shapes import pixels_of
 
-MOST_TOKENS = 500  # that are made at once
-MOST_SCORES = 16_000_000  # b · h · n² of one batch of texts that are asked one by one
+MAX_TOKENS = 500  # that are made at once
+MAX_SCORES = 16_000_000  # b · h · n² of one batch of texts that are asked one by one
 
 T = TypeVar("T")
 K = TypeVar("K", Classifier, LanguageModel, VisionTransformer)
@@ -76,13 +76,13 @@ def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Told = la
         return _of_pictures(model, texts, told).softmax(dim=-1) if texts else torch.empty(0, len(classes(model)))
     _check_classes(model)
     sizes = model.sizes
-    coded = [model.coded(text)[1][: sizes.max_len] for text in texts]
+    coded = [model.encode(text)[1][: sizes.max_len] for text in texts]
 
     def compute(stack: Classifier) -> Tensor:
         found = torch.empty(len(coded), stack.out.out_features)
         for length in sorted(set(map(len, coded))):
             rows = [row for row, ids in enumerate(coded) if len(ids) == length]
-            for some in torch.split(torch.tensor(rows), max(1, MOST_SCORES // (sizes.n_heads * length**2))):
+            for some in torch.split(torch.tensor(rows), max(1, MAX_SCORES // (sizes.n_heads * length**2))):
                 ids = torch.tensor([coded[row] for row in some.tolist()], device=stack.device)
                 found[some] = stack.logits(ids, ids >= 0).softmax(dim=-1).to("cpu", found.dtype)
         return found
@@ -113,9 +113,9 @@ def continuation(
     """
     if not isinstance(model.encoder, LanguageModel):
         raise Unsupported(f"{model.name} does not go on with a text; ask a language model")
-    if not 0 <= tokens <= MOST_TOKENS or not 0 <= temperature <= 100:
-        raise HeadlightError(f"{tokens} tokens at temperature {temperature}: up to {MOST_TOKENS} at 0 to 100 are made")
-    given = model.coded(text)[1]
+    if not 0 <= tokens <= MAX_TOKENS or not 0 <= temperature <= 100:
+        raise HeadlightError(f"{tokens} tokens at temperature {temperature}: up to {MAX_TOKENS} at 0 to 100 are made")
+    given = model.encode(text)[1]
     if not given:
         raise HeadlightError("the text is empty; give the model something to go on with")
 
@@ -153,7 +153,7 @@ def _check_classes(model: Model) -> None:
 
 def _computed(model: Model, compute: Callable[[K], T], told: Told) -> T:
     """The result of `compute` on the model's stack, whose kind was checked, or on its copy on the CPU."""
-    found, notices = model.compute(lambda stack: compute(cast(K, stack)))
+    found, notices = model.run_on_stack(lambda stack: compute(cast(K, stack)))
     for sentence in notices:
         told(sentence)
     return found

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from .tasks import TrainingData
 
 # Bounds of one step, which nothing can interrupt: below a second on two cores, and its maps in 2 GB.
-MOST_SCORES = 80_000_000  # layers · b · h · n²
-MOST_PRODUCTS = 8_000_000_000  # layers · b · n · d · (4 d + 2 feed-forward)
+MAX_SCORES = 80_000_000  # layers · b · h · n²
+MAX_PRODUCTS = 8_000_000_000  # layers · b · n · d · (4 d + 2 feed-forward)
 # All runs of a job are in memory at once, and the optimiser keeps three numbers more for each parameter.
-MOST_PARAMETERS = 20_000_000
-MOST_MAPS = 60_000_000  # bytes of the snapshots of all runs together, which the listener keeps
+MAX_PARAMETERS = 20_000_000
+MAX_MAPS = 60_000_000  # bytes of the snapshots of all runs together, which the listener keeps
 NICENESS = 10
 
 
@@ -66,9 +66,9 @@ def check_parameters(recipes: tuple[Recipe, ...]) -> None:
         recipe.d_model * (recipe.vocabulary + recipe.n_layers * (4 * recipe.d_model + 2 * recipe.d_feed_forward))
         for recipe in recipes
     )
-    if most > MOST_PARAMETERS:
+    if most > MAX_PARAMETERS:
         raise SizeError(
-            f"up to {most:,} parameters in {len(recipes)} models, at most {MOST_PARAMETERS:,} are trained together; "
+            f"up to {most:,} parameters in {len(recipes)} models, at most {MAX_PARAMETERS:,} are trained together; "
             "choose fewer runs, a smaller vocabulary or smaller sizes"
         )
 
@@ -79,8 +79,8 @@ def check_step(recipe: Recipe, length: int) -> None:
     scores = tokens * recipe.n_heads * length
     products = tokens * recipe.d_model * (4 * recipe.d_model + 2 * recipe.d_feed_forward)
     for formula, size, most in (
-        ("layers · b · h · n²", scores, MOST_SCORES),
-        ("layers · b · n · d · (4 d + 2 feed-forward)", products, MOST_PRODUCTS),
+        ("layers · b · h · n²", scores, MAX_SCORES),
+        ("layers · b · n · d · (4 d + 2 feed-forward)", products, MAX_PRODUCTS),
     ):
         if size > most:
             raise SizeError(
@@ -96,8 +96,8 @@ def check_maps(start: Start, runs: int) -> None:
     sides = (len(rows) * len(seen) for rows, seen in zip(start.probes, columns, strict=True))
     cells = recipe.n_layers * recipe.n_heads * sum(sides)
     most = runs * (recipe.evaluations + 1) * cells
-    if most > MOST_MAPS:
+    if most > MAX_MAPS:
         raise SizeError(
             f"{runs} runs with {recipe.n_layers} × {recipe.n_heads} heads keep {most:,} bytes of maps while they "
-            f"learn, at most {MOST_MAPS:,} are kept; choose fewer runs or fewer heads"
+            f"learn, at most {MAX_MAPS:,} are kept; choose fewer runs or fewer heads"
         )

@@ -20,7 +20,7 @@ import torch
 from ..errors import HeadlightError, WeightsFileError
 from ..models.stack import Stack
 from . import tokens
-from .events import LONGEST, End, Event, History, Start, from_values, to_values
+from .events import MAX_TOKENS, End, Event, History, Start, from_values, to_values
 from .initial_weights import stack_of
 from .recipe import NOT_A_NUMBER
 from .tasks.table import LIMITS
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 FORMAT = "headlight run 1"
 RUN, TOKENIZER, WEIGHTS = FILES = ("run.json", "tokenizer.json", "model.safetensors")
 # Bytes. The largest model of the app has 18 MB, the maps of 41 looks with 4 x 16 heads on 24 tokens have 4 MB.
-LARGEST = {RUN: 8 * 2**20, TOKENIZER: 8 * 2**20, WEIGHTS: 24 * 2**20}
-LARGEST_PACKED = sum(LARGEST.values())  # weights hardly get smaller by packing
-LARGEST_HEADER = 512 * 2**10  # bytes in which the weights' file names its tensors, 100 for each
-MOST_VALUES = {RUN: 200_000, TOKENIZER: 60_000}  # between the commas; a vocabulary has at most 50,000 tokens
-MOST_STEPS = 12_000  # ten epochs of the largest table in batches of 32
-MOST_LISTED = 100  # of what is told about a run: notes, probes, versions
-LONGEST_WORDS = 300  # characters of each
+MAX_BYTES = {RUN: 8 * 2**20, TOKENIZER: 8 * 2**20, WEIGHTS: 24 * 2**20}
+MAX_PACKED_BYTES = sum(MAX_BYTES.values())  # weights hardly get smaller by packing
+MAX_HEADER_BYTES = 512 * 2**10  # bytes in which the weights' file names its tensors, 100 for each
+MAX_VALUES = {RUN: 200_000, TOKENIZER: 60_000}  # between the commas; a vocabulary has at most 50,000 tokens
+MAX_STEPS = 12_000  # ten epochs of the largest table in batches of 32
+MAX_LISTED = 100  # of what is told about a run: notes, probes, versions
+MAX_WORDS_LENGTH = 300  # characters of each
 
 
 def save(
@@ -51,7 +51,7 @@ def save(
     """Writes a run; without tokenizer and stack its history alone. The folder is whole or not there.
 
     The maps are written with the stack, if `maps` does not say otherwise. Those that would be too much to be read again
-    are left out, and of more than `MOST_STEPS` steps all but every second, third, … one.
+    are left out, and of more than `MAX_STEPS` steps all but every second, third, … one.
 
     Raises:
         HeadlightError: the run has not ended, has come to weights or a loss that are no numbers, or its weights are
@@ -68,12 +68,12 @@ def save(
             if not finite or history.end.reason == NOT_A_NUMBER:
                 raise HeadlightError("the numbers of this run are none any more; choose a smaller rate")
             save_file(state, part / WEIGHTS)
-            if (part / WEIGHTS).stat().st_size > LARGEST[WEIGHTS]:
-                raise HeadlightError(f"the weights of a run that is saved have at most {LARGEST[WEIGHTS]:,} bytes")
+            if (part / WEIGHTS).stat().st_size > MAX_BYTES[WEIGHTS]:
+                raise HeadlightError(f"the weights of a run that is saved have at most {MAX_BYTES[WEIGHTS]:,} bytes")
             tokenizer.save(str(part / TOKENIZER), pretty=False)
         record = _record(history, history.start, history.end)
         with_maps = stack is not None if maps is None else maps
-        if not with_maps or len(_json(record)) > LARGEST[RUN]:
+        if not with_maps or len(_json(record)) > MAX_BYTES[RUN]:
             record["snapshots"] = []
         (part / RUN).write_text(_json(record), "utf-8")
 
@@ -169,8 +169,8 @@ def unpack(data: bytes, folder: Path) -> History:
     """
     if folder.exists():
         raise WeightsFileError("the folder for this run is there already; choose a new one")
-    if len(data) > LARGEST_PACKED:
-        raise WeightsFileError(f"{len(data):,} bytes; a saved run has at most {LARGEST_PACKED:,}")
+    if len(data) > MAX_PACKED_BYTES:
+        raise WeightsFileError(f"{len(data):,} bytes; a saved run has at most {MAX_PACKED_BYTES:,}")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             ways = {info.compress_type for info in archive.infolist()}
@@ -179,9 +179,9 @@ def unpack(data: bytes, folder: Path) -> History:
             with replaced(folder) as part:
                 for name in FILES:  # our names, never the archive's
                     with archive.open(name) as opened:
-                        content = opened.read(LARGEST[name] + 1)
-                    if len(content) > LARGEST[name]:
-                        raise WeightsFileError(f"{name} has more than {LARGEST[name]:,} bytes")
+                        content = opened.read(MAX_BYTES[name] + 1)
+                    if len(content) > MAX_BYTES[name]:
+                        raise WeightsFileError(f"{name} has more than {MAX_BYTES[name]:,} bytes")
                     (part / name).write_bytes(content)
                 history = read(part)
                 read_stack(part, history, read_tokenizer(part).get_vocab_size())
@@ -209,12 +209,12 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 
 def _record(history: History, start: Start, end: End) -> dict[str, Any]:
-    """Plain values of a run, of its steps at most `MOST_STEPS`."""
+    """Plain values of a run, of its steps at most `MAX_STEPS`."""
 
     def plain(event: Event) -> dict[str, Any]:
         return {name: value for name, value in to_values(event).items() if name != "kind"}
 
-    stride = math.ceil(len(history.steps) / MOST_STEPS) or 1
+    stride = math.ceil(len(history.steps) / MAX_STEPS) or 1
     return {
         "format": FORMAT,
         "start": plain(start),
@@ -240,23 +240,23 @@ def _no_constant(name: str) -> float:
 def _check_words(start: Any) -> None:
     """Raises a HeadlightError for more or longer words about a run than anybody needs."""
     listed = ("notes", "probes", "columns", "versions")
-    lists = {**dict.fromkeys(listed, MOST_LISTED), "classes": LIMITS["classes"]}
+    lists = {**dict.fromkeys(listed, MAX_LISTED), "classes": LIMITS["classes"]}
     for name, most in lists.items():
         _at_most(f"{name} in its start", len(start.get(name, ())), most)
     probes = [*start["probes"], *start.get("columns", ())]
     for tokens_of_one in probes:
-        _at_most("tokens in a probe", len(tokens_of_one), LONGEST)
+        _at_most("tokens in a probe", len(tokens_of_one), MAX_TOKENS)
     for name in start["classes"]:
         _at_most("characters in the name of a class", len(name), LIMITS["label"])
     said = (start["title"], start["fingerprint"], start["machine"], *start["notes"])
     for words in (*said, *start["versions"], *start["versions"].values(), *itertools.chain(*probes)):
-        _at_most("characters in one of its texts", len(words), LONGEST_WORDS)
+        _at_most("characters in one of its texts", len(words), MAX_WORDS_LENGTH)
 
 
 def _check_counts(record: dict[str, Any], start: Start) -> None:
     """Raises a HeadlightError when more is listed than such a run can have."""
     recipe, looks = start.recipe, start.recipe.evaluations + 2
-    _at_most("steps", len(record["steps"]), min(recipe.steps, MOST_STEPS))
+    _at_most("steps", len(record["steps"]), min(recipe.steps, MAX_STEPS))
     _at_most("evaluations", len(record["evaluations"]), looks)
     _at_most("snapshots", len(record["snapshots"]), looks * len(start.probes))
     _at_most("predicted classes", len(record["end"].get("predicted", ())), min(start.rows_test, LIMITS["rows"]))
@@ -274,8 +274,8 @@ def shapes(data: bytes) -> dict[str, list[int]]:
         HeadlightError: the header is too long.
     """
     length = int.from_bytes(data[:8], "little")
-    if length > LARGEST_HEADER:
-        raise HeadlightError(f"it names its tensors in {length:,} bytes, at most {LARGEST_HEADER:,} are read")
+    if length > MAX_HEADER_BYTES:
+        raise HeadlightError(f"it names its tensors in {length:,} bytes, at most {MAX_HEADER_BYTES:,} are read")
     header = json.loads(data[8 : 8 + length])
     return {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
 
@@ -283,19 +283,19 @@ def shapes(data: bytes) -> dict[str, list[int]]:
 def _text(file: Path) -> str:
     """The content of a file of JSON. Raises a WeightsFileError when it is missing or has too many bytes or values."""
     data = _content(file)
-    values, most = data.count(b",") + 1, MOST_VALUES[file.name]
+    values, most = data.count(b",") + 1, MAX_VALUES[file.name]
     if values > most:  # before they are made: a value of two bytes takes a hundred as an object
         raise WeightsFileError(f"{file.name} has up to {values:,} values, at most {most:,} are read")
     return data.decode("utf-8", "replace")
 
 
 def _content(file: Path) -> bytes:
-    """The content of a file. Raises a WeightsFileError when it is missing or has more than its `LARGEST` bytes."""
+    """The content of a file. Raises a WeightsFileError when it is missing or has more than its `MAX_BYTES` bytes."""
     try:
         if file.exists() and not file.is_file():  # a pipe would be waited for
             raise WeightsFileError(f"{file.name} is no regular file")
-        if file.stat().st_size > LARGEST[file.name]:
-            raise WeightsFileError(f"{file.name} has more than {LARGEST[file.name]:,} bytes")
+        if file.stat().st_size > MAX_BYTES[file.name]:
+            raise WeightsFileError(f"{file.name} has more than {MAX_BYTES[file.name]:,} bytes")
         return file.read_bytes()
     except OSError as error:
         raise WeightsFileError(f"cannot read {file.name}: {error.strerror}") from error

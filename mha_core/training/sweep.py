@@ -26,7 +26,7 @@ from .loop import Training
 from .recipe import Recipe
 from .tasks import Task
 
-MOST_WORKERS = 256
+MAX_WORKERS = 256
 ATTEMPTS = 3  # without a run that ends, before those that are left are given up
 KILLED = f"its worker was killed {ATTEMPTS} times; less memory is needed with fewer workers or smaller sizes"
 
@@ -94,8 +94,8 @@ def workers_of(chosen: argparse.Namespace, threads: int = 1) -> int:
         HeadlightError: it asks for none, or for too many.
     """
     workers: int = max(1, cores() // threads) if chosen.workers is None else chosen.workers
-    if not 1 <= workers <= MOST_WORKERS:
-        raise HeadlightError(f"--workers={workers}: choose 1 to {MOST_WORKERS}")
+    if not 1 <= workers <= MAX_WORKERS:
+        raise HeadlightError(f"--workers={workers}: choose 1 to {MAX_WORKERS}")
     return workers
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Their place is their id; padding is 0, as an embedding's padding row wants it.
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 CUTS = ("Split", "Whitespace", "WhitespaceSplit")  # at characters, at words and signs, at spaces
-MOST_OF_A_TASK = 2  # tokenizers that are kept
+MAX_OF_A_TASK = 2  # tokenizers that are kept
 
 # Of a thousand long texts one takes seconds, and a comparison has a run for each seed and model. It goes with its task:
 # the texts may be those of a visitor who leaves.
@@ -49,7 +49,7 @@ def of(task: Task, vocabulary: int = 1000, *, all_texts: bool = False) -> Tokeni
     if key not in made:
         rows = (*task.train, *task.test) if all_texts else task.train
         made[key] = _word_piece([row.text for row in rows], vocabulary)
-        for earlier in list(made)[:-MOST_OF_A_TASK]:
+        for earlier in list(made)[:-MAX_OF_A_TASK]:
             made.pop(earlier, None)
     return made[key]
 

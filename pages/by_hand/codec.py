@@ -7,12 +7,12 @@ import math
 import re
 from collections.abc import Mapping
 
-from headlight.link.limits import LONGEST_MATRICES
+from headlight.link.limits import MAX_MATRICES_LENGTH
 from headlight.ui.numbers import cut, exact
 
 Matrix = tuple[tuple[float, ...], ...]
 
-LARGEST = 1e6  # of a number; its exponents, products and sums stay far inside float64
+MAX_NUMBER = 1e6  # of a number; its exponents, products and sums stay far inside float64
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 _INFINITE = re.compile(r"[+-]?(inf|infinity|∞)", re.IGNORECASE)
 
@@ -34,8 +34,8 @@ def parse_number(text: str) -> float:
     value = float(text)
     if math.isinf(value):
         raise ValueError(f"“{shown}” is infinite; type a finite number")
-    if abs(value) > LARGEST:
-        raise ValueError(f"“{shown}” is too large; here numbers go from −{LARGEST:,.0f} to {LARGEST:,.0f}")
+    if abs(value) > MAX_NUMBER:
+        raise ValueError(f"“{shown}” is too large; here numbers go from −{MAX_NUMBER:,.0f} to {MAX_NUMBER:,.0f}")
     return value + 0.0  # no negative zero
 
 
@@ -53,7 +53,7 @@ def parse(text: str, defaults: Mapping[str, Matrix], switches: frozenset[str]) -
         defaults: the matrices there are, which say the sizes.
         switches: the names of those that hold only 0 and 1.
     """
-    if len(text) > LONGEST_MATRICES:
+    if len(text) > MAX_MATRICES_LENGTH:
         return None
     edited: dict[str, Matrix] = {}
     for part in text.split("__") if text else []:

@@ -5,12 +5,12 @@ from functools import partial
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.traces import Recorded
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from headlight.ui import sheet
 from headlight.ui.numbers import count, difference, number
@@ -22,15 +22,15 @@ SHOWN = 8  # channels of a vector that are written out
 KEPT_BYTES = 16 * 2**20
 
 
-@shared(LRUCache(KEPT_BYTES, lambda steps: 4 * steps.x.nbytes))
+@single_flight(LRUCache(KEPT_BYTES, lambda steps: 4 * steps.x.nbytes))
 def steps_of(settings: Settings) -> Embedding:
     """The steps under these settings. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
-    with turn(len(model.tokenize(settings.text)[1]), models.heads(model)):
+    with pass_slot(len(model.tokenize(settings.text)[1]), models.heads(model)):
         return embedding_steps(model, settings.text, position=settings.position)
 
 
-def chooser(found: Recorded, at: At) -> Block:
+def chooser(found: Recorded, at: Cursor) -> Block:
     """Buttons for the token; their events are for `real_cell.moved`."""
     row = at.row or 0
     tokens = [
@@ -40,7 +40,7 @@ def chooser(found: Recorded, at: At) -> Block:
     return sheet.panel("Which token", [sheet.buttons("Token", tokens)], "counted from 0")
 
 
-def embedding_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
+def embedding_blocks(found: Recorded, settings: Settings, at: Cursor) -> list[Block]:
     """Every step of one token with numbers, and all tokens with their ids. The first block says it in one line."""
     steps, row = steps_of(settings), at.row or 0
     token, (rows, channels) = steps.tokens[row], steps.table

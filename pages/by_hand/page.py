@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.link.fields import DEFAULTS
-from headlight.link.limits import LONGEST_TEXT, MOST_WORDS
+from headlight.link.limits import MAX_TEXT_LENGTH, MAX_WORDS
 from headlight.picture import words
 from headlight.picture.settings import Settings
 from headlight.picture.traces import recorded
@@ -38,12 +38,12 @@ def show() -> None:
         state = State.of_visit()
         with page.stage:
             example = chosen()
-            with widgets.kept_mounted("sentence", example in REAL):
+            with widgets.hidden_but_mounted("sentence", example in REAL):
                 sentence = controls.sentence(page.name)
-            place = widgets.kept_mounted("real", example in REAL)
-            with widgets.kept_mounted("words", example == "two sentences"):
+            place = widgets.hidden_but_mounted("real", example in REAL)
+            with widgets.hidden_but_mounted("words", example == "two sentences"):
                 state.mount_words()
-            with widgets.kept_mounted("shapes", example == SCALED_DOT):
+            with widgets.hidden_but_mounted("shapes", example == SCALED_DOT):
                 mount_shapes()
         with place, widgets.folded("changes", changed(page), lazy=True):
             asked = replace(controls.switches(page), text=sentence)
@@ -61,7 +61,7 @@ def show() -> None:
             blocks, take = worked_blocks(page, example, state), state.take
         with page.stage:
             canvas.sheet("hand", blocks, take)
-            with widgets.kept_mounted("details", bool(details)), widgets.folded("details", "Every number of it"):
+            with widgets.hidden_but_mounted("details", bool(details)), widgets.folded("details", "Every number of it"):
                 canvas.sheet("details", details)
 
 
@@ -69,7 +69,7 @@ def chosen() -> str:
     """The example, and what only the first of them has: where the scores come from."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="examples"):
         example = widgets.segments("ex", [*EXAMPLES, *REAL, SCALED_DOT])
-        with widgets.kept_mounted("src", example == "one head"):
+        with widgets.hidden_but_mounted("src", example == "one head"):
             widgets.segments("src")
     return example
 
@@ -88,9 +88,9 @@ def mount_shapes() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="call_sizes"):
         widgets.text("qs")
         source = widgets.segments("kv")
-        with widgets.kept_mounted("nk", source != DEFAULTS["kv"]):
+        with widgets.hidden_but_mounted("nk", source != DEFAULTS["kv"]):
             widgets.optional_number("nk", "as many as queries")
-        with widgets.kept_mounted("wv", source == "both from elsewhere"):
+        with widgets.hidden_but_mounted("wv", source == "both from elsewhere"):
             widgets.optional_number("wv", "as wide as keys")
         widgets.whole("draw")
         widgets.text("aat")
@@ -122,7 +122,7 @@ def scaled_dot_blocks(page: Form) -> list[Block]:
         lambda: products.blocks(parse_shape(links.value("aat"), *products.AXES), links.value("draw")),
         lambda: products.blocks((3, 10, 256), 0),
     )
-    return [sheet.notices([*page.answer_link(), *problems]), *call, *product]
+    return [sheet.notices([*page.link_warnings(), *problems]), *call, *product]
 
 
 def choose_case(event: dict[str, Any]) -> None:
@@ -136,17 +136,17 @@ def choose_case(event: dict[str, Any]) -> None:
 
 def worked_blocks(page: Form, example: str, state: State) -> list[Block]:
     book, usable = state.book()
-    notices = page.answer_link(m=usable)
+    notices = page.link_warnings(m=usable)
     for key, name in (("qw", "queries"), ("kw", "keys")) if example == "two sentences" else ():
         text = st.session_state[key]
-        if len(text) > LONGEST_TEXT:
+        if len(text) > MAX_TEXT_LENGTH:
             notices.append(
-                f"The {name} have {len(text):,} characters, at most {LONGEST_TEXT:,} are used here: "
+                f"The {name} have {len(text):,} characters, at most {MAX_TEXT_LENGTH:,} are used here: "
                 "the words as given are shown."
             )
-        elif len(text.split()) > MOST_WORDS:
+        elif len(text.split()) > MAX_WORDS:
             notices.append(
-                f"The {name} have {len(text.split())} words, at most {MOST_WORDS} are used here: the first ones."
+                f"The {name} have {len(text.split())} words, at most {MAX_WORDS} are used here: the first ones."
             )
     worked = EXAMPLES[example]
     reset = sheet.buttons("", [("Reset the numbers", {"reset": list(worked.matrices)}, None)])
@@ -156,9 +156,9 @@ def worked_blocks(page: Form, example: str, state: State) -> list[Block]:
 
 
 def real_blocks(page: Form, example: str, asked: Settings) -> tuple[list[Block], Take]:
-    record, settings, of_settings = page.or_last(asked, lambda settings: recorded(settings, page.at.layer))
+    record, settings, of_settings = page.or_last_valid(asked, lambda settings: recorded(settings, page.at.layer))
     at, sizes, first = page.query.place(record.tokens), page.query.sizes, page.query.default("at")
-    notices = page.answer_link()
+    notices = page.link_warnings()
 
     def take(event: dict[str, Any]) -> None:
         nonlocal at

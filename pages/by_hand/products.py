@@ -7,14 +7,14 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.ui import sheet
 from headlight.ui.numbers import count, difference, number, whole
 from headlight.ui.sheet import Block
 from mha_core.measure.measures import largest_difference
 
-from .scaled_dot import MOST_SHOWN, check_amounts, first
+from .scaled_dot import MAX_SHOWN, check_amounts, first
 
 AXES = (3, 4)
 CASES = {"(3, 10, 256)": "3, 10, 256", "(3, 2, 10, 256)": "3, 2, 10, 256"}
@@ -42,7 +42,7 @@ def two_loops(a: Tensor) -> Tensor:
 LOOPS = {3: one_loop, 4: two_loops}
 
 
-@shared(LRUCache(64))
+@single_flight(LRUCache(64))
 def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
     """A of this shape, standard normal, times its transpose: by @, by its loops, and its first matrix.
 
@@ -51,7 +51,7 @@ def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
     *leading, i, d = shape
     many = math.prod(leading)
     check_amounts(many * i * max(i, d), many * i * i * d, many)
-    with turn(), torch.no_grad():
+    with pass_slot(), torch.no_grad():
         a = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
         product = a @ a.mT
         apart = largest_difference(product, LOOPS[len(shape)](a))
@@ -67,8 +67,8 @@ def blocks(shape: tuple[int, ...], seed: int) -> list[Block]:
         f"{number(float(product.diagonal(dim1=-2, dim2=-1).mean()), 1)} on average, "
         f"about d = {whole(d)}, as {whole(d)} squares of standard normal numbers are added."
     )
-    labels = [str(place) for place in range(min(i, MOST_SHOWN))]
-    cut = f"rows and columns 0 to {MOST_SHOWN - 1} of {i}" if i > MOST_SHOWN else ""
+    labels = [str(place) for place in range(min(i, MAX_SHOWN))]
+    cut = f"rows and columns 0 to {MAX_SHOWN - 1} of {i}" if i > MAX_SHOWN else ""
     name = f"(A Aᵀ)[{', '.join('0' for _ in leading)}]"
     style = {"axes": "", "decimals": 1, "colour": "signed", "compact": True, "note": cut}
     matrix = sheet.matrix(name, first(product), rows=labels, cols=labels, **style)  # type: ignore[arg-type]

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headlight.link.limits import LONGEST_TEXT
-from headlight.link.place import At
+from headlight.link.limits import MAX_TEXT_LENGTH
+from headlight.link.place import Cursor
 from headlight.picture.settings import Settings
 from headlight.picture.traces import Recorded
 from headlight.ui import events, sheet
@@ -19,13 +19,13 @@ from headlight.ui.sheet import Block
 from mha_core.attention.functional import softmax_over_keys
 from mha_core.measure.by_hand import Cell, entropy, entropy_of_random, take_apart
 
-MOST_LISTED = 64  # keys of a row; beyond that the largest weights
-MOST_MAPPED = 24  # tokens of a map to choose in; beyond that rows of buttons
+MAX_LISTED = 64  # keys of a row; beyond that the largest weights
+MAX_MAPPED = 24  # tokens of a map to choose in; beyond that rows of buttons
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 KEYS, DRAWS, SEED = 16, 64, 0
 
 
-def chooser(found: Recorded, at: At, layers: int, heads: int, *, cell: bool = True) -> Block:
+def chooser(found: Recorded, at: Cursor, layers: int, heads: int, *, cell: bool = True) -> Block:
     """Buttons for layer and head, and with `cell` the map to choose query and key in; their events are for `moved`."""
 
     def choices(name: str, texts: Sequence[str], now: int | None) -> Block:
@@ -43,7 +43,7 @@ def chooser(found: Recorded, at: At, layers: int, heads: int, *, cell: bool = Tr
         return sheet.panel("Which head", [sheet.row(numbers)], "counted from 0")
     tokens = [f"{place} {token}" for place, token in enumerate(found.tokens)]
     words = [choices("Query", tokens, at.row), choices("Key", tokens, at.key)]
-    if len(tokens) <= MOST_MAPPED:
+    if len(tokens) <= MAX_MAPPED:
         row, weights = at.row or 0, found.weights[at.head]
         mark = [row, int(weights[row].argmax()) if at.key is None else at.key]
         chosen = {"kind": "choice", "edit": "cell", "marks": [mark], "axes": []}
@@ -52,23 +52,23 @@ def chooser(found: Recorded, at: At, layers: int, heads: int, *, cell: bool = Tr
     return sheet.panel("Which weight", [sheet.row(numbers), *words], note)
 
 
-def moved(at: At, event: Mapping[str, Any], layers: int, heads: int) -> At:
+def moved(at: Cursor, event: Mapping[str, Any], layers: int, heads: int) -> Cursor:
     """Where a button of `chooser` leads; nowhere when the event makes no sense."""
     if event.get("edit") == "cell":
         row, key = events.whole(event, "row"), events.whole(event, "col")
-        if row is None or key is None or not {row, key} <= set(range(MOST_MAPPED)):
+        if row is None or key is None or not {row, key} <= set(range(MAX_MAPPED)):
             return at
         return replace(at, row=row, key=key)
     part, value = events.text(event, "part") or "", events.whole(event, "value")
     if event.get("value") is None and part == "key":
         return replace(at, key=None)
-    if value is None or not 0 <= value < {"layer": layers, "head": heads}.get(part, LONGEST_TEXT):
+    if value is None or not 0 <= value < {"layer": layers, "head": heads}.get(part, MAX_TEXT_LENGTH):
         return at
     field = {"layer": "layer", "head": "head", "query": "row", "key": "key"}.get(part)
     return replace(at, **{field: value}) if field else at
 
 
-def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
+def cell_blocks(found: Recorded, settings: Settings, at: Cursor) -> list[Block]:
     """Everything that one weight is made of, and the map's own number beside it. Without a key: the row's largest.
 
     The first block says it in one line, the second in large numbers.
@@ -99,7 +99,7 @@ def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
     ]
 
 
-def entropy_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
+def entropy_blocks(found: Recorded, settings: Settings, at: Cursor) -> list[Block]:
     """Entropy of the rows of a layer with and without ÷ √d, and the same of random rows for growing d.
 
     The first block says it of the head in one line.
@@ -184,7 +184,7 @@ def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
     ]
 
 
-def _sentences(cell: Cell, settings: Settings, at: At, query: str, wanted: str, *, itself: bool) -> list[str]:
+def _sentences(cell: Cell, settings: Settings, at: Cursor, query: str, wanted: str, *, itself: bool) -> list[str]:
     said = []
     if not bool(cell.scores.isfinite().any()):
         said.append(f"The row “{query}” may look at nobody: all its weights are 0, and so is its output.")
@@ -211,9 +211,9 @@ def _features(cell: Cell, q: Tensor, k: Tensor) -> Block:
 def _row_table(cell: Cell, tokens: Sequence[str], row: int, key: int) -> Block:
     order = list(range(len(tokens)))
     note = f"all {len(tokens)} keys"
-    if len(tokens) > MOST_LISTED:
-        best = sorted(order, key=lambda j: (j != key, -float(cell.weights[j]), j))[:MOST_LISTED]
-        order, note = sorted(best), f"{MOST_LISTED} of {len(tokens)} keys: the chosen one and the largest weights"
+    if len(tokens) > MAX_LISTED:
+        best = sorted(order, key=lambda j: (j != key, -float(cell.weights[j]), j))[:MAX_LISTED]
+        order, note = sorted(best), f"{MAX_LISTED} of {len(tokens)} keys: the chosen one and the largest weights"
     lines = [
         [
             f"{j} {tokens[j]}",

@@ -9,7 +9,7 @@ from torch import Tensor
 from headlight.ui.numbers import cut, difference, number, weight
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention.functional import softmax_over_keys
-from mha_core.measure.by_hand import LARGEST_EXPONENT, Stages, weights_of
+from mha_core.measure.by_hand import MAX_EXPONENT, Stages, weights_of
 
 from .workbook import Workbook
 
@@ -62,7 +62,7 @@ def sharpness(done: Stages, rows: Pair) -> list[str]:
             rest = f"so the next one has exp(−{ahead}), {share}, of its weight"
             said.append(f"{where}: its score leads the next by at least {ahead}, {rest}.")
     if bool(done.subtracted.any()):
-        limit = f"exp of more than {LARGEST_EXPONENT} overflows in float32"
+        limit = f"exp of more than {MAX_EXPONENT} overflows in float32"
         said.append(f"Before exp, each row’s largest score is subtracted: {limit}, and the weights stay the same.")
     return said
 

@@ -12,9 +12,9 @@ from cachetools import LRUCache
 from torch import Tensor
 from torch.nn import functional as F
 
-from headlight.link.limits import LONGEST_AXIS
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.link.limits import MAX_AXIS_LENGTH
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.ui import pages, paper, sheet
 from headlight.ui.numbers import scientific, share, whole
 from headlight.ui.sheet import Block
@@ -36,8 +36,8 @@ STEPS = {  # of the paper's two figures -> of Shapes
     "Concat": "joined",
     "Linear, out": "out",
 }
-MOST_SHOWN = 10  # rows and columns of a matrix that is to be read
-MOST = {"numbers in a tensor": 300_000, "multiplications": 30_000_000, "matrix products in a loop": 256}
+MAX_SHOWN = 10  # rows and columns of a matrix that is to be read
+MAX_COUNTS = {"numbers in a tensor": 300_000, "multiplications": 30_000_000, "matrix products in a loop": 256}
 SOURCES = {  # where keys and values come from -> the call of attention, and that of torch's function
     "both the queries": ("attention(q)", "F.scaled_dot_product_attention(q, q, q)"),
     "keys from elsewhere": ("attention(q, k)", "F.scaled_dot_product_attention(q, k, k)"),
@@ -122,8 +122,8 @@ class Checked:
 
 
 def check_amounts(*amounts: int) -> None:
-    """Raises a SizeError when one of these, in the order of `MOST`, is too large to be waited for."""
-    for amount, (what, most) in zip(amounts, MOST.items(), strict=False):
+    """Raises a SizeError when one of these, in the order of `MAX_COUNTS`, is too large to be waited for."""
+    for amount, (what, most) in zip(amounts, MAX_COUNTS.items(), strict=False):
         if amount > most:
             raise SizeError(f"{amount:,} {what}, at most {most:,} here; choose smaller sizes")
 
@@ -140,8 +140,8 @@ def parse_shape(text: str, least: int, most: int) -> tuple[int, ...]:
     if not least <= len(parts) <= most:
         raise SizeError(f"{len(parts)} sizes, need {least} to {most} of them")
     shape = tuple(int(part) for part in parts)
-    if min(shape) < 1 or max(shape) > LONGEST_AXIS:
-        raise SizeError(f"every size must be 1 to {LONGEST_AXIS:,}")
+    if min(shape) < 1 or max(shape) > MAX_AXIS_LENGTH:
+        raise SizeError(f"every size must be 1 to {MAX_AXIS_LENGTH:,}")
     return shape
 
 
@@ -153,7 +153,7 @@ def tensors(case: Case) -> tuple[Tensor, ...]:
     return tuple(torch.randn(*case.leading, *pair, generator=random) for pair in wanted)
 
 
-@shared(LRUCache(64))
+@single_flight(LRUCache(64))
 def checked(case: Case, device: str) -> Checked:
     """The call, torch's own and the truth. Raises a SizeError when it is too large, a DeviceError when a device is."""
     case.check()
@@ -164,7 +164,7 @@ def checked(case: Case, device: str) -> Checked:
         mixed, weights = attention(*ours)
         return mixed.cpu(), weights.cpu(), F.scaled_dot_product_attention(*_three(ours)).cpu(), where.type
 
-    with turn(), torch.no_grad():
+    with pass_slot(), torch.no_grad():
         (mixed, weights, torchs, where), notices = devices.or_on_the_cpu(
             on, devices.pick(device), allowed=device == "auto", smaller="choose smaller sizes"
         )
@@ -195,7 +195,7 @@ def checked(case: Case, device: str) -> Checked:
 
 def first(of: Tensor) -> list[list[float]]:
     """The first matrix of the last two axes, cut to what can be read."""
-    matrix: list[list[float]] = of.reshape(-1, *of.shape[-2:])[0, :MOST_SHOWN, :MOST_SHOWN].tolist()
+    matrix: list[list[float]] = of.reshape(-1, *of.shape[-2:])[0, :MAX_SHOWN, :MAX_SHOWN].tolist()
     return matrix
 
 
@@ -240,7 +240,7 @@ def _same(one: Case, other: Case) -> bool:
 def _matrices(case: Case, made: Checked) -> Block:
     """The first index of every leading axis: the weights, and the outputs of both functions."""
     i, j, _, width = case.sizes
-    cut = max(i, j, width) > MOST_SHOWN
+    cut = max(i, j, width) > MAX_SHOWN
     drawn = []
     for name, values in made.matrices.items():
         rows, cols = (list(map(str, range(len(side)))) for side in (values, values[0]))

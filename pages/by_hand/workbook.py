@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from headlight.link.fields import DEFAULTS
-from headlight.link.limits import LONGEST_MATRICES, LONGEST_TEXT, MOST_WORDS
+from headlight.link.limits import MAX_MATRICES_LENGTH, MAX_TEXT_LENGTH, MAX_WORDS
 from headlight.ui import events, sheet
 from headlight.ui.numbers import exact
 from headlight.ui.sheet import Block
@@ -30,7 +30,7 @@ MASKS: dict[str, Callable[[int, int], bool]] = {  # what a button makes of query
     "others only": lambda i, j: i != j,
     "nobody for row 0": lambda i, j: i > 0,
 }
-LONGEST_CELL = 40  # characters of a text in a cell; the browser sends no more
+MAX_CELL_LENGTH = 40  # characters of a text in a cell; the browser sends no more
 SIZES = {"large": 1.0, "÷ 1,000": 1 / 1000}  # what a button takes the four numbers of a word times
 
 # small enough to be followed with a pencil
@@ -92,8 +92,8 @@ class Workbook:
 def words_of(value: Value) -> tuple[list[str], list[str]]:
     """The first words of both sentences, those as given in place of too long a one. `value`: what a key says."""
     texts = {key: str(value(key)) for key in ("qw", "kw")}
-    queries, keys = (text if len(text) <= LONGEST_TEXT else DEFAULTS[key] for key, text in texts.items())
-    return queries.split()[:MOST_WORDS], keys.split()[:MOST_WORDS]
+    queries, keys = (text if len(text) <= MAX_TEXT_LENGTH else DEFAULTS[key] for key, text in texts.items())
+    return queries.split()[:MAX_WORDS], keys.split()[:MAX_WORDS]
 
 
 def of_link(value: Value, wrong: Mapping[str, Wrong] = MappingProxyType({})) -> tuple[Workbook, bool]:
@@ -125,10 +125,10 @@ def changed(book: Workbook, event: Mapping[str, Any]) -> Workbook:
     if "fill" in event:
         made = preset(book.matrices[name], name, events.text(event, "preset") or "")
         filled = book if made is None else _with(book, {name: made})
-        return filled if len(to_link(filled)) <= LONGEST_MATRICES else book
+        return filled if len(to_link(filled)) <= MAX_MATRICES_LENGTH else book
     row, col, text = events.whole(event, "row"), events.whole(event, "col"), events.text(event, "text")
     matrix = book.matrices[name]
-    if row is None or col is None or text is None or len(text) > LONGEST_CELL:
+    if row is None or col is None or text is None or len(text) > MAX_CELL_LENGTH:
         return book
     if row not in range(len(matrix)) or col not in range(len(matrix[0])):
         return book
@@ -140,9 +140,9 @@ def changed(book: Workbook, event: Mapping[str, Any]) -> Workbook:
         edited = replace(
             book, matrices={**book.matrices, name: tuple(map(tuple, lines))}, wrong={**book.wrong, name: others}
         )
-        if len(to_link(edited)) > LONGEST_MATRICES:
+        if len(to_link(edited)) > MAX_MATRICES_LENGTH:
             raise ValueError(
-                f"the link has room for {LONGEST_MATRICES:,} characters; reset something or shorten numbers"
+                f"the link has room for {MAX_MATRICES_LENGTH:,} characters; reset something or shorten numbers"
             )
     except ValueError as error:
         why = f"{error}; {exact(matrix[row][col])} is still used"

@@ -12,8 +12,8 @@ from headlight.ui import numbers
 from mha_core import Model
 from mha_core.models import changes
 
-LONGEST_NAME = 28  # characters of a sentence in a title
-MOST_WORDS = 2  # that differ in two sentences and are named one by one
+MAX_NAME_LENGTH = 28  # characters of a sentence in a title
+MAX_WORDS = 2  # that differ in two sentences and are named one by one
 NAMES = {core: name for name, core in POSITIONS.items()}
 SIDES = "Left", "Right"
 
@@ -72,9 +72,9 @@ def _sentences(left: str, right: str) -> list[str]:
     """The words that differ where they are few, otherwise the beginnings of both."""
     a, b = left.split(), right.split()
     pairs = [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]]
-    if len(a) == len(b) and 0 < len(pairs) <= MOST_WORDS:
+    if len(a) == len(b) and 0 < len(pairs) <= MAX_WORDS:
         left, right = (" ".join(side) for side in zip(*pairs, strict=True))
-    return [f"“{numbers.cut(text, LONGEST_NAME)}”" for text in (left, right)]
+    return [f"“{numbers.cut(text, MAX_NAME_LENGTH)}”" for text in (left, right)]
 
 
 def _mask(settings: Settings) -> str:

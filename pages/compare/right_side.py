@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from headlight.link.fields import DEFAULTS, SIDE
-from headlight.link.place import At
-from headlight.picture.link_query import SHARPER, LinkQuery, Refused, in_link
+from headlight.link.fields import DEFAULTS, SIDE_KEYS
+from headlight.link.place import Cursor
+from headlight.picture.link_query import SHARPER, LinkQuery, Refused, to_param
 from headlight.picture.settings import Settings
 from headlight.registry import MINILM, models
 from mha_core import Model
 
-LONGEST_TWICE = 1000  # characters of a painting that a link can hold for both sides
+MAX_PAINTED_LENGTH_PER_SIDE = 1000  # characters of a painting that a link can hold for both sides
 Values = dict[str, Any]  # key of a control of a side, as of the left one -> what it says
 
 
@@ -27,7 +27,7 @@ class RightSide:
     """
 
     settings: Settings
-    at: At | None
+    at: Cursor | None
     query: LinkQuery
     told: Sequence[str]
 
@@ -36,10 +36,10 @@ def of(query: LinkQuery, left: Settings) -> RightSide:
     """The right side of a query whose left one is this. Raises Refused."""
     other = _of_other_model(query, left)
     if other is None:
-        settings, told = query.within("2", left.text)
+        settings, told = query.fitted_settings("2", left.text)
         return RightSide(settings, None, query, told)
     try:
-        settings, told = other.within()
+        settings, told = other.fitted_settings()
     except Refused as error:
         is_left = error.key == "s" and not query["s2"]
         raise Refused(error.key if is_left else f"{error.key}2", str(error), error.fits) from error
@@ -55,7 +55,7 @@ def _of_other_model(query: LinkQuery, left: Settings) -> LinkQuery | None:
     if not name or name == query.name:
         return None
     text = query["s2"] or left.text
-    controls = [(key[:-1], said) for key, said in query.pairs if key[-1] == "2" and key[:-1] in (*SIDE, "at")]
+    controls = [(key[:-1], said) for key, said in query.pairs if key[-1] == "2" and key[:-1] in (*SIDE_KEYS, "at")]
     both = [(key, said) for key, said in query.pairs if key == "dev"]
     raw = urlencode([*controls, *both, ("model", name), ("s", text)]).encode()
     other = LinkQuery(raw)
@@ -72,11 +72,11 @@ def begun(query: LinkQuery) -> dict[str, str | list[str]]:
 
     Nothing where the link says anything of the right side.
     """
-    if {f"{key}2" for key in (*SIDE, "model")} & {key for key, _ in query.pairs}:
+    if {f"{key}2" for key in (*SIDE_KEYS, "model")} & {key for key, _ in query.pairs}:
         return {}
-    left = {key: query[key] for key in SIDE}
+    left = {key: query[key] for key in SIDE_KEYS}
     right = {f"{key}2": value for key, value in one_change(left, query.model).items()}
-    return {key: in_link(value) for key, value in right.items() if value != query.default(key)}
+    return {key: to_param(value) for key, value in right.items() if value != query.default(key)}
 
 
 def one_change(left: Values, model: Model) -> Values:
@@ -90,7 +90,7 @@ def one_change(left: Values, model: Model) -> Values:
         return right | ({} if "t" in fixed else {"t": SHARPER if left["t"] == 1 else 1.0})
     stack = model.encoder
     no_positions = stack is not None and model.sizes.position == "none" and left["pos"] in ("as trained", "none")
-    if not no_positions and "pos" not in fixed and len(right["p"]) <= LONGEST_TWICE:
+    if not no_positions and "pos" not in fixed and len(right["p"]) <= MAX_PAINTED_LENGTH_PER_SIDE:
         return right | {"pos": "none" if left["pos"] == "as trained" else "as trained"}
     other = "window" if model.own_mask == "causal" else "causal"
     return right | {"mask": other if left["mask"] == "none" else "none", "p": "", "on": DEFAULTS["on"]}

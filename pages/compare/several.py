@@ -21,15 +21,15 @@ from mha_core.errors import HeadlightError, TooLong
 
 KEYS = ("three", "kin", "mean")  # of the link
 USUAL = ("as trained", "none", "sinusoidal")  # as the long post compares them
-MOST = 4  # maps
-MOST_TOKENS = 24  # beyond, no number fits into a cell
+MAX_MAPS = 4  # maps
+MAX_TOKENS = 24  # beyond, no number fits into a cell
 
 
 def sides(query: LinkQuery) -> dict[str, Settings]:
     """The name of each map, and what it is made of: each model of a task on its own terms. Raises a HeadlightError."""
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     if query["kin"] and (others := siblings(query.name)):
-        return {name: Settings(settings.text, model=model) for name, model in list(others.items())[:MOST]}
+        return {name: Settings(settings.text, model=model) for name, model in list(others.items())[:MAX_MAPS]}
     return {name: replace(settings, position=POSITIONS[name]) for name in _chosen(query)}
 
 
@@ -37,7 +37,7 @@ def _chosen(query: LinkQuery) -> list[str]:
     """The positions of the link, or the usual ones, in the order in which they are offered."""
     offered = [name for name, _ in words.encodings(query.model)]
     chosen, usual = ([name for name in offered if name in names] for names in (query["three"], USUAL))
-    return (chosen or usual)[:MOST]
+    return (chosen or usual)[:MAX_MAPS]
 
 
 def siblings(name: str) -> dict[str, str]:
@@ -62,8 +62,8 @@ def blocks(query: LinkQuery) -> list[Block]:
     """
     shown, at = sides(query), query.at
     tokens = pictures.tokens(next(iter(shown.values())))
-    if len(tokens) > MOST_TOKENS:
-        raise TooLong(limit=MOST_TOKENS, got=len(tokens))
+    if len(tokens) > MAX_TOKENS:
+        raise TooLong(limit=MAX_TOKENS, got=len(tokens))
     of_task, mean = query["kin"], query["mean"]
     kin = [("models trained with other positions", {"kin": str(not of_task).lower()}, of_task)]
     names = [name for name, _ in words.encodings(query.model)]
@@ -84,7 +84,7 @@ def blocks(query: LinkQuery) -> list[Block]:
 
 
 def _toggled(name: str, chosen: list[str]) -> list[str]:
-    return [one for one in chosen if one != name] if name in chosen else [*chosen, name][-MOST:]
+    return [one for one in chosen if one != name] if name in chosen else [*chosen, name][-MAX_MAPS:]
 
 
 def tables(query: LinkQuery) -> list[Table]:

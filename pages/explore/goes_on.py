@@ -10,13 +10,13 @@ from headlight.picture import next_token, pictures
 from headlight.picture.next_token import NextToken
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core.heads import kinds
 from mha_core.measure import surprise
 
-MOST = 10  # heads of a kind
+MAX_HEADS = 10  # heads of a kind
 KINDS = ("previous", "itself", "first", "induction")  # what heads of a model that writes are searched for
 
 Found = tuple[int, int, float]  # layer, head, and its mean weight
@@ -56,14 +56,14 @@ def continuation(picture: Picture, before: Picture | None, query: Query, *, is_l
     }
 
 
-@shared(LRUCache(64), lambda picture: picture.settings.untouched)
+@single_flight(LRUCache(64), lambda picture: picture.settings.untouched)
 def found_heads(picture: Picture) -> dict[str, list[Found]]:
     """For each of `KINDS` the heads of the untouched model that are it most, the first first.
 
     A kind of which the text has no cell is left out. Raises what `pictures.picture` raises.
     """
     best: dict[str, list[Found]] = {}
-    run = pictures.picture(picture.settings.untouched).run
+    run = pictures.picture(picture.settings.baseline).run
     weights = pictures.among_tokens(run)
     if weights is None:
         return best
@@ -71,7 +71,7 @@ def found_heads(picture: Picture) -> dict[str, list[Found]]:
     for kind in KINDS:
         scores = found[kind]
         if not scores.isnan().any():
-            top = torch.topk(scores.flatten(), min(MOST, scores.numel()))
+            top = torch.topk(scores.flatten(), min(MAX_HEADS, scores.numel()))
             pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
             best[kind] = [(*divmod(at, scores.shape[1]), round(score, 4)) for at, score in pairs]
     return best
@@ -86,12 +86,12 @@ def surprises(picture: Picture) -> list[Loss]:
         return []
     settings = picture.settings
     now = _losses(picture)
-    before = [None] * len(now) if settings == settings.untouched else _losses(pictures.picture(settings.untouched))
+    before = [None] * len(now) if settings == settings.baseline else _losses(pictures.picture(settings.baseline))
     return list(zip(now, before, strict=True))
 
 
-@shared(LRUCache(64), lambda picture: picture.settings)
+@single_flight(LRUCache(64), lambda picture: picture.settings)
 def _losses(picture: Picture) -> list[float | None]:
-    with turn(len(picture.run.tokens), models.heads(picture.model)):
+    with pass_slot(len(picture.run.tokens), models.heads(picture.model)):
         found = surprise.surprise(picture.model, picture.run).tolist()
     return [None if math.isnan(loss) else round(loss, 4) for loss in found]

@@ -11,8 +11,8 @@ from headlight.link.place import named_heads, parse_view
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from headlight.ui.tables import Table
 from mha_core import Model, Run
@@ -20,14 +20,14 @@ from mha_core.errors import Unsupported
 from mha_core.heads.kinds import repeated_ids
 from mha_core.heads.measures import HeadMeasures, head_measures
 from mha_core.measure.value_norms import handed_lengths
-from mha_core.models.inputs import heads_on
+from mha_core.models.inputs import head_mask
 from mha_core.show.packing import pack_focus, pack_parts
 
 from . import layer_flow
 
 SENTENCES = Path(__file__).parents[2] / "assets" / "sentences.txt"  # a text collection, one sentence a line
 EFFECT = "effect"  # of switching a head off: the route `each` has it, once somebody asks
-LONGEST = 25  # random tokens, each once; fewer where the model cannot read or tell so many
+MAX_RANDOM_TOKENS = 25  # random tokens, each once; fewer where the model cannot read or tell so many
 NO_VALUES = "Values are zeroed here, so lengths do not tell what is handed over."
 
 
@@ -75,7 +75,7 @@ class HeadsOverview(TypedDict):
 def answer(raw: bytes) -> bytes:
     """All heads by every measure, on a query's sentence or on random tokens, said twice. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     tokens, found = _on(settings, parse_view(query["view"])[1])
     no_effect = "" if "heads" in query.model.can else models.reason(query.model, "heads")
     missing = {**found.missing, EFFECT: no_effect}
@@ -112,7 +112,7 @@ def _on(settings: Settings, state: str) -> tuple[int, HeadMeasures]:
     return _measured(replace(settings, text="", painted="") if random else settings, random)
 
 
-@shared(LRUCache(256))
+@single_flight(LRUCache(256))
 def _measured(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
     """Of how many tokens, and the measures. Raises what `Model.run` raises."""
     model = pictures.model_of(settings)
@@ -120,9 +120,9 @@ def _measured(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
     maps, why = pictures.among_tokens(run), layer_flow.no_norm(model) or (NO_VALUES if settings.values_off else "")
     n = len(run.tokens)
     lengths = None
-    with turn(n, models.heads(model)):
+    with pass_slot(n, models.heads(model)):
         if not why and (maps is not None or run.extras.values):  # of another text the pass itself tells the values
-            heads = heads_on(settings.heads_off, model.sizes)
+            heads = head_mask(settings.heads_off, model.sizes)
             lengths = handed_lengths(model, run) * (1 if heads is None else heads[..., None])
         found = head_measures(run.weights if maps is None else maps, None if maps is None else run.ids, lengths)
     return n, replace(found, missing=found.missing | {"value": why}) if why else found
@@ -132,6 +132,6 @@ def _on_random_tokens(model: Model, settings: Settings) -> Run:
     if "text" in model.reasons:
         raise Unsupported(model.reasons["text"])
     sizes = model.sizes
-    ids = repeated_ids(sizes.vocabulary, min(LONGEST, sizes.vocabulary, sizes.max_len // 2))
-    with turn(len(ids), models.heads(model)):
+    ids = repeated_ids(sizes.vocabulary, min(MAX_RANDOM_TOKENS, sizes.vocabulary, sizes.max_len // 2))
+    with pass_slot(len(ids), models.heads(model)):
         return settings.run(model, ids)

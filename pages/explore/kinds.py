@@ -9,11 +9,11 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.limits import MOST_OF_IT, STRONG
-from headlight.link.place import At
+from headlight.link.limits import DOMINANT_WEIGHT, STRONG
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from headlight.registry import source_of
 from mha_core.heads.kinds import cells, score
 
@@ -25,7 +25,7 @@ PRONOUNS = {"it", "he", "she", "they", "him", "her", "them", "his", "its", "thei
 Kind = tuple[str, float]  # its name, and the number that made it so
 
 
-@shared(LRUCache(256), lambda picture, layer: (picture.settings, layer))
+@single_flight(LRUCache(256), lambda picture, layer: (picture.settings, layer))
 def of_layer(picture: Picture, layer: int) -> list[Kind]:
     """The kind of every head of a layer of a picture."""
     weights = pictures.among_tokens(picture.run)
@@ -63,8 +63,8 @@ def kinds(weights: Tensor, tokens: Sequence[str], ends: tuple[int, int] = (0, 0)
         ("itself", _on_diagonal(weights, 0), HALF),
         # where the ends are words, a column of theirs is no pair; where they are not, a pair is the rarer thing
         *([pair, *both] if ends[0] else [*both, pair]),
-        (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), MOST_OF_IT),
-        ("near words", near / n, MOST_OF_IT),
+        (f"{first} and {last}", (weights[..., 0] + weights[..., n - 1]).mean(-1), DOMINANT_WEIGHT),
+        ("near words", near / n, DOMINANT_WEIGHT),
         (SPREAD, weights.amax((-1, -2)), 0.0),
     ]
     if n == 1:
@@ -117,7 +117,7 @@ def apart(n: int, ends: tuple[int, int]) -> Tensor:
     return word[:, None] & word & ((place[:, None] - place).abs() > 1)
 
 
-def first_row(place: At, asked: At, untouched: Picture) -> At:
+def first_row(place: Cursor, asked: Cursor, untouched: Picture) -> Cursor:
     """A place, its row chosen where the link, `asked`, has none: the largest weight between two words that are no
     neighbours, pronouns first, in the head that the untouched model is looked at first. So no other head and no change
     moves it. A model that goes on with the text is asked of its last word, as `At.on` has it; of a picture it is the
@@ -131,7 +131,7 @@ def first_row(place: At, asked: At, untouched: Picture) -> At:
         return replace(place, row=len(run.tokens) // 2)
     if asked.row is not None or run.logits is not None or run.columns is not None:
         return place
-    first = At.of(source_of(untouched.settings.model).first_at)
+    first = Cursor.of(source_of(untouched.settings.model).first_at)
     largest = (run.weights[first.layer, first.head] * apart(len(run.tokens), run.ends)).amax(-1).tolist()
     found = [row for row, weight in enumerate(largest) if weight > 0]
     pronouns = [row for row in found if run.tokens[row].lower() in PRONOUNS]

@@ -11,19 +11,19 @@ from headlight.link.place import parse_view
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from headlight.ui import numbers
 from mha_core import Model
 from mha_core.errors import Unsupported
 from mha_core.measure.rollout import Flow, flow, with_residual
 from mha_core.measure.value_norms import handed_over, norm_shares
-from mha_core.models.inputs import heads_on, values_on
+from mha_core.models.inputs import head_mask, value_mask
 from mha_core.show.packing import pack_focus, pack_parts
 
 NORM = "norm"  # the state of the view that asks for attention × value norm
-MOST_LINES = 240
+MAX_LINES = 240
 MIXING_BYTES = 48 * 2**20  # at 512 tokens MiniLM has 6 MiB of them, SmolLM2 30 MiB
 NAMED = 4  # tokens that the sentence names
 NOT_SQUARE = (
@@ -62,12 +62,12 @@ class FlowAnswer(TypedDict):
 def answer(raw: bytes) -> bytes:
     """Of which tokens the row of a query is made, layer by layer. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     norm = parse_view(query["view"])[1] == NORM
     maps, tokens = _mixing(settings, norm)
     at = query.place(tokens)
     row = at.row or 0
-    found = flow(maps, row, at.key, MOST_LINES)
+    found = flow(maps, row, at.key, MAX_LINES)
     header: FlowAnswer = {
         "norm": norm,
         "tokens": tokens,
@@ -83,7 +83,7 @@ def answer(raw: bytes) -> bytes:
     return pack_parts(pack_focus(header, found.masses))
 
 
-@shared(LRUCache(MIXING_BYTES, lambda found: found[0].nbytes))
+@single_flight(LRUCache(MIXING_BYTES, lambda found: found[0].nbytes))
 def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
     """Of which tokens every token is made behind each layer, (layers, i, i) float32, and the tokens.
 
@@ -98,9 +98,9 @@ def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
     if norm and (why := no_norm(model)):
         raise Unsupported(why)
     layers, _, n, _ = maps.shape
-    heads, values = heads_on(settings.heads_off, model.sizes), values_on(settings.values_off, n)
+    heads, values = head_mask(settings.heads_off, model.sizes), value_mask(settings.values_off, n)
     made = []
-    with turn(n, models.heads(model)), torch.no_grad():
+    with pass_slot(n, models.heads(model)), torch.no_grad():
         for layer in range(layers):
             own = maps[layer] if heads is None else maps[layer] * heads[layer, :, None, None]
             own = own if values is None else own * values[0]

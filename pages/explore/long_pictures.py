@@ -14,15 +14,15 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.link import mask_codec
-from headlight.link.limits import MOST_TOKENS
+from headlight.link.limits import MAX_TOKENS
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.queue.executor import QUEUE
-from headlight.queue.places import threads_for, turn
-from headlight.queue.policy import Busy
-from headlight.queue.single_flight import keep, known, shared
+from headlight.queue.policy import QueueFull
+from headlight.queue.single_flight import peek, put, single_flight
+from headlight.queue.slots import pass_slot, threads_for
 from headlight.registry import models
 from headlight.ui.packing import THUMBNAIL, thumbnails
 from mha_core import Model, Run
@@ -136,25 +136,25 @@ class Passes(Cache[object, LongPicture]):
 
 def most_tokens(model: Model) -> int | None:
     """As `LinkQuery.within` takes it: what goes by layer is bound by its model alone."""
-    return None if goes_by_layer(model) else MOST_TOKENS
+    return None if goes_by_layer(model) else MAX_TOKENS
 
 
 def is_long(settings: Settings) -> bool:
     """Tells whether a sentence has more tokens than those whose maps are all kept."""
     model = pictures.model_of(settings)
-    return goes_by_layer(model) and len(model.tokenize(settings.text)[1]) > MOST_TOKENS
+    return goes_by_layer(model) and len(model.tokenize(settings.text)[1]) > MAX_TOKENS
 
 
 def begun(settings: Settings) -> LongPicture:
     """The picture as far as it is. Raises as `advanced`."""
     picture = _begun(settings)
-    if known(_begun, settings) is not picture:
-        raise Busy("others wait for long texts; try again when theirs are there")
+    if peek(_begun, settings) is not picture:
+        raise QueueFull("others wait for long texts; try again when theirs are there")
     picture.asked = QUEUE.clock()
     return picture
 
 
-@shared(Passes(LONG_BYTES, lambda picture: picture.nbytes))
+@single_flight(Passes(LONG_BYTES, lambda picture: picture.nbytes))
 def _begun(settings: Settings) -> LongPicture:
     model = pictures.model_of(settings)
     picture = LongPicture(settings, model, LayerPass(model, settings.text, every=EVERY, **settings.switches(model)))
@@ -194,7 +194,7 @@ def advanced(settings: Settings, wanted: int, sight: Sight | None = None) -> Lon
 
 def _advance(picture: LongPicture, sight: Sight | None) -> None:
     layers = picture.layers
-    with turn(len(layers.ids), models.heads(picture.model)):
+    with pass_slot(len(layers.ids), models.heads(picture.model)):
         start = time.perf_counter()
         maps = layers.advance().cpu()
         if layers.done == picture.model.sizes.n_layers:
@@ -202,20 +202,20 @@ def _advance(picture: LongPicture, sight: Sight | None) -> None:
             picture.logits = None if logits is None else logits.cpu()
         picture.seconds += time.perf_counter() - start
         if sight is not None and sight[0] == layers.done - 1:
-            keep(head_map, _of(maps, sight[1]), picture.settings, *sight)
+            put(head_map, _of(maps, sight[1]), picture.settings, *sight)
         worst = measures.worst_row_sum(maps[None])
         picture.worst_row_sum = max(picture.worst_row_sum, worst, key=lambda one: abs(one - 1))
         picture.small.append((thumbnails(maps[None])[0] * 255).round_().to(torch.uint8))
 
 
-@shared(LRUCache(HEAD_BYTES, lambda one: one.nbytes))
+@single_flight(LRUCache(HEAD_BYTES, lambda one: one.nbytes))
 def head_map(settings: Settings, layer: int, head: int | None) -> Tensor:
     """The map (i, j) in sight, as of `Sight`, computed from the state that is kept before its layer.
 
     Raises as `advanced`.
     """
     picture = advanced(settings, layer + 1)
-    with turn(len(picture.layers.ids), models.heads(picture.model)):
+    with pass_slot(len(picture.layers.ids), models.heads(picture.model)):
         return _of(picture.layers.maps(layer).cpu(), head)
 
 
@@ -247,7 +247,7 @@ def done(raw: bytes) -> int:
 def tile(raw: bytes) -> bytes:
     """A piece of the map in focus; `tile` names it: row.column.step, counted in tokens. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    (settings, _), at = query.within(most=None), query.at
+    (settings, _), at = query.fitted_settings(most=None), query.at
     row, column, step = (_number(one) for one in [*_piece(raw, "tile").split("."), "", "", ""][:3])
     if not is_long(settings):
         raise HeadlightError("this text is not shown in pieces")

@@ -9,18 +9,18 @@ from torch import Tensor
 from headlight.picture import pictures, traces, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from headlight.ui import numbers
 from mha_core import Model, Step
 from mha_core.errors import Unsupported
 from mha_core.measure.channels import Channels, channels, channels_of_call
+from mha_core.pretrained.attention_hook import Call
 from mha_core.pretrained.hf_model import HfModel
-from mha_core.pretrained.seam import Call
 from mha_core.show.packing import pack_focus, pack_parts
 
-MOST_OF_IT = 0.8  # of the size of all products
+DOMINANT_WEIGHT = 0.8  # of the size of all products
 NAMED = 6  # channels that the sentence names
 CALLED_BYTES = 48 * 2**20
 ROTATED = "q and k are as the product takes them, turned by their places (rotary positions), two channels together."
@@ -71,7 +71,7 @@ def answer(raw: bytes) -> bytes:
     Raises a HeadlightError.
     """
     query = LinkQuery(raw)
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     layer = layer_of(settings, query.at.layer)
     at = query.place(layer.tokens, layer.keys)
     weights = layer.weights[at.head]
@@ -88,7 +88,7 @@ def answer(raw: bytes) -> bytes:
         "key": key,
         "query": layer.tokens[row],
         "looked": layer.keys[key],
-        "strong": own.strongest(MOST_OF_IT),
+        "strong": own.strongest(DOMINANT_WEIGHT),
         "said": [
             _sum_in_words(own, f"“{layer.tokens[row]}” → “{layer.keys[key]}”", adds),
             _strongest_in_words(own),
@@ -112,11 +112,11 @@ def layer_of(settings: Settings, layer: int) -> Layer:
     return Layer(traced.tokens, keys, weights, model.stack.block(0).attention.n_kv_heads, traced.steps)
 
 
-@shared(LRUCache(CALLED_BYTES, lambda layer: 4 * layer.weights.nbytes))
+@single_flight(LRUCache(CALLED_BYTES, lambda layer: 4 * layer.weights.nbytes))
 def _called(settings: Settings, layer: int) -> Layer:
     """Of a model of transformers, kept: a pass of its own recorded it."""
     model = cast(HfModel, pictures.model_of(settings))
-    with turn(len(pictures.tokens(settings)), models.heads(model)):
+    with pass_slot(len(pictures.tokens(settings)), models.heads(model)):
         record = ("q", "k", "scores", "scaling")
         call, tokens, keys = model.call_of_layer(settings.text, layer, record, **settings.switches(model))
     return Layer(tokens, keys, call.weights[0].float().cpu(), call.kv_heads, call=call)
@@ -138,7 +138,7 @@ def _sum_in_words(own: Channels, pair: str, adds: str) -> str:
 
 
 def _strongest_in_words(own: Channels) -> str:
-    chosen = own.strongest(MOST_OF_IT)
+    chosen = own.strongest(DOMINANT_WEIGHT)
     if not chosen:
         return "Every product is 0."
     products = own.products[chosen]

@@ -14,13 +14,13 @@ from headlight.ui.web import one_line
 
 from . import view
 
-MOST_WISHES = 100  # events that a sheet may have sent without an answer
+MAX_WISHES = 100  # events that a sheet may have sent without an answer
 
 _house = st.components.v2.component("headlight_house", js=one_line("frame/frame.js", "house"), isolate_styles=False)
 _page_flags = st.components.v2.component("headlight_page_flags", js=one_line("frame/frame.js", "page_flags"))
-_projected = st.components.v2.component("headlight_projected", js=one_line("frame/heard.js", "projected"))
-_news = st.components.v2.component("headlight_news", js=one_line("frame/heard.js", "news"))
-_visit = st.components.v2.component("headlight_visit", js=one_line("frame/heard.js", "visit"))
+_projected = st.components.v2.component("headlight_projected", js=one_line("frame/bridge.js", "projected"))
+_news = st.components.v2.component("headlight_news", js=one_line("frame/bridge.js", "news"))
+_visit = st.components.v2.component("headlight_visit", js=one_line("frame/bridge.js", "visit"))
 _sheet = st.components.v2.component("headlight_sheet", js=one_line("sheets/sheet.js"))
 
 
@@ -43,7 +43,7 @@ class SheetState(TypedDict):
     blocks: list[Block]
 
 
-def house(said: House) -> None:
+def app_header(said: House) -> None:
     """The bar with what it offers, the question of the page, and the style sheet of every page."""
     # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
     _house(key="house", data=[said])
@@ -64,7 +64,7 @@ def projected() -> bool:
     return large
 
 
-def rerun_when(number: str, on_asked: Callable[[], None]) -> None:
+def poll(number: str, on_asked: Callable[[], None]) -> None:
     """Has the browser ask for what is new: `on_asked` is called once for each number that is not empty.
 
     A fragment that is drawn often tells the number, and the callback draws another one, which only a callback may.
@@ -138,10 +138,10 @@ def sheet(key: str, blocks: Sequence[Block], on_act: Callable[[dict[str, Any]], 
     """
 
     def hear() -> None:
-        heard = view.heard()
+        heard = view.acknowledged()
         told = st.session_state.get(key, {}).get("act")
         wishes = told.get("wishes") if isinstance(told, dict) else None
-        for wish in wishes[-MOST_WISHES:] if isinstance(wishes, list) else []:
+        for wish in wishes[-MAX_WISHES:] if isinstance(wishes, list) else []:
             turn, event = (events.whole(wish, "turn"), wish.get("event")) if isinstance(wish, dict) else (None, None)
             # an event is sent again with the next one until its answer has come; it happens once
             if turn is not None and turn > heard.get(key, 0):

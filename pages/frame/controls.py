@@ -41,7 +41,7 @@ def mask(page: Form, *, paints: bool = True) -> str:
     # all of these stay mounted, so that the link keeps them
     written = {}
     for shown_with, key in WRITTEN.items():
-        with widgets.kept_mounted(key, kind == shown_with):
+        with widgets.hidden_but_mounted(key, kind == shown_with):
             written[shown_with] = key, widgets.text(key, help=WRITTEN_FORMS)
     if kind == "painted" and not paints:
         st.caption("Painted cells are ignored on this page; only the rule applies.")

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.export import files
 from headlight.link import link_version
 from headlight.server import public
-from headlight.server.addresses import for_class
+from headlight.server.addresses import public_url
 from headlight.ui import pages
 from headlight.ui.web import PREFIX
 from pages.frame import canvas, visits
@@ -88,16 +88,16 @@ def house(package: str, models: Mapping[str, tuple[str, str, str]] | None = None
         "page": package,
         "models": [(name, *choice) for name, choice in (models or {}).items()],
         "devices": list(devices),
-        "address": for_class(st.context.url or ""),
+        "address": public_url(st.context.url or ""),
         "kinds": list(files.FILES.get(package, ())),
-        "visit": visits.name(),
+        "visit": visits.session_id(),
         "machine": public.is_local(),
         "hub": public.is_local() and public.ASKS_HUB,
     }
-    canvas.house(said)
+    canvas.app_header(said)
 
 
-def say_next(sentence: str) -> None:
+def queue_notice(sentence: str) -> None:
     """Has the next run of the page say something: for callbacks, which come before it."""
     st.session_state.setdefault("said_by_callbacks", []).append(sentence)
 

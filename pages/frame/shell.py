@@ -25,5 +25,5 @@ with missing.package_error():
     chosen = st.navigation(list(pages.values()), position="hidden")
     # not chosen.run(): what runs there loses its values, and its part of the address, when the page is left
     name = next(name for name, page in pages.items() if page == chosen)
-    with QUEUE.place(Work.SCRIPT, visitor=visits.visitor()):
+    with QUEUE.slot(Work.SCRIPT, client=visits.visitor()):
         import_module(f"pages.{name}.page").show()

@@ -10,15 +10,17 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from headlight.server.sockets import KEY, connected, hang_up, network_of
-from headlight.server.token_bucket import Bucket, Rate
+from headlight.server.sockets import KEY, abort_connection, client_network_of, connected
+from headlight.server.token_bucket import Rate, TokenBucket
 
-MOST_SOCKETS = 400  # connections in all, and
-MOST_OF_ONE = int(os.environ.get("HEADLIGHT_SOCKETS") or 100)  # of one address: a class may sit behind a single one
+MAX_SOCKETS = 400  # connections in all, and
+MAX_CONNECTIONS_PER_CLIENT = int(
+    os.environ.get("HEADLIGHT_SOCKETS") or 100
+)  # of one address: a class may sit behind a single one
 MESSAGES: Rate = 20.0, 30  # of one connection, a second of silence; a key held down sends 30, for a few seconds
 HASTY: Rate = 5.0, 1  # of all connections that have said more than that, together
 BYTES_OF_ONE = 2**16  # of a message; a longer one counts as several
-MOST_CONTROLS = 500  # that a message names: the largest page has some seventy
+MAX_CONTROLS = 500  # that a message names: the largest page has some seventy
 SMALL = 2**13  # bytes of a message that cannot name so many
 
 
@@ -27,15 +29,15 @@ class SocketGate:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._hasty = Bucket(*HASTY)
+        self._hasty = TokenBucket(*HASTY)
         self._open: Counter[str] = Counter()  # connections, by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
-        address = network_of(scope)
-        if not self._lets_in(address):
+        address = client_network_of(scope)
+        if not self._accepts(address):
             await send({"type": "websocket.close", "code": 1013})
             return
         self._open[address] += 1
@@ -49,8 +51,8 @@ class SocketGate:
             self._open[address] -= 1
             self._open += Counter()  # drops who has none open
 
-    def _lets_in(self, address: str) -> bool:
-        return self._open[address] < MOST_OF_ONE and self._open.total() < MOST_SOCKETS
+    def _accepts(self, address: str) -> bool:
+        return self._open[address] < MAX_CONNECTIONS_PER_CLIENT and self._open.total() < MAX_SOCKETS
 
 
 class _Connection:
@@ -61,10 +63,10 @@ class _Connection:
     while a message waits here, so what waits is bounded too.
     """
 
-    def __init__(self, receive: Receive, send: Send, hasty: Bucket) -> None:
+    def __init__(self, receive: Receive, send: Send, hasty: TokenBucket) -> None:
         self._receive, self._send, self._hasty = receive, send, hasty
         self._silence = 0.0  # seconds in which nothing was said
-        self._messages = Bucket(*MESSAGES, lambda: self._silence)
+        self._messages = TokenBucket(*MESSAGES, lambda: self._silence)
         self._read = asyncio.Event()  # no answer waits to be read
         self._read.set()
 
@@ -77,7 +79,7 @@ class _Connection:
             content: bytes = message.get("bytes") or b""
             count = 1 + len(content) // BYTES_OF_ONE
             if _names_too_many(content):
-                hang_up(self._receive)
+                abort_connection(self._receive)
                 return {"type": "websocket.disconnect", "code": 1008}
             await asyncio.sleep(0 if self._messages.allows(count) else self._hasty.take(count))
             await self._read.wait()
@@ -97,6 +99,6 @@ def _names_too_many(content: bytes) -> bool:
     if len(content) <= SMALL:
         return False
     try:
-        return len(BackMsg.FromString(content).rerun_script.widget_states.widgets) > MOST_CONTROLS
+        return len(BackMsg.FromString(content).rerun_script.widget_states.widgets) > MAX_CONTROLS
     except DecodeError:
         return False

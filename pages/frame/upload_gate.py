@@ -14,9 +14,9 @@ from headlight.server.public import NO_FILES, is_public
 
 # Streamlit's route for files. It counts while a file streams in, up to the size in .streamlit/config.toml.
 UPLOADS = "/_stcore/upload_file"
-MOST_FILES = 4  # of one visitor at a time
+MAX_FILES = 4  # of one visitor at a time
 MAX_BYTES = int(st.get_option("server.maxUploadSize")) * 2**20  # of a file
-MOST_HELD = 128 * 2**20  # bytes of all files that are here, or on their way
+MAX_HELD = 128 * 2**20  # bytes of all files that are here, or on their way
 _UPLOAD = re.compile(rf".*{UPLOADS}/([^/]+)/([^/]+)", re.DOTALL)
 
 
@@ -25,7 +25,7 @@ def is_connected(session: str) -> bool:
     return runtime.exists() and runtime.get_instance().is_active_session(session)
 
 
-def left_here() -> MemoryUploadedFileManager:
+def uploaded_files() -> MemoryUploadedFileManager:
     """What visitors have left here: by session its files, the oldest first."""
     return cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr)
 
@@ -75,10 +75,12 @@ class UploadGate:
             self._arriving[session] -= 1
             self._arriving += Counter()  # drops who has none on the way
         if 200 <= status < 300:
-            for oldest in list(left_here().file_storage.get(session, ()))[:-MOST_FILES]:
-                left_here().remove_file(session, oldest)
+            for oldest in list(uploaded_files().file_storage.get(session, ()))[:-MAX_FILES]:
+                uploaded_files().remove_file(session, oldest)
 
     def _has_room(self, session: str) -> bool:
-        held = sum(len(file.data) for files in list(left_here().file_storage.values()) for file in list(files.values()))
+        held = sum(
+            len(file.data) for files in list(uploaded_files().file_storage.values()) for file in list(files.values())
+        )
         on_their_way = MAX_BYTES * self._arriving.total()
-        return self._arriving[session] < MOST_FILES and held + on_their_way < MOST_HELD
+        return self._arriving[session] < MAX_FILES and held + on_their_way < MAX_HELD

@@ -13,7 +13,7 @@ from . import visits
 Event = dict[str, Any]  # what a visitor did; its values are unchecked, so `events` reads them
 
 
-class Turns(TypedDict):
+class Ack(TypedDict):
     """The session that counts the turns, and the last turn of a view that its server has heard."""
 
     visit: str
@@ -35,7 +35,7 @@ class View:
 
     def mount(self) -> None:
         """Draws a view that owns what is shown."""
-        self._view(key=self.key, data=[{"visit": visits.name()}])
+        self._view(key=self.key, data=[{"visit": visits.session_id()}])
 
     def show(self, state: Mapping[str, object], takes: Callable[[Event], None] | None = None) -> None:
         """Draws a view that the script tells what is shown.
@@ -49,17 +49,17 @@ class View:
             event = told if isinstance(told, dict) else {}
             if takes is not None:
                 takes(event)
-            heard()[self.key] = events.whole(event, "turn") or 0
+            acknowledged()[self.key] = events.whole(event, "turn") or 0
 
         # in a list: in a dictionary Streamlit looks for tables, for which it imports pandas (68 MB)
         self._view(key=self.key, data=[{**turns(self.key), **state}], on_act_change=hear)
 
 
-def turns(key: str) -> Turns:
-    return {"visit": visits.name(), "heard": heard().get(key, 0)}
+def turns(key: str) -> Ack:
+    return {"visit": visits.session_id(), "heard": acknowledged().get(key, 0)}
 
 
-def heard() -> dict[str, int]:
+def acknowledged() -> dict[str, int]:
     """The last turn of each view, by key, that the server has heard.
 
     A dictionary, because a newer message may end a callback wherever it asks `st.session_state` for something: what an

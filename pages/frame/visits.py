@@ -3,23 +3,23 @@
 import streamlit as st
 from streamlit import runtime
 
-from headlight.queue.visitor import OpenPage, Visitor
+from headlight.queue.client import Client, Session
 from headlight.server.sockets import client_network
 
 _KEY = "visit"
 
 
-def name() -> str:
+def session_id() -> str:
     """Return the random name of the visitor's page."""
     if _KEY not in st.session_state:
-        st.session_state[_KEY] = OpenPage()
-    page: OpenPage = st.session_state[_KEY]
+        st.session_state[_KEY] = Session()
+    page: Session = st.session_state[_KEY]
     return page.name
 
 
-def visitor() -> Visitor:
+def visitor() -> Client:
     """Return the visitor whose script runs now: address and page."""
-    return Visitor(address(), name())
+    return Client(address(), session_id())
 
 
 def address() -> str:

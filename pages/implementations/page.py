@@ -42,7 +42,7 @@ def show() -> None:
         with bars:
             canvas.sheet("opening_picture", [parity.picture(equalities)])
         with told:  # at the top, but known only when every control has been made
-            canvas.sheet("told", [sheet.notices([*notices, *page.answer_link()])])
+            canvas.sheet("told", [sheet.notices([*notices, *page.link_warnings()])])
         timing.show_result(plan, result)  # last: it takes seconds
 
 
@@ -75,7 +75,7 @@ def show_equality(page: Form, sizes: InputSizes) -> tuple[list[Equality], list[s
         def compute(asked: Settings) -> tuple[Picture, Equality]:
             return pictures.picture(asked), parity.of_sentence(asked, page.at.layer)
 
-        (picture, own), settings, notices = page.or_last(asked, compute)
+        (picture, own), settings, notices = page.or_last_valid(asked, compute)
         blocks, equalities = equality_blocks(settings, own, page.at.layer, sizes)
         canvas.sheet("equality", blocks)
     of_passes = [*picture.run.notices, *(said for one in equalities for said in one.notices)]

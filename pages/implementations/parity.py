@@ -16,8 +16,8 @@ from headlight.link.limits import check_sizes
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.traces import biases_in_words
-from headlight.queue.places import alone, turn
-from headlight.queue.single_flight import known, shared
+from headlight.queue.single_flight import peek, single_flight
+from headlight.queue.slots import heavy_slot, pass_slot
 from headlight.ui import sheet
 from headlight.ui.numbers import count, scientific
 from headlight.ui.sheet import Block
@@ -29,7 +29,7 @@ from mha_core.measure.biases import Effect, bias_effects
 from mha_core.models.stack import Stack
 
 # The tables are computed while the visitor waits: 20 passes and more on one thread, about a second and 200 MiB.
-MOST_SCORES, MOST_PRODUCTS = 2_200_000, 100_000_000
+MAX_SCORES, MAX_PRODUCTS = 2_200_000, 100_000_000
 ALIKE = 1e-10  # in float64; a shift that differs from token to token differs by far more
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
@@ -61,7 +61,7 @@ class InputSizes:
     @property
     def fitting(self) -> InputSizes:
         """The same with no more texts than the tables are computed for; one at least."""
-        texts = min(MOST_SCORES // (self.n_heads * self.n**2), MOST_PRODUCTS // (self.n * self.d_model**2))
+        texts = min(MAX_SCORES // (self.n_heads * self.n**2), MAX_PRODUCTS // (self.n * self.d_model**2))
         return replace(self, b=max(1, min(self.b, texts)))
 
 
@@ -94,7 +94,7 @@ class Equality:
         return self.agreements[dtype][name].share <= 1
 
 
-@shared(LRUCache(64))
+@single_flight(LRUCache(64))
 def of_sentence(settings: Settings, layer: int) -> Equality:
     """On the hidden state that enters a layer of the model, with that layer's weights.
 
@@ -107,8 +107,8 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
         attention = stack.block(layer).attention
         return _computed(attention.save(), attention.n_heads, x.to(stack.device), settings.mask)
 
-    with turn(len(run.ids)):
-        equality, notices = pictures.model_of(settings).compute(compute)
+    with pass_slot(len(run.ids)):
+        equality, notices = pictures.model_of(settings).run_on_stack(compute)
     return replace(equality, notices=notices)
 
 
@@ -120,15 +120,15 @@ def of_random(sizes: InputSizes, mask: str, device: str, told: Callable[[], obje
         HeadlightError: too many others wait.
     """
     sizes = sizes.fitting
-    equality = known(_of_random, sizes, mask, device)
+    equality = peek(_of_random, sizes, mask, device)
     if equality is None:
-        check_sizes(sizes.b, sizes.n, sizes.d_model, sizes.n_heads, scores=MOST_SCORES, products=MOST_PRODUCTS)
-        with alone(told):  # one at a time: nobody waits in the cache, where `told` would not be called
+        check_sizes(sizes.b, sizes.n, sizes.d_model, sizes.n_heads, scores=MAX_SCORES, products=MAX_PRODUCTS)
+        with heavy_slot(told):  # one at a time: nobody waits in the cache, where `told` would not be called
             equality = _of_random(sizes, mask, device)
     return equality
 
 
-@shared(LRUCache(64))
+@single_flight(LRUCache(64))
 def _of_random(sizes: InputSizes, mask: str, device: str) -> Equality:
     x = torch.randn(sizes.b, sizes.n, sizes.d_model, generator=torch.Generator().manual_seed(1))
     weights = agreement.random_weights(sizes.d_model, biases=sizes.biases)

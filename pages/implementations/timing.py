@@ -15,8 +15,8 @@ import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
 
-from headlight.link.limits import MOST_PRODUCTS, check_sizes
-from headlight.queue.places import THREADS, alone
+from headlight.link.limits import MAX_PRODUCTS, check_sizes
+from headlight.queue.slots import THREADS, heavy_slot
 from headlight.ui import sheet
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
@@ -37,9 +37,9 @@ TASKS = {
     "training step with maps": (training_step, True),
     "training step without maps": (training_step, False),
 }
-FEWEST_ROUNDS, MOST_ROUNDS = 3, 200
-MOST_RACED: Final = 70_000_000  # b · h · n²: a batch of 32 texts of 512 tokens with 8 heads, and a little more
-LONGEST: Final = 180.0  # seconds; a round that is under way is still completed
+MIN_ROUNDS, MAX_ROUNDS = 3, 200
+MAX_RACED: Final = 70_000_000  # b · h · n²: a batch of 32 texts of 512 tokens with 8 heads, and a little more
+MAX_SECONDS: Final = 180.0  # seconds; a round that is under way is still completed
 COPIES = 5  # tensors of the scores' size; a call holds at most 4.2 of them, that of sequence_first
 SHOW_SECONDS = 0.2  # between two steps of the progress bar
 
@@ -51,7 +51,7 @@ class TimingPlan:
     Attributes:
         task: a key of `TASKS`.
         names: of the implementations; the yardstick always runs with them.
-        seconds: how long to go on, from `FEWEST_ROUNDS` rounds on.
+        seconds: how long to go on, from `MIN_ROUNDS` rounds on.
         device: as in `mha_core.device.pick`.
     """
 
@@ -66,7 +66,7 @@ class TimingPlan:
         if not self.names:
             raise HeadlightError("choose at least one implementation to time")
         b, n, d_model, n_heads = self.sizes.b, self.sizes.n, self.sizes.d_model, self.sizes.n_heads
-        check_sizes(b, n, d_model, n_heads, scores=MOST_RACED)
+        check_sizes(b, n, d_model, n_heads, scores=MAX_RACED)
         if devices.pick(self.device).type == "cpu":
             needed = 4 * COPIES * b * n_heads * n**2
             memory.require(needed, "one call at this size", "choose fewer texts, or try again later")
@@ -102,24 +102,24 @@ def measure(plan: TimingPlan, on_call: Callable[[float], object] = lambda _: Non
         candidates = {name: partial(call, layer, x, maps=maps) for name, layer in ours.items()}
         candidates[YARDSTICK] = partial(call, theirs, x, maps=True)
         seconds: dict[str, list[float]] = {name: [] for name in candidates}
-        series = calls(candidates, MOST_ROUNDS, warm_up=1, device=device)
+        series = calls(candidates, MAX_ROUNDS, warm_up=1, device=device)
         began, share = time.monotonic(), 0.0
         while True:
-            with alone(partial(on_call, share)):
+            with heavy_slot(partial(on_call, share)):
                 torch.set_num_threads(THREADS)  # this thread's alone
                 name, number, took = next(series)
             if number >= 0:
                 seconds[name].append(took)
             spent = time.monotonic() - began
-            share = min(0.99, max(share, min(spent / plan.seconds, (number + 1) / FEWEST_ROUNDS)))
+            share = min(0.99, max(share, min(spent / plan.seconds, (number + 1) / MIN_ROUNDS)))
             on_call(share)
             rounds = min(map(len, seconds.values()))
-            enough = (rounds >= FEWEST_ROUNDS and spent >= plan.seconds) or (rounds and spent > LONGEST)
-            if rounds == max(map(len, seconds.values())) and (enough or rounds == MOST_ROUNDS):
+            enough = (rounds >= MIN_ROUNDS and spent >= plan.seconds) or (rounds and spent > MAX_SECONDS)
+            if rounds == max(map(len, seconds.values())) and (enough or rounds == MAX_ROUNDS):
                 break
         peaks = {}
         for name, candidate in candidates.items():
-            with alone(partial(on_call, share)):
+            with heavy_slot(partial(on_call, share)):
                 peaks[name] = peak_memory(candidate, device)
             on_call(share)
         return Timing(plan, seconds, peaks, f"{device.type}, {machine()}")
@@ -165,8 +165,8 @@ def show(device: str) -> tuple[TimingPlan, DeltaGenerator, DeltaGenerator]:
             problem = f"This cannot be timed: {error}."
         st.button("Start", key="start", type="primary", disabled=bool(problem))
     limits = (
-        f"What fits: texts × heads × tokens² up to {MOST_RACED:,}, where the memory is free and in {LONGEST:.0f} s; "
-        f"texts × tokens × d_model² up to {MOST_PRODUCTS:,}."
+        f"What fits: texts × heads × tokens² up to {MAX_RACED:,}, where the memory is free and in {MAX_SECONDS:.0f} s; "
+        f"texts × tokens × d_model² up to {MAX_PRODUCTS:,}."
     )
     canvas.sheet("race_limits", [sheet.text(limits, muted=True)])
     canvas.sheet("race_problem", [sheet.notices([problem] if problem else [])])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from headlight.link import mask_codec, rules
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.traces import recorded
@@ -16,7 +16,7 @@ from headlight.ui.sheet import Block
 from mha_core.measure import measures
 from mha_core.measure.by_hand import softmax_three_ways
 
-MOST_KEYS = 16  # columns of a row that is written out
+MAX_KEYS = 16  # columns of a row that is written out
 ROUNDING = 1e-5
 WAYS = ("Headlight: 0 where nothing is allowed", "softmax over −∞ alone", "−1e9 instead of −∞")
 
@@ -32,7 +32,7 @@ def sums_in_words(weights: Tensor) -> str:
     return f"row sums {low if low == high else f'{low} to {high}'}{rows}"
 
 
-def empty_rows(settings: Settings, at: At) -> list[Block]:
+def empty_rows(settings: Settings, at: Cursor) -> list[Block]:
     """Three ways to write a masked softmax, on this head's scores: they differ on empty rows. [] without one."""
     picture = pictures.picture(settings)
     n = len(picture.run.tokens)
@@ -43,7 +43,7 @@ def empty_rows(settings: Settings, at: At) -> list[Block]:
     layer = recorded(settings, at.layer)
     ways = softmax_three_ways(layer.scores[at.head], allow)
     row = empty[0]
-    token, columns = layer.tokens[row], range(min(n, MOST_KEYS))
+    token, columns = layer.tokens[row], range(min(n, MAX_KEYS))
     head = ["", *(f"{key} {layer.tokens[key]}" for key in columns), "sum"]
     lines = [
         [name, *(outcome(float(way[row, key])) for key in columns), outcome(float(way[row].sum()))]
@@ -56,7 +56,7 @@ def empty_rows(settings: Settings, at: At) -> list[Block]:
     return [sheet.panel("A row that may look at nobody", blocks, "counted from 0")]
 
 
-def renormalised(settings: Settings, at: At) -> str:
+def renormalised(settings: Settings, at: Cursor) -> str:
     """Tells whether the masked weights are the unmasked ones with blocked cells set to 0 and each row divided again."""
     masked, free = (pictures.picture(each) for each in (settings, replace(settings, mask="none", painted="")))
     after, before = (picture.run.weights[at.layer, at.head] for picture in (masked, free))

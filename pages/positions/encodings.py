@@ -14,7 +14,7 @@ from mha_core.attention.functional import check_heads
 from mha_core.errors import HeadlightError
 from mha_core.positions import Learned, Position, Rotary, Sinusoidal
 
-MOST_SCORES = 4_000_000  # of a bias: h · n²
+MAX_SCORES = 4_000_000  # of a bias: h · n²
 SEED = 0
 
 
@@ -74,7 +74,7 @@ def build(name: str, sizes: TableSizes, amplitude: float = 1.0) -> Encoding:
     if isinstance(position, Learned):
         width = position.table.shape[1]
     if "bias" in position.acts:
-        check_sizes(1, sizes.n, 1, sizes.n_heads, scores=MOST_SCORES)
+        check_sizes(1, sizes.n, 1, sizes.n_heads, scores=MAX_SCORES)
     q = torch.zeros(1, sizes.n_heads, sizes.n, 1, dtype=torch.float64)
     if name == "shaw":
         q = torch.randn(*q.shape[:3], sizes.d_head, generator=torch.Generator().manual_seed(SEED), dtype=q.dtype)
@@ -108,7 +108,7 @@ def _position(name: str, sizes: TableSizes, amplitude: float) -> Position:
 @lru_cache(maxsize=1)
 def trained_table() -> Learned:
     """MiniLM's own table, as a copy in float64 on the CPU."""
-    copied, _ = pictures.model_on("auto").compute(lambda stack: copy.deepcopy(stack.position).cpu().double())
+    copied, _ = pictures.model_on("auto").run_on_stack(lambda stack: copy.deepcopy(stack.position).cpu().double())
     if not isinstance(copied, Learned):
         raise HeadlightError("this model has no learned table")
     return copied.requires_grad_(False)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from headlight.link.fields import DEFAULTS
-from headlight.link.limits import MOST_TOKENS_AT_ONCE
+from headlight.link.limits import MAX_TOKENS_AT_ONCE
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.ui import pages, sheet
@@ -37,7 +37,7 @@ def show() -> None:
             sentence = controls.sentence()
         # the pictures stand above the controls that say which encoding is chosen
         top, story, head = st.container(), st.container(), st.container()
-        tokens, settings, notices = page.or_last(Settings(sentence), pictures.tokens)
+        tokens, settings, notices = page.or_last_valid(Settings(sentence), pictures.tokens)
         names, sizes, amplitude = chosen(len(tokens))
         with story:
             of_passes = show_sentence(settings, tokens)
@@ -58,13 +58,13 @@ def show() -> None:
             show_row(slot, parts)
         show_folds(built, view)
         with top:  # above the pictures, but known only when they have been made
-            canvas.sheet("told", [sheet.notices([*notices, *of_passes, *why, *page.answer_link()])])
+            canvas.sheet("told", [sheet.notices([*notices, *of_passes, *why, *page.link_warnings()])])
 
 
 def show_sentence(settings: Settings, tokens: list[str]) -> list[str]:
     """The problem, and the sentence in the model under each position that Explore offers; what must be said of it."""
-    if len(tokens) > MOST_TOKENS_AT_ONCE:
-        told = f"Shown up to {MOST_TOKENS_AT_ONCE} tokens, here are {len(tokens)}: Explore computes one at a time."
+    if len(tokens) > MAX_TOKENS_AT_ONCE:
+        told = f"Shown up to {MAX_TOKENS_AT_ONCE} tokens, here are {len(tokens)}: Explore computes one at a time."
         canvas.sheet("problem", [sheet.text(told)])
         return []
     with st.container(key="unprojected_problem"):
@@ -83,13 +83,13 @@ def chosen(n: int) -> tuple[list[str], TableSizes, float]:
     with st.container(horizontal=True, vertical_alignment="bottom", key="encodings"):
         first, second = widgets.choice("enc"), widgets.choice("enc2")
         names = [first] if second in ("none", first) else [first, second]
-        with widgets.kept_mounted("d_model", bool(WIDE & set(names))):
+        with widgets.hidden_but_mounted("d_model", bool(WIDE & set(names))):
             d_model = widgets.whole("d")
-        with widgets.kept_mounted("n_heads", bool(MANY & set(names))):
+        with widgets.hidden_but_mounted("n_heads", bool(MANY & set(names))):
             n_heads = widgets.whole("h")
-        with widgets.kept_mounted("biases", bool(BIASES & set(names))):
+        with widgets.hidden_but_mounted("biases", bool(BIASES & set(names))):
             widgets.whole("hd")
-        with widgets.kept_mounted("amplitude", bool(WAVING & set(names))):
+        with widgets.hidden_but_mounted("amplitude", bool(WAVING & set(names))):
             amplitude = widgets.slider("amp")
     return names, TableSizes(n, d_model, n_heads), amplitude
 
@@ -103,10 +103,10 @@ def show_folds(built: Sequence[Encoding], view: Callable[[], Focus]) -> None:
     waves = bool(acts & {"add", "rotate"})
     for slot, (label, keys) in FOLDS.items():
         there = waves if slot == "detail" else any(acts)
-        with widgets.kept_mounted(f"fold_{slot}", there), widgets.folded(slot, label, *keys, lazy=True) as fold:
+        with widgets.hidden_but_mounted(f"fold_{slot}", there), widgets.folded(slot, label, *keys, lazy=True) as fold:
             match slot:
                 case "lines":
-                    with widgets.kept_mounted("waves", waves):
+                    with widgets.hidden_but_mounted("waves", waves):
                         widgets.several("ch", max_selections=6)
                 case "detail":
                     widgets.whole("pair")

@@ -18,9 +18,9 @@ from .encodings import Encoding
 from .measures import DistanceCurve
 
 HEIGHT = 290  # pixels of the charts that are always in sight
-MOST_ROWS, MOST_COLUMNS = 96, 128  # cells that are drawn
-MOST_OF = 0.99  # of the cells are below full colour
-MOST_LINES = 6
+MAX_ROWS, MAX_COLUMNS = 96, 128  # cells that are drawn
+COLOUR_QUANTILE = 0.99  # of the cells are below full colour
+MAX_LINES = 6
 ROUNDING = 1e-9
 TITLES = {
     "none": "No encoding",
@@ -131,18 +131,18 @@ def _picture(encoding: Encoding, view: Focus) -> Part:
     if encoding.acts == "bias":
         every = measures.bias(encoding)
         head, n = min(view.head, len(every) - 1), every.shape[-1]
-        values, columns, titles = every[head], _sample(n, MOST_ROWS), ("key", "query")
+        values, columns, titles = every[head], _sample(n, MAX_ROWS), ("key", "query")
         note = f"head {head} of 0 to {len(every) - 1}, {n} queries × {n} keys"
     else:
         values, columns, titles = measures.table(encoding), _channels(encoding), ("channel", "position")
         what = "what it adds" if encoding.acts == "add" else "a head's vector (1, …, 1, 0, …, 0), rotated"
         note = f"{what}: {len(values)} positions × {encoding.width} channels"
         note += ", the sines left, the cosines right" if encoding.name == "sinusoidal" else ""
-    rows = _sample(len(values), MOST_ROWS)
+    rows = _sample(len(values), MAX_ROWS)
     drawn = zip(("row", "column"), (rows, columns), values.shape, strict=True)
     sampled = [f"one {name} in {math.ceil(size / len(kept))}" for name, kept, size in drawn if len(kept) < size]
     note += f"; drawn is {' and '.join(sampled)}" if sampled else ""
-    most, largest = float(values.abs().flatten().quantile(MOST_OF)), float(values.abs().max())
+    most, largest = float(values.abs().flatten().quantile(COLOUR_QUANTILE)), float(values.abs().max())
     if largest < 2 * most:
         most = largest
     else:
@@ -156,8 +156,8 @@ def _picture(encoding: Encoding, view: Focus) -> Part:
 def _channels(encoding: Encoding) -> list[int]:
     """The channels that are drawn: of sinusoids first the sines, then the cosines; side by side they would flicker."""
     if encoding.name != "sinusoidal":
-        return _sample(encoding.width, MOST_COLUMNS)
-    pairs = _sample(encoding.width // 2, MOST_COLUMNS // 2)
+        return _sample(encoding.width, MAX_COLUMNS)
+    pairs = _sample(encoding.width // 2, MAX_COLUMNS // 2)
     return [2 * pair for pair in pairs] + [2 * pair + 1 for pair in pairs]
 
 
@@ -172,7 +172,7 @@ def _lines(encoding: Encoding, view: Focus) -> Part:
     if encoding.acts == "bias":
         values = measures.bias(encoding)
         many = len(values)
-        spread = {round(at * (many - 1) / (MOST_LINES - 2)) for at in range(MOST_LINES - 1)}
+        spread = {round(at * (many - 1) / (MAX_LINES - 2)) for at in range(MAX_LINES - 1)}
         heads = sorted({min(view.head, many - 1), *spread})
         series = {f"head {head}": measures.by_distance(values[head], signed=True).mean for head in heads}
         start, axes = 1 - values.shape[-1], ("j − i, from query to key", "bias")

@@ -16,7 +16,7 @@ from headlight.ui.sheet import Block
 
 _OURS = "mha_core.attention."
 _LEFT_OUT = {"Switches", "KVCache", "AttentionLayer"}  # what a pass is given, which says nothing of how it is computed
-MOST_SHOWN = 6  # tokens of a matrix that is to be read; two stand side by side
+MAX_SHOWN = 6  # tokens of a matrix that is to be read; two stand side by side
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class StepLesson:
 
 def matrix(name: str, values: Tensor, tokens: list[str], *, sums: bool = False) -> Block:
     """The first tokens of a map as a matrix to read."""
-    n = min(len(tokens), MOST_SHOWN)
+    n = min(len(tokens), MAX_SHOWN)
     cut = f"the first {n} of {len(tokens)} tokens; an empty cell is less than .005" if n < len(tokens) else ""
     return sheet.matrix(
         name,

@@ -9,8 +9,8 @@ from cachetools import LRUCache
 from headlight.picture import pictures, traces
 from headlight.picture.settings import Settings
 from headlight.picture.traces import RandomLayer, Traced, drawn
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import IMPLEMENTATIONS, Step
 from mha_core.attention import AttentionLayer, as_implementation
@@ -36,7 +36,7 @@ def traced(settings: Settings, layer: int, implementation: str, instead: RandomL
     return _traced(settings, layer, implementation, instead)
 
 
-@shared(LRUCache(KEPT_BYTES, getsizeof=lambda trace: trace.nbytes))
+@single_flight(LRUCache(KEPT_BYTES, getsizeof=lambda trace: trace.nbytes))
 def _traced(settings: Settings, layer: int, implementation: str, instead: RandomLayer) -> Traced:
     own = traces.traced(settings, layer, "efficient")  # whatever enters it, enters this layer
     model = pictures.model_of(settings)
@@ -52,8 +52,8 @@ def _traced(settings: Settings, layer: int, implementation: str, instead: Random
             own_layer(x, trace=trace, **options | {"ablate": off, "position": LayerPart(options["position"])})
         return on_cpu(trace.steps)
 
-    with turn(len(own.tokens), models.heads(model)):
-        steps, notices = model.compute(run)
+    with pass_slot(len(own.tokens), models.heads(model)):
+        steps, notices = model.run_on_stack(run)
     notices = tuple(dict.fromkeys(own.notices + notices))
     return replace(own, implementation=implementation, steps=steps, notices=notices, instead=instead)
 
@@ -69,7 +69,7 @@ def attention(layer: Traced, implementation: str) -> AttentionLayer:
     """The very layer whose steps are shown, in eval mode and in any implementation, on the CPU as they are."""
     model = pictures.model_of(layer.settings)
     if layer.instead is None:
-        return model.compute(
+        return model.run_on_stack(
             lambda stack: as_implementation(stack.block(layer.layer).attention, implementation, "cpu")
         )[0]
     return build(layer.instead, implementation, model.stack.block(layer.layer).attention).eval()

@@ -16,7 +16,7 @@ from mha_core.measure import measures
 from mha_core.positions import Shaw
 
 from . import exercise, random_layer
-from .lesson import MOST_SHOWN, StepLesson, matrix, shape_of, source_of
+from .lesson import MAX_SHOWN, StepLesson, matrix, shape_of, source_of
 
 REACH = 4  # tokens; distances beyond it share one vector
 SPREAD = 2.0  # of the vectors: large enough to be seen beside a trained model's keys
@@ -59,7 +59,7 @@ def no_transpose(layer: Traced, head: int) -> StepLesson:
     first = without_transpose(places, n_heads)[0, head, :, 0].tolist()
     real = [(place // c, place % c // (c // n_heads)) for place in first]
     fits = [pair == (i, head) for i, pair in enumerate(real)]
-    shown = range(min(n, MOST_SHOWN))
+    shown = range(min(n, MAX_SHOWN))
     rows = [
         [f"{i} {tokens[i]}", f"{real[i][0]} {tokens[real[i][0]]}", str(real[i][1]), "right" if fits[i] else "wrong"]
         for i in shown
@@ -238,7 +238,7 @@ def stretched(own: SequenceFirstAttention, x: Tensor, mask: Tensor) -> tuple[Ten
 def mask_shapes(layer: Traced, head: int) -> StepLesson:
     """Masks (i|1, j, b|1), each given as small as it can be, and written out."""
     own = random_layer.attention(layer, "sequence_first")
-    first = layer.steps[0].value[:, :MOST_SHOWN]
+    first = layer.steps[0].value[:, :MAX_SHOWN]
     n = first.shape[1]
     # two texts: the same words, of which the second text's last ones count as padding
     x = torch.cat([first, first]).transpose(0, 1)
@@ -287,7 +287,7 @@ def dropout(layer: Traced, head: int) -> StepLesson:
     before = value["weights"]
     after = after_dropout(before, rate, seed)
     sums = after.sum(dim=-1)[before.sum(dim=-1) > 0]
-    shown = before[:, head : head + 1, :MOST_SHOWN]
+    shown = before[:, head : head + 1, :MAX_SHOWN]
     mean = torch.stack([after_dropout(shown, rate, seed + n) for n in range(DRAWS)]).mean(dim=0)
     ends = f"{number(float(sums.min()), 2)} to {number(float(sums.max()), 2)}"
     taken = float(after[before > 0].eq(0).float().mean())

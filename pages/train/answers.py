@@ -15,8 +15,8 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from headlight.picture import words
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.ui import sheet
 from headlight.ui.numbers import count, cut, number, share
 from headlight.ui.sheet import Block, Mark
@@ -71,10 +71,10 @@ def once(ask: Callable[Concatenate[Trained, P], Answer]) -> Callable[Concatenate
         question = repr((ask.__name__, trained.id, str(trained.model.device), args, sorted(kwargs.items())))
         return hashlib.blake2b(question.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
-    @shared(_answers, key)
+    @single_flight(_answers, key)
     def kept(trained: Trained, /, *args: P.args, **kwargs: P.kwargs) -> tuple[Answer, list[str]]:
         asked = replace(trained, notices={})
-        with turn():
+        with pass_slot():
             return ask(asked, *args, **kwargs), list(asked.notices)
 
     def answer(trained: Trained, /, *args: P.args, **kwargs: P.kwargs) -> Answer:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import streamlit as st
 
-from headlight.link.limits import LONGEST_TEXT, check_length
+from headlight.link.limits import MAX_TEXT_LENGTH, check_length
 from headlight.picture import pictures, words
 from headlight.registry import models, source_of
 from headlight.ui import sheet
@@ -110,7 +110,7 @@ def _ask(asked: Questions, *, is_open: bool) -> None:
         labels = two if asked.classes else ("A date, in words" if asked.translation else "The beginning of a text",)
         for number, (column, label, key) in enumerate(zip(columns, labels, ("ask", "ask2"), strict=False)):
             with column:
-                widgets.text(key, label=label, max_chars=LONGEST_TEXT, placeholder=asked.usual(number))
+                widgets.text(key, label=label, max_chars=MAX_TEXT_LENGTH, placeholder=asked.usual(number))
         texts = [asked.typed(number) for number in range(len(labels))]
         drawn = _draws() if asked.language else ()
         canvas.sheet("answers", _or_notice(lambda: _answered(asked, *drawn), *texts) if is_open else [])

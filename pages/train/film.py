@@ -16,9 +16,9 @@ from pages.frame.view import View
 from .curves import Candidate
 from .message import HeldFilms
 
-MOST_BYTES = 1_500_000  # of maps in a message
-MOST_TOKENS = 64  # of a probe: its first ones; smaller cells cannot be read side by side
-MOST_LETTERS = 60  # of a probe's text where it can be chosen
+MAX_BYTES = 1_500_000  # of maps in a message
+MAX_TOKENS = 64  # of a probe: its first ones; smaller cells cannot be read side by side
+MAX_LETTERS = 60  # of a probe's text where it can be chosen
 _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥"}  # characters that are tokens and cannot be seen
 
 
@@ -79,7 +79,7 @@ def show(packed: bytes) -> None:
 def pack(candidates: Sequence[Candidate]) -> bytes:
     """The films of first seeds: for each probe the maps after every step that was kept, round(255 · weight).
 
-    Above `MOST_BYTES` every second snapshot is left out, as often as it takes; the first and the last one stay. A run
+    Above `MAX_BYTES` every second snapshot is left out, as often as it takes; the first and the last one stay. A run
     that has not begun is left out. Equal runs give equal bytes.
     """
     films = [(one, start) for one in candidates if (start := one.histories[0].start)]
@@ -124,8 +124,8 @@ def _notes(probes: Sequence[Sequence[str]], every: int) -> list[str]:
     notes = ["numbers are exact to 1/510"]
     if every > 1:
         notes.append(f"every {'second' if every == 2 else f'{every}th'} snapshot is shown")
-    if any(len(tokens) > MOST_TOKENS for tokens in probes):
-        notes.append(f"of longer texts the first {MOST_TOKENS} tokens are shown")
+    if any(len(tokens) > MAX_TOKENS for tokens in probes):
+        notes.append(f"of longer texts the first {MAX_TOKENS} tokens are shown")
     return notes
 
 
@@ -138,31 +138,31 @@ def _every(films: Sequence[Sequence[list[Snapshot]]]) -> int:
 
     longest = max(map(len, runs), default=1)
     every = 1
-    while every < longest and size(every) > MOST_BYTES:
+    while every < longest and size(every) > MAX_BYTES:
         every *= 2
     return every
 
 
 def _size(snapshot: Snapshot) -> int:
     layers, heads, *sides = snapshot.shape
-    return layers * heads * prod(min(n, MOST_TOKENS) for n in sides)
+    return layers * heads * prod(min(n, MAX_TOKENS) for n in sides)
 
 
 def _first_tokens(snapshot: Snapshot) -> bytes:
-    """The maps of the first `MOST_TOKENS` tokens."""
-    if max(snapshot.shape[-2:]) <= MOST_TOKENS:
+    """The maps of the first `MAX_TOKENS` tokens."""
+    if max(snapshot.shape[-2:]) <= MAX_TOKENS:
         return snapshot.maps
     maps = torch.frombuffer(bytearray(snapshot.maps), dtype=torch.uint8).reshape(snapshot.shape)
-    return maps[..., :MOST_TOKENS, :MOST_TOKENS].contiguous().numpy().tobytes()
+    return maps[..., :MAX_TOKENS, :MAX_TOKENS].contiguous().numpy().tobytes()
 
 
 def _visible(tokens: Sequence[str]) -> list[str]:
-    """The first `MOST_TOKENS` tokens, each to be seen."""
-    return [_VISIBLE.get(token, token) for token in tokens[:MOST_TOKENS]]
+    """The first `MAX_TOKENS` tokens, each to be seen."""
+    return [_VISIBLE.get(token, token) for token in tokens[:MAX_TOKENS]]
 
 
 def _text(tokens: Sequence[str]) -> str:
     """The words of a probe, to choose it by."""
     words = [token for token in tokens if token not in ("[CLS]", "[SEP]")]
     by_characters = len(words) == len(tokens) and all(len(word) == 1 for word in words)
-    return cut(("" if by_characters else " ").join(words).replace(" ##", ""), MOST_LETTERS)
+    return cut(("" if by_characters else " ").join(words).replace(" ##", ""), MAX_LETTERS)

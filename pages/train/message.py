@@ -16,8 +16,8 @@ class HeldFilms:
 
     def __init__(self, packed: bytes) -> None:
         self.packed = packed
-        self.name = store.keep("film", packed)
-        weakref.finalize(self, store.forget, "film", self.name)
+        self.name = store.put("film", packed)
+        weakref.finalize(self, store.delete, "film", self.name)
 
 
 def film(raw: bytes) -> bytes:

@@ -62,7 +62,7 @@ def show() -> None:
         if task is not None and data is not None and shown.on_other_data(task):
             notices.append("The runs below were trained on other data than the chosen one.")
         with top:
-            canvas.sheet("told", [sheet.notices([*page.answer_link(), *wish.notices, *notices])])
+            canvas.sheet("told", [sheet.notices([*page.link_warnings(), *wish.notices, *notices])])
 
 
 def say_task(name: str, task: Task | None, recorded: str = "") -> None:
@@ -81,7 +81,7 @@ def come_back(told: str) -> None:
     if why:
         st.session_state["visit_gone"] = told if NAME.fullmatch(told) else ""
     for sentence in [why] if why else visitor.notices():
-        layout.say_next(sentence)
+        layout.queue_notice(sentence)
     st.session_state["brought"] = {**visitor.brought(), **st.session_state.get("brought", {})}
 
 

@@ -17,8 +17,8 @@ from cachetools.keys import hashkey
 from torch import Tensor
 
 from headlight.picture import words
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.ui import events, sheet
 from headlight.ui.numbers import count, cut, share
 from headlight.ui.sheet import Block
@@ -38,10 +38,10 @@ TYPED = "typed"  # the number of a row that is no test row
 NOT_KNOWN = ""  # the class of such a text
 EVERY, RIGHT, WRONG, OWN = "every row", "right answers", "wrong answers", "typed sentences"
 CHOICES = (EVERY, WRONG, RIGHT, OWN)
-MOST_SHOWN = 100  # rows on the screen; all are in the file
+MAX_SHOWN = 100  # rows on the screen; all are in the file
 CACHE_BYTES = 16 * 2**20
 ENTRY_BYTES = 1024  # of the smallest with its key
-MOST_ROWS = 5_000  # test rows that are asked: a table of a visitor may have more
+MAX_ROWS = 5_000  # test rows that are asked: a table of a visitor may have more
 AT_ONCE = 256  # texts of one turn
 _MOST_LETTERS = 80  # of a text on the screen
 _DECIMALS = 3
@@ -52,14 +52,14 @@ _known: LRUCache[object, Tensor] = LRUCache(CACHE_BYTES, getsizeof=lambda found:
 
 def of_texts(trained: Trained, texts: Sequence[str]) -> Tensor:
     """The probabilities (rows, classes) of a few texts that were typed."""
-    with turn():
+    with pass_slot():
         return inference.probabilities_of_each(trained.model, texts, told=trained.hear)
 
 
-@shared(_known, lambda trained, task: hashkey(trained.id, str(trained.model.device), task.fingerprint))
+@single_flight(_known, lambda trained, task: hashkey(trained.id, str(trained.model.device), task.fingerprint))
 def of_test_rows(trained: Trained, task: Labelled) -> Tensor:
-    """The probabilities (rows, classes) of the first `MOST_ROWS` test rows."""
-    texts = [row.text for row in task.test[:MOST_ROWS]]
+    """The probabilities (rows, classes) of the first `MAX_ROWS` test rows."""
+    texts = [row.text for row in task.test[:MAX_ROWS]]
     found = [of_texts(trained, texts[first : first + AT_ONCE]) for first in range(0, len(texts), AT_ONCE)]
     return torch.cat(found)
 
@@ -77,7 +77,7 @@ def answered(models: Models, task: Labelled | None, typed: Sequence[str]) -> Dat
         if inference.classes(one.model) == classes:
             own = of_texts(one, typed)
             found[name] = own if task is None else torch.cat([of_test_rows(one, task), own])
-    rows = [(row.text, row.label) for row in task.test[:MOST_ROWS]] if task else []
+    rows = [(row.text, row.label) for row in task.test[:MAX_ROWS]] if task else []
     texts, labels = [*(text for text, _ in rows), *typed], [*(label for _, label in rows), *[None] * len(typed)]
     tables = [frame(name, classes, texts, labels, chances) for name, chances in found.items()]
     return pd.concat(tables, ignore_index=True) if tables else None
@@ -101,8 +101,8 @@ def frame(
 def notes(models: Models, table: DataFrame, task: Labelled | None) -> list[str]:
     """Sentences on what was asked: which models, which rows, and where the answers are not those of the report."""
     said = []
-    if task is not None and len(task.test) > MOST_ROWS:
-        said.append(f"Only the first {MOST_ROWS:,} of {len(task.test):,} test rows were asked.")
+    if task is not None and len(task.test) > MAX_ROWS:
+        said.append(f"Only the first {MAX_ROWS:,} of {len(task.test):,} test rows were asked.")
     for name in dict.fromkeys(table["model"]):
         history = models[name].model.history
         if history is None or history.start is None:
@@ -173,7 +173,7 @@ def csv_of(table: DataFrame) -> bytes:
 
 def block(table: DataFrame, choice: TableFilter, rows: int) -> Block:
     """The first rows of a table that was chosen out of so many rows, each right or wrong."""
-    head, first = list(map(str, table.columns)), table.head(MOST_SHOWN)
+    head, first = list(map(str, table.columns)), table.head(MAX_SHOWN)
     cells, marks = [], dict[tuple[int, int], sheet.Mark]()
     for at, values in enumerate(first.itertuples(index=False)):
         cells.append([_written(value) for value in values])
@@ -181,7 +181,7 @@ def block(table: DataFrame, choice: TableFilter, rows: int) -> Block:
         if actual != NOT_KNOWN:
             cells[-1][head.index("predicted")] += " ✓" if predicted == actual else " ✗"
             marks[at, head.index("predicted")] = "good" if predicted == actual else "bad"
-    shown = f", of which the first {MOST_SHOWN} are shown and all are in the file" if len(table) > MOST_SHOWN else ""
+    shown = f", of which the first {MAX_SHOWN} are shown and all are in the file" if len(table) > MAX_SHOWN else ""
     caption = f"{len(table):,} of {count(rows, 'row')}{shown}. ✓ right, ✗ wrong, by the data."
     by = head.index(choice.by) if choice.by in head else 0
     return sheet.table(head, cells, caption, marks, order=(by, choice.down))
@@ -205,7 +205,7 @@ def draw(
     """
     names = columns(classes)
     with (
-        widgets.kept_mounted("predictions", seen),
+        widgets.hidden_but_mounted("predictions", seen),
         widgets.folded("predictions", "Every prediction: a row per text, its probabilities", *_KEYS, lazy=True) as fold,
     ):
         choice = _controls(classes, names)

@@ -94,11 +94,11 @@ def controls_of(name: str, positions: DeltaGenerator, more: DeltaGenerator, devi
     """
     unlabelled, is_table = name in UNPADDED, name in ("csv", "news")
     with more:
-        with widgets.kept_mounted("post", is_table):
+        with widgets.hidden_but_mounted("post", is_table):
             post = widgets.choice("post", POST_CHOICES)
         model, sizes, training, measuring = _groups()
     as_post = is_table and post != POST_CHOICES[0]
-    with positions, widgets.kept_mounted("kinds", not as_post):
+    with positions, widgets.hidden_but_mounted("kinds", not as_post):
         encodings = widgets.pills("pe")
     with model:
         implementations, counts, masks = _of_the_model(name, unlabelled, seen=not as_post)
@@ -147,12 +147,12 @@ def _groups() -> tuple[DeltaGenerator, Pair, Pair, Pair]:
 def _of_the_model(name: str, unlabelled: bool, *, seen: bool) -> tuple[list[str], list[str], list[bool]]:
     """Draws what candidates may differ in beside their positions: implementations, layers, the padding mask."""
     usual = defaults(name).n_layers
-    with widgets.kept_mounted("kinds_more", seen):
+    with widgets.hidden_but_mounted("kinds_more", seen):
         implementations = widgets.pills("by")
         counts = widgets.pills("nl")
         if not counts:
             st.caption(f"None chosen: {usual}, which suits the task")
-        with widgets.kept_mounted("keep", not unlabelled):
+        with widgets.hidden_but_mounted("keep", not unlabelled):
             masks = [unlabelled or mask == "on" for mask in widgets.pills("keep")]
     return implementations, counts, masks
 
@@ -208,6 +208,6 @@ def _choice(key: str, usual: Recipe) -> dict[str, Any]:
     """The fields of the recipe that are chosen by a control; none where it is empty."""
     values = _CHOICES[key]
     name = next(name for name, own in values.items() if all(getattr(usual, field) == own[field] for field in own))
-    with widgets.kept_mounted(key, key != "pool" or usual.task not in UNPADDED):
+    with widgets.hidden_but_mounted(key, key != "pool" or usual.task not in UNPADDED):
         chosen = widgets.optional_choice(key, name)
     return {} if chosen is None else dict(values[chosen])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from headlight.jobs.training import MOST_BYTES, writing
+from headlight.jobs.training import MAX_BYTES, writing
 from headlight.registry import source_of
 from headlight.ui import sheet
 from mha_core.errors import HeadlightError, WeightsFileError
@@ -84,7 +84,7 @@ def _text(contents: dict[str, bytes]) -> TrainingData:
 
 
 def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) -> TrainingData | None:
-    megabytes = MOST_BYTES // 2**20
+    megabytes = MAX_BYTES // 2**20
     with st.expander("Your table", expanded=name == "csv" and name not in contents):
         request = (
             "A CSV file with a column of texts and one of labels, of any name and language: UTF-8, at most "
@@ -97,7 +97,10 @@ def _table(name: str, contents: dict[str, bytes], keep_duplicates: bool | None) 
             text = widgets.text("tc")
         with middle:
             label = widgets.text("lc")
-        with right, widgets.kept_mounted("dups", keep_duplicates is None):  # the long post's experiment decides it
+        with (
+            right,
+            widgets.hidden_but_mounted("dups", keep_duplicates is None),
+        ):  # the long post's experiment decides it
             keep = widgets.switch("dups")
     if name in contents:
         return TrainingData(name, contents[name], text, label, keep if keep_duplicates is None else keep_duplicates)
@@ -136,7 +139,7 @@ def saved_run() -> None:
             told = _opened_run(content) if content.startswith(ZIP) else _opened_recording(content)
         st.session_state["opened_told"] = told
 
-    megabytes = MOST_BYTES // 2**20
+    megabytes = MAX_BYTES // 2**20
     with st.expander("Open a saved run or a recording"):
         label = f"A zip file that was downloaded here, or the safetensors of a recording, at most {megabytes} MB"
         widgets.file(label, ["zip", "safetensors"], "run_file", megabytes, take)

@@ -26,7 +26,7 @@ from tests.bench.serving import Server, options, quantiles, serve
 from tests.bench.visitors import Typist, Visitor, sentence
 
 PAUSE = 0.25  # seconds between two keys of the visitor who is watched
-LONGEST = 60.0  # seconds that he waits for an answer
+MAX_WAIT_S = 60.0  # seconds that he waits for an answer
 TOKENS = 16
 TEXT = 1_000_000  # characters
 
@@ -115,7 +115,7 @@ def ask(route: str, words: int) -> Run:
 
     def act(url: str, number: int, turn: int) -> None:
         question = f"{url}{API}/{route}&s={_words(words, number, turn)}"
-        with suppress(OSError, HTTPException), urlopen(question, timeout=LONGEST) as answer:
+        with suppress(OSError, HTTPException), urlopen(question, timeout=MAX_WAIT_S) as answer:
             answer.read()
 
     return again(lambda url: url, act)
@@ -166,19 +166,19 @@ def watch(typist: Typist, other: Visitor, seconds: float, seed: str) -> tuple[li
     """Two type for so long, with a pause after every key.
 
     Returns: the milliseconds from each key on Explore to its picture, over the wire, and of each run of Positions;
-    `LONGEST` of an answer that has not come by then.
+    `MAX_WAIT_S` of an answer that has not come by then.
     """
     end, keys, runs = time.monotonic() + seconds, list[float](), list[float]()
     while time.monotonic() < end:
         begun = time.monotonic()
         text = sentence(TOKENS, f"{seed} {len(keys)}")
-        while typist.ask(text).status != 200 and time.monotonic() - begun < LONGEST:
+        while typist.ask(text).status != 200 and time.monotonic() - begun < MAX_WAIT_S:
             time.sleep(0.2)  # one who is sent away comes again, as the browser does
         keys.append(1000 * (time.monotonic() - begun))
         try:
             runs.append(other.type(text))
         except TimeoutError:
-            runs.append(1000 * LONGEST)
+            runs.append(1000 * MAX_WAIT_S)
             break
         time.sleep(max(0.0, PAUSE - (time.monotonic() - begun)))
     return keys, runs

@@ -27,7 +27,7 @@ NEWS = "headlight_news"
 SENTENCE = "Sentence"  # the label of the sentence box
 WORDS = ("it", "is", "so", "we", "he", "on", "in", "at", "by", "up", "my", "no", "go", "do", "me", "us", "or", "as")
 
-LONGEST_WAIT = 60.0  # seconds for an answer
+MAX_WAIT_MS = 60.0  # seconds for an answer
 # Page that a view owns -> the route of its picture.
 PICTURES = {"": "maps", "compare": "pair", "masks": "masked", "shapes": "steps"}
 
@@ -67,7 +67,7 @@ class Visitor:
         self.progress = ""
         self.errors = 0
         self._page_hash = ""
-        self._news, self._asked = "", ""  # as assets/web/frame/heard.js keeps them
+        self._news, self._asked = "", ""  # as assets/web/frame/bridge.js keeps them
         self.took = self.act()
 
     def type(self, text: str, label: str = SENTENCE) -> float:
@@ -208,7 +208,7 @@ class Typist:
             {"Cookie": cookie} if cookie else {}
         )
         self._route = PICTURES[page]
-        self._wire = http.client.HTTPConnection(urlsplit(url).netloc, timeout=LONGEST_WAIT)
+        self._wire = http.client.HTTPConnection(urlsplit(url).netloc, timeout=MAX_WAIT_MS)
 
     def question(self, text: str, route: str = "") -> str:
         """What is asked for the picture of a sentence, or for another answer to the same query."""

@@ -29,7 +29,7 @@ def test_800_tokens_in_a_window_that_moves(explore: Explore, tmp_path: Path) -> 
     for _ in training.events():
         pass
     training.save(tmp_path / "run")
-    name = store.keep("model", saved.pack(tmp_path / "run"))
+    name = store.put("model", saved.pack(tmp_path / "run"))
     text = " ".join(WORDS[number % len(WORDS)] for number in range(440))
     run = load_model(str(tmp_path / "run")).run(text)
     n, maps = len(run.tokens), run.weights[1, 0]

@@ -13,7 +13,7 @@ import torch
 from filelock import FileLock
 from playwright.sync_api import expect
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.link.presets import CONTINUED
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
@@ -68,7 +68,7 @@ def choose(explore: Explore, name: str) -> None:
 
 def looks_first(run_text: str, name: str, layer: int, head: int) -> list[str]:
     """What the row that Explore begins with looks at."""
-    shown, at = pictures.picture(Settings(run_text, model=name)), At(0, 0)
+    shown, at = pictures.picture(Settings(run_text, model=name)), Cursor(0, 0)
     row = kinds.first_row(at.on(shown.run.tokens), at, shown).row or 0
     return largest(run_of(Settings(run_text, model=name)), layer, head, row)
 
@@ -100,7 +100,7 @@ def test_a_recording_is_walked_with_a_slider(explore: Explore) -> None:
     maps = torch.eye(6).roll(1, 0).expand(3, 2, 2, 6, 6) * torch.tensor([1, 0.5, 0.25]).view(3, 1, 1, 1, 1)
     own = Group("layers.*.attn", ("layers.0.attn", "layers.1.attn"), list("abcdef"), None, maps.contiguous())
     made = Recording((own,), (0, 100, 200), "Learns to look back")
-    name, view = recordings.PREFIX + store.keep("data", made.to_bytes()), explore.view
+    name, view = recordings.PREFIX + store.put("data", made.to_bytes()), explore.view
     explore.open(model=name).settled(Settings("step 200", model=name).digest)
     assert "This is a recording" in view.locator(".recorded").inner_text()
     view.get_by_role("slider", name="Step of the training").press("ArrowLeft")

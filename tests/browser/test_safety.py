@@ -10,7 +10,7 @@ from email.message import Message
 
 from playwright.sync_api import FilePayload
 
-from headlight.jobs.training import MOST_BYTES as MAX_BYTES
+from headlight.jobs.training import MAX_BYTES as MAX_BYTES
 from headlight.ui import web
 from pages.frame.upload_gate import UPLOADS
 

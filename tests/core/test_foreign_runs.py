@@ -104,7 +104,7 @@ def test_values_are_counted_before_one_is_made(
     monkeypatch.setattr(json, "loads", noted)
     for name in (RUN, TOKENIZER):
         data = zipped({**classifier_files, name: b'{"notes": [' + b'"",' * 1_500_000 + b'""]}'})
-        refused(data, rf"{name} has up to 1,500,001 values, at most {saved.MOST_VALUES[name]:,} are read")
+        refused(data, rf"{name} has up to 1,500,001 values, at most {saved.MAX_VALUES[name]:,} are read")
     assert max(read, default=0) < 1_000_000
 
 
@@ -197,9 +197,9 @@ def test_a_name_that_comes_twice(refused: Refused, classifier_files: Files) -> N
 
 
 def test_what_is_too_large(refused: Refused, classifier_files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused(bytes(saved.LARGEST_PACKED + 1), "a saved run has at most 41,943,040")
+    refused(bytes(saved.MAX_PACKED_BYTES + 1), "a saved run has at most 41,943,040")
     for name in saved.FILES:
-        monkeypatch.setitem(saved.LARGEST, name, 1000)
+        monkeypatch.setitem(saved.MAX_BYTES, name, 1000)
         refused(zipped({**classifier_files, name: bytes(1001)}), f"{name} has more than 1,000 bytes")
         monkeypatch.undo()
 

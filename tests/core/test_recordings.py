@@ -141,7 +141,7 @@ def test_bytes_that_are_no_recording_are_refused(recording: Recording, monkeypat
         save({"maps.0": torch.zeros(1)}, {KEY: json.dumps({"format": FORMAT})}): "not a recording",
     }
     check_refusals(cases.items(), of_bytes, WeightsFileError)
-    monkeypatch.setattr(recording_file, "LARGEST", 100)
+    monkeypatch.setattr(recording_file, "MAX_BYTES", 100)
     with pytest.raises(WeightsFileError, match="more than 100 bytes"):
         of_bytes(whole)
 
@@ -154,7 +154,7 @@ def test_a_path_that_holds_none_is_refused(
         with pytest.raises(WeightsFileError, match=r"there is no file|cannot be read"):
             read(path)
     place = recording.save(tmp_path / "a.safetensors")
-    monkeypatch.setattr(recording_file, "LARGEST", 100)
+    monkeypatch.setattr(recording_file, "MAX_BYTES", 100)
     with pytest.raises(WeightsFileError, match="more than 100 bytes"):
         read(place)
 

@@ -86,7 +86,7 @@ def test_a_run_that_goes_on_or_could_not_be_read_again_is_not_saved(
 ) -> None:
     with pytest.raises(HeadlightError, match="when it has ended"):
         saved.save(tmp_path / "run", replace(trained(TINY).history, end=None))
-    monkeypatch.setitem(saved.LARGEST, saved.FILES[2], 1000)
+    monkeypatch.setitem(saved.MAX_BYTES, saved.FILES[2], 1000)
     with pytest.raises(HeadlightError, match="at most 1,000 bytes"):
         trained(TINY).save(tmp_path / "run")
     assert not list(tmp_path.iterdir())
@@ -118,7 +118,7 @@ def test_maps_that_are_too_many_are_left_out(tmp_path: Path, monkeypatch: pytest
     bare = (tmp_path / "bare" / "run.json").stat().st_size
     assert bare + 1000 < (tmp_path / "whole" / "run.json").stat().st_size
     with monkeypatch.context() as bounds:
-        bounds.setitem(saved.LARGEST, "run.json", bare + 1000)
+        bounds.setitem(saved.MAX_BYTES, "run.json", bare + 1000)
         made.save(tmp_path / "run")
         assert saved.read(tmp_path / "run") == replace(history, snapshots=[])
 

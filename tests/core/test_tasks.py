@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mha_core.errors import HeadlightError
 from mha_core.training import tasks, tokens
 from mha_core.training.tasks import Labelled, Language, Pairs, Row
-from mha_core.training.tasks.characters import FEWEST_CHARACTERS, MOST_CHARACTERS, MOST_DIFFERENT
+from mha_core.training.tasks.characters import MAX_CHARACTERS, MAX_DIFFERENT, MIN_CHARACTERS
 from mha_core.training.tasks.dates import FIRST, LAST, SPELLINGS, Dates, origins, read, written_out
 from mha_core.training.tasks.order import is_balanced
 
@@ -121,18 +121,18 @@ def test_a_text_is_cut_in_two_and_its_windows_stay_on_their_side() -> None:
 
 
 def test_the_context_of_a_short_text_is_a_third_of_it() -> None:
-    short = "ab" * (FEWEST_CHARACTERS // 2)
+    short = "ab" * (MIN_CHARACTERS // 2)
     task = tasks.from_text(short, length=256)
-    assert task.length == FEWEST_CHARACTERS // 3
+    assert task.length == MIN_CHARACTERS // 3
     assert min(task.rows_train, len(task.test().ids)) > 0
     assert task.notes[1] == "The context is 66 characters instead of 256: a third of this short text."
 
 
 def test_a_text_or_context_that_cannot_be_learned_is_refused() -> None:
     wrong: list[tuple[bytes | str, str]] = [
-        ("x" * (FEWEST_CHARACTERS - 1), "the text has 199 characters; give 200 to 1,000,000"),
-        ("x" * (MOST_CHARACTERS + 1), "the text has 1,000,001 characters"),
-        (b"x" * (4 * MOST_CHARACTERS + 4), "the text has more than 1,000,000 characters"),
+        ("x" * (MIN_CHARACTERS - 1), "the text has 199 characters; give 200 to 1,000,000"),
+        ("x" * (MAX_CHARACTERS + 1), "the text has 1,000,001 characters"),
+        (b"x" * (4 * MAX_CHARACTERS + 4), "the text has more than 1,000,000 characters"),
         (b"\xff\xfe" + "latin".encode("utf-16") * 100, r"the text is not UTF-8 \(byte 0\)"),
     ]
     for data, sentence in wrong:
@@ -148,7 +148,7 @@ def test_bytes_are_utf_8_and_rare_characters_become_one_and_are_counted() -> Non
     text = "".join(chr(0x4E00 + number) for number in range(600)) + TEXT + "ж" * 3
     task = tasks.from_text(text)
     known = set(task.vocabulary)
-    assert len(task.vocabulary) == MOST_DIFFERENT
+    assert len(task.vocabulary) == MAX_DIFFERENT
     assert task.vocabulary[-1] == "\ufffd"
     assert task.notes[1].startswith(f"{sum(symbol not in known for symbol in text):,} characters became")
     assert "ж" not in known

@@ -176,7 +176,7 @@ def test_what_is_not_seen_or_too_much_is_named(monkeypatch: pytest.MonkeyPatch) 
     with watch(model[1]) as part:
         model(x)
     assert [one.path for one in part.maps] == ["1"], "of a module only what is computed in it"
-    monkeypatch.setattr(watcher, "MOST_WEIGHTS", 120)
+    monkeypatch.setattr(watcher, "MAX_WEIGHTS", 120)
     with pytest.raises(SizeError, match="these are 150 weights, at most 120 are watched"):
         watch(model, x)
 
@@ -222,7 +222,7 @@ def test_a_recorder_looks_every_k_steps_and_changes_nothing(monkeypatch: pytest.
     recorder(16, model, nan, nan, nan)
     assert recorder.recording.steps == made.steps
     assert recorder.recording.notices == ("The maps of step 16 held NaN; such steps are left out.",)
-    monkeypatch.setattr("mha_core.pretrained.recorder.MOST_WEIGHTS", 2 * 50)
+    monkeypatch.setattr("mha_core.pretrained.recorder.MAX_WEIGHTS", 2 * 50)
     few = Recorder(every=2)
     train(few)
     assert few.recording.steps == (0, 8)

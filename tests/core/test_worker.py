@@ -163,8 +163,8 @@ def test_plans_that_cannot_be_carried_out(tmp_path: Path, monkeypatch: pytest.Mo
         here(tmp_path / "gone", TINY)
     assert not list(tmp_path.iterdir())
     for bound, sentence in (
-        ("MOST_SCORES", "choose a smaller batch"),
-        ("MOST_MAPS", r"2 runs with 1 × 2 heads keep [\d,]+ bytes of maps"),
+        ("MAX_SCORES", "choose a smaller batch"),
+        ("MAX_MAPS", r"2 runs with 1 × 2 heads keep [\d,]+ bytes of maps"),
     ):
         with monkeypatch.context() as bounds:
             bounds.setattr(limits, bound, 100)

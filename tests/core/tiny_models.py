@@ -23,7 +23,7 @@ WIDTH, HEADS, KV_HEADS, HEAD = 32, 4, 2, 8
 VOCABULARY, LONGEST = 99, 160
 READ, WRITTEN = 72, 66  # tokens
 WINDOW = 16
-MOST_PARAMETERS = 70_000_000
+MAX_PARAMETERS = 70_000_000
 
 # tables of classes, the first that has a type's
 TABLES = (
@@ -167,7 +167,7 @@ def build(kind: Any, config_class: Any, seed: int = 0, **more: Any) -> Any:
     config._attn_implementation = "eager"
     with torch.device("meta"):
         size = sum(one.numel() for one in kind(config).parameters())
-    if size > MOST_PARAMETERS:
+    if size > MAX_PARAMETERS:
         raise ValueError(f"{size:,} parameters are not tiny")
     model = kind(config).eval()
     generator = torch.Generator().manual_seed(seed)

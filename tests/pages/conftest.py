@@ -101,10 +101,10 @@ def shipped(trained_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     """Headlight with these models."""
     monkeypatch.setattr(trained, "SHIPPED", trained_folder)
     trained.shipped.cache_clear()
-    single_flight.forget()
+    single_flight.clear_caches()
     yield trained_folder
     trained.shipped.cache_clear()
-    single_flight.forget()
+    single_flight.clear_caches()
 
 
 @pytest.fixture

@@ -42,8 +42,8 @@ def model64(name: str = "minilm") -> Model:
 @contextmanager
 def in_float64() -> Iterator[Model]:
     """Let the pages compute with models in float64."""
-    single_flight.forget()
+    single_flight.clear_caches()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pictures, "model_on", lambda _, name="minilm": model64(name))
         yield model64()
-    single_flight.forget()
+    single_flight.clear_caches()

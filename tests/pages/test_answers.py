@@ -23,7 +23,7 @@ def trained(name: str) -> Trained:
 
 @pytest.fixture(autouse=True)
 def _empty_caches() -> None:
-    single_flight.forget()
+    single_flight.clear_caches()
 
 
 @pytest.fixture

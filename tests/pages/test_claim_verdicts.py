@@ -214,7 +214,7 @@ def test_positions() -> None:
     for task in ("who", "food", "brackets"):
         built = tasks.build(task)
         assert isinstance(built, tasks.Labelled)
-        rows = built.test[: trained.MOST_ROWS]
+        rows = built.test[: trained.MAX_ROWS]
         for position in ("none", "sinusoidal"):
             model = pictures.model_on("auto", f"{task}-{position}-1")
             first = [models.answer(model, model.run(row.text))[0].rpartition(" ")[0] for row in rows]
@@ -338,8 +338,8 @@ def test_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(times, "SECONDS", 0.02)
     monkeypatch.setattr(times, "TASKS", small)
     for name in ("naive", "fastest", "einsum"):
-        single_flight.forget()
+        single_flight.clear_caches()
         found = judge(name)
         assert all(value > 0 for value in numbers(found)), name
         assert numbers(judge(name)) == numbers(found), "kept"
-    single_flight.forget()
+    single_flight.clear_caches()

@@ -17,7 +17,7 @@ import torch
 
 from headlight.lessons.course import course
 from headlight.lessons.verdict import verdict
-from headlight.link.limits import LONGEST_TEXT
+from headlight.link.limits import MAX_TEXT_LENGTH
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.picture.traces import traced
@@ -65,7 +65,7 @@ def test_explores_files_are_of_the_links_picture(model: Model) -> None:
     assert (arrays["tokens"].tolist(), made("explore.html", **link).decode().count("</title>")) == (run.tokens, 1)
     for route in ("explore.csv", "shapes.npz"):
         with pytest.raises(HeadlightError):
-            made(route, s="x" * (LONGEST_TEXT + 1))
+            made(route, s="x" * (MAX_TEXT_LENGTH + 1))
 
 
 CHANGED: list[dict[str, Any]] = [
@@ -182,10 +182,10 @@ def test_a_lesson_on_paper_has_its_maps_and_computed_answers(model: Model, monke
 def test_a_class_is_given_the_address_in_its_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "read", lambda name: "127.0.0.1")
     for url in ("http://localhost:8501/masks", "http://127.0.0.1:8501", ""):
-        assert addresses.for_class(url) == "", "a server for this machine alone"
+        assert addresses.public_url(url) == "", "a server for this machine alone"
     monkeypatch.setattr(options, "read", lambda name: "0.0.0.0")
     monkeypatch.setattr(addresses, "own_address", lambda: "192.168.1.7")
-    assert addresses.for_class("http://localhost:8501/masks") == "http://192.168.1.7:8501/masks"
-    assert addresses.for_class("https://headlight.school/masks") == "https://headlight.school/masks"
+    assert addresses.public_url("http://localhost:8501/masks") == "http://192.168.1.7:8501/masks"
+    assert addresses.public_url("https://headlight.school/masks") == "https://headlight.school/masks"
     monkeypatch.setattr(addresses, "own_address", lambda: "")
-    assert addresses.for_class("http://localhost:8501/masks") == ""
+    assert addresses.public_url("http://localhost:8501/masks") == ""

@@ -83,7 +83,7 @@ def test_every_map_comes_back_where_the_header_says() -> None:
 
 def test_too_many_snapshots_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     for most in (10_000, 2_000, 700, 1):
-        monkeypatch.setattr(film, "MOST_BYTES", most)
+        monkeypatch.setattr(film, "MAX_BYTES", most)
         history = filmed(range(41))
         header, body = unpacked(packed(history))
         steps = header["films"][0]["probes"][0]["steps"]

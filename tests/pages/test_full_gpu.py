@@ -14,7 +14,7 @@ import torch
 
 from headlight.lessons import course
 from headlight.lessons.verdict import verdict
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import Query
@@ -66,7 +66,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
     with played() as device:
 
         def filled(passes: int) -> Gpu:
-            single_flight.forget()
+            single_flight.clear_caches()
             encodings.trained_table.cache_clear()
             device.passes, device.full = None, False
             for name in ("minilm", "words-2layers-1", "who-rotary-1"):
@@ -79,7 +79,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
     kept.cache.clear()
     kept.cache.update(models)
     encodings.trained_table.cache_clear()
-    single_flight.forget()
+    single_flight.clear_caches()
 
 
 def said(route: str, **values: str) -> Callable[[], list[str]]:
@@ -101,7 +101,7 @@ def all_lessons() -> tuple[str, ...]:
 
 
 def by_hand() -> tuple[str, ...]:
-    found, at = recorded(CAUSAL, 1), At(1, 2, 3)
+    found, at = recorded(CAUSAL, 1), Cursor(1, 2, 3)
     for part in (embeddings.embedding_blocks, real_cell.cell_blocks, real_cell.entropy_blocks):
         part(found, CAUSAL, at)
     return (*dict.fromkeys((*found.notices, *embeddings.steps_of(CAUSAL).notices)),)
@@ -126,7 +126,7 @@ def of_pairs() -> list[str]:
 
 
 def masked() -> list[str]:
-    settings, at = Settings(TWICE, "causal & !window:1"), At(2, 1)
+    settings, at = Settings(TWICE, "causal & !window:1"), Cursor(2, 1)
     assert effects.renormalised(CAUSAL, at)
     assert effects.empty_rows(settings, at)
     assert padding.blocks(TEXT, "a much longer sentence than that one is")
@@ -162,11 +162,11 @@ ONE_PASS = {"lessons on the layer"}  # a model is run once, and the layer is cop
 @pytest.mark.gpu
 def test_messages_and_verdicts_on_a_real_gpu() -> None:
     for name, message in MESSAGES.items():
-        single_flight.forget()
+        single_flight.clear_caches()
         assert pictures.picture(TEXT).run.device.type == "cuda"
         assert list(message()) == [], name
     for lesson, found in COURSE.items():
-        single_flight.forget()
+        single_flight.clear_caches()
         for step in found.steps:
             assert verdict(step, Query(step.query.encode("ascii"))).picked == step.right, lesson
 

@@ -21,14 +21,14 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from headlight.server.gates import HostGate, RouteGate
 from headlight.server.headers import HEADERS, SecurityHeaders
-from headlight.server.own_files import KEPT, TYPES, OwnFiles
+from headlight.server.own_files import IMMUTABLE, TYPES, OwnFiles
 from headlight.server.public import VARIABLE
 from headlight.server.sockets import NoDelay, client_network, transport_of
-from headlight.server.token_bucket import Bucket
+from headlight.server.token_bucket import TokenBucket
 from headlight.ui import web
 from pages.frame import socket_gate, upload_gate
-from pages.frame.socket_gate import HASTY, MESSAGES, MOST_CONTROLS, SocketGate
-from pages.frame.upload_gate import MAX_BYTES, MOST_FILES, MOST_HELD, UPLOADS, UploadGate
+from pages.frame.socket_gate import HASTY, MAX_CONTROLS, MESSAGES, SocketGate
+from pages.frame.upload_gate import MAX_BYTES, MAX_FILES, MAX_HELD, UPLOADS, UploadGate
 
 from .looped import through, without_waiting
 
@@ -54,7 +54,7 @@ async def answers(*requests: tuple[str, str]) -> list[int]:
         await all_came.wait()
         *_, session, file = scope["path"].split("/")
         if scope["method"] == "PUT" and file != "refused":
-            store(upload_gate.left_here(), session, file)
+            store(upload_gate.uploaded_files(), session, file)
         await send({"type": "http.response.start", "status": 413 if file == "refused" else 204, "headers": []})
 
     gate = UploadGate(app)
@@ -98,23 +98,23 @@ async def test_a_visitor_uploads_a_file_and_deletes_it_and_nobody_else_gets_in(
 
 @without_waiting
 async def test_a_visitor_has_few_files_and_the_oldest_makes_room(stored: MemoryUploadedFileManager) -> None:
-    many = [f"mine/{number}" for number in range(MOST_FILES + 1)]
-    assert await answers(*put(*many, "yours/1")) == [204] * MOST_FILES + [429, 204]
+    many = [f"mine/{number}" for number in range(MAX_FILES + 1)]
+    assert await answers(*put(*many, "yours/1")) == [204] * MAX_FILES + [429, 204]
     assert await answers(*put("mine/refused")) == [413]
-    assert len(stored.file_storage["mine"]) == MOST_FILES, "one that is refused costs no other"
+    assert len(stored.file_storage["mine"]) == MAX_FILES, "one that is refused costs no other"
     assert await answers(*put("mine/new", "mine/newer")) == [204] * 2
-    assert [*stored.file_storage["mine"]] == [*map(str, range(2, MOST_FILES)), "new", "newer"]
+    assert [*stored.file_storage["mine"]] == [*map(str, range(2, MAX_FILES)), "new", "newer"]
 
 
 @without_waiting
 async def test_no_file_is_taken_while_the_memory_is_full(
     stored: MemoryUploadedFileManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for held, status in ((MOST_HELD, 429), (MOST_HELD - 1, 204)):
+    for held, status in ((MAX_HELD, 429), (MAX_HELD - 1, 204)):
         store(stored, "theirs", "large", held)
         assert await answers(*put("mine/1")) == [status]
     stored.file_storage.clear()
-    monkeypatch.setattr(upload_gate, "MOST_HELD", 2 * MAX_BYTES)
+    monkeypatch.setattr(upload_gate, "MAX_HELD", 2 * MAX_BYTES)
     assert await answers(*put("mine/1", "yours/1", "mine/2")) == [204, 204, 429]
 
 
@@ -216,7 +216,7 @@ def loop_time(monkeypatch: pytest.MonkeyPatch) -> None:
         return asyncio.get_running_loop().time()
 
     monkeypatch.setattr(socket_gate, "time", SimpleNamespace(monotonic=now))
-    monkeypatch.setattr(Bucket.__init__, "__defaults__", (now,))
+    monkeypatch.setattr(TokenBucket.__init__, "__defaults__", (now,))
 
 
 def naming(controls: int, text: str = "") -> bytes:
@@ -251,7 +251,7 @@ async def test_all_hasty_connections_share_one_pace_and_a_calm_one_is_answered_a
 @without_waiting
 async def test_a_large_message_counts_as_several_and_one_that_names_too_many_controls_is_refused() -> None:
     line = Line()
-    sent = [naming(MOST_CONTROLS), b"\xff" * 10_000, bytes(2**16 * MESSAGES[1]), b"x", naming(MOST_CONTROLS + 1)]
+    sent = [naming(MAX_CONTROLS), b"\xff" * 10_000, bytes(2**16 * MESSAGES[1]), b"x", naming(MAX_CONTROLS + 1)]
     line.say(*sent)
     await line.task
     assert line.aborted
@@ -290,8 +290,8 @@ async def test_connections_are_bounded_by_address_and_in_all_until_they_are_clos
         await asyncio.Event().wait()
 
     for name, addresses, admitted in (
-        ("MOST_OF_ONE", "aabab", [True, True, True, False, True]),
-        ("MOST_SOCKETS", "aabc", [True, True, False, False]),
+        ("MAX_CONNECTIONS_PER_CLIENT", "aabab", [True, True, True, False, True]),
+        ("MAX_SOCKETS", "aabc", [True, True, False, False]),
     ):
         with monkeypatch.context() as patched:
             patched.setattr(socket_gate, name, 2)
@@ -351,7 +351,7 @@ def test_every_own_file_is_served_packed_or_not_and_may_be_kept(client: TestClie
         assert answer.content == content, name
         assert answer.headers.get("content-encoding") == encoding, name
         assert answer.headers["content-type"].startswith(TYPES.get(name.rpartition(".")[2], "text/plain")), name
-        assert answer.headers["cache-control"] == KEPT, name
+        assert answer.headers["cache-control"] == IMMUTABLE, name
     assert {name.rpartition(".")[2] for name in web.FILES} == TYPES.keys()
 
 

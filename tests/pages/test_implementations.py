@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from headlight.link.presets import PRESETS
 from headlight.picture.settings import Settings
-from headlight.queue.policy import Busy
+from headlight.queue.policy import QueueFull
 from headlight.ui.numbers import scientific
 from mha_core import IMPLEMENTATIONS
 from pages.implementations import cases, parity, timing
@@ -129,7 +129,7 @@ def test_the_dictionary_is_searched_and_a_full_queue_says_so(monkeypatch: pytest
     assert [row[0] for row in table["rows"]] == ["weights · v"]
 
     def full(*_: object) -> None:
-        raise Busy("40 heavy computations are waiting already; try again in a minute")
+        raise QueueFull("40 heavy computations are waiting already; try again in a minute")
 
     monkeypatch.setattr(timing, "alone", full)
     app = opened()

@@ -13,7 +13,7 @@ from torch.autograd import functional
 
 from headlight.lessons import references
 from headlight.lessons.evaluate import evaluate, number, truth
-from headlight.lessons.grammar import LONGEST, MOST_NODES, RuleError, parse
+from headlight.lessons.grammar import MAX_LENGTH, MAX_NODES, RuleError, parse
 from headlight.lessons.quantities import scene
 from headlight.lessons.quantities.scene import PageScene, scene_of
 from headlight.lessons.values import Value
@@ -114,18 +114,18 @@ def test_what_is_no_rule_is_one_sentence() -> None:
         ("x = 1", "“=”"), ("lambda: 1", "comes “:”"), ("the#0", "a whole number from 1"), ("the#", "“#”"),
         ("W[0](1)", "no rule"), ("W[::2]", "no rule"), ("mean(*W)", "no rule"), ("2 ** 3", "comes “*”"),
         ("W[0)", "which nothing opened"), ("(" * 3_000, "400 characters"), ("f'x'", "should end"), ("`ls`", "“`”"),
-        ("1" * (LONGEST + 1), f"{LONGEST} characters"),
+        ("1" * (MAX_LENGTH + 1), f"{MAX_LENGTH} characters"),
     ):  # fmt: skip
         with pytest.raises(RuleError, match=r"^[^\n]+$") as error:
-            parse(rule, LONGEST)
+            parse(rule, MAX_LENGTH)
         assert why in str(error.value), rule
     for rule, why in (
-        ("+".join("1" * MOST_NODES), f"{MOST_NODES} parts"), ("(" * 300 + "1" + ")" * 300, "cannot stand there"),
+        ("+".join("1" * MAX_NODES), f"{MAX_NODES} parts"), ("(" * 300 + "1" + ")" * 300, "cannot stand there"),
         ("-" * 7_000 + "1", "parts|deep"),
     ):  # fmt: skip
         with pytest.raises(RuleError, match=why):
             parse(rule)
-    same_function(number(parse("-" * 398 + "1", LONGEST), Toy()), 1.0)
+    same_function(number(parse("-" * 398 + "1", MAX_LENGTH), Toy()), 1.0)
 
 
 def test_what_has_no_number_says_why() -> None:

@@ -169,10 +169,10 @@ def altered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     assert weights.q_bias is not None
     q, q_bias = (one.index_fill(0, head, 0.0) for one in (weights.q, weights.q_bias))
     attention.load(replace(weights, q=q, q_bias=q_bias))
-    single_flight.forget()
+    single_flight.clear_caches()
     monkeypatch.setattr(pictures, "model_on", lambda device, name="minilm": model)
     yield model
-    single_flight.forget()
+    single_flight.clear_caches()
 
 
 def test_other_weights_bring_another_answer(altered: Model) -> None:

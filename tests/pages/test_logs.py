@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headlight.server.logs import LONGEST_LINE, MOST_LINES, PERIOD, OneLine
+from headlight.server.logs import MAX_LINE_LENGTH, MAX_LINES, PERIOD, OneLine
 
 Write = Callable[..., str]
 
@@ -71,7 +71,7 @@ def test_a_line_holds_no_argument_quotation_or_session_and_has_a_length(write: W
     assert write("%d things", "many", own=True) == "… things\n"
     long = write("one\ntwo " + "x" * 10_000)
     assert long.startswith("one two")
-    assert len(long) == LONGEST_LINE + 1
+    assert len(long) == MAX_LINE_LENGTH + 1
 
 
 def test_one_place_does_not_flood_the_log_and_says_later_how_much_there_was(write: Write, clock: list[float]) -> None:
@@ -79,7 +79,7 @@ def test_one_place_does_not_flood_the_log_and_says_later_how_much_there_was(writ
     for number in range(1_200):
         clock[0] = 0.0 if number < 1_100 else PERIOD + 1
         found.append(write("flood"))
-    assert found[:1_100] == ["flood\n"] * MOST_LINES + [""] * (1_100 - MOST_LINES)
-    assert found[1_100] == f"flood (and {1_100 - MOST_LINES:,} more of these before)\n"
-    assert sum(map(bool, found)) == 2 * MOST_LINES
+    assert found[:1_100] == ["flood\n"] * MAX_LINES + [""] * (1_100 - MAX_LINES)
+    assert found[1_100] == f"flood (and {1_100 - MAX_LINES:,} more of these before)\n"
+    assert sum(map(bool, found)) == 2 * MAX_LINES
     assert write("elsewhere") == "elsewhere\n"

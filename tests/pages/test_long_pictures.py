@@ -12,7 +12,7 @@ import torch
 from headlight.picture import pictures, settings
 from headlight.picture.link_query import LinkQuery, Refused
 from headlight.picture.settings import Settings
-from headlight.queue.policy import Busy
+from headlight.queue.policy import QueueFull
 from headlight.ui.packing import thumbnails
 from mha_core import Run
 from mha_core.errors import DeviceError
@@ -32,7 +32,7 @@ def run(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     model = pictures.model_on("auto", NAME)
     whole = model.run(TEXT, temperature=0.5)
     assert len(whole.tokens) > LIMIT
-    monkeypatch.setattr(long_pictures, "MOST_TOKENS", LIMIT)
+    monkeypatch.setattr(long_pictures, "MAX_TOKENS", LIMIT)
     monkeypatch.setattr(long_pictures, "PORTION", 1)
     return whole
 
@@ -74,11 +74,11 @@ def test_a_pass_that_somebody_waits_for_makes_no_room(run: Run, monkeypatch: pyt
     mine, yours, theirs = (Settings(TEXT, model=NAME, temperature=t) for t in (1.0, 2.0, 3.0))
     long_pictures.advanced(mine, 1)
     long_pictures.advanced(yours, 1)
-    with pytest.raises(Busy, match="others wait"):
+    with pytest.raises(QueueFull, match="others wait"):
         long_pictures.advanced(theirs, 1)
     long_pictures.advanced(yours, 2)
     assert long_pictures.advanced(theirs, 1).done == 1, "a whole one goes"
-    with pytest.raises(Busy):
+    with pytest.raises(QueueFull):
         long_pictures.begun(yours)
     long_pictures.begun(mine).asked -= long_pictures.GIVEN_UP + 1
     assert long_pictures.begun(yours).done == 0, "nobody waited for mine any more"
@@ -108,9 +108,9 @@ def test_what_is_too_long_needs_too_much_memory_or_has_no_pieces(run: Run, monke
         patched.setattr(memory, "available", lambda: 1000)
         with pytest.raises((DeviceError, Refused), match=r"needs .* MB of memory"):
             answer("maps", asked().encode())
-    monkeypatch.setattr(settings, "MOST_TOKENS", 3)
+    monkeypatch.setattr(settings, "MAX_TOKENS", 3)
     with pytest.raises(ValueError, match="can read 3"):
         answer("maps", b"s=one+two+three")
     with pytest.raises(Refused, match=r"has 3 tokens; here it may have 2\. Remove about 1 word") as refused:
-        LinkQuery(f"s=one+two+three&model={NAME}".encode()).within(most=2)
+        LinkQuery(f"s=one+two+three&model={NAME}".encode()).fitted_settings(most=2)
     assert (refused.value.key, refused.value.fits) == ("s", len("one two"))

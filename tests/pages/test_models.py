@@ -17,7 +17,7 @@ from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture import words as text
 from headlight.picture.settings import Settings
-from headlight.queue import places
+from headlight.queue import slots
 from headlight.registry import MINILM, SMOLLM2, models, pretrained, source_of, trained
 from headlight.registry.trained import Trained
 from headlight.server import store
@@ -72,7 +72,7 @@ def own(shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_list_says_size_and_direction_of_every_folder_with_weights(model: Model, own: Path) -> None:
     assert list(trained.shipped()) == ["who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1"]
     assert trained.shipped()["who-none-1"] == "Who did what, no positions"
-    listed = registry.offered([Trained(SECRET)])
+    listed = registry.available([Trained(SECRET)])
     assert list(dict.fromkeys(group for _, group, _ in listed.values())) == ["Pretrained", "Trained here", "Yours"]
     for name, loaded in (
         {name: pictures.model_on("cpu", name) for name in trained.shipped()} | {"minilm": model}
@@ -84,16 +84,16 @@ def test_the_list_says_size_and_direction_of_every_folder_with_weights(model: Mo
 
 
 def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert list(registry.offered())[:2] == [MINILM, SMOLLM2]
+    assert list(registry.available())[:2] == [MINILM, SMOLLM2]
 
     def missing() -> Path:
         raise WeightsFileError("the package is not installed")
 
     with monkeypatch.context() as patched:
         patched.setattr(smollm2, "file", missing)
-        assert registry.offered()[SMOLLM2][0].endswith("(not installed)")
+        assert registry.available()[SMOLLM2][0].endswith("(not installed)")
     monkeypatch.setenv(pretrained.SWITCH, "OFF")
-    assert SMOLLM2 not in registry.offered()
+    assert SMOLLM2 not in registry.available()
     with pytest.raises(HeadlightError):
         pictures.model_on("cpu", SMOLLM2)
 
@@ -104,7 +104,7 @@ def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.Monke
 def test_the_picture_is_the_models_own(shipped: Path) -> None:
     for name in ("who-none-1", "who-rotary-1", "words-rotary-1"):
         question = source_of(name).presets[0]
-        with places.turn(len(question.split())):  # on as many threads
+        with slots.pass_slot(len(question.split())):  # on as many threads
             run = load_model(str(shipped / name)).run(question, temperature=0.5)
         identical(pictures.picture(Settings(question, temperature=0.5, model=name)).run.weights, run.weights)
     # one of a limited implementation can do everything
@@ -161,8 +161,8 @@ def test_unknown_words_are_those_of_the_model() -> None:
     assert sentence == "2 words are not in this model’s vocabulary: “zebra”, “qualm”. The model reads [UNK] instead."
     assert models.unknown(masked.model, WORDS[0]) == []
     with pytest.raises(HeadlightError, match="type at least one word"):
-        pictures.within(Settings("", model="words-rotary-1"))
-    assert pictures.within(Settings("", model="who-none-1"))[0].text == ""
+        pictures.fitted(Settings("", model="words-rotary-1"))
+    assert pictures.fitted(Settings("", model="who-none-1"))[0].text == ""
 
 
 # ---- links and pages
@@ -209,7 +209,7 @@ def test_an_own_run_is_offered_to_its_visitor_alone(own: Path, monkeypatch: pyte
     assert SECRET in offered(app_at("explore").run())
     own_runs(monkeypatch)
     assert SECRET not in offered(app_at("explore").run())
-    store.forget("model", SECRET)
+    store.delete("model", SECRET)
     assert f"The link says model={SECRET}" in payloads(app.run())
     with pytest.raises(HeadlightError, match="gone"):
         pictures.model_on("auto", SECRET)
@@ -217,6 +217,6 @@ def test_an_own_run_is_offered_to_its_visitor_alone(own: Path, monkeypatch: pyte
 
 def test_damaged_weights_have_a_sentence(own: Path) -> None:
     (own / "model.safetensors").write_bytes(b"no weights")
-    store.keep("model", saved.pack(own), SECRET)
+    store.put("model", saved.pack(own), SECRET)
     app = app_at("by_hand", ex="a real cell", model=SECRET).run()
     assert "The model cannot be loaded" in app.error[0].value

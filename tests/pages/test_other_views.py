@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headlight.link.limits import LONGEST_TEXT, MOST_OF_IT, STRONG
+from headlight.link.limits import DOMINANT_WEIGHT, MAX_TEXT_LENGTH, STRONG
 from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
@@ -79,7 +79,7 @@ def test_what_is_off_hands_nothing_on_and_what_there_is_to_follow() -> None:
     assert unreached["path"] == []
     assert unreached["said"][1].startswith("No path leads")
     long, masses = told("flow", s="a cat " * 200, at="0.0.300")
-    assert len(long["lines"]) == layer_flow.MOST_LINES
+    assert len(long["lines"]) == layer_flow.MAX_LINES
     sums = torch.from_numpy(masses.reshape(7, -1).astype("f8").sum(axis=1))
     within_rounding(sums, torch.ones(7), rounding.of_sums(*[402, 1, 12] * 6))
 
@@ -168,7 +168,7 @@ def test_all_heads_are_measured_as_the_run_is() -> None:
 
 def test_our_sentences_and_the_file_with_a_row_for_each_head() -> None:
     lines = answer("sentences", b"").decode().splitlines()
-    assert all(0 < len(line) < LONGEST_TEXT / 4 for line in lines)
+    assert all(0 < len(line) < MAX_TEXT_LENGTH / 4 for line in lines)
     text = answer("explore.csv", urlencode({"s": "how are you", "view": "heads.first.ours"}).encode())
     rows = list(csv.reader(io.StringIO(text.decode("utf-8-sig"))))
     head, *own = rows[rows.index([]) + 1 :]
@@ -195,10 +195,10 @@ def slow(own: Tensor, tokens: list[str]) -> str:
         return "[CLS]"
     if last >= HALF:
         return "[SEP]"
-    if first + last >= MOST_OF_IT:
+    if first + last >= DOMINANT_WEIGHT:
         return "[CLS] and [SEP]"
     near = sum(w[i][j] for i in range(n) for j in range(n) if abs(i - j) <= NEAR) / n
-    return "near words" if near >= MOST_OF_IT else "spread out"
+    return "near words" if near >= DOMINANT_WEIGHT else "spread out"
 
 
 def test_all_heads_of_real_sentences_against_a_loop_and_words_that_are_not_known() -> None:
@@ -223,7 +223,7 @@ def test_the_effect_of_a_change_is_the_largest_one() -> None:
     assert effect(pictures.picture(Settings(PRESETS[0]))) is None
     off = Settings(PRESETS[0], heads_off=((3, 1),))
     for settings in (Settings(PRESETS[0], "causal"), off):
-        after, before = (pictures.picture(own).run for own in (settings, settings.untouched))
+        after, before = (pictures.picture(own).run for own in (settings, settings.baseline))
         told = effect(pictures.picture(settings))
         assert told is not None
         assert told["at"] is not None

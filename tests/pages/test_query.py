@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from headlight.link import rules
 from headlight.link.fields import FIELDS
-from headlight.link.limits import LONGEST_TEXT, POSITIONS
+from headlight.link.limits import MAX_TEXT_LENGTH, POSITIONS
 from headlight.link.place import (  # fmt: skip
-    At,
-    Look,
+    Cursor,
+    DisplayOptions,
     head_name,
     parse_at,
     parse_heads,
@@ -28,7 +28,7 @@ from headlight.link.place import (  # fmt: skip
 )
 from headlight.link.presets import PRESETS
 from headlight.picture.link_query import Refused
-from headlight.picture.query import LONGEST, Query
+from headlight.picture.query import MAX_BYTES, Query
 from headlight.picture.settings import Settings
 from mha_core.errors import HeadlightError
 from pages.explore.pins import parse_pin, pin_tail
@@ -39,9 +39,9 @@ LAYERS, HEADS = 6, 12
 pairs = st.tuples(st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1))
 numbers = st.integers(0, 511)
 places = st.just(()) | st.tuples(numbers) | st.tuples(numbers, numbers)
-ats = st.builds(lambda pair, place: At(*pair, *place), pairs, places)
+ats = st.builds(lambda pair, place: Cursor(*pair, *place), pairs, places)
 looks = st.builds(
-    Look,
+    DisplayOptions,
     st.sampled_from(["root", "linear", "own"]),
     st.frozensets(st.sampled_from(["nospecials", "all", "table", "lines", "sort", "difference", "meanall", "words"])),
     st.frozensets(pairs),
@@ -94,7 +94,7 @@ HOSTILE = [
 BAD = {  # query -> what the sentence says
     b"s=%ff%fe": "not UTF-8", b"s=%ed%a0%80": "not UTF-8", b"&".join([b"s=a"] * 5000): "",
     b"s=" + b"a" * 24_001: "“s” of a link may have 24,000 characters, here it has 24,001",
-    b"x" * (LONGEST + 1): "bytes",
+    b"x" * (MAX_BYTES + 1): "bytes",
     b"s=a&s=b": "says “s” 2 times", b"&".join([b"off=L0+H0"] * 1025): "says “off” 1025 times",
     b"mask=everything": "“mask” of a link is",
     **{b"mask=window&w=" + w: "“w” of a link is a whole number from 1 to 512" for w in (b"0", b"513", b"nan", b"2.5")},
@@ -107,7 +107,7 @@ BAD = {  # query -> what the sentence says
 }  # fmt: skip
 
 
-def read_whole(raw: bytes) -> tuple[Settings, At]:
+def read_whole(raw: bytes) -> tuple[Settings, Cursor]:
     query = Query(raw)
     return query.settings(), query.at
 
@@ -135,7 +135,7 @@ def test_hostile_values_of_every_key_are_refused_or_what_a_control_could_have() 
                     continue
                 texts = found if field.kind == "choices" else [found]
                 assert all(len(text) <= field.longest for text in texts if isinstance(text, str)), query
-                assert field.kind != "number" or field.ends[0] <= found <= field.ends[1], query
+                assert field.kind != "number" or field.range[0] <= found <= field.range[1], query
                 assert not field.choices or set(texts) <= set(field.choices), query
     assert all(0 < len(sentence) < 400 for sentence in refused)
 
@@ -160,7 +160,7 @@ def test_a_typed_text_that_cannot_be_used_is_refused_by_its_key(route: str, side
         text, fits = values.get("s", ""), refused.value.fits
         assert bool(fits) == bool(text), values
         if fits:
-            assert fits == min(len(text), LONGEST_TEXT) or not text[fits - 1].isspace()
+            assert fits == min(len(text), MAX_TEXT_LENGTH) or not text[fits - 1].isspace()
             assert route != "maps" or picture_of("maps", s=text[:fits])[0]["typed"] == text[:fits].rstrip()
 
 
@@ -194,12 +194,12 @@ def test_what_cannot_be_used_is_named_and_the_nearest_picture_is_drawn() -> None
 
 @given(ats, looks, st.frozensets(pairs), settings, numbers)
 def test_compact_texts_are_read_as_they_were_written(
-    at: At, look: Look, chosen: frozenset[tuple[int, int]], kept: Settings, row: int
+    at: Cursor, look: DisplayOptions, chosen: frozenset[tuple[int, int]], kept: Settings, row: int
 ) -> None:
     assert (parse_at(str(at), LAYERS, HEADS), parse_look(str(look), LAYERS, HEADS)) == (at, look)
     assert parse_heads(write_heads(chosen), LAYERS, HEADS) == tuple(sorted(chosen))
     assert parse_places(write_places(look.keys)) == look.keys
-    pinned = At(at.layer, at.head, row)
+    pinned = Cursor(at.layer, at.head, row)
     assert parse_pin(str(pinned) + pin_tail(kept), "auto") == (kept, pinned)
 
 
@@ -224,19 +224,19 @@ def test_what_is_no_place_no_look_no_view_and_no_pin() -> None:
         (in_layers(parse_look), ["_", "root_", "hide", "solo1.1-1.2", "hide9.9", "Linear", "all table", "keys"]),
         (lambda text: any(parse_view(text)), ["", "clouds.3", ".heads"]),
         (lambda text: parse_pin(text, "auto"), [
-            "", *of_pins, f"3.1~none~trained~1~~{'x' * (LONGEST_TEXT + 1)}",
+            "", *of_pins, f"3.1~none~trained~1~~{'x' * (MAX_TEXT_LENGTH + 1)}",
             *(f"3.1~none~trained~{t}~~it" for t in ("nan", "1e999")),
             *(f"3.1~{mask}~trained~1~~how are you" for mask in masks),
         ]),
     ]  # fmt: skip
     for read, texts in wrong:
         assert [text for text in texts if read(text)] == []
-    assert parse_look("keys5-2", LAYERS, HEADS) == Look(keys=(2, 5))
+    assert parse_look("keys5-2", LAYERS, HEADS) == DisplayOptions(keys=(2, 5))
     assert parse_view("heads.previous.entropy") == ("heads", "previous.entropy")
 
 
 @given(ats, st.lists(st.sampled_from(["[CLS]", "it", "the", "[SEP]"]), min_size=2, max_size=20), st.booleans())
-def test_a_place_is_one_of_the_sentence(at: At, tokens: list[str], goes_on: bool) -> None:
+def test_a_place_is_one_of_the_sentence(at: Cursor, tokens: list[str], goes_on: bool) -> None:
     on, n = at.on(tokens, goes_on=goes_on), len(tokens)
     first = n - 1 if goes_on else tokens.index("it") if "it" in tokens else 1
     kept = at.row is not None and at.row < n

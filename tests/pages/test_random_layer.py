@@ -53,7 +53,7 @@ def test_dropout_is_drawn_by_the_seed_and_leaves_torchs_generator_alone() -> Non
     torch.manual_seed(5)
     found = []
     for seed in (1, 1, 2):
-        single_flight.forget()  # so that each is drawn anew
+        single_flight.clear_caches()  # so that each is drawn anew
         found.append(random_layer.traced(WORDS, 1, "efficient", RandomLayer("all", 0.5, seed)))
     assert torch.equal(torch.rand(3), wanted)
     first, again, other = (value(one, "weights.dropout") for one in found)

@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket
 from headlight.jobs import visit as visits
 from headlight.registry.trained import Trained
 from headlight.server import readiness
-from headlight.server.readiness import LIVE, READY, STATE, TOLD, ReadinessGate
+from headlight.server.readiness import BODY, LIVE, READY, STATE, ReadinessGate
 from headlight.server.store import VARIABLE
 
 from .waiting import PATIENCE, wait
@@ -74,8 +74,8 @@ def test_it_is_ready_from_when_it_is_warm_until_it_ends_and_then_answers_only_wh
     assert client.get(READY).headers["cache-control"] == "no-store"
     refused = client.get("/masks?s=hi", headers=DOCUMENT)
     assert refused.status_code == 503
-    assert TOLD in refused.text
-    assert int(refused.headers["retry-after"]) == readiness.BACK_SECONDS
+    assert BODY in refused.text
+    assert int(refused.headers["retry-after"]) == readiness.RETRY_AFTER_S
     assert client.get("/headlight/api/maps?s=hi").text == "the app"
     with pytest.raises(WebSocketDenialResponse) as denied, client.websocket_connect("/stream"):
         pass

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from headlight.export import snippet
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.registry import recordings, source_of
@@ -41,7 +41,7 @@ def recording() -> Recording:
 
 @pytest.fixture
 def name(recording: Recording) -> str:
-    return recordings.PREFIX + store.keep("data", recording.to_bytes())
+    return recordings.PREFIX + store.put("data", recording.to_bytes())
 
 
 def test_its_steps_are_its_texts_and_a_group_has_its_own_columns(recording: Recording, name: str) -> None:
@@ -102,7 +102,7 @@ def test_its_files(recording: Recording, name: str, tmp_path: Path, monkeypatch:
     assert "<title>step 0" in files.html(query).decode()
     with np.load(io.BytesIO(files.npz(query))) as numbers:
         assert any(numbers[key].shape == (1, 4, 3, 2) for key in numbers)
-    code = snippet.snippet({"run": Settings("step 100", model=f"{name}~1")}, At(0, 2, 1))
+    code = snippet.snippet({"run": Settings("step 100", model=f"{name}~1")}, Cursor(0, 2, 1))
     recording.save(tmp_path / "recording.safetensors")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
@@ -112,7 +112,7 @@ def test_its_files(recording: Recording, name: str, tmp_path: Path, monkeypatch:
 
 def test_what_is_gone_damaged_or_too_large_is_refused(name: str) -> None:
     assert source_of(name).exists
-    store.forget("data", name.removeprefix(recordings.PREFIX))
+    store.delete("data", name.removeprefix(recordings.PREFIX))
     assert picture_of("maps", model=name)[0]["model"] == "minilm"
     with pytest.raises(HeadlightError, match="this recording is gone"):
         pictures.model_on("auto", name)

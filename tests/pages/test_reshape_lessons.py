@@ -17,7 +17,7 @@ from headlight.picture.traces import Traced, traced
 from mha_core.attention import functional, sequence_first
 from mha_core.measure import rounding
 from pages.shapes import exercise, reshape_lessons
-from pages.shapes.lesson import MOST_SHOWN, StepLesson
+from pages.shapes.lesson import MAX_SHOWN, StepLesson
 from pages.shapes.reshape_lessons import LESSONS
 from tests.closeness import same_function
 
@@ -86,7 +86,7 @@ def test_where_the_rows_of_the_wrong_view_come_from() -> None:
         real = [places[tuple(row)] for row in projected.reshape(12, n, c // 12)[head].tolist()]
         lesson = LESSONS["no transpose"](found, head)
         (table,) = blocks(lesson, "table")
-        shown = min(n, MOST_SHOWN)
+        shown = min(n, MAX_SHOWN)
         assert len(table["rows"]) == shown
         for i, (row, token, own, verdict) in enumerate(table["rows"]):
             assert verdict == ("right" if (i, head) in real[i] else "wrong")
@@ -103,7 +103,7 @@ def test_the_right_and_the_wrong_map() -> None:
         found = traced(Settings(text), 2, "efficient")
         lesson = LESSONS["no transpose"](found, head)
         n = len(found.tokens)
-        shown, maps = min(n, MOST_SHOWN), []
+        shown, maps = min(n, MAX_SHOWN), []
         for name in ("{}", "{}.project"):
             q, k = (value(found, name.format(letter)).reshape(12, n, -1)[head] for letter in "qk")
             powers = (q @ k.T / math.sqrt(32)).exp()

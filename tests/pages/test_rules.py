@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from headlight.link import mask_codec, rules
-from headlight.link.limits import LONGEST_PAINTED, LONGEST_RULE, MOST_PAINTED
+from headlight.link.limits import MAX_PAINTED, MAX_PAINTED_LENGTH, MAX_RULE_LENGTH
 from mha_core import masks
 from mha_core.show.cells import write_cells
 
@@ -40,7 +40,7 @@ def test_the_usual_spelling_means_the_same_and_joined_rules_are_joined_masks(rul
     if made is not None:
         right = ~dense(other) if join.endswith("not") else dense(other)
         assert torch.equal(dense(made), dense(rule) | right if join.startswith("or") else dense(rule) & right)
-        assert len(made) <= LONGEST_RULE
+        assert len(made) <= MAX_RULE_LENGTH
 
 
 def test_spellings_controls_and_what_is_no_rule() -> None:
@@ -53,7 +53,7 @@ def test_spellings_controls_and_what_is_no_rule() -> None:
     texts = ["", "full", "causal and window:3", "window:1234", "(causal)", "!", "!!causal", "x" * 300]
     assert [text for text in texts if rules.usable(text)] == []
     many = "|".join(f"sinks:{n} & prefix:{n} & window:{n}" for n in range(1, 8))
-    assert rules.joined("causal", "or not", many[:LONGEST_RULE].rpartition("|")[0]) is None
+    assert rules.joined("causal", "or not", many[:MAX_RULE_LENGTH].rpartition("|")[0]) is None
     assert rules.controls_of("none") == {"mask": "none"}
     assert rules.controls_of("dilated:3:2") == {"mask": "dilated", "w": 3, "gap": 2}
     for rule in ("documents:3", "sinks:2 & causal", "window:513"):
@@ -71,7 +71,7 @@ def test_the_gallery_draws_each_rule_for_the_sentence() -> None:
             allow = mask_codec.of_head(mask_codec.allowed(card["rule"], card["painted"], n, HEADS), 4)
             assert torch.equal(~cells_of(card["cells"], n * n).view(n, n), allow)
             assert card["counted"].startswith(f"{int((~allow).sum()):,} of {n * n:,} blocked")
-            assert len(card["painted"]) <= LONGEST_PAINTED
+            assert len(card["painted"]) <= MAX_PAINTED_LENGTH
             assert rules.usable(card["rule"])
         if rule in ("window:1", "dilated:2:3"):
             assert rule in [card["rule"] for card in cards], "a card takes the numbers in use over"
@@ -118,13 +118,13 @@ def test_cells_there_and_back(data: st.DataObject, size: int) -> None:
     assert len(text) <= 1 + -(-size // 6)
 
 
-@given(st.data(), st.integers(1, MOST_PAINTED))
+@given(st.data(), st.integers(1, MAX_PAINTED))
 def test_flips_there_and_back(data: st.DataObject, n: int) -> None:
     flips = data.draw(cells(n * n)).view(n, n).repeat(HEADS, 1, 1)
     for head in data.draw(st.sets(st.integers(0, HEADS - 1), max_size=2)):
         flips[head] ^= data.draw(cells(n * n)).view(n, n)
     text = mask_codec.write_flips(flips)
-    if len(text) > LONGEST_PAINTED:
+    if len(text) > MAX_PAINTED_LENGTH:
         assert mask_codec.read_flips(text, HEADS) is None
         return
     assert mask_codec.usable(text, HEADS) == text, "there is one spelling"
@@ -139,7 +139,7 @@ def test_flips_there_and_back(data: st.DataObject, n: int) -> None:
 
 NO_PAINTINGS = [
     "6", ".rB", "6.x", "6.b", "6.rB.", "6.rB.rB", "6.3rB.3rB", "6.5rB.3rB", "6.12rB", "0.rB", "65.rB", "6.rB!", "6.rBA",
-    "6.rkB", "6.rgA", "6.bAAAAAAA", "5.bAAAAAB", "6.r²", "-6.rB", "6.rB\n", f"6.r{'B' * LONGEST_PAINTED}",
+    "6.rkB", "6.rgA", "6.bAAAAAAA", "5.bAAAAAB", "6.r²", "-6.rB", "6.rB\n", f"6.r{'B' * MAX_PAINTED_LENGTH}",
 ]  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every output and weight once more, query by query, in float64."""
     drawn = cases.tensors
     monkeypatch.setattr(cases, "tensors", lambda case: tuple(one.double() for one in drawn(case)))
-    single_flight.forget()
+    single_flight.clear_caches()
     for name, case in CASES.items():
         given = cases.tensors(case)
         q, k, v = (given[min(at, len(given) - 1)] for at in range(3))
@@ -76,11 +76,11 @@ def test_a_case_by_a_dense_loop(monkeypatch: pytest.MonkeyPatch) -> None:
             tuple(expected.shape),
             (*case.leading, i, j),
         ), name
-        shown = expected.reshape(-1, i, width)[0, : cases.MOST_SHOWN, : cases.MOST_SHOWN]
+        shown = expected.reshape(-1, i, width)[0, : cases.MAX_SHOWN, : cases.MAX_SHOWN]
         for found in list(made.matrices.values())[1:]:
             same_function(torch.tensor(found, dtype=torch.float64), shown)
         same_function(1 + max(made.differences.values()), 1.0)
-    single_flight.forget()
+    single_flight.clear_caches()
 
 
 def test_the_differences_are_those_of_the_two_functions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,11 @@ import torch
 from cachetools import LRUCache
 
 from headlight.lessons.quantities import times
+from headlight.queue.client import Client
 from headlight.queue.executor import QUEUE
-from headlight.queue.places import LARGE_TOKENS, SHORT_TOKENS, THREADS, alone, threads_for, turn
-from headlight.queue.policy import Turn, Work
-from headlight.queue.single_flight import forget, known, shared
-from headlight.queue.visitor import Visitor
+from headlight.queue.policy import QueueEntry, Work
+from headlight.queue.single_flight import clear_caches, peek, single_flight
+from headlight.queue.slots import LARGE_TOKENS, SHORT_TOKENS, THREADS, heavy_slot, pass_slot, threads_for
 
 from .waiting import PATIENCE, wait
 
@@ -26,7 +26,7 @@ class Sums:
     def __init__(self, key: Callable[[str], str] = str) -> None:
         self.calls, self.go_on, self.begun = list[str](), threading.Event(), threading.Event()
 
-        @shared(LRUCache(4), key)
+        @single_flight(LRUCache(4), key)
         def compute(name: str) -> str:
             self.calls.append(name)
             self.begun.set()
@@ -80,18 +80,18 @@ def test_a_cache_is_bounded_looked_up_and_forgotten_unless_it_is_for_good() -> N
         calls.append(name)
         return name.upper()
 
-    computed, kept = shared(LRUCache(4, len))(upper), shared({}, for_good=True)(upper)
+    computed, kept = single_flight(LRUCache(4, len))(upper), single_flight({}, keep=True)(upper)
     for name in ("ab", "cd", "efghi", "ab", "kl", "ab", "cd", "efghi"):  # one is larger than the cache
         assert computed(name) == name.upper()
     assert calls == ["ab", "cd", "efghi", "kl", "cd", "efghi"]
-    assert kept("b") == known(kept, "b") == "B"
-    forget()
-    assert (known(computed, "cd"), known(kept, "b")) == (None, "B")
+    assert kept("b") == peek(kept, "b") == "B"
+    clear_caches()
+    assert (peek(computed, "cd"), peek(kept, "b")) == (None, "B")
 
 
 def test_a_short_pass_and_heavy_work_get_one_thread_and_a_long_pass_all() -> None:
     def seen(tokens: int | None) -> int:
-        with alone() if tokens is None else turn(tokens):
+        with heavy_slot() if tokens is None else pass_slot(tokens):
             return torch.get_num_threads()
 
     with ThreadPoolExecutor(1) as pool:
@@ -103,14 +103,14 @@ def test_a_short_pass_and_heavy_work_get_one_thread_and_a_long_pass_all() -> Non
 
 
 def test_large_passes_come_one_at_a_time() -> None:
-    with ThreadPoolExecutor(1) as pool, turn(LARGE_TOKENS + 1):
+    with ThreadPoolExecutor(1) as pool, pass_slot(LARGE_TOKENS + 1):
 
         def large() -> bool:
-            with turn(LARGE_TOKENS + 1):
+            with pass_slot(LARGE_TOKENS + 1):
                 return True
 
         second = pool.submit(large)
-        wait(lambda: QUEUE.others_wait(Turn(Visitor("probe"), Work.LARGE_PASS)))
+        wait(lambda: QUEUE.has_waiters(QueueEntry(Client("probe"), Work.LARGE_PASS)))
         assert not second.done()
     assert second.result(PATIENCE)
     torch.set_num_threads(THREADS)
@@ -121,20 +121,20 @@ def test_who_does_heavy_work_never_waits_for_one_who_waits_to_do_the_same(
 ) -> None:
     """A page's script asks for times while somebody else does heavy work, who then asks for the same times."""
     monkeypatch.setattr(times, "SECONDS", 0.0)
-    forget()
+    clear_caches()
     begun, found = threading.Event(), list[object]()
 
     def ask(within: Work) -> None:
-        with QUEUE.place(within):
+        with QUEUE.slot(within):
             begun.wait(PATIENCE)
             found.append(times.time_ratios("naive", "torch", "64 tokens"))
 
     def ask_last() -> None:
-        with QUEUE.place(Work.HEAVY):
+        with QUEUE.slot(Work.HEAVY):
             script = threading.Thread(target=ask, args=(Work.SCRIPT,), daemon=True)
             script.start()
             begun.set()
-            wait(lambda: QUEUE.others_wait(Turn(Visitor("probe"), Work.HEAVY)))
+            wait(lambda: QUEUE.has_waiters(QueueEntry(Client("probe"), Work.HEAVY)))
             found.append(times.time_ratios("naive", "torch", "64 tokens"))
 
     threading.Thread(target=ask_last, daemon=True).start()

@@ -170,7 +170,7 @@ def test_a_page_begins_with_the_numbers_in_sight() -> None:
     for link in ("", "impl=fused&step=qkv.view", "impl=naive&vs=torch&mask=causal&step=scores.head1"):
         query = f"s=it+is+can+you&at=1.7&{link}"
         brought = message.first(query.encode())
-        assert len(brought) < message.MOST_AT_FIRST
+        assert len(brought) < message.MAX_AT_FIRST
         lengths, body = unpacked(brought)
         ends = list(accumulate(lengths["parts"]))
         first, *few = (body[end - length : end] for length, end in zip(lengths["parts"], ends, strict=True))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from headlight.api.routes import Wire
+from headlight.api.routes import DataApi
 from headlight.jobs import visit as visits
 from headlight.queue.executor import Queue
 from headlight.registry import source_of
@@ -55,21 +55,21 @@ def offered(one: Visitor) -> list[str]:
 
 
 def test_a_file_is_kept_for_its_user_until_it_is_forgotten(shared: Path) -> None:
-    name = store.keep("film", b"content")
+    name = store.put("film", b"content")
     assert store.NAME.fullmatch(name)
     assert (store.has("film", name), store.read("film", name)) == (True, b"content")
     assert (store.has("model", name), store.read("model", name)) == (False, None)
     (file,) = shared.iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     for _ in range(2):
-        store.forget("film", name)
+        store.delete("film", name)
     assert not list(shared.iterdir())
     for name in ("", "x", "../" * 7 + "x", "x" * 21 + "/", "x" * 21 + "\n", "é" * 22):
         assert (store.has("model", name), store.read("model", name)) == (False, None), name
 
 
 def test_it_is_bounded_and_the_oldest_go_first(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [store.keep("film", b"x" * 40) for _ in range(4)]
+    names = [store.put("film", b"x" * 40) for _ in range(4)]
     for age, name in enumerate(reversed(names)):
         os.utime(shared / f"{name}.film", (time.time() - 100 * age,) * 2)
     others = [shared / name for name in ("somebody-elses", "my.model", "my.data", "download.part", f"{NAME}.modell")]
@@ -77,8 +77,8 @@ def test_it_is_bounded_and_the_oldest_go_first(shared: Path, monkeypatch: pytest
     for file in (*others, half_written):
         file.touch()
         os.utime(file, (0, 0))
-    for most, there in ((store.MOST_BYTES, [False, True, True, True]), (100, [False, False, True, True])):
-        monkeypatch.setattr(store, "MOST_BYTES", most)
+    for most, there in ((store.MAX_BYTES, [False, True, True, True]), (100, [False, False, True, True])):
+        monkeypatch.setattr(store, "MAX_BYTES", most)
         store.sweep(250)
         assert [store.has("film", name) for name in names] == there
     assert all(file.exists() for file in others)
@@ -93,11 +93,11 @@ def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.Mo
     name = here.asks(visitor.name)
     begun = visits.find(name)
     assert begun
-    with begun.bring(data):
+    with begun.replace_upload(data):
         pass
     assert offered(here)[-1] == run.id
     visits.end_all()  # the server
-    with served(Wire(lambda: HANDLERS, queue=Queue())) as client:
+    with served(DataApi(lambda: HANDLERS, queue=Queue())) as client:
         assert client.get(f"{API}/focus?model={run.id}").status_code == 200
     assert there.asks(lambda: comes_back(name)) == [visits.TAKEN_UP]
     assert there.asks(visitor.notices) == []
@@ -143,7 +143,7 @@ def test_a_disk_that_is_full_or_cannot_be_written(shared: Path, shipped: Path) -
     with pytest.MonkeyPatch.context() as broken:
         broken.setattr(Path, "write_bytes", fails)
         with pytest.raises(HeadlightError, match="disk is full or cannot be written; try again later"):
-            store.keep("film", b"content")
+            store.put("film", b"content")
         assert run.id not in offered(one)
         assert list(one.asks(visitor.own_runs)) == [run.id]
     assert not list(shared.iterdir())
@@ -165,7 +165,7 @@ def test_a_model_that_cannot_be_read_is_refused_and_costs_a_visit_no_other(shipp
     with zipfile.ZipFile(newer, "w") as archive:
         for file in (shipped / "who-none-1").iterdir():
             archive.writestr(file.name, file.read_bytes().replace(b'"headlight run 1"', b'"headlight run 2"'))
-    whole = store.keep("model", saved.pack(shipped / "who-rotary-1"))
+    whole = store.put("model", saved.pack(shipped / "who-rotary-1"))
     no_zip = "this is no zip file of a saved run"
     for number, (content, says) in enumerate(
         {
@@ -174,8 +174,8 @@ def test_a_model_that_cannot_be_read_is_refused_and_costs_a_visit_no_other(shipp
             b"": no_zip,
         }.items()
     ):
-        name, visit = store.keep("model", content), f"{number}{NAME[1:]}"
-        with served(Wire(lambda: HANDLERS, queue=Queue())) as client:
+        name, visit = store.put("model", content), f"{number}{NAME[1:]}"
+        with served(DataApi(lambda: HANDLERS, queue=Queue())) as client:
             answer = client.get(f"{API}/focus?model={name}")
         assert answer.status_code == 422
         assert says in answer.text
@@ -193,7 +193,7 @@ def test_a_visit_that_cannot_be_read_is_reported_and_left_alone() -> None:
     form = '{"format": "headlight visit %d", "runs": %s, "data": %s}'
     texts = ["", "[" * 100_000, "[]", "null", form % (1, '["../x"]', "{}"), form % (1, "[1]", "{}")]
     for content in (b"\xff", *map(str.encode, [*texts, form % (1, "[]", "[]"), form % (2, "[]", "{}")])):
-        store.keep("visit", content, NAME)
+        store.put("visit", content, NAME)
         assert Visitor().asks(lambda: comes_back(NAME)) == [
             "Another version of Headlight keeps what was trained here, or it is damaged."
         ], content

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from headlight.queue.client import Client
 from headlight.queue.executor import QUEUE
-from headlight.queue.policy import Turn, Work
-from headlight.queue.visitor import Visitor
+from headlight.queue.policy import QueueEntry, Work
 from mha_core import IMPLEMENTATIONS
 from mha_core.attention import AttentionLayer
 from mha_core.errors import DeviceError, HeadlightError, SizeError
@@ -30,7 +30,7 @@ def test_it_has_all_its_results_from_whole_rounds() -> None:
         done = measure(replace(SMALL, task=task, names=names))
         assert done.seconds.keys() == done.peaks.keys() == {*names, YARDSTICK}
         for name, seconds in done.seconds.items():
-            assert timing.FEWEST_ROUNDS <= len(seconds) <= timing.MOST_ROUNDS
+            assert timing.MIN_ROUNDS <= len(seconds) <= timing.MAX_ROUNDS
             assert min(seconds) > 0
             assert done.peaks[name]
         assert len({len(seconds) for seconds in done.seconds.values()}) == 1
@@ -50,10 +50,10 @@ def test_its_visitor_ends_it_between_two_calls_and_its_place_is_free_again() -> 
 
     with pytest.raises(Stopped):
         measure(SMALL, stop)
-    turn = Turn(Visitor(), Work.HEAVY)
-    QUEUE.ask(turn)
+    turn = QueueEntry(Client(), Work.HEAVY)
+    QUEUE.enqueue(turn)
     assert turn.began is not None
-    QUEUE.leave(turn)
+    QUEUE.release(turn)
 
 
 def test_errors_become_a_sentence_and_sizes_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from headlight.queue.policy import Turn, Work
-from headlight.queue.visitor import Visitor
+from headlight.queue.client import Client
+from headlight.queue.policy import QueueEntry, Work
 from headlight.registry import recordings
 from headlight.server.public import NO_FILES, VARIABLE
 from mha_core import load_model
@@ -205,14 +205,14 @@ def learning(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("learning")
 def test_the_page_follows_a_training_from_the_queue_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue, other = of_jobs(monkeypatch, Work.TRAINING), Turn(Visitor("", "other"), Work.TRAINING)
-    queue.ask(other)
+    queue, other = of_jobs(monkeypatch, Work.TRAINING), QueueEntry(Client("", "other"), Work.TRAINING)
+    queue.enqueue(other)
     page = Train(**ONE)
     assert OWN_RUNS not in page.texts()
     job = page.start()
     assert page.progress() == "Waiting: 1 training comes first"
     # it has looked at the test rows, and has a warning
-    queue.leave(other)
+    queue.release(other)
     wait(lambda: job.record.looked)
     job.record.take({"told": WARNING})
     page.app.run()

@@ -124,15 +124,15 @@ def test_what_is_no_name_finds_nothing_and_a_session_keeps_its_own_visit() -> No
 def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The address that leaves the most gives way first, and of its visits the oldest."""
     visits.end_all()  # those of other tests
-    monkeypatch.setattr(visits, "MOST_LEFT", 4)
+    monkeypatch.setattr(visits, "MAX_LEFT", 4)
     clock = iter(range(1000, 2000))
     monkeypatch.setattr(visits, "time", SimpleNamespace(monotonic=lambda: float(next(clock)), time=time.time))
     left = [visits.Visit(address) for address in ("a", "b", "b", "b", "b", "a")]
     for one in left:
-        one.tell()
+        one.persist()
     visits.sweep()
     assert [one.folder.is_dir() for one in left] == [True, False, False, True, True, True]
-    monkeypatch.setattr(visits, "MOST_LEFT_BYTES", 1000)
+    monkeypatch.setattr(visits, "MAX_LEFT_BYTES", 1000)
     (left[0].folder / "file").write_bytes(b"x" * 900)
     visits.sweep()
     assert [one.folder.is_dir() for one in left] == [False, False, False, True, True, True]
@@ -177,10 +177,10 @@ def test_a_saved_run_becomes_a_model(trained: Path, monkeypatch: pytest.MonkeyPa
     assert visitor.asks(visit.own_runs) == {run.id: run}  # what was there is still there
     # old runs go, and so do the oldest of many
     first, second, third = (run, *(visitor.asks(lambda: add(trained)) for _ in range(2)))
-    monkeypatch.setattr(visits, "MOST_OWN", 2)
+    monkeypatch.setattr(visits, "MAX_OWN", 2)
     assert list(visitor.asks(visit.own_runs)) == [second.id, third.id]
     assert not first.folder.exists()
-    monkeypatch.setattr(visits, "MOST_MAPS", sum(len(shot.maps) for shot in third.history.snapshots))
+    monkeypatch.setattr(visits, "MAX_MAPS", sum(len(shot.maps) for shot in third.history.snapshots))
     assert list(visitor.asks(visit.own_runs)) == [third.id]
     monkeypatch.setattr(visits, "KEPT_SECONDS", -1.0)
     visits.sweep()  # without the visitor

@@ -13,13 +13,13 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from headlight.api import routes
-from headlight.api.routes import Wire
+from headlight.api.routes import DataApi
 from headlight.export import files
 from headlight.lessons import course
 from headlight.picture import pictures
-from headlight.picture.query import LONGEST
+from headlight.picture.query import MAX_BYTES
 from headlight.picture.settings import Settings
-from headlight.queue import places
+from headlight.queue import slots
 from headlight.queue.executor import Queue
 from headlight.queue.policy import Work
 from headlight.ui.web import API
@@ -40,14 +40,14 @@ SLOW = ("compared", "each")  # routes that take seconds
 HOSTILE = ["", "-1", "nan", "%00", "%ff", "%F0%9F%92%A5", "..%2F..%2Fetc%2Fpasswd", "<script>", "a" * 8192]
 
 
-def served(wire: Wire, address: str = "127.0.0.1") -> TestClient:
+def served(wire: DataApi, address: str = "127.0.0.1") -> TestClient:
     """The routes at their place, asked by a browser at this address."""
     return TestClient(Starlette(routes=[Mount(API, wire)]), client=(address, 50000), base_url="http://127.0.0.1")
 
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    with served(Wire(lambda: HANDLERS, queue=Queue())) as found:
+    with served(DataApi(lambda: HANDLERS, queue=Queue())) as found:
         yield found
 
 
@@ -56,7 +56,7 @@ def test_the_maps_are_the_cores(client: TestClient, model: Model) -> None:
     answer = client.get(f"{API}/maps?s={text}&mask=causal&t=0.5&off=L1+H2&at=2.3")
     assert answer.status_code == 200
     run = pictures.picture(Settings(text, "causal", temperature=0.5, heads_off=((1, 2),))).run
-    with places.turn(len(run.tokens)):  # on as many threads
+    with slots.pass_slot(len(run.tokens)):  # on as many threads
         identical(run.weights, model.run(text, mask="causal", temperature=0.5, heads_off=((1, 2),)).weights)
     header, body = unpacked(answer.content)
     focus, maps = body[: header["parts"][0]], body[header["parts"][0] :]
@@ -95,7 +95,7 @@ def test_over_a_network_it_is_packed() -> None:
         ("10.0.0.7", {}, True),
         ("10.0.0.7", {"Accept-Encoding": "identity"}, False),
     ):
-        with served(Wire(lambda: HANDLERS), address) as client:
+        with served(DataApi(lambda: HANDLERS), address) as client:
             answer = client.get(f"{API}/maps?s={text}", headers={"Accept-Encoding": "gzip", **headers})
             assert (answer.headers.get("content-encoding") == "gzip") == packed
             assert answer.headers["vary"] == "Accept-Encoding"
@@ -128,7 +128,7 @@ QUICK = ("maps", "pair", "steps", "masked", "lesson", "explore.csv", "qr")  # on
     ids=["a few", "the others"],
 )
 def test_hostile_queries_have_a_clear_status(names: Iterable[str], caplog: pytest.LogCaptureFixture) -> None:
-    with served(Wire(lambda: HANDLERS, queue=Queue())) as client:
+    with served(DataApi(lambda: HANDLERS, queue=Queue())) as client:
         for route in names:
             # one route takes each value for each key, the others one for each
             every = product(KEYS, HOSTILE) if route == "maps" else zip(KEYS, cycle(HOSTILE), strict=False)
@@ -136,7 +136,7 @@ def test_hostile_queries_have_a_clear_status(names: Iterable[str], caplog: pytes
                 answer = client.get(f"{API}/{route}?{key}={value}")
                 assert answer.status_code in (200, 422), (route, key, value[:60], answer.text)
                 assert answer.status_code == 200 or 0 < len(answer.text) < 400, route
-            assert client.get(f"{API}/{route}?s={'a' * LONGEST}").status_code == 414
+            assert client.get(f"{API}/{route}?s={'a' * MAX_BYTES}").status_code == 414
     assert not caplog.records
 
 
@@ -167,7 +167,7 @@ def test_what_fails_says_so_and_no_sentence_is_in_the_log(caplog: pytest.LogCapt
         (lacks_ours, 500, "This picture could not be computed."),
     ):
         caplog.clear()
-        with served(Wire(every_route(answer))) as client:
+        with served(DataApi(every_route(answer))) as client:
             found = client.get(f"{API}/maps?s=my+secret+sentence")
             assert found.status_code == status
             assert found.text.startswith(said)
@@ -202,19 +202,19 @@ def test_no_verdict_and_nothing_long_takes_the_place_of_a_typed_key() -> None:
         ("lesson.handout", b"lesson=it", Work.HEAVY),
         ("course", b"", Work.PICTURE),
         ("maps", b"s=hi&learn=explanation.1", Work.PICTURE),
-        ("maps", b"s=" + b"x" * (routes.LONG - 1), Work.LONG),
+        ("maps", b"s=" + b"x" * (routes.LONG_QUERY_BYTES - 1), Work.LONG),
         ("explore.html", b"s=hi", Work.LONG),
     ):
-        assert routes.work_of(route, query) is work, (route, query[:40])
+        assert routes.classify(route, query) is work, (route, query[:40])
     of_files = {f"{page}.{kind}" for page, kinds in files.FILES.items() for kind in kinds} | {"lesson.handout"}
-    assert all(routes.work_of(name, b"") is not Work.PICTURE for name in of_files)
-    of_pictures = set(HANDLERS) - of_files - set(routes.BELOW)
-    assert all(routes.work_of(name, b"s=how+are+you") is Work.PICTURE for name in of_pictures)
+    assert all(routes.classify(name, b"") is not Work.PICTURE for name in of_files)
+    of_pictures = set(HANDLERS) - of_files - set(routes.LOW_PRIORITY)
+    assert all(routes.classify(name, b"s=how+are+you") is Work.PICTURE for name in of_pictures)
 
 
 def test_who_finds_the_queue_full_may_come_again() -> None:
-    full = bounded(Work.PICTURE, at_once=0, waiting=0)
-    with served(Wire(every_route(lambda route, raw: b"1234"), queue=full)) as client:
+    full = bounded(Work.PICTURE, max_concurrency=0, max_queued=0)
+    with served(DataApi(every_route(lambda route, raw: b"1234"), queue=full)) as client:
         answer = client.get(f"{API}/maps")
     assert answer.status_code == 429
     assert int(answer.headers["retry-after"]) >= 1

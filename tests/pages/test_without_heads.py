@@ -13,7 +13,7 @@ from headlight.lessons.grammar import parse
 from headlight.lessons.quantities.scene import scene_of
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
-from headlight.queue import places, single_flight
+from headlight.queue import single_flight, slots
 from mha_core import Model
 from mha_core.measure import measures, rounding
 from tests.closeness import within_rounding
@@ -29,7 +29,7 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
         return whole(model, text, **more)
 
     monkeypatch.setattr(measures, "ablate_each_head", counted)
-    single_flight.forget()
+    single_flight.clear_caches()
     assert pictures.known_cosines(settings) is None
     found = pictures.cosines_without(settings)
     assert found.shape == (6, 12)
@@ -37,7 +37,7 @@ def test_it_is_computed_once_for_a_page_and_a_rule(model: Model, monkeypatch: py
     off, unchanged = model.run(settings.text, heads_off=[(5, 3)]), model.run(settings.text)
     bound = rounding.of_sums(*[384, 384, 32, 5, 384, 384, 1536] * 6, 384)  # of MiniLM's six layers
     within_rounding(found[5, 3], torch.tensor(measures.cosine(off.sentence, unchanged.sentence)), bound)
-    with places.alone():  # what is known waits for nobody
+    with slots.heavy_slot():  # what is known waits for nobody
         need = evaluate(parse("need"), scene_of("explore", {"s": "how are they"}))
     assert torch.equal(need.tensor, 1 - found.double())
     assert computed == ["how are they"]

@@ -11,7 +11,7 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 from torch import nn
 
-from headlight.link.limits import LONGEST_MATRICES
+from headlight.link.limits import MAX_MATRICES_LENGTH
 from headlight.ui.sheet import Block
 from mha_core import IMPLEMENTATIONS
 from mha_core.measure.by_hand import softmax_steps, weights_of
@@ -121,7 +121,7 @@ def test_the_link_stays_short() -> None:
         for row, line in enumerate(DEFAULTS[name]):
             for col in range(len(line)):
                 now = changed(now, {"edit": name, "row": row, "col": col, "text": "-123456.12345678912"})
-    assert len(link_of(now)) <= LONGEST_MATRICES
+    assert len(link_of(now)) <= MAX_MATRICES_LENGTH
     assert any("room" in why for cells in now.wrong.values() for _, why in cells.values())
     book, usable = of_link({"qw": "how are you", "kw": "how are you", "m": link_of(now)}.get)
     assert (usable, book.matrices) == (True, now.matrices)

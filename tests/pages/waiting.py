@@ -64,6 +64,6 @@ def of_jobs(
     waiting: int = 9,
 ) -> Queue:
     """The same, where jobs wait from now on."""
-    queue = bounded(work, clock, at_once=at_once, waiting=waiting)
+    queue = bounded(work, clock, max_concurrency=at_once, max_queued=waiting)
     monkeypatch.setattr(job, "QUEUE", queue)
     return queue

@@ -18,7 +18,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 WRITTEN = (ROOT / "docs" / "texts.md").read_text("utf-8")
 SECTION = README[README.index("In `mha_core`, attention") : README.index("```text\napp.py")]
 ENTRY = re.compile(r"`([\w/]+\.py)`(?: \| |\s\()(\d+)(?: \||\))")  # a row of the table, or a file in the sentence below
-MOST_BYTES = 3_000_000  # of all pictures
+MAX_BYTES = 3_000_000  # of all pictures
 
 
 def test_every_file_stands_there_once_with_its_length_and_the_sums_are_theirs() -> None:
@@ -39,7 +39,7 @@ def test_every_page_has_a_picture_in_both_themes() -> None:
     """After a new page: `make screenshots`, and its line in the README."""
     wanted = {file_of(page, theme) for page in PAGES for theme in THEMES}
     assert set(FOLDER.iterdir()) == wanted
-    assert sum(file.stat().st_size for file in wanted) <= MOST_BYTES
+    assert sum(file.stat().st_size for file in wanted) <= MAX_BYTES
     for file in wanted:
         with Image.open(file) as image:
             assert image.size == SIZE

@@ -22,25 +22,25 @@ export const LARGE_MODEL = "smollm2";
 export const NOBODY = "no word";
 
 /** Bytes of the query of a link. @type {number} */
-export const LONGEST_LINK = 6000;
+export const MAX_LINK_BYTES = 6000;
 
 /** What a longer link leaves out, in this order. @type {string[]} */
 export const LEFT_OUT = ["longer", "ask2", "ask", "pin", "order", "s2", "s"];
 
 /** Bytes of a query that the server reads. @type {number} */
-export const LONGEST_QUERY = 60000;
+export const MAX_QUERY_BYTES = 60000;
 
 /** Characters of a sentence that is computed. @type {number} */
-export const LONGEST_SENTENCE = 12000;
+export const MAX_SENTENCE_LENGTH = 12000;
 
 /** Characters of a sentence that a box keeps. @type {number} */
-export const LONGEST_TEXT = 24000;
+export const MAX_TEXT_LENGTH = 24000;
 
 /** Characters of a mask in written form. @type {number} */
-export const LONGEST_RULE = 200;
+export const MAX_RULE_LENGTH = 200;
 
 /** The largest number of a mask. @type {number} */
-export const WIDEST = 512;
+export const MAX_WINDOW = 512;
 
 /** The ends of the softmax temperature. @type {number[]} */
 export const TEMPERATURES = [0.1, 5.0];

@@ -105,7 +105,7 @@ export class ChannelsView {
 const GAP = 12; // pixels between two strips
 const LEFT = 62; // pixels of their names
 const BELOW = 18; // pixels of the channels' numbers
-const LEAST_WIDE = 3; // pixels of a channel
+const MIN_WIDTH = 3; // pixels of a channel
 const PRODUCT = "q · k";
 
 /** The channels in order, or with the largest product first and the smallest last. @param {ArrayLike<number>} products @param {boolean} sorted */
@@ -129,7 +129,7 @@ function stripOf(name, values, top, height) {
 
 /** Where all of it stands. @param {Channels} channels @param {number[]} order @param {{width: number, height: number}} room */
 export function layOutBars({ q, k, products }, order, { width, height }) {
-  const wide = Math.max(LEAST_WIDE, (width - LEFT) / order.length);
+  const wide = Math.max(MIN_WIDTH, (width - LEFT) / order.length);
   const each = (height - BELOW - 3 * GAP) / 5; // the product, which is looked at, has twice the room
   const inOrder = (/** @type {Float32Array} */ values) => order.map((channel) => values[channel]);
   const strips = /** @type {Strip[]} */ ([]);

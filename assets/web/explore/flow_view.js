@@ -22,7 +22,7 @@ const MEASURES = [
   ["", ROLLOUT, "the mean of the heads’ weights"],
   [NORM, BY_NORM, "how much the heads hand over"],
 ];
-const MOST_ROWS = 20; // tokens of the table
+const MAX_ROWS = 20; // tokens of the table
 const HIGH = 460; // pixels, where there are few layers
 const LEGEND = "thickness: the share; straight up: what a token keeps; orange: the strongest path";
 
@@ -117,7 +117,7 @@ export class FlowView {
   /** @param {Answer} answer */
   fillTable({ tokens, layers, masses, row }) {
     const levels = [...Array(layers + 1).keys()];
-    const listed = ranked(masses.subarray(0, tokens.length)).slice(0, MOST_ROWS);
+    const listed = ranked(masses.subarray(0, tokens.length)).slice(0, MAX_ROWS);
     const rest = tokens.length > listed.length ? ` The ${listed.length} of which most comes, of ${tokens.length}.` : "";
     const rows = listed.map(([token]) => {
       const shares = levels.map((level) => percent(masses[level * tokens.length + token]));
@@ -132,9 +132,9 @@ export class FlowView {
 // wide as what goes along them, and one way stands out
 
 const LEFT = 68; // of the names of the levels
-const WIDEST = 16; // pixels of a line that carries all
-const SMALLEST_MASS = 0.004; // of a token that is drawn as a dot
-const [LEAST_HIGH, MOST_HIGH] = [20, 54]; // pixels from level to level
+const MAX_LINE_WIDTH = 16; // pixels of a line that carries all
+const MIN_MASS = 0.004; // of a token that is drawn as a dot
+const [LEAST_HIGH, MAX_HIGH] = [20, 54]; // pixels from level to level
 
 /** Where the tokens and levels stand. @param {Pick<Flow, "tokens" | "layers">} flow @param {{width: number, height: number}} room */
 export function layOutFlow({ tokens, layers }, room) {
@@ -143,7 +143,7 @@ export function layOutFlow({ tokens, layers }, room) {
   const below = Math.sin(LEAN) * longest * 0.62 * LETTERS + 12;
   const right = 14;
   const [top, step] = [1.8 * LETTERS, Math.max(1, (room.width - LEFT - right) / count)];
-  const high = Math.max(LEAST_HIGH, Math.min(MOST_HIGH, (room.height - top - below) / layers));
+  const high = Math.max(LEAST_HIGH, Math.min(MAX_HIGH, (room.height - top - below) / layers));
   const [width, height] = [LEFT + step * count + right, top + layers * high + below];
   return { count, layers, left: LEFT, top, step, high, width, height };
 }
@@ -171,7 +171,7 @@ export function boxOfNode(layout, [level, token]) {
 }
 
 /** Pixels of a line. @param {number} share */
-export const widthOf = (share) => Math.max(1, WIDEST * share);
+export const widthOf = (share) => Math.max(1, MAX_LINE_WIDTH * share);
 
 /** What a level is called. @param {number} level */
 export const levelName = (level) => (level ? `layer ${level - 1}` : "input");
@@ -245,7 +245,7 @@ function drawDots(context, layout, masses, count, inks) {
   context.fillStyle = inks.text;
   context.beginPath();
   masses.forEach((mass, at) => {
-    if (mass < SMALLEST_MASS) return;
+    if (mass < MIN_MASS) return;
     const [x, y] = spotOf(layout, Math.floor(at / count), at % count);
     const radius = 1 + 5 * Math.sqrt(mass);
     context.moveTo(x + radius, y);

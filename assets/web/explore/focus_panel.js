@@ -7,7 +7,7 @@ import { DifferenceOverlay } from "./difference_overlay.js";
 import { IN_TABLE } from "../picture/differences.js";
 import { button, div, fill, h, LETTERS, setAttribute, setText, span } from "../base/dom.js";
 import { LongMap } from "./long_map.js";
-import { Lines, MOST_WORDS } from "../picture/lines.js";
+import { Lines, MAX_WORDS } from "../picture/lines.js";
 import { BigMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { ColumnSwitches } from "./word_switches.js";
@@ -28,7 +28,7 @@ const LAWS = {
   own: "colour: the weight, each map up to its own largest",
 };
 const OFF_VALUE = "nothing: this head is off, so nothing of it is passed on.";
-const MOST_LOOKS = 4; // keys that a row is said to look at
+const MAX_LOOKS = 4; // keys that a row is said to look at
 
 const MODES = /** @type {[string, string][]} */ (["lines", "map", "table"].map((mode) => [mode, mode]));
 
@@ -158,10 +158,10 @@ export class FocusPanel {
     this.lamp.disabled = Boolean(picture.fixed.off);
     setAttribute(this.lamp, "title", picture.fixed.off);
     const most = Math.max(tokens.length, keys.length);
-    const mode = look.table ? "table" : look.lines && most <= MOST_WORDS ? "lines" : "map";
+    const mode = look.table ? "table" : look.lines && most <= MAX_WORDS ? "lines" : "map";
     this.modes.press(mode);
-    this.modes.buttons[0].disabled = most > MOST_WORDS;
-    setAttribute(this.modes.buttons[0], "title", most > MOST_WORDS ? `lines join at most ${MOST_WORDS} words` : null);
+    this.modes.buttons[0].disabled = most > MAX_WORDS;
+    setAttribute(this.modes.buttons[0], "title", most > MAX_WORDS ? `lines join at most ${MAX_WORDS} words` : null);
     const isOfMap = matching && picture.reads === reads(look);
     const shown = {
       ...sight,
@@ -264,7 +264,7 @@ export class FocusPanel {
 /** What a row looks at most, and how much. @param {Float32Array} row */
 export const looksOf = (row) =>
   ranked(row)
-    .slice(0, MOST_LOOKS)
+    .slice(0, MAX_LOOKS)
     .filter(([, weight]) => weight > 0);
 
 /** Draws them as bars. @param {HTMLElement} list @param {string[]} tokens @param {[number, number][]} best */

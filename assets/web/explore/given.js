@@ -4,7 +4,7 @@ import { areSame, div, h, setAttribute, setText, span, svg, urlOf } from "../bas
 import { drawChoice, makeChoice } from "../sheets/patches.js";
 import { fillChoice } from "../base/view_base.js";
 import { number, ranked } from "../base/words.js";
-import { put } from "../link/link.js";
+import { setParam } from "../link/link.js";
 import { rowOf } from "../wire/packets.js";
 import { walked } from "../base/grid_keys.js";
 
@@ -105,7 +105,7 @@ export class Given {
     this.drawn = now;
     const file = new URLSearchParams();
     for (const [key, value] of Object.entries({ model: view.modelName, dev: view.deviceName, s: typed }))
-      put(file, key, value);
+      setParam(file, key, value);
     const keys = maps.columns ?? maps.tokens;
     this.boards[kind].draw({ name, file, row: at.row, weights: rowOf(weights, at.row, keys.length), isNew });
   }
@@ -156,13 +156,13 @@ const OF_MOMENTS = {
   decoder: "The words look at one another here, and at no moment of the sound.",
 };
 const HEIGHT = 64;
-const LEAST = 2; // pixels of a moment of silence
+const MIN_PIXELS = 2; // pixels of a moment of silence
 
 /** The bars of a wave, one a moment: from where and how high, in pixels. @param {[number, number][]} wave lowest and highest, −1 to 1 */
 export function bars(wave) {
   const loudest = Math.max(...wave.map(([low, high]) => Math.max(-low, high)), 1e-3);
   return wave.map(([low, high]) => {
-    const height = Math.max(LEAST, ((high - low) / loudest) * (HEIGHT / 2));
+    const height = Math.max(MIN_PIXELS, ((high - low) / loudest) * (HEIGHT / 2));
     const middle = HEIGHT / 2 - ((high + low) / loudest) * (HEIGHT / 4);
     return { top: middle - height / 2, height };
   });

@@ -11,7 +11,7 @@ import { DrawnGrid } from "../picture/drawn_grid.js";
 /** @typedef {import("../base/grid_keys.js").Place} Place */
 
 const HIGH = 360; // pixels
-const MOST_NAMED = 3; // heads that lie over one
+const MAX_NAMED = 3; // heads that lie over one
 
 export class HeadPlot {
   /** @param {import("./heads_view.js").HeadsView} of */
@@ -38,8 +38,8 @@ export class HeadPlot {
     const { of, shown, layout } = this;
     const texts = shown.map(({ title, unit, values }) => `${title} ${digits(values?.[at] ?? 0)} ${unit}`);
     const others = layout ? atTheSamePlace(layout, at).map((one) => of.nameOf(one)) : [];
-    const rest = others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : "";
-    const over = others.length ? `; over it ${others.slice(0, MOST_NAMED).join(", ")}${rest}` : "";
+    const rest = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "";
+    const over = others.length ? `; over it ${others.slice(0, MAX_NAMED).join(", ")}${rest}` : "";
     return `${of.nameOf(at)}: ${texts.join(", ")}${over}`;
   }
 

@@ -1,7 +1,7 @@
 // What the visitor of Explore has chosen as one state, what changes it, and what is to be asked next to show it.
 
 import { changed, controlsOf } from "../link/changes.js";
-import { put, without } from "../link/link.js";
+import { setParam, without } from "../link/link.js";
 import { askedOf, headName, headsOf, inOrder, ofOneMap, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { arrived, moved, placeOf, within } from "../link/place.js";
 
@@ -43,7 +43,7 @@ import { arrived, moved, placeOf, within } from "../link/place.js";
 const SAMPLING = ["temp", "dice", "word"];
 const PLACE = ["at", "pin", "look", "view", "part", ...SAMPLING]; // keys that change what is looked at, and no number of a map
 const PANELS = ["heads", "flow", "channels"]; // the other views that there are
-const LONGEST_PAST = 20; // changes that can be undone
+const MAX_UNDO = 20; // changes that can be undone
 
 /** @type {State} */
 export const FIRST = {
@@ -119,7 +119,7 @@ function edit(state, { controls = {}, off = state.off, sentence = {}, slides = f
     controls: { ...state.controls, ...controls },
     off: new Set(off),
     look: isOther && "rowChosen" in sentence ? { ...state.look, keys: [] } : state.look, // keys of the tokens before
-    past: isStep ? [...state.past.slice(1 - LONGEST_PAST), before] : state.past,
+    past: isStep ? [...state.past.slice(1 - MAX_UNDO), before] : state.past,
     slid,
   };
 }
@@ -176,7 +176,7 @@ export function requestFor(state, query, cache) {
   const isTold = () => tellsNext(state, samplingOf(query), cache);
   if (continues || (isHere && picture.tile)) {
     const part = new URLSearchParams(query);
-    put(part, "part", String(underWay.done));
+    setParam(part, "part", String(underWay.done));
     const isMissing = !isRowHere(state, cache) || !isTold();
     if (isHere && picture.tile && maps.isHere(at.layer) && isMissing) return { route: "focus", query: part };
     return continues ? { route: "part", query: part } : null;

@@ -6,7 +6,7 @@ import { fillShare, listOf, makeShare } from "../picture/table.js";
 import { isWord } from "../wire/packets.js";
 import { percent, quoted, ranked } from "../base/words.js";
 
-const MOST = 5; // keys that are listed
+const MAX_LISTED = 5; // keys that are listed
 const COLUMNS = ["key", "weight", "length", "share"];
 const HANDED = "how much is handed over: the weight times the length of the value";
 const LAW = "length: ‖v‖ of the key in this head; share: of all that the row takes in, weight × length";
@@ -45,7 +45,7 @@ export class ValueLengths {
     const all = handed.reduce((sum, own) => sum + own, 0);
     const share = (/** @type {number} */ key) => (all ? handed[key] / all : 0);
     const [[most]] = ranked(handed);
-    const listed = ranked(row).slice(0, MOST);
+    const listed = ranked(row).slice(0, MAX_LISTED);
     const nothing = `${quoted(maps.tokens[at.row])} takes in nothing.`;
     setText(this.said, all ? this.sentence(row, share, most, isZeroed) : nothing);
     fill(this.rows, listed, makeRow, (line, [key, weight]) => {

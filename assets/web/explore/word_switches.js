@@ -1,7 +1,7 @@
 // What one press does to a word of the large map: the column of the key in focus is taken out.
 
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
-import { LONGEST_RULE } from "../base/facts.js";
+import { MAX_RULE_LENGTH } from "../base/facts.js";
 import { maskOf, ruleOf, toggledUnseen, unseenOf, valuesOff } from "../link/changes.js";
 import { quoted, toggled } from "../base/words.js";
 import { readFlips, writeFlips } from "../link/painted.js";
@@ -69,13 +69,13 @@ export class ColumnSwitches {
     if (key === null) return;
     const name = `the column of ${quoted(maps.tokens[key])}`;
     const rule = ruleOf(controls);
-    const long = toggledUnseen(rule, key).length > LONGEST_RULE;
+    const long = toggledUnseen(rule, key).length > MAX_RULE_LENGTH;
     setText(this.name, name);
     setAttribute(this.element, "aria-label", name);
     setAttribute(this.unseen, "aria-pressed", String(unseenOf(rule).has(key)));
     const { mask, unheard } = picture.fixed;
     this.unseen.disabled = long || Boolean(mask);
-    setAttribute(this.unseen, "title", mask ?? (long ? `a rule may have ${LONGEST_RULE} characters` : SEEN));
+    setAttribute(this.unseen, "title", mask ?? (long ? `a rule may have ${MAX_RULE_LENGTH} characters` : SEEN));
     this.value.disabled = Boolean(unheard);
     setAttribute(this.value, "title", unheard ?? HEARD);
     setAttribute(this.value, "aria-pressed", String(valuesOff(controls).includes(key)));

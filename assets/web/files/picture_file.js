@@ -12,7 +12,7 @@ const FRAMED = ".panel, .all-heads, .drawn";
 const WRITTEN = "h2, h3, .tile .name"; // texts beside the canvases that belong to them
 const ALL = "All of these together";
 const LARGER = 2; // than on the screen
-const MOST_PIXELS = 8000; // of a side, beyond which it is less large
+const MAX_PIXELS = 8000; // of a side, beyond which it is less large
 const MARGIN = 16;
 const FONT = '"Source Sans", "Source Sans 3", sans-serif';
 const SLIDE = { width: 1920, height: 1080 };
@@ -82,7 +82,7 @@ function composed(element, theme, larger) {
   const boxes = parts.map((part) => part.getBoundingClientRect());
   const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
   const [right, bottom] = [Math.max(...boxes.map((box) => box.right)), Math.max(...boxes.map((box) => box.bottom))];
-  const scale = Math.min(larger, MOST_PIXELS / Math.max(right - left, bottom - top));
+  const scale = Math.min(larger, MAX_PIXELS / Math.max(right - left, bottom - top));
   const pen = paper(scale * (right - left), scale * (bottom - top), theme);
   pen.scale(scale, scale);
   pen.translate(-left, -top);

@@ -24,7 +24,7 @@ const KINDS = {
   html: ["HTML file", "text/html", "every head, hover and table, without a server"],
 };
 /** @typedef {keyof typeof KINDS} Kind */
-const MOST_LETTERS = 60; // of a file’s name
+const MAX_LETTERS = 60; // of a file’s name
 const OF_SERVER = ["csv", "npz", "html"];
 
 /** What a link changes in the model, in words. @param {URLSearchParams} link */
@@ -44,7 +44,7 @@ export function fileNameOf(page, title, link) {
   const quoted = [...title.matchAll(/“([^”]*[\p{L}\p{N}][^”]*)”/gu)].map(([, word]) => word);
   const words = [...(quoted.length ? quoted : [`headlight ${page}`]), ...changes(link)].join(" ");
   const name = words.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
-  return name.replace(/^-/, "").slice(0, MOST_LETTERS).replace(/-$/, "");
+  return name.replace(/^-/, "").slice(0, MAX_LETTERS).replace(/-$/, "");
 }
 
 /** What went wrong, in a sentence for the visitor. */

@@ -16,12 +16,12 @@
   const wants = matchMedia("(prefers-contrast: more)").matches;
   if ((kept("headlight-contrast") ?? `${wants}`) === "true") dataset.contrast = "strong";
   if (kept("headlight-hatch") === "false") dataset.hatch = "none";
-  const LONGEST_WAIT = 600; // ms
+  const MAX_WAIT_MS = 600; // ms
   const release = () => {
     const later = /** @type {HTMLTemplateElement | null} */ (document.getElementById("headlight-later"));
     if (later) document.head.append(later.content);
     later?.remove();
   };
   addEventListener("headlight-drawn", release);
-  setTimeout(release, LONGEST_WAIT);
+  setTimeout(release, MAX_WAIT_MS);
 }

@@ -7,7 +7,7 @@ import { drawLesson } from "../lessons/lesson.js";
 import { drawnEarly } from "../base/mount.js";
 import { pageNow } from "../base/page_list.js";
 
-const LONGEST_WAIT = 15000; // ms for Streamlit, after which its own page shows what is wrong
+const MAX_WAIT_MS = 15000; // ms for Streamlit, after which its own page shows what is wrong
 const FONT_WAIT = 600; // ms for the font, so that no line breaks anew when it comes
 const COLOURS = {
   dark: { "background-color": "#0E1320", "text-color": "#E8ECF6" },
@@ -67,7 +67,7 @@ async function draw(open) {
   const now = theme();
   const { element, place } = makeEarly(now, Boolean(block));
   const remove = () => element.remove();
-  setTimeout(remove, LONGEST_WAIT);
+  setTimeout(remove, MAX_WAIT_MS);
   const font = document.fonts.load('1rem "Source Sans"');
   await Promise.race([font, new Promise((done) => setTimeout(done, FONT_WAIT))]);
   drawBar(now);

@@ -1,7 +1,7 @@
 // The link: what the address says, and what a longer one than any browser takes leaves out. An address is written here
 // and nowhere else. What it has no room for stays in the entry of the history, for Back and a reload.
 
-import { LEFT_OUT, LONGEST_LINK } from "../base/facts.js";
+import { LEFT_OUT, MAX_LINK_BYTES } from "../base/facts.js";
 
 /** @typedef {Record<string, string | string[] | null>} Values key of the link -> what it says; null or [] = nothing */
 
@@ -12,7 +12,7 @@ export const OF_RIGHT_MODEL = ["at2", "off2"]; // of another model on the right 
 export const writing = { isOurs: false };
 
 /** Writes the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
-export function say(kind, state, url) {
+export function setHistory(kind, state, url) {
   writing.isOurs = true;
   history[kind](state, "", url);
   writing.isOurs = false;
@@ -23,7 +23,7 @@ const tell = () => dispatchEvent(new Event("headlight-address"));
 navigation?.addEventListener("currententrychange", tell); // also of what Streamlit writes
 
 /** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
-export function put(params, key, value) {
+export function setParam(params, key, value) {
   const values = value === null ? [] : [value].flat();
   if (JSON.stringify(params.getAll(key)) === JSON.stringify(values)) return; // where it stands
   params.delete(key);
@@ -54,7 +54,7 @@ function fitted(url, link) {
   const [short, left] = [new URLSearchParams(link), /** @type {Record<string, string>} */ ({})];
   const whole = () => Object.assign(new URL(url), { search: String(short) });
   for (const key of LEFT_OUT) {
-    if (whole().search.length <= LONGEST_LINK) break;
+    if (whole().search.length <= MAX_LINK_BYTES) break;
     const text = short.get(key);
     if (text !== null) left[key] = text;
     short.delete(key);
@@ -67,15 +67,15 @@ function fitted(url, link) {
  */
 export function write(values) {
   const link = read();
-  for (const [key, value] of Object.entries(values)) put(link, key, value);
+  for (const [key, value] of Object.entries(values)) setParam(link, key, value);
   const { url, state } = fitted(new URL(location.href), link);
   if (url.href === location.href && !state && !history.state?.leftOut) return;
-  say("replaceState", state, url);
+  setHistory("replaceState", state, url);
   if (!navigation) tell();
 }
 
 /** Makes this address a new entry of the history. @param {URL} to */
-export function enter(to) {
+export function push(to) {
   const { url, state } = fitted(to, to.searchParams);
-  say("pushState", state, url);
+  setHistory("pushState", state, url);
 }

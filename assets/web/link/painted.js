@@ -85,7 +85,7 @@ export function readFlips(text, n, heads) {
   return flips;
 }
 
-const MOST_READ = 30;
+const MAX_READ = 30;
 /** @type {Map<string, (i: number, j: number) => boolean>} */
 let read = new Map();
 const nothing = () => false;
@@ -98,7 +98,7 @@ export function forbids(forbidden, head, n, keys = n) {
   const text = forbidden[head] ?? forbidden[0];
   if (!text) return nothing;
   const kind = `${n} ${keys} ${text}`;
-  if (read.size > MOST_READ) read = new Map();
+  if (read.size > MAX_READ) read = new Map();
   const known = read.get(kind);
   if (known) return known; // the same function, so that who draws sees that nothing has changed
   const cells = readCells(text, n * keys);

@@ -6,7 +6,7 @@ import { readCells, readFlips, writeFlips } from "../link/painted.js";
 /** @typedef {"block" | "allow" | "row" | "column"} Tool */
 /** @typedef {"all" | "one"} Scope the heads that are painted */
 
-const MOST_UNDONE = 200;
+const MAX_UNDONE = 200;
 const LINES = ["row", "column"]; // tools that turn many cells round at once
 
 export class MaskPaint {
@@ -56,7 +56,7 @@ export class MaskPaint {
   /** Keeps what is painted now, for undo. */
   remember() {
     this.undone.push({ on: this.on, base: this.base, flips: this.flips.map((own) => own.slice()) });
-    if (this.undone.length > MOST_UNDONE) this.undone.shift();
+    if (this.undone.length > MAX_UNDONE) this.undone.shift();
   }
 
   /** Decides what the stroke that begins here does. @param {Place} at */
@@ -92,7 +92,7 @@ export class MaskPaint {
     this.paint(at);
   }
 
-  /** Turns a whole row or column round. @param {"row" | "column"} tool @param {number} at */
+  /** Ack a whole row or column round. @param {"row" | "column"} tool @param {number} at */
   line(tool, at) {
     const own = this.tool;
     this.tool = tool;

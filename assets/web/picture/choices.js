@@ -3,7 +3,7 @@
 
 import { allows } from "../link/changes.js";
 import { button, contextOf, div, fill, h, setAttribute, setField, setText, span } from "../base/dom.js";
-import { MASKS, POSITIONS, TEMPERATURES, WIDEST } from "../base/facts.js";
+import { MASKS, POSITIONS, TEMPERATURES, MAX_WINDOW } from "../base/facts.js";
 import { toggled } from "../base/words.js";
 
 /** @typedef {import("../base/colour.js").Inks} Inks */
@@ -124,7 +124,7 @@ function makeDegrees(name, set) {
   return { element, say };
 }
 
-/** @template {import("../wire/wire_view.js").WireView} V */
+/** @template {import("../wire/api_view.js").ApiView} V */
 export class Choices {
   /** @param {V} view @param {any} [holder] of what is chosen @param {string} [ending] of every name
    * @param {Kind[]} [kinds] of masks that are offered
@@ -207,7 +207,9 @@ export class Choices {
     const isRule = key in FIELDS;
     const [name, input] = /** @type {[Element, HTMLInputElement]} */ ([...label.children]);
     setText(name, text);
-    const limits = isRule ? { type: "text", min: null, max: null } : { type: "number", min: "1", max: String(WIDEST) };
+    const limits = isRule
+      ? { type: "text", min: null, max: null }
+      : { type: "number", min: "1", max: String(MAX_WINDOW) };
     for (const [attribute, value] of Object.entries(limits)) setAttribute(input, attribute, value);
     setAttribute(input, "aria-label", `${text}${this.ending}`);
     input.oninput = () => {

@@ -11,10 +11,10 @@ export function sortKey({ at, maps }) {
   return ranked(maps.row(at))[0][0];
 }
 
-const MOST_DOWN = 12; // layers that stand under each other; more stand side by side, a column each
+const MAX_DOWN = 12; // layers that stand under each other; more stand side by side, a column each
 
 /** Whether all heads are drawn with a column for each layer. @param {{layers: number}} maps */
-export const isAcross = ({ layers }) => layers > MOST_DOWN;
+export const isAcross = ({ layers }) => layers > MAX_DOWN;
 
 /** The heads in sight, in the order wanted. @param {Sight} view @param {boolean} all @param {boolean} [across] a column a layer
  * @returns {[number, number][]}

@@ -3,8 +3,8 @@
 import { contextOf, div, h, LETTERS } from "../base/dom.js";
 
 const ROW = 26; // pixels of a word
-const LEAST = 0.03; // weight of the faintest line
-export const MOST_WORDS = 40; // tokens that lines can be told apart of
+const MIN_WEIGHT = 0.03; // weight of the faintest line
+export const MAX_WORDS = 40; // tokens that lines can be told apart of
 
 export class Lines {
   /** @param {(row: number) => void} pick */
@@ -60,7 +60,7 @@ export class Lines {
       for (let at = 0; at < others.length; at += 1) {
         const value = weights?.[i * keys.length + at + first] ?? 0;
         const weight = Math.abs(value);
-        if (!(weight >= LEAST)) continue; // nor what a curtain hides
+        if (!(weight >= MIN_WEIGHT)) continue; // nor what a curtain hides
         const [y, to] = [(i - first + 0.5) * this.step, (at + 0.5) * this.step];
         context.beginPath();
         context.moveTo(left, y);

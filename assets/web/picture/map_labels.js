@@ -3,7 +3,7 @@
 /** @typedef {import("./map.js").BigMap} BigMap */
 
 export const LEAN = Math.PI / 3; // of the column labels
-const LONGEST = 12; // characters
+const MAX_LENGTH = 12; // characters
 const AWAY = 7; // pixels from the cells
 
 /** Of how many tokens one is named, where each has so much room. @param {number} font @param {number} room pixels */
@@ -21,7 +21,7 @@ export function labelled(count, every, wanted) {
 }
 
 /** @param {string} token */
-export const clip = (token) => (token.length > LONGEST ? `${token.slice(0, LONGEST - 1)}…` : token);
+export const clip = (token) => (token.length > MAX_LENGTH ? `${token.slice(0, MAX_LENGTH - 1)}…` : token);
 
 /** Writes a token at one of the sides. @param {CanvasRenderingContext2D} context @param {BigMap} map
  * @param {number} at the token, from 0 among those in sight @param {{asRow: boolean, ink: string, ground?: string, strong?: boolean}} how

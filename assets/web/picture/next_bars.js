@@ -6,7 +6,7 @@ import { number, percent, quoted } from "../base/words.js";
 
 /** @typedef {import("../base/messages.js").NextToken} NextToken */
 
-const LONGEST = "60"; // characters of a word
+const MAX_LENGTH = "60"; // characters of a word
 const PARTIAL = "a part of a character, which cannot be typed";
 
 /** Fills a list with bars: `choose` is what a press does, none where it does nothing.
@@ -57,7 +57,7 @@ const said = ({ label, chance, before }, where) =>
 /** The field for a word, and the sentence on it. @param {(word: string) => void} typed */
 export function makeWord(typed) {
   const named = { placeholder: "a word", "aria-label": "How likely is this word?" };
-  const field = h("input", { type: "text", maxlength: LONGEST, ...named });
+  const field = h("input", { type: "text", maxlength: MAX_LENGTH, ...named });
   field.addEventListener("input", () => typed(field.value));
   field.addEventListener("keydown", (event) => event.stopPropagation()); // letters here are no shortcuts
   const text = h("span", { class: "word-said", role: "status" });

@@ -6,10 +6,10 @@ import { div, h } from "../base/dom.js";
 // how it shows a line break, which a model may write; the selector of its plain form tells it from one
 // that is typed
 const BREAK = "⏎\ufe0e";
-const LONGEST = 200000; // characters that are passed on; far more than can be used, so that the server says what it cuts
+const MAX_LENGTH = 200000; // characters that are passed on; far more than can be used, so that the server says what it cuts
 
 export class SentenceBox {
-  /** @param {import("../wire/wire_view.js").WireView} view whose address says the text when it is done
+  /** @param {import("../wire/api_view.js").ApiView} view whose address says the text when it is done
    * @param {(text: string) => void} typed every key
    */
   constructor(view, typed, label = "Sentence", placeholder = "Type a sentence") {
@@ -39,7 +39,7 @@ export class SentenceBox {
   }
 
   get text() {
-    const typed = this.input.value.slice(0, LONGEST).replace(/[\r\n]+/g, " "); // which only what is pasted has
+    const typed = this.input.value.slice(0, MAX_LENGTH).replace(/[\r\n]+/g, " "); // which only what is pasted has
     return typed.replaceAll(BREAK, "\n");
   }
 

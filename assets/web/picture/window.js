@@ -3,14 +3,14 @@
 /** @typedef {{row: number, column: number, size: number}} Window rows and columns from here on, as many of both */
 /** @typedef {{row: number, column: number, step: number}} Piece where it begins, and the cells each way of which it tells the largest */
 
-const LEAST = 16; // cells in sight, each way
+const MIN_CELLS = 16; // cells in sight, each way
 export const FINEST = 128; // cells each way that are drawn one by one; of more the largest of a block each
 const GRID = 64; // cells from the beginning of a piece to the next; it has 256 each way, a window and more
 
 /** The sizes of windows of a map of n tokens, the smallest first; the last one is the whole. @param {number} n */
 export function sizesOf(n) {
   const sizes = [];
-  for (let size = LEAST; size < n; size *= 2) sizes.push(size);
+  for (let size = MIN_CELLS; size < n; size *= 2) sizes.push(size);
   return [...sizes, n];
 }
 

@@ -7,7 +7,7 @@ import { contextOf, LETTERS } from "../base/dom.js";
 /** @typedef {import("../base/colour.js").Inks} Inks */
 /** @typedef {{x: number, y: number, width: number, height: number, head: number | null}} Area what a click there means */
 
-const MOST_PIXELS = 300000; // elements of a tensor that are drawn one by one; of a larger one every second, third, …
+const MAX_PIXELS = 300000; // elements of a tensor that are drawn one by one; of a larger one every second, third, …
 const GAP = 2; // pixels between heads
 const LEVELS = 64; // of a head's colour
 const [STRONG, WEAK, FAINT] = [48, 14, 8]; // levels of memory: the head in sight, the others, what nothing reads
@@ -110,7 +110,7 @@ export function drawTiles(canvas, tensor, { theme, colours, width, room, head, s
     contextOf(canvas, width, 1);
     return { seen: "its numbers were too many to send", areas: [] };
   }
-  const every = Math.ceil(Math.sqrt(tensor.count / MOST_PIXELS));
+  const every = Math.ceil(Math.sqrt(tensor.count / MAX_PIXELS));
   const single = plan.count === 1;
   const perRow = single ? 1 : Math.min(plan.count, width < 360 ? 4 : 6);
   const [gap, label] = single ? [0, 0] : [6, 14 * scale]; // pixels
@@ -197,7 +197,7 @@ function light(context, { places, from, to }, { line, lines, width, high }, colo
  */
 export function drawMemory(canvas, tensor, { theme, colours, width, head, row }, jump = null) {
   const { memory, heads, strides, sizes, letters } = tensor;
-  canvas.hidden = !tensor.here || memory.length > MOST_PIXELS;
+  canvas.hidden = !tensor.here || memory.length > MAX_PIXELS;
   if (canvas.hidden)
     return tensor.here ? `its memory: ${memory.length.toLocaleString("en")} places, too many to draw` : "";
   const steps = strides.filter((_, axis) => sizes[axis] > 1 && letters[axis] !== "b");

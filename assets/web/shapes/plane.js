@@ -10,7 +10,7 @@ import { pooled, toBytes } from "../wire/packets.js";
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 
 const HIGH = 15; // pixels of a row
-const MOST = { high: 100, rows: 40, columns: 64 }; // rows that are as high; rows and columns of the table
+const MAX = { high: 100, rows: 40, columns: 64 }; // rows that are as high; rows and columns of the table
 const MIDDLE = 128; // the byte of 0 among signed values
 const AXES = { i: "queries", j: "keys", d: "channels of the head", c: "channels" };
 
@@ -61,7 +61,7 @@ export class Plane extends BigMap {
     const forbids = (/** @type {number} */ i, /** @type {number} */ j) => values[i * plane.width + j] === -Infinity;
     const [row, key] = place;
     const more = { keys, name: `${tensor.name}, ${name}`, row, key, theme, forbids };
-    const height = Math.min(plane.height, MOST.high) * HIGH + 120;
+    const height = Math.min(plane.height, MAX.high) * HIGH + 120;
     this.draw(wholeMap(rows, values, { ...more, map: { size: plane.height, bytes } }), colours, { width, height });
     this.actions.hover(null, null);
     this.fillTable();
@@ -71,8 +71,8 @@ export class Plane extends BigMap {
   fillTable() {
     const { tensor, plane, shown } = this;
     if (!this.table.isOpen || !shown || !tensor.here) return;
-    const columns = around(this.place[1], plane.width, MOST.columns);
-    const rows = around(this.place[0], plane.height, MOST.rows);
+    const columns = around(this.place[1], plane.width, MAX.columns);
+    const rows = around(this.place[0], plane.height, MAX.rows);
     const isCut = rows.length < plane.height || columns.length < plane.width;
     const size = `${rows.length} × ${columns.length} of ${plane.height} × ${plane.width}`;
     this.table.fill(

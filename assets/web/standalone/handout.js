@@ -14,7 +14,7 @@ import { forbids } from "../link/painted.js";
 const LINES = 2; // to write on
 const ROOM = { one: 322, two: 258 }; // pixels of a map on paper
 const POINT = 4 / 3; // pixels
-const LEAST = 6 * POINT; // of a digit that a printer shows
+const MIN_DIGIT = 6 * POINT; // of a digit that a printer shows
 const SHARP = 4; // pixels of a canvas for one of the page: 384 dots an inch
 const NOTHING = { pick: () => {}, hover: () => {} };
 
@@ -31,7 +31,7 @@ function drawn(told, weights, size, covered, colours) {
   const seen = weights.map((weight, at) => (covered.includes(Math.floor(at / n)) ? 0 : weight));
   const name = `Layer ${layer} head ${head}`;
   const shown = wholeMap(tokens, seen, { name, row, theme: "light", forbids: forbids(forbidden, head, n) });
-  const map = Object.assign(new BigMap(NOTHING), { roomy: 2 * LEAST, smallest: LEAST });
+  const map = Object.assign(new BigMap(NOTHING), { roomy: 2 * MIN_DIGIT, smallest: MIN_DIGIT });
   map.draw(shown, colours, { width: size, height: size });
   const { base, left, top, side, step } = map;
   const pen = /** @type {CanvasRenderingContext2D} */ (base.getContext("2d"));

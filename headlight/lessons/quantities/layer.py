@@ -14,8 +14,8 @@ from headlight.lessons.values import Value
 from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from mha_core import Weights, attention, join_heads
 from mha_core.attention import as_implementation
 from mha_core.measure import agreement, measures
@@ -66,7 +66,7 @@ def key_bias(query: Query, settings: Settings, positions: Literal["added", "rota
     if weights.k_bias is None:
         raise RuleError("the keys of this model have no bias")
     position = Rotary(x.shape[-1] // n_heads) if positions == "rotary" else None
-    with turn(), torch.no_grad():
+    with pass_slot(), torch.no_grad():
         whole, bare = (
             agreement.loaded("efficient", of, n_heads)(x, position=position)[1]
             for of in (weights, replace(weights, k_bias=torch.zeros_like(weights.k_bias)))
@@ -123,31 +123,33 @@ def notebook_draw(seed: int) -> tuple[Weights, Tensor]:
 
 @lru_cache(maxsize=1)
 def _draws() -> list[Difference]:
-    with turn():
+    with pass_slot():
         every = [agreement.agreements(weights, HEADS, x) for weights, x in map(notebook_draw, range(DRAWS))]
     return [found["einsum"].torch_out for found in every]
 
 
-@shared(LRUCache(16))
+@single_flight(LRUCache(16))
 def _agreements(settings: Settings, layer: int) -> dict[str, agreement.Agreement]:
     weights, n_heads, x = _entering(settings, layer)
-    with turn():
+    with pass_slot():
         return agreement.agreements(weights, n_heads, x[None])
 
 
-@shared(LRUCache(16))
+@single_flight(LRUCache(16))
 def _without_each_bias(settings: Settings) -> list[dict[str, float]]:
     """Of each layer: the projection whose bias is 0, and how far the output moves."""
     entering = [_entering(settings, layer) for layer in range(pictures.model_of(settings).sizes.n_layers)]
-    with turn():
+    with pass_slot():
         found = [bias_effects(weights, n_heads, x[None], dtype=torch.float32) for weights, n_heads, x in entering]
     return [{effect.name: effect.out for effect in effects} for effects in found]
 
 
 def _entering(settings: Settings, layer: int) -> tuple[Weights, int, Tensor]:
     """A layer's weights, its heads, and what enters its attention in this picture, (i, c); on the CPU."""
-    picture = pictures.picture(settings.untouched)
+    picture = pictures.picture(settings.baseline)
     if picture.model.own_mask != "none":
         raise RuleError("this is asked of a model that reads in both directions")
-    own, _ = picture.model.compute(lambda stack: as_implementation(stack.block(layer).attention, "efficient", "cpu"))
+    own, _ = picture.model.run_on_stack(
+        lambda stack: as_implementation(stack.block(layer).attention, "efficient", "cpu")
+    )
     return own.save(), own.n_heads, picture.run.hidden[layer].cpu()

@@ -16,7 +16,7 @@ from headlight.lessons.values import Value
 from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.queue.executor import check_wanted
+from headlight.queue.executor import yield_and_check_cancelled
 from mha_core.measure import measures
 
 from .picture import model_rounding
@@ -73,7 +73,7 @@ def sentences() -> dict[str, list[tuple[str, str, str]]]:
 def _hits(kind: str) -> Tensor:
     total = torch.zeros(())
     for sentence in sentences()[kind]:
-        check_wanted()
+        yield_and_check_cancelled()
         picture = pictures.picture(Settings(sentence[0]))
         tokens, word, goal = _places(*sentence)
         row = picture.run.weights[..., word, :].cpu()

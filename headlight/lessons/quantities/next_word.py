@@ -11,7 +11,7 @@ from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.queue.places import turn
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Run
 
@@ -34,7 +34,7 @@ def softened(query: Query, settings: Settings, word: str, temperature: float) ->
 
 def first_choice(query: Query, settings: Settings) -> Value:
     """`first_choice`: how likely the word is that the untouched model would say first."""
-    untouched = _chances(pictures.picture(settings.untouched), 1.0)
+    untouched = _chances(pictures.picture(settings.baseline), 1.0)
     return Value.number(float(_chances(pictures.picture(settings), 1.0)[untouched.argmax()]))
 
 
@@ -101,7 +101,7 @@ def _said_again(settings: Settings) -> tuple[Tensor, Tensor]:
     model = pictures.model_of(settings)
     ids = model.tokenize(settings.text)[1]
     rows = [row for row, _ in _answers(ids)]
-    with turn(len(ids), models.heads(model)):
+    with pass_slot(len(ids), models.heads(model)):
         run: Run = settings.run(model, all_logits=True)
     if run.logits is None:
         raise RuleError("this model says no next word")

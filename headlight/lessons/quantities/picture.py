@@ -7,8 +7,8 @@ from headlight.lessons.values import Value
 from headlight.link.limits import HEADS_WITHOUT_ASKING, WITHOUT_ASKING
 from headlight.picture import next_token, pictures
 from headlight.picture.pictures import Picture
-from headlight.queue.places import turn
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core.errors import HeadlightError
 from mha_core.measure import measures, surprise
@@ -20,14 +20,14 @@ def similarity(picture: Picture, other: Picture) -> Value:
     return Value.number(measures.cosine(picture.run.sentence, other.run.sentence))
 
 
-@shared(LRUCache(256), lambda picture: picture.settings)
+@single_flight(LRUCache(256), lambda picture: picture.settings)
 def loss(picture: Picture) -> Value:
     """`L`: the mean loss of the tokens in nats, the first left out. Raises a HeadlightError of other models.
 
     Kept: the rules of a step ask for the same few losses again and again.
     """
     model, run = picture.model, picture.run
-    with turn(len(run.ids), models.heads(model)):
+    with pass_slot(len(run.ids), models.heads(model)):
         return Value.number(float(surprise.surprise(model, run)[1:].mean()))
 
 

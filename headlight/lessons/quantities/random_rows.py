@@ -9,20 +9,20 @@ from torch import Tensor
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
-from headlight.queue.single_flight import shared
+from headlight.queue.single_flight import single_flight
 from mha_core.measure.by_hand import entropy_of_random
 
 KEYS, DRAWS, SEED = 16, 64, 0  # as on By hand
-MOST_CHANNELS = 1024
+MAX_CHANNELS = 1024
 WIDTHS, ROWS = (16, 64, 512), 512  # numbers in a query, and rows, of `random_products`
 CLOUDS, POINTS, WIDTH, HEADS = 8, 80, 12, 2  # the einsum notebook's case, of `first_products`
 
 
-@shared(LRUCache(64))
+@single_flight(LRUCache(64))
 def bits(channels: int, divided: float = 0) -> Value:
     """`bits(512)`: the mean entropy in bits of rows over 16 random keys, at most 4; `bits(512, 1)` divided by √d."""
-    if not 1 <= channels <= MOST_CHANNELS:
-        raise RuleError(f"random vectors have 1 to {MOST_CHANNELS} channels here, not {channels}")
+    if not 1 <= channels <= MAX_CHANNELS:
+        raise RuleError(f"random vectors have 1 to {MAX_CHANNELS} channels here, not {channels}")
     return Value.number(entropy_of_random(channels, KEYS, draws=DRAWS, seed=SEED, scaled=bool(divided)))
 
 

@@ -15,7 +15,7 @@ from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
-from headlight.queue.executor import check_wanted
+from headlight.queue.executor import yield_and_check_cancelled
 
 from . import handed_over, layer, looks, next_word, random_rows, reshapes, silent, times, trained
 from . import picture as pictured
@@ -123,19 +123,19 @@ class PageScene:
 
         Raises what `pictures.picture` raises.
         """
-        check_wanted()
+        yield_and_check_cancelled()
         return pictures.picture(self._sides[primed])
 
     @cached_property
     def _sides(self) -> tuple[Settings, Settings]:
         shown = self._less(self.query.settings())
         if self.page != TWO_SIDES:
-            return shown, shown.untouched
+            return shown, shown.baseline
         return shown, self._less(self.query.settings("2", shown.text))
 
     def _less(self, settings: Settings) -> Settings:
         """The settings as the page can use them, less the heads that are switched off besides."""
-        usable, _ = pictures.within(settings)
+        usable, _ = pictures.fitted(settings)
         return replace(usable, heads_off=tuple(sorted({*usable.heads_off, *self.off})))
 
     @cached_property

@@ -14,7 +14,7 @@ from headlight.picture import pictures, traces
 from headlight.picture.query import Query
 from headlight.picture.settings import Settings
 from headlight.picture.traces import drawn, recorded
-from headlight.queue.places import turn
+from headlight.queue.slots import pass_slot
 from headlight.registry import models
 from mha_core import Run
 from mha_core.attention import as_implementation
@@ -67,7 +67,7 @@ def under_same_mask(query: Query, settings: Settings, function: Function) -> Val
     if function == "scaled_dot_product_attention":
         return Value.of(_by_sdpa(layer.q[at.head], layer.k[at.head], lower), "i j", layer.tokens)
     module, x = _torch_module(query, settings)
-    with turn(len(layer.tokens), models.heads(query.model)), torch.no_grad():
+    with pass_slot(len(layer.tokens), models.heads(query.model)), torch.no_grad():
         weights: Tensor = module(x, x, x, attn_mask=lower, average_attn_weights=False)[1]
     return Value.of(weights[0, at.head], "i j", layer.tokens)
 
@@ -99,7 +99,7 @@ def sums_after_dropout(query: Query, settings: Settings, rate: float) -> Value:
         raise RuleError(f"a rate of dropout is from 0 to below 1, not {rate:g}")
     module, x = _torch_module(query, settings)
     module.dropout = rate
-    with turn(x.shape[1], models.heads(query.model)), drawn(SEED, x):
+    with pass_slot(x.shape[1], models.heads(query.model)), drawn(SEED, x):
         weights: Tensor = module.train()(x, x, x, average_attn_weights=False)[1]
     return Value.of(weights[0].sum(dim=-1), "h i", pictures.tokens(settings))
 
@@ -116,13 +116,13 @@ def _masked(query: Query, settings: Settings, way: Way) -> tuple[Tensor, Tensor,
 
 def _beside(query: Query, settings: Settings, padding: Padding) -> tuple[Run, Run]:
     """The shorter sentence alone, and in one batch with the other one."""
-    settings, model = settings.unpainted, query.model
+    settings, model = settings.without_painting, query.model
     texts = [settings.text, query["pad"]]
     lengths = [len(model.tokenize(text)[1]) for text in texts]
     if lengths[0] == lengths[1]:
         raise RuleError("both sentences have the same number of tokens: nothing is padded")
     short = lengths.index(min(lengths))
-    with turn(max(lengths), models.heads(model)):
+    with pass_slot(max(lengths), models.heads(model)):
         batch = settings.run_batch(model, texts, mask_padding=padding == "masked")
         return settings.run(model, texts[short]), batch[short]
 
@@ -136,5 +136,7 @@ def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttenti
     """torch's own module with the weights of the layer that is looked at, and what enters that layer, (1, i, c)."""
     layer = query.at.layer
     x = traces.traced(settings, layer, "fused").steps[0].value
-    torchs, _ = query.model.compute(lambda stack: as_implementation(stack.block(layer).attention, "torch", x.device))
+    torchs, _ = query.model.run_on_stack(
+        lambda stack: as_implementation(stack.block(layer).attention, "torch", x.device)
+    )
     return next(part for part in torchs.modules() if isinstance(part, nn.MultiheadAttention)), x

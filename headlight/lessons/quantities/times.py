@@ -8,7 +8,7 @@ from cachetools import TTLCache
 
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
-from headlight.queue.single_flight import heavy, shared
+from headlight.queue.single_flight import run_heavy, single_flight
 from mha_core import IMPLEMENTATIONS
 from mha_core.clock import calls
 from mha_core.measure.timing import forward_pass, same_weights, training_step
@@ -18,7 +18,7 @@ TASKS = {  # what is timed -> the call, and b, n, d_model, h
     "training": (training_step, (2, 512, 64, 8)),
 }
 SECONDS = 0.6  # for each of them
-FEWEST, MOST = 4, 200  # calls of each implementation
+MIN_CALLS, MAX_CALLS = 4, 200  # calls of each implementation
 KEPT = 600  # seconds, after which it is measured anew
 
 
@@ -29,10 +29,10 @@ def time_ratios(first: str, second: str, task: str) -> Value:
     """
     if not {first, second} <= set(IMPLEMENTATIONS) or first == second or task not in TASKS:
         raise RuleError(f"time_ratios takes two of {', '.join(IMPLEMENTATIONS)}, and one of {', '.join(TASKS)}")
-    return heavy(_turns, first, second, task)
+    return run_heavy(_turns, first, second, task)
 
 
-@shared(TTLCache(64, KEPT))
+@single_flight(TTLCache(64, KEPT))
 def _turns(first: str, second: str, task: str) -> Value:
     call, (b, n, d_model, n_heads) = TASKS[task]
     x = torch.randn(b, n, d_model, generator=torch.Generator().manual_seed(0))
@@ -40,10 +40,10 @@ def _turns(first: str, second: str, task: str) -> Value:
     _, layers = same_weights(d_model, n_heads, names=(first, second))
     candidates = {name: partial(call, layer, x, maps=True) for name, layer in layers.items()}
     began = time.monotonic()
-    for name, number, took in calls(candidates, MOST):
+    for name, number, took in calls(candidates, MAX_CALLS):
         if number >= 0:
             seconds[name].append(took)
-        is_whole = len(seconds[first]) == len(seconds[second]) >= FEWEST
+        is_whole = len(seconds[first]) == len(seconds[second]) >= MIN_CALLS
         if is_whole and time.monotonic() - began > SECONDS:
             break
     return Value.of(torch.tensor(seconds[first]) / torch.tensor(seconds[second]), "c")

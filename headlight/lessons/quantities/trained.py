@@ -11,16 +11,16 @@ from torch import Tensor
 from headlight.lessons.grammar import RuleError
 from headlight.lessons.values import Value
 from headlight.picture import pictures
-from headlight.queue.places import alone, turn
+from headlight.queue.slots import heavy_slot, pass_slot
 from headlight.registry import trained
 from mha_core.training import inference, saved, tasks
 from mha_core.training.loop import Training
 from mha_core.training.recipe import defaults
 from mha_core.training.tasks import Labelled
 
-MOST_ROWS = 100  # of `right_answers`
+MAX_ROWS = 100  # of `right_answers`
 RECIPE = replace(defaults("who"), d_model=32, rate=6e-3, steps=150)  # of `taught_answers`: less than a second
-MOST_SEED = 9
+MAX_SEED = 9
 
 
 def accuracy(name: str) -> Value:
@@ -37,7 +37,7 @@ def _right(name: str) -> Tensor:
     rows = cast(Labelled, tasks.build(name.split("-")[0])).test
     if not inference.classes(model):
         raise RuleError(f"“{name}” has no classes, so it answers nothing rightly")
-    with turn():
+    with pass_slot():
         found = inference.probabilities_of_each(model, [row.text for row in rows]).argmax(dim=-1)
     return found == torch.tensor([row.label for row in rows])
 
@@ -49,7 +49,7 @@ def right_answers(name: str) -> Value:
     rightly of all test rows, the first ones.
     """
     if name in trained.shipped():
-        return Value.of(_right(name)[:MOST_ROWS], "i")
+        return Value.of(_right(name)[:MAX_ROWS], "i")
     runs = [run for run in sorted(trained.SHIPPED.glob("news-*")) if run.name.rpartition("-")[0] == f"news-{name}"]
     if not runs:
         raise RuleError(f"there is no trained model “{name:.40}”, and no recorded line")
@@ -68,8 +68,8 @@ def taught_answers(seed: int, biases: Literal[0, 1]) -> Value:
 
     It is trained now to tell who did what, from this seed, with biases in its attention (1) or without (0).
     """
-    if seed not in range(1, MOST_SEED + 1):
-        raise RuleError(f"taught_answers takes a seed from 1 to {MOST_SEED}")
+    if seed not in range(1, MAX_SEED + 1):
+        raise RuleError(f"taught_answers takes a seed from 1 to {MAX_SEED}")
     return Value.of(_taught(seed, biases=bool(biases))[0], "i")
 
 
@@ -78,10 +78,10 @@ def taught_parameters(biases: Literal[0, 1]) -> Value:
     return Value.number(float(_taught(1, biases=bool(biases))[1]))
 
 
-@lru_cache(maxsize=2 * MOST_SEED)
+@lru_cache(maxsize=2 * MAX_SEED)
 def _taught(seed: int, *, biases: bool) -> tuple[Tensor, int]:
     task = cast(Labelled, tasks.build(RECIPE.task))
-    with alone():
+    with heavy_slot():
         training = Training(replace(RECIPE, bias=biases, seed=seed), task)
         for _ in range(RECIPE.steps):
             training.step()

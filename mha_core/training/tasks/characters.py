@@ -9,9 +9,9 @@ import torch
 from ...errors import HeadlightError
 from .base import Batch, Language
 
-FEWEST_CHARACTERS = 200
-MOST_CHARACTERS = 1_000_000
-MOST_DIFFERENT = 512
+MIN_CHARACTERS = 200
+MAX_CHARACTERS = 1_000_000
+MAX_DIFFERENT = 512
 CONTEXTS = (16, 256)  # characters that a model sees at once, least and most
 OTHER = "\ufffd"  # stands for every character that is not in the vocabulary
 
@@ -45,7 +45,7 @@ class Characters(Language):
         self.length = min(length, len(text) // _FEWEST_PARTS)
         cut = len(text) - max(round(_TEST_SHARE * len(text)), max(self.length, _LENGTH) + 1)
         known = [symbol for symbol, _ in Counter(text[:cut]).most_common() if symbol != OTHER]
-        self.vocabulary = (*sorted(known[: MOST_DIFFERENT - 1]), OTHER)
+        self.vocabulary = (*sorted(known[: MAX_DIFFERENT - 1]), OTHER)
         number = {symbol: place for place, symbol in enumerate(self.vocabulary)}
         ids = torch.tensor([number.get(symbol, number[OTHER]) for symbol in text])
         self._train, self._test = ids[:cut], ids[cut:]
@@ -98,15 +98,13 @@ class Characters(Language):
 
 def _read(data: bytes | str) -> str:
     # a character of UTF-8 has at most four bytes, the mark at the beginning three
-    if len(data) > 4 * MOST_CHARACTERS + 3:
-        raise HeadlightError(f"the text has more than {MOST_CHARACTERS:,} characters; shorten it")
+    if len(data) > 4 * MAX_CHARACTERS + 3:
+        raise HeadlightError(f"the text has more than {MAX_CHARACTERS:,} characters; shorten it")
     try:
         text = data if isinstance(data, str) else data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise HeadlightError(f"the text is not UTF-8 (byte {error.start:,}); save it as UTF-8") from error
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    if not FEWEST_CHARACTERS <= len(text) <= MOST_CHARACTERS:
-        raise HeadlightError(
-            f"the text has {len(text):,} characters; give {FEWEST_CHARACTERS:,} to {MOST_CHARACTERS:,}"
-        )
+    if not MIN_CHARACTERS <= len(text) <= MAX_CHARACTERS:
+        raise HeadlightError(f"the text has {len(text):,} characters; give {MIN_CHARACTERS:,} to {MAX_CHARACTERS:,}")
     return text

@@ -11,24 +11,24 @@ import torch
 
 from ..device import or_on_the_cpu
 from ..errors import WeightsFileError
-from . import families, folders, hearing, hf_tokens, memory, offline, sight
+from . import audio_processor, families, folders, hf_tokens, image_processor, memory, offline
+from .audio_processor import AudioProcessor
 from .byte_level import Tokens
 from .check import Findings, examine
 from .families import Family
 from .folders import Tensors
-from .hearing import Hearing
-from .hf_model import MOST_TOKENS, HfModel
-from .sight import Sight
-from .wrapped import Wrapped
+from .hf_model import MAX_TOKENS, HfModel
+from .hf_module import HfModule
+from .image_processor import ImageProcessor
 
 PROBE = "the quick brown fox jumps over the lazy dog"
-MOST_PROBED = 12  # tokens
+MAX_PROBED = 12  # tokens
 SPARE_PARAMETERS = 16 * 2**20  # what a description may ask for beyond its file: buffers, tables that are computed
-MOST_MISSING = 3  # names that a message lists
+MAX_MISSING = 3  # names that a message lists
 HASHED = 2 * 2**30  # bytes of weights, above which their sha256 takes too long to be asked for
 LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length",
            "max_target_positions")  # fmt: skip
-READERS: dict[str, Any] = {"text": hf_tokens, "picture": sight, "sound": hearing}
+READERS: dict[str, Any] = {"text": hf_tokens, "picture": image_processor, "sound": audio_processor}
 
 
 def open_folder(
@@ -54,7 +54,7 @@ def open_folder(
     memory.require_weights(needed, name, dtype, ", or choose a smaller model")
     module = _load(family, weights, dtype)
     module, _ = or_on_the_cpu(module.to, device, allowed=False, smaller="choose a smaller model")
-    whole = Wrapped(module, family)
+    whole = HfModule(module, family)
     with folders.library(f"{name} cannot be run on a {family.reads}"):  # what it is not made for
         findings = examine(whole, *_probe(whole, reads, words))
     left_out = f"{findings.left_out} of its maps have another size than the others and are not shown."
@@ -95,19 +95,19 @@ def _load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:
         )  # fmt: skip
     missing = sorted(name for name in told["missing_keys"] if "pooler" not in name)
     if missing:
-        names = ", ".join(missing[:MOST_MISSING])
+        names = ", ".join(missing[:MAX_MISSING])
         raise WeightsFileError(f"the weights lack {len(missing):,} tensors of {family.kind.__name__}, as {names}")
     return model.eval().requires_grad_(False)
 
 
 def _probe(
-    whole: Wrapped, reads: Tokens | Sight | Hearing, words: Tokens | None
+    whole: HfModule, reads: Tokens | ImageProcessor | AudioProcessor, words: Tokens | None
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
     """A few ids to check it with, or a picture or sound; for a decoder beside an encoder others, of another length; how
     many tokens the first are.
     """
     tokens = reads if isinstance(reads, Tokens) else words
-    ids = [] if tokens is None else [one for one in tokens.encode(PROBE).ids if one < whole.vocabulary][:MOST_PROBED]
+    ids = [] if tokens is None else [one for one in tokens.encode(PROBE).ids if one < whole.vocabulary][:MAX_PROBED]
     if len(ids) < 4:
         ids = [(7 * place + 5) % max(1, whole.vocabulary) for place in range(8)]
     if isinstance(reads, Tokens):
@@ -124,9 +124,9 @@ def _probe(
     return read, torch.tensor([written[: len(written) - (len(written) == length)]]), length
 
 
-def _max_len(whole: Wrapped) -> int:
+def _max_len(whole: HfModule) -> int:
     """The most tokens of a text: ours, or what the model's table of positions has rows for."""
-    lengths = [MOST_TOKENS]
+    lengths = [MAX_TOKENS]
     for part in (whole.family.config, families.text_config(whole.family.config)):
         lengths += [one for name in LENGTHS if isinstance(one := getattr(part, name, None), int) and one > 0]
     for name, module in whole.module.named_modules():
@@ -136,7 +136,7 @@ def _max_len(whole: Wrapped) -> int:
     return max(1, min(lengths))
 
 
-def _facts(name: str, family: Family, weights: Tensors, whole: Wrapped, findings: Findings) -> dict[str, str]:
+def _facts(name: str, family: Family, weights: Tensors, whole: HfModule, findings: Findings) -> dict[str, str]:
     parameters = {id(one): one.numel() for one in whole.module.parameters()}
     layers = ", ".join(
         f"{group}: {len(known.paths)} layers of {known.heads} heads"

@@ -2,25 +2,25 @@
 // or a busy server is asked again until it answers.
 
 import { urlOf } from "../base/dom.js";
-import { LONGEST_QUERY } from "../base/facts.js";
+import { MAX_QUERY_BYTES } from "../base/facts.js";
 
 /** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string, fits: number) => void, wait?: (state: Waiting) => void}} Hears */
 /** @typedef {"" | "asked" | "slow" | "lost"} Waiting nothing is asked; an answer is on its way; it is late; the server cannot be reached */
 
 const SLOW = 200; // ms without an answer, until the picture is marked as an earlier one
 const AGAIN = [300, 600, 1200, 2500, 5000]; // ms until a server that could not be reached is asked again
-const MOST_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
+const MAX_UNDER_WAY = 2; // the newest question, and the one before: its picture is shown when it comes first
 const OLD_PAGE = "Headlight was updated. Reload this page to see new pictures.";
 
-const TOO_LONG = `This is too long to send: ${LONGEST_QUERY.toLocaleString("en")} bytes may go at once. Shorten it.`;
+const TOO_LONG = `This is too long to send: ${MAX_QUERY_BYTES.toLocaleString("en")} bytes may go at once. Shorten it.`;
 
 /** The key that takes most of a query. @param {URLSearchParams} query */
 const longestOf = (query) => [...query].reduce((one, other) => (other[1].length > one[1].length ? other : one))[0];
 
-export class Wire {
-  /** @param {Hears} hears @param {AbortSignal} [signal] nobody hears any more: everything is given up */
-  constructor(hears, signal) {
-    this.hears = { wait: () => {}, ...hears };
+export class ApiClient {
+  /** @param {Hears} handlers @param {AbortSignal} [signal] nobody hears any more: everything is given up */
+  constructor(handlers, signal) {
+    this.hears = { wait: () => {}, ...handlers };
     signal?.addEventListener("abort", () => this.stop());
     this.question = ""; // the newest one
     this.count = 0;
@@ -36,7 +36,7 @@ export class Wire {
   ask(route, query, visit) {
     const question = `${route}?${query}`;
     if (question === this.question) return;
-    if (question.length > LONGEST_QUERY) return this.hears.refuse(TOO_LONG, longestOf(query), 0);
+    if (question.length > MAX_QUERY_BYTES) return this.hears.refuse(TOO_LONG, longestOf(query), 0);
     this.question = question;
     this.failures = 0;
     clearTimeout(this.slow);
@@ -46,11 +46,11 @@ export class Wire {
   }
 
   /** Nothing is missing: what is on its way comes too late. */
-  settle() {
+  cancelAll() {
     const waited = this.question && this.shown !== this.count;
     this.stop();
     this.shown = ++this.count;
-    if (waited) this.rest();
+    if (waited) this.markIdle();
   }
 
   /** Gives everything up. */
@@ -68,7 +68,7 @@ export class Wire {
     const number = ++this.count;
     const controller = new AbortController();
     this.underWay.set(number, controller);
-    for (const [older, early] of [...this.underWay].slice(0, -MOST_UNDER_WAY)) {
+    for (const [older, early] of [...this.underWay].slice(0, -MAX_UNDER_WAY)) {
       early.abort();
       this.underWay.delete(older);
     }
@@ -86,11 +86,12 @@ export class Wire {
       if (number < this.shown || signal.aborted) return; // a newer one came first
       if (bytes) {
         this.shown = number;
-        if (isNewest()) this.rest();
+        if (isNewest()) this.markIdle();
         this.hears.take(bytes, question);
       } else if (isNewest()) this.refused(answer, visit, sentence);
     } catch {
-      if (!signal.aborted && isNewest()) this.later(AGAIN[Math.min(this.failures, AGAIN.length - 1)], visit, "lost");
+      if (!signal.aborted && isNewest())
+        this.scheduleRetry(AGAIN[Math.min(this.failures, AGAIN.length - 1)], visit, "lost");
     }
   }
 
@@ -99,22 +100,22 @@ export class Wire {
     const busy = [204, 429].includes(answer.status) || answer.status >= 500;
     if (busy && (answer.status !== 500 || this.failures < 1)) {
       const seconds = Number(answer.headers.get("Retry-After")) || 1;
-      return this.later(1000 * seconds, visit, "slow");
+      return this.scheduleRetry(1000 * seconds, visit, "slow");
     }
-    this.rest();
+    this.markIdle();
     const said = (/** @type {string} */ name) => answer.headers.get(`Headlight-${name}`) ?? "";
     return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence, said("Key"), Number(said("Fits")));
   }
 
   /** @param {number} ms @param {string} visit @param {Waiting} why */
-  later(ms, visit, why) {
+  scheduleRetry(ms, visit, why) {
     this.failures += 1;
     this.hears.wait(why);
     this.again = setTimeout(() => this.send(visit), ms);
   }
 
   /** The newest question is answered. */
-  rest() {
+  markIdle() {
     this.failures = 0;
     clearTimeout(this.slow);
     this.hears.wait("");

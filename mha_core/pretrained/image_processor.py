@@ -20,8 +20,8 @@ from .preprocessor import FILE, NO_TEXT, Features, Named
 
 SETTINGS = ("do_convert_rgb", "do_resize", "size", "resample", "do_center_crop", "crop_size", "do_rescale",
             "rescale_factor", "do_normalize", "image_mean", "image_std")  # fmt: skip
-MOST_SIDE = 1024  # pixels
-MOST_PATCHES = 1400
+MAX_SIDE = 1024  # pixels
+MAX_PATCHES = 1400
 DISTILLED = "[DIST]"
 
 
@@ -47,7 +47,7 @@ KINDS = {
 }
 
 
-class Sight(Named):
+class ImageProcessor(Named):
     """Pictures to what the model reads. It stands where other models have a tokenizer.
 
     Attributes:
@@ -63,8 +63,8 @@ class Sight(Named):
         if sides or height % patch or width % patch:
             raise Unsupported(f"{FILE} does not make every picture so large that patches of {patch} fill it")
         self.rows, self.columns, self.patch = height // patch, width // patch, patch
-        if self.rows * self.columns > MOST_PATCHES:
-            raise Unsupported(f"it cuts pictures into {self.rows} × {self.columns} patches; at most {MOST_PATCHES}")
+        if self.rows * self.columns > MAX_PATCHES:
+            raise Unsupported(f"it cuts pictures into {self.rows} × {self.columns} patches; at most {MAX_PATCHES}")
         super().__init__(names_of(self.rows, self.columns, kind.own, registers), NO_TEXT.format("pictures"))
 
     def read(self, picture: object) -> Features:
@@ -87,7 +87,7 @@ class Sight(Named):
         return found
 
 
-def read(folder: Path, config: Any) -> Sight:
+def read(folder: Path, config: Any) -> ImageProcessor:
     """How the folder's model is shown a picture.
 
     Raises:
@@ -97,13 +97,13 @@ def read(folder: Path, config: Any) -> Sight:
     for size in (given.get("size"), given.get("crop_size")):
         sides = size.values() if isinstance(size, dict) else size if isinstance(size, list) else [size]
         for side in sides:
-            if side is not None and not (type(side) is int and 1 <= side <= MOST_SIDE):
-                raise WeightsFileError(f"{FILE} asks for a side of {side!r:.40} pixels; 1 to {MOST_SIDE:,} are read")
+            if side is not None and not (type(side) is int and 1 <= side <= MAX_SIDE):
+                raise WeightsFileError(f"{FILE} asks for a side of {side!r:.40} pixels; 1 to {MAX_SIDE:,} are read")
     kind = KINDS[config.model_type]
     patch = config.patch_size
-    if not isinstance(patch, int) or not 1 <= patch <= MOST_SIDE:
+    if not isinstance(patch, int) or not 1 <= patch <= MAX_SIDE:
         raise Unsupported(f"its patches are no squares (patch_size={patch!r:.40})")
     registers = int(getattr(config, "num_register_tokens", 0))
     library = offline.transformers()
     with folders.library(f"{FILE} cannot be used"):
-        return Sight(getattr(library, kind.processor)(**given), kind, patch, registers)
+        return ImageProcessor(getattr(library, kind.processor)(**given), kind, patch, registers)

@@ -18,8 +18,8 @@ from . import folders, offline, preprocessor, sound_file
 from .preprocessor import FILE, NO_TEXT, Features, Named
 from .sound_file import up
 
-MOST_TOKENS = 1500  # 30 s of 20 ms
-MOST_CONVOLUTIONS = 32
+MAX_TOKENS = 1500  # 30 s of 20 ms
+MAX_CONVOLUTIONS = 32
 PROBED = 12  # tokens
 
 
@@ -51,7 +51,7 @@ KINDS = {"whisper": MEL} | dict.fromkeys(
 )
 
 
-class Hearing(Named):
+class AudioProcessor(Named):
     """Sounds to what the model reads.
 
     Attributes:
@@ -67,14 +67,14 @@ class Hearing(Named):
         self._convolutions: list[tuple[int, int]] = []
         self.whole = None
         if kind is MEL:
-            if extractor.nb_max_frames > 2 * MOST_TOKENS:
+            if extractor.nb_max_frames > 2 * MAX_TOKENS:
                 raise WeightsFileError(f"{FILE} cuts sounds into {extractor.nb_max_frames:,} pieces; at most 3,000")
             self.step, self.whole = 2 * extractor.hop_length, extractor.nb_max_frames // 2
         else:
             self._convolutions = _convolutions(config, self.rate)
             self.step = prod(stride for _, stride in self._convolutions)
         digits = max(2, ceil(-log10(self.step / self.rate)))
-        starts = (place * self.step / self.rate for place in range(self.whole or MOST_TOKENS))
+        starts = (place * self.step / self.rate for place in range(self.whole or MAX_TOKENS))
         super().__init__([f"{start:.{digits}f} s" for start in starts], NO_TEXT.format("sounds"))
         for samples in (torch.zeros(self.rate // 4), self._noise()):
             if not bool(self._ready(samples).isfinite().all()):
@@ -106,7 +106,7 @@ class Hearing(Named):
             raise SizeError(
                 f"the sound of {seconds:.3f} s is too short for one token of this model; choose a longer one"
             )
-        most = self.whole * self.step if self.whole else MOST_TOKENS
+        most = self.whole * self.step if self.whole else MAX_TOKENS
         if count > most:
             longest = len(self.names) * self.step / self.rate
             raise SizeError(f"the sound of {up(seconds)} s is longer than the {longest:.2f} s that are read; cut it")
@@ -121,7 +121,7 @@ class Hearing(Named):
         return found
 
 
-def read(folder: Path, config: Any) -> Hearing:
+def read(folder: Path, config: Any) -> AudioProcessor:
     """How the folder's model is given a sound.
 
     Raises:
@@ -139,14 +139,14 @@ def read(folder: Path, config: Any) -> Hearing:
             raise WeightsFileError(f"{FILE} has impossible sizes: {name}={value!r:.40}; 1 to {limit:,} is read")
     library = offline.transformers()
     with folders.library(f"{FILE} cannot be used"):
-        return Hearing(getattr(library, kind.extractor)(**given), kind, config)
+        return AudioProcessor(getattr(library, kind.extractor)(**given), kind, config)
 
 
 def _convolutions(config: Any, rate: int) -> list[tuple[int, int]]:
     """Width and step of each convolution that makes tokens of samples."""
     found = list(zip(config.conv_kernel, config.conv_stride, strict=True))
     plain = all(type(size) is int and 1 <= size <= rate for pair in found for size in pair)
-    if not plain or not 1 <= len(found) <= MOST_CONVOLUTIONS or max(prod(config.conv_stride), _reach(found)) > rate:
+    if not plain or not 1 <= len(found) <= MAX_CONVOLUTIONS or max(prod(config.conv_stride), _reach(found)) > rate:
         raise WeightsFileError("config.json has impossible sizes: conv_kernel, conv_stride make no token of a second")
     return found
 
