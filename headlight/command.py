@@ -205,7 +205,7 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
     sys.argv = [str(ROOT / "app.py"), *lessons]
 
     from app import app  # first: it says how the rest is imported
-    from headlight.registry import foreign, offered, recordings
+    from headlight.registry import available, foreign, recordings
     from mha_core import device
     from mha_core.errors import DeviceError, HeadlightError
 
@@ -216,7 +216,7 @@ def serve(chosen: argparse.Namespace, lessons: list[str]) -> None:
     if chosen.public or chosen.device != "auto":
         os.environ[device.VARIABLE] = kind
     model = chosen.model
-    if model is not None and model not in (known := offered()):
+    if model is not None and model not in (known := available()):
         try:
             model = foreign.named(str(asked_from / model) if (asked_from / model).is_dir() else model).name
         except HeadlightError as error:

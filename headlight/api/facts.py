@@ -9,7 +9,7 @@ from typing import Any
 
 from headlight import ROOT
 from headlight.link import limits
-from headlight.link.fields import DEFAULTS, FIELDS, LEFT_OUT, MASKS, MAX_LINK_BYTES, SIDE
+from headlight.link.fields import DEFAULTS, DROP_ORDER, FIELDS, MASKS, MAX_LINK_BYTES, SIDE_KEYS
 from headlight.picture import pictures
 from headlight.picture.link_query import TYPED
 from headlight.picture.query import MAX_BYTES
@@ -54,13 +54,13 @@ def table() -> dict[str, tuple[str, str, Any]]:
             masks,
         ),
         "POSITIONS": ("Record<string, string>", "The encodings of the order, in a few words.", _POSITIONS),
-        "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE)),
+        "SIDE": ("string[]", "The keys of the link of one side of a picture.", list(SIDE_KEYS)),
         "RULE": ("string", "What `rule` of a link says by default.", DEFAULTS["rule"]),
         "MODEL": ("string", "The model that is shown where the link names none.", pretrained.MINILM),
         "LARGE_MODEL": ("string", "The one whose loading takes long enough to say so.", pretrained.SMOLLM2),
-        "NOBODY": ("string", "The column for what of a row goes to no word.", pictures.NOBODY),
+        "NOBODY": ("string", "The column for what of a row goes to no word.", pictures.UNASSIGNED),
         "MAX_LINK_BYTES": ("number", "Bytes of the query of a link.", MAX_LINK_BYTES),
-        "LEFT_OUT": ("string[]", "What a longer link leaves out, in this order.", list(LEFT_OUT)),
+        "LEFT_OUT": ("string[]", "What a longer link leaves out, in this order.", list(DROP_ORDER)),
         "MAX_QUERY_BYTES": ("number", "Bytes of a query that the server reads.", MAX_BYTES),
         "MAX_SENTENCE_LENGTH": ("number", "Characters of a sentence that is computed.", limits.MAX_TEXT_LENGTH),
         "MAX_TEXT_LENGTH": ("number", "Characters of a sentence that a box keeps.", FIELDS["s"].longest),
@@ -70,7 +70,7 @@ def table() -> dict[str, tuple[str, str, Any]]:
         "CALLED": (
             "Record<string, string>",
             "The texts of a link in a sentence.",
-            {key: FIELDS[key].called for key in (*TYPED, "pin") if FIELDS[key].called},
+            {key: FIELDS[key].noun for key in (*TYPED, "pin") if FIELDS[key].noun},
         ),
     }
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from torch import Tensor
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.next_token import LIKELIEST
 from headlight.picture.settings import Settings
@@ -41,7 +41,7 @@ class CodeCell:
     code: str
 
 
-def snippet(sides: Mapping[str, Settings], at: At) -> str:
+def snippet(sides: Mapping[str, Settings], at: Cursor) -> str:
     """The code of `cells` as one text.
 
     Raises:
@@ -50,7 +50,7 @@ def snippet(sides: Mapping[str, Settings], at: At) -> str:
     return "\n\n".join(cell.code for cell in cells(sides, at)) + "\n"
 
 
-def notebook(sides: Mapping[str, Settings], at: At) -> bytes:
+def notebook(sides: Mapping[str, Settings], at: Cursor) -> bytes:
     """The same as the file of a notebook that runs from top to bottom, each piece of code below what it does.
 
     At its end stands every map of each side. `sides`, `at` and what is raised: as of `cells`.
@@ -69,7 +69,7 @@ def notebook(sides: Mapping[str, Settings], at: At) -> bytes:
     return json.dumps(whole, ensure_ascii=True, indent=1).encode()
 
 
-def cells(sides: Mapping[str, Settings], at: At) -> list[CodeCell]:
+def cells(sides: Mapping[str, Settings], at: Cursor) -> list[CodeCell]:
     """Loading, the run of each side, the map in focus, of a decoder what may come next; each needs those before it.
 
     Args:
@@ -83,7 +83,7 @@ def cells(sides: Mapping[str, Settings], at: At) -> list[CodeCell]:
     model = pictures.model_of(first)
     runs = [_run(name, settings, model) for name, settings in sides.items()]
     others = model.looks_at_others if isinstance(model, RecordedModel) else model.group == "cross"
-    place = at.on(model.tokenize(first.text)[0], goes_on=source_of(first.model).goes_on)
+    place = at.on(model.tokenize(first.text)[0], goes_on=source_of(first.model).is_generative)
     look = _look(list(sides), place, "columns" if others else "tokens")
     following = [_following(name) for name in sides] if model.own_mask == "causal" else []
     return [_load(first, model), *runs, look, *following]
@@ -126,7 +126,7 @@ def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     if len(whole) > 100:
         whole = "\n".join([f"{name} = model.run(", *(f"    {one}," for one in given), ")"])
     # numbers of another count of threads differ in their last digit
-    threads = threads_for(pictures.passed(model, settings.text), models.heads(model))
+    threads = threads_for(pictures.pass_length(model, settings.text), models.heads(model))
     set_up = f"torch.set_num_threads({threads})  # as on the page"
     if file:
         set_up = f'from pathlib import Path\n\n{model.reads} = Path("{file}")  # give the path of its file\n{set_up}'
@@ -134,7 +134,7 @@ def _run(name: str, settings: Settings, model: Model) -> CodeCell:
     return CodeCell(said, "\n".join([set_up, *drawn, whole]))
 
 
-def _look(names: Sequence[str], at: At, keys: str) -> CodeCell:
+def _look(names: Sequence[str], at: Cursor, keys: str) -> CodeCell:
     """The map in focus, of two sides also their difference, and one row of it in print; `keys`: what it looks at."""
     lines = [
         f"layer, head, query = {at.layer}, {at.head}, {at.row}  # counted from 0",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from urllib.parse import parse_qs
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -16,13 +16,13 @@ from .snippet import snippet
 Sides = Mapping[str, Settings]  # name of the side, of the only one "run" -> what its picture was asked with
 
 
-def of_link(raw: bytes) -> tuple[Sides, At]:
+def of_link(raw: bytes) -> tuple[Sides, Cursor]:
     """What a page with one picture shows, and the place looked at. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    return {"run": query.within()[0]}, query.at
+    return {"run": query.fitted_settings()[0]}, query.at
 
 
-def about(sides: Sides, at: At) -> bytes:
+def about(sides: Sides, at: Cursor) -> bytes:
     """Facts of each side as one text, and the code, as JSON. Raises a HeadlightError."""
     facts = []
     for side, settings in sides.items():

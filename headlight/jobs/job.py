@@ -79,19 +79,19 @@ class Job(ABC):
         if self._thread.is_alive():
             self._thread.join(seconds)
 
-    def heard(self) -> None:
+    def heartbeat(self) -> None:
         """Tells that the visitor is still there."""
         self._heard_at = self._clock()
 
     @property
-    def over(self) -> bool:
+    def is_finished(self) -> bool:
         """True when it does nothing any more."""
         return self._ended_at is not None
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """True when its visitor ended it, or was gone."""
-        return self.over and not self.error and not self._is_complete()
+        return self.is_finished and not self.error and not self._is_complete()
 
     @property
     def place(self) -> int:
@@ -112,7 +112,7 @@ class Job(ABC):
 
     @abstractmethod
     def _work(self) -> None:
-        """Does it; returns early when `must_end()`. A HeadlightError becomes `error`."""
+        """Does it; returns early when `should_stop()`. A HeadlightError becomes `error`."""
 
     @abstractmethod
     def _is_complete(self) -> bool:
@@ -122,18 +122,18 @@ class Job(ABC):
     def _progress(self) -> float:
         """The part that is done, from 0 to 1."""
 
-    def must_end(self) -> bool:
+    def should_stop(self) -> bool:
         """Tells whether it is to end: it was stopped, or its visitor is gone."""
         if self._is_here():
-            self.heard()
+            self.heartbeat()
         return self._stop.is_set() or self._clock() - self._heard_at > self.silence
 
     def _run(self) -> None:
         try:
-            self._queue.wait(self._turn, self.must_end)
+            self._queue.wait(self._turn, self.should_stop)
             if self._turn.is_evicted:
                 self.error = "its place in the queue went to somebody who had none; press Train again"
-            elif self._turn.began is not None and not self.must_end():
+            elif self._turn.began is not None and not self.should_stop():
                 self._work()
         except HeadlightError as error:
             self.error = str(error)

@@ -90,7 +90,7 @@ class TrainingJob(Job):
     @property
     def shortened(self) -> float:
         """The seconds after which it was ended because others waited; 0 when it was not."""
-        return self._shortened if self.over and self.record.done == "time" else 0.0
+        return self._shortened if self.is_finished and self.record.done == "time" else 0.0
 
     def _is_complete(self) -> bool:
         return self.record.done in ("steps", "time")
@@ -128,7 +128,7 @@ class TrainingJob(Job):
                 latest = self._shortened + SLACK_SECONDS
                 _tell(pipe, b"enough")
             late = self.elapsed > latest
-            if told_at is None and (late or self.record.error or self.must_end()):
+            if told_at is None and (late or self.record.error or self.should_stop()):
                 if late:
                     self.error = f"the training did not end within its {self._shortened or self.plan.seconds:.0f} s"
                 _tell(pipe, b"stop")

@@ -104,7 +104,7 @@ class Visit:
             _visits.add(self)
         start_sweeping()
 
-    def tell(self) -> str:
+    def persist(self) -> str:
         """Its name, for the browser of its visitor alone: from now on it outlives the session."""
         self.seen_at = time.monotonic()
         with _listing:
@@ -122,14 +122,14 @@ class Visit:
         own = weakref.ref(self)
         return lambda: (visit := own()) is not None and visit.is_here()
 
-    def collect(self, *, check: bool = False) -> None:
+    def register_finished(self, *, check: bool = False) -> None:
         """Adds the runs that the jobs have saved by now; `check`: asks the store for those that it held, too."""
         with self.lock:
             for training in self.jobs:
                 for number, folder in enumerate(training.record.saved):
                     if folder is not None and folder not in self._collected:
                         self.add(folder, training.record.history(number))
-            self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.over]
+            self.jobs[:-1] = [training for training in self.jobs[:-1] if not training.is_finished]
             wanted = list(self.runs), dict(self.data)
             if check or wanted != self._shared:
                 self._shared = wanted
@@ -146,7 +146,7 @@ class Visit:
         return run
 
     @contextmanager
-    def bring(self, data: TrainingData) -> Iterator[None]:
+    def replace_upload(self, data: TrainingData) -> Iterator[None]:
         """Keeps data from outside, for another server too; those before go when all went well inside.
 
         Raises:
@@ -175,7 +175,7 @@ class Visit:
                     trained.keep(run.id, run.folder)
             keep_names(self.name, self.runs, self.data)
 
-    def drop_old(self) -> None:
+    def expire(self) -> None:
         """Deletes what is older than `KEPT_SECONDS`, and the oldest beyond `MAX_OWN` or `MAX_MAPS`."""
         latest, number, held = time.monotonic() - KEPT_SECONDS, 0, 0
         with self.lock:
@@ -241,7 +241,7 @@ def _taken_up(name: str, address: str) -> Visit | None:
     except BaseException:
         _leave(visit)
         raise
-    visit.tell()
+    visit.persist()
     return visit
 
 
@@ -318,7 +318,7 @@ def sweep() -> None:
     store.sweep(STRAY_SECONDS)  # first: what is too old for the store alone is kept anew
     for visit in visits:
         _collect(visit)
-        visit.drop_old()
+        visit.expire()
     _sweep_left()
     known, latest = {visit.folder for visit in visits}, time.time() - STRAY_SECONDS
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
@@ -364,7 +364,7 @@ def _forget(visit: Visit) -> None:
 def _collect(visit: Visit) -> None:
     """As `visit.collect`, for many: the others' turn comes, whatever happens."""
     try:
-        visit.collect(check=True)
+        visit.register_finished(check=True)
     except Exception as error:
         logging.getLogger(__name__).warning("A visit could not be kept: %r", error)
 

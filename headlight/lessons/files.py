@@ -110,7 +110,7 @@ def _maps(step: LessonStep) -> list[tuple[HandoutMap, Tensor]]:
 
 def _map(query: Query, picture: Picture) -> tuple[HandoutMap, Tensor]:
     settings, model, tokens = picture.settings, picture.model, picture.run.tokens
-    at = query.at.on(tokens, goes_on=source_of(settings.model).goes_on)
+    at = query.at.on(tokens, goes_on=source_of(settings.model).is_generative)
     forbidden = settings.forbidden_cells(model, len(tokens))
     label, row = words.label(settings, model), at.row or 0
     told = HandoutMap(tokens=tokens, layer=at.layer, head=at.head, row=row, label=label, forbidden=forbidden)

@@ -29,7 +29,7 @@ MASKS: dict[str, dict[str, str]] = {
     "painted": {},
 }
 MAX_LINK_BYTES = 6000  # bytes of the query of a link
-LEFT_OUT = ("longer", "ask2", "ask", "pin", "order", "s2", "s")  # what a longer one leaves out, in this order
+DROP_ORDER = ("longer", "ask2", "ask", "pin", "order", "s2", "s")  # what a longer one leaves out, in this order
 _AMPLITUDES = (0.01, 2.0)
 _KEYS_AND_VALUES = ("both the queries", "keys from elsewhere", "both from elsewhere")
 _CHANNELS = 1024
@@ -85,21 +85,21 @@ class Field:
     label: str
     page: str = ""
     choices: tuple[str, ...] = ()
-    ends: tuple[float, float] = (0, 0)
+    range: tuple[float, float] = (0, 0)
     step: float | None = None
     longest: int = limits.MAX_CHOICE_LENGTH
-    called: str = ""
+    noun: str = ""
     note: str = ""
 
 
 def _text(key: str, default: str, label: str, longest: int = 100, *, called: str = "", note: str = "") -> Field:
-    return Field(key, "text", default, label, longest=longest, called=called, note=note)
+    return Field(key, "text", default, label, longest=longest, noun=called, note=note)
 
 
 def _number(
     key: str, default: float | None, label: str, least: float, most: float, step: float | None = None, *, note: str = ""
 ) -> Field:
-    return Field(key, "number", default, label, ends=(least, most), step=step, note=note)
+    return Field(key, "number", default, label, range=(least, most), step=step, note=note)
 
 
 def _choice(key: str, default: str | None, label: str, *choices: str, note: str = "") -> Field:
@@ -137,7 +137,7 @@ def _right(left: Field) -> Field:
     default = "none" if left.key == "pos" else left.default  # Compare opens with and without positions
     called = {"rule": "the rule of the right side", "on": "the rule that is painted on, right,"}.get(left.key, "")
     return replace(
-        left, key=f"{left.key}2", label=label, default=default, called=called, note=f"as `{left.key}`, right side"
+        left, key=f"{left.key}2", label=label, default=default, noun=called, note=f"as `{left.key}`, right side"
     )
 
 
@@ -277,7 +277,7 @@ _BY_PAGE: dict[str, tuple[Field, ...]] = {
     "Lessons": (_text("learn", "", "learn", note="the lesson and its step beside the page, as `it.2`"),),
 }
 
-SIDE = tuple(field.key for field in _SWITCHES)  # the controls of a picture that a page with two has twice
+SIDE_KEYS = tuple(field.key for field in _SWITCHES)  # the controls of a picture that a page with two has twice
 
 FIELDS: dict[str, Field] = {
     field.key: replace(field, page=page) for page, fields in _BY_PAGE.items() for field in fields
@@ -301,7 +301,7 @@ def _values(field: Field) -> str:
     choices = ", ".join((field.choices[0], "…", field.choices[-1]) if several else field.choices)
     return {
         "text": "text",
-        "number": f"{field.ends[0]:g} to {field.ends[1]:g}",
+        "number": f"{field.range[0]:g} to {field.range[1]:g}",
         "choice": choices or "as its control names them",
         "choices": f"{choices or 'as its control names them'}; the key repeated",
         "switch": "true, false",

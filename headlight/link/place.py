@@ -22,7 +22,7 @@ _SWITCHES = (*_DRAWN, "surprise", *MEANS, "values", "words", "nofirst", "renorm"
 
 
 @dataclass(frozen=True)
-class At:
+class Cursor:
     """Layer and head in focus; `row` is the query in focus and `key` a chosen key, None = chosen by the page."""
 
     layer: int
@@ -37,7 +37,7 @@ class At:
         return ".".join(map(str, numbers))
 
     @classmethod
-    def of(cls, text: str) -> At:
+    def of(cls, text: str) -> Cursor:
         """What a usable text says."""
         return cls(*(int(number) for number in text.split(".")))
 
@@ -46,7 +46,7 @@ class At:
         sides = ((self.row, tokens), (self.key, tokens if columns is None else columns))
         return all(place is None or place < len(side) for place, side in sides)
 
-    def on(self, tokens: Sequence[str], columns: Sequence[str] | None = None, *, goes_on: bool = False) -> At:
+    def on(self, tokens: Sequence[str], columns: Sequence[str] | None = None, *, goes_on: bool = False) -> Cursor:
         """The same on a sentence: a row or key that it does not have is dropped, and a missing row is chosen.
 
         Chosen is the first "it", whose referent is the classic question; otherwise the first word, and of a text
@@ -60,7 +60,7 @@ class At:
 
 
 @dataclass(frozen=True)
-class Look:
+class DisplayOptions:
     """How the maps are drawn; nothing here changes a number."""
 
     scale: str = "root"
@@ -83,15 +83,15 @@ class Look:
         return "_".join(words)
 
 
-def parse_at(text: str, layers: int, heads: int) -> At | None:
+def parse_at(text: str, layers: int, heads: int) -> Cursor | None:
     """`at` of a link, None when it is not one of this model's."""
     if not re.fullmatch(r"\d{1,4}\.\d{1,4}(\.\d{1,4}(\.\d{1,4})?)?", text, re.ASCII):
         return None
     numbers = [int(number) for number in text.split(".")]
-    return At.of(text) if numbers[0] < layers and numbers[1] < heads else None
+    return Cursor.of(text) if numbers[0] < layers and numbers[1] < heads else None
 
 
-def parse_look(text: str, layers: int, heads: int) -> Look | None:
+def parse_look(text: str, layers: int, heads: int) -> DisplayOptions | None:
     """`look` of a link, None when a word of it is not known or it is too long."""
     if len(text) > MAX_LOOK_LENGTH:
         return None
@@ -112,7 +112,7 @@ def parse_look(text: str, layers: int, heads: int) -> Look | None:
             keys = places
         else:
             return None
-    return Look(scale, frozenset(switches), hidden, solo, keys)
+    return DisplayOptions(scale, frozenset(switches), hidden, solo, keys)
 
 
 def parse_view(text: str) -> tuple[str, str]:

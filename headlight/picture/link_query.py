@@ -7,9 +7,9 @@ from math import floor
 from typing import Any, TypedDict, TypeVar
 
 from headlight.link import link_version
-from headlight.link.fields import FIELDS, SIDE
+from headlight.link.fields import FIELDS, SIDE_KEYS
 from headlight.link.limits import MAX_RULE_LENGTH, MAX_TEXT_LENGTH, MAX_TOKENS
-from headlight.link.place import At, Look
+from headlight.link.place import Cursor, DisplayOptions
 from headlight.link.presets import NAMES
 from headlight.registry import MINILM, album, models, source_of
 from headlight.ui.numbers import count, cut
@@ -17,7 +17,7 @@ from mha_core import Model
 from mha_core import device as devices
 from mha_core.errors import HeadlightError, TooLong, Unsupported
 from mha_core.masks.written import FORMS
-from mha_core.pretrained.hearing import Hearing
+from mha_core.pretrained.audio_processor import AudioProcessor
 from mha_core.pretrained.hf_model import HfModel
 
 from . import pictures, words
@@ -86,7 +86,7 @@ class LinkQuery(Query):
         try:
             source_of(self.name).check()
         except HeadlightError as error:
-            self.name = self.leave_out("model", MINILM, f" {words.sentence(error)}")
+            self.name = self.ignore("model", MINILM, f" {words.sentence(error)}")
 
     def __getitem__(self, key: str) -> Any:
         return self.default(key) if key in self.unusable else self.values[key]
@@ -113,21 +113,21 @@ class LinkQuery(Query):
                 found[key] = reader(self, key)
             except Unusable as error:
                 found[key] = error.nearest
-                self.leave_out(key, usable=error.usable)
+                self.ignore(key, usable=error.usable)
         return found
 
     def _value(self, key: str) -> Any:
         base, said, parsed = key.removesuffix("2"), self.parsed.said.get(key), self.parsed.values
         if said is None or key in self.unusable:
             return self.default(key)
-        if base in SIDE and (why := self.fixed.get(base)):
-            return self.leave_out(key, FIELDS[base].default, f" {why}")
+        if base in SIDE_KEYS and (why := self.fixed.get(base)):
+            return self.ignore(key, FIELDS[base].default, f" {why}")
         if key in ("s", "s2") and (why := self._no_text(key, said[0])):
-            return self.leave_out(key, self.default(key), f" {why}")
+            return self.ignore(key, self.default(key), f" {why}")
         if key in parsed:
             return parsed[key]
         is_one_text = key in TYPED and len(said) == 1
-        return said[0][: FIELDS[key].longest] if is_one_text else self.leave_out(key, self.default(key))
+        return said[0][: FIELDS[key].longest] if is_one_text else self.ignore(key, self.default(key))
 
     def _no_text(self, key: str, said: str) -> str:
         """Why the sentence of the link is none that the model reads, where it reads a few alone."""
@@ -158,7 +158,7 @@ class LinkQuery(Query):
             if not source.group:
                 raise
             self.name = source.name
-            self.leave_out("model", more=f" {words.sentence(error)}", usable=[source.name])
+            self.ignore("model", more=f" {words.sentence(error)}", usable=[source.name])
             return pictures.model_on(self.device, source.name)
 
     @cached_property
@@ -167,9 +167,11 @@ class LinkQuery(Query):
         try:
             return super().device
         except HeadlightError:
-            return self.leave_out("dev", "auto")
+            return self.ignore("dev", "auto")
 
-    def within(self, side: str = "", text: str = "", *, most: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
+    def fitted_settings(
+        self, side: str = "", text: str = "", *, most: int | None = MAX_TOKENS
+    ) -> tuple[Settings, list[str]]:
         """The settings of a side as far as its sentence can take them, and what must be said of the rest.
 
         Args:
@@ -181,7 +183,7 @@ class LinkQuery(Query):
         """
         settings = self.settings(side, text)
         try:
-            fitting, left_out = pictures.within(settings, most)
+            fitting, left_out = pictures.fitted(settings, most)
             pictures.tokens(fitting)
         except HeadlightError as error:
             fits = _longest_fit(settings, most)
@@ -191,17 +193,17 @@ class LinkQuery(Query):
             raise Refused(f"s{side}" if self[f"s{side}"] else "s", said, fits) from error
         return fitting, left_out
 
-    def place(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> At:
+    def place(self, tokens: Sequence[str], columns: Sequence[str] | None = None) -> Cursor:
         """`at` on a sentence, which must have row and key; `columns`: what has the key, where that is another."""
         at = self.at
         if not at.fits(tokens, columns):
-            self.leave_out("at", usable=[f"{at.layer}.{at.head}"])
-        return at.on(tokens, columns, goes_on=source_of(self.name).goes_on)
+            self.ignore("at", usable=[f"{at.layer}.{at.head}"])
+        return at.on(tokens, columns, goes_on=source_of(self.name).is_generative)
 
     @property
-    def look(self) -> Look:
+    def look(self) -> DisplayOptions:
         """How the maps are drawn."""
-        found: Look = self.read("look")
+        found: DisplayOptions = self.read("look")
         return found
 
     def rule(self, key: str) -> str:
@@ -211,19 +213,19 @@ class LinkQuery(Query):
         except HeadlightError as error:
             raise Refused(key, NOT_A_RULE) from error
 
-    def leave_out(self, key: str, instead: T = None, more: str = "", usable: Sequence[str] = ()) -> T:  # type: ignore[assignment]
+    def ignore(self, key: str, instead: T = None, more: str = "", usable: Sequence[str] = ()) -> T:  # type: ignore[assignment]
         """Says, once, that what the link says of a key cannot be used, or what of it; returns what is used instead."""
         if key not in self.unusable:
             self.unusable[key] = list(usable)
             meant = "the default"
             if FIELDS[key].kind != "text":
-                default = in_link(self.default(key))
+                default = to_param(self.default(key))
                 meant = cut(default if isinstance(default, str) else ", ".join(default), 40) or "nothing"
             used = cut(", ".join(usable), 40) or meant
-            self.warnings[key] = unused(key, self.parsed.said.get(key, []), used) + more
+            self.warnings[key] = warning_text(key, self.parsed.said.get(key, []), used) + more
         return instead
 
-    def told(self, keys: Iterable[str]) -> dict[str, str]:
+    def warning_texts(self, keys: Iterable[str]) -> dict[str, str]:
         """The warnings of these keys, and of those that every page has."""
         return {key: said for key, said in self.warnings.items() if key in (*keys, *EVERYWHERE)}
 
@@ -252,14 +254,14 @@ def _longest_fit(settings: Settings, most: int | None = MAX_TOKENS) -> int:
 def _too_long(model: Model, error: TooLong, rest: str) -> str:
     """What is said of a text or a sound that is; `rest`: of the text, what does not fit."""
     limit = f"{'here it may have' if error.limit < model.sizes.max_len else 'the model can read'} {error.limit}"
-    if isinstance(model, HfModel) and isinstance(model.preprocessor, Hearing):
+    if isinstance(model, HfModel) and isinstance(model.preprocessor, AudioProcessor):
         seconds = error.limit * model.preprocessor.step / model.preprocessor.rate
         return f"This sound has {error.got} moments; {limit}. Cut it to {floor(10 * seconds) / 10} s."
     return f"This text has {error.got} tokens; {limit}. Remove about {count(len(rest.split()), 'word')}."
 
 
-def answer_of(
-    query: LinkQuery, keys: Collection[str], at: At, digest: str, notices: Iterable[str], **used: str
+def picture_payload(
+    query: LinkQuery, keys: Collection[str], at: Cursor, digest: str, notices: Iterable[str], **used: str
 ) -> PictureAnswer:
     """What every picture says of its query.
 
@@ -271,14 +273,14 @@ def answer_of(
     """
     (layers, heads), presets = query.sizes, source_of(query.name).presets
     _ = query.readings  # with which every warning is there
-    told = query.told((*keys, "mask"))  # which on Masks begins with another value than the table says
+    told = query.warning_texts((*keys, "mask"))  # which on Masks begins with another value than the table says
     return {
         "digest": digest,
         "model": query.name,
         "used": used,
         "unusable": {key: query.unusable[key] for key in told},
         "told": list(told.values()),
-        "defaults": {key: in_link(query.default(key)) for key in keys},
+        "defaults": {key: to_param(query.default(key)) for key in keys},
         "notices": list(dict.fromkeys([*told.values(), *words.of_rows(query.model), *notices])),
         "presets": presets,
         "presetNames": [NAMES.get(text, "") for text in presets],
@@ -296,7 +298,7 @@ def answer_of(
     }
 
 
-def in_link(value: Any) -> str | list[str]:
+def to_param(value: Any) -> str | list[str]:
     """A control's value as a link writes it; several in a list."""
     if isinstance(value, (list, tuple)):
         return list(map(str, value))
@@ -305,7 +307,7 @@ def in_link(value: Any) -> str | list[str]:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def unused(key: str, said: Sequence[str], instead: str = "the default") -> str:
+def warning_text(key: str, said: Sequence[str], instead: str = "the default") -> str:
     """That what a link says of a key cannot be used."""
     longest = max(map(len, said), default=0)
     why = f"{longest:,} characters, too long to be" if longest > FIELDS[key].longest else "which cannot be"

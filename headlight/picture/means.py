@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from headlight.link.place import At, Look
+from headlight.link.place import Cursor, DisplayOptions
 
 Heads = Sequence[tuple[int, int]]  # layer and head of each
 
 
-def heads_of(look: Look, at: At, layers: int, heads: int) -> list[tuple[int, int]] | None:
+def heads_of(look: DisplayOptions, at: Cursor, layers: int, heads: int) -> list[tuple[int, int]] | None:
     """The heads whose mean a link wants to see; None where it wants the head in focus.
 
     Those of the layer, of all layers, or those in sight: of the layer, or with all of them in sight of all, without
@@ -32,7 +32,7 @@ def allowed(allow: Tensor, head: int, heads: Heads | None) -> Tensor:
     return allow if allow.dim() == 2 else allow[[head] if heads is None else [own for _, own in heads]].any(dim=0)
 
 
-def map_of(weights: Tensor, at: At, heads: Heads | None) -> Tensor:
+def map_of(weights: Tensor, at: Cursor, heads: Heads | None) -> Tensor:
     """The map (i, j) in focus of these (layers, h, i, j): of a place's head, or the mean over these heads."""
     return weights[at.layer, at.head] if heads is None else mean_of(weights, heads)
 

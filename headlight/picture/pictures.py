@@ -38,7 +38,7 @@ PINNED_BYTES = 8 * 2**20
 PACKED_BYTES = 8 * 2**20
 
 MAX_AT_FIRST = 128  # tokens of a picture that comes with the page itself
-NOBODY = "no word"  # the column for what of a row goes to no token
+UNASSIGNED = "no word"  # the column for what of a row goes to no token
 
 PASSES = BOUNDS[Work.PASS].max_concurrency
 _beside = ThreadPoolExecutor(PASSES, "beside")  # for the second of two pictures
@@ -66,7 +66,7 @@ class Picture:
     def cosine(self) -> float:
         """Of its sentence vector to the untouched model's, whose pass is made for who asks."""
         own = self.run.sentence
-        changed = self.settings != self.settings.untouched
+        changed = self.settings != self.settings.baseline
         return measures.cosine(own, _untouched_sentence(self.settings) if changed else own)
 
     def words(self, tokens: Sequence[str]) -> list[Word] | None:
@@ -76,14 +76,14 @@ class Picture:
         """
         text = self.settings.text
         own = self.model.tokenize(text)[0]
-        if list(tokens) not in (own, [*own, NOBODY]):
+        if list(tokens) not in (own, [*own, UNASSIGNED]):
             return None
         nobody = [Word("", len(text), at, at + 1) for at in range(len(own), len(tokens))]
         return words_of(self.model, text) + nobody
 
     @property
     def nbytes(self) -> int:
-        return self.run.weights.nbytes + self.run.hidden.nbytes + _bytes_held(self.settings, self.model)
+        return self.run.weights.nbytes + self.run.hidden.nbytes + _retained_bytes(self.settings, self.model)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Pinned:
 
     @property
     def nbytes(self) -> int:
-        return self.weights.nbytes + _bytes_held(self.settings, self.model)
+        return self.weights.nbytes + _retained_bytes(self.settings, self.model)
 
 
 def model_on(device: str, name: str = MINILM) -> Model:
@@ -129,7 +129,7 @@ def fits_at_first(settings: Settings) -> None:
         raise HeadlightError(f"a page begins with at most {MAX_AT_FIRST} tokens, here are {count}")
 
 
-def within(settings: Settings, most: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
+def fitted(settings: Settings, most: int | None = MAX_TOKENS) -> tuple[Settings, list[str]]:
     """The settings without a painting that was made for a sentence of another length, and a sentence that says so.
 
     `most`: tokens of the sentence; None = as many as the model reads.
@@ -149,44 +149,44 @@ def within(settings: Settings, most: int | None = MAX_TOKENS) -> tuple[Settings,
         raise HeadlightError("this model adds no [CLS] or [SEP]; type at least one word")
     if settings.painted and isinstance(model, HfModel) and model.whole:
         told = f"{model.name} hears silence behind every sound, where no cell is painted; only the mask’s rule applies."
-        return settings.unpainted, [told]
+        return settings.without_painting, [told]
     if not settings.painted or mask_codec.tokens_of(settings.painted) == count:
         return settings, []
     sizes = f"for {mask_codec.tokens_of(settings.painted)} tokens; the sentence has {count}"
     applies = f"so only its rule “{settings.mask}” applies. Your painting stays in the link."
     told = f"This mask was painted {sizes}, {applies}"
-    return settings.unpainted, [told]
+    return settings.without_painting, [told]
 
 
 @single_flight(LRUCache(CACHE_BYTES, lambda picture: picture.nbytes))
 def picture(settings: Settings) -> Picture:
     """The picture of these settings, computed now or kept from an earlier visitor. Raises what `Model.run` raises."""
     model = model_of(settings)
-    count = passed(model, settings.text)
+    count = pass_length(model, settings.text)
     with pass_slot(count, models.heads(model)):
         start = time.perf_counter()
-        run = with_nobody(settings.run(model))
+        run = with_unassigned_column(settings.run(model))
         seconds = time.perf_counter() - start
         worst = measures.worst_row_sum(run.weights)
     return Picture(settings, run, seconds, threads_for(count, models.heads(model)), worst, model)
 
 
-def with_nobody(run: Run) -> Run:
+def with_unassigned_column(run: Run) -> Run:
     """The run with a column more for what of each row goes to no token, where there is such."""
     if run.extras.nobody is None:
         return run
     weights = torch.cat((run.weights, run.extras.nobody[..., None]), dim=-1)
-    return replace(run, weights=weights, columns=[*(run.columns or run.tokens), NOBODY])
+    return replace(run, weights=weights, columns=[*(run.columns or run.tokens), UNASSIGNED])
 
 
 def among_tokens(run: Run) -> Tensor | None:
     """The maps (layers, h, i, i) of the tokens among themselves, None where they look at others."""
     if run.columns is None:
         return run.weights
-    return run.weights[..., :-1] if run.columns == [*run.tokens, NOBODY] else None
+    return run.weights[..., :-1] if run.columns == [*run.tokens, UNASSIGNED] else None
 
 
-def both(one: Settings, other: Settings) -> tuple[Picture, Picture]:
+def compute_pair(one: Settings, other: Settings) -> tuple[Picture, Picture]:
     """Two pictures, at the same time where each has one thread of its own. Raises what `Model.run` raises."""
     if one == other or PASSES < 2 or not (_takes_one_thread(one) and _takes_one_thread(other)):
         return picture(one), picture(other)
@@ -196,11 +196,11 @@ def both(one: Settings, other: Settings) -> tuple[Picture, Picture]:
 
 def _takes_one_thread(settings: Settings) -> bool:
     model = model_of(settings)
-    threads = threads_for(passed(model, settings.text), models.heads(model))
+    threads = threads_for(pass_length(model, settings.text), models.heads(model))
     return model.device.type == "cpu" and threads == 1
 
 
-def passed(model: Model, text: str) -> int:
+def pass_length(model: Model, text: str) -> int:
     """How many tokens a pass over a text has, the silence behind a sound with them."""
     count = len(model.tokenize(text)[1])
     return model.whole or count if isinstance(model, HfModel) else count
@@ -289,12 +289,12 @@ def warm_up() -> None:
         logging.getLogger(__name__).warning("Headlight starts without its model: %s", error)
 
 
-def _bytes_held(settings: Settings, model: Model) -> int:
+def _retained_bytes(settings: Settings, model: Model) -> int:
     """Memory of the model that a picture keeps from being freed: none of one that stays, or takes pictures along."""
     return 0 if source_of(settings.model).is_large else model.nbytes
 
 
-@single_flight(LRUCache(256), lambda settings: settings.untouched)
+@single_flight(LRUCache(256), lambda settings: settings.baseline)
 def _untouched_sentence(settings: Settings) -> Tensor:
     """The sentence vector of the untouched model, which is kept longer than its maps."""
-    return picture(settings.untouched).run.sentence
+    return picture(settings.baseline).run.sentence

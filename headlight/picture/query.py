@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 from headlight.link import link_version, mask_codec, rules
 from headlight.link.fields import FIELDS, MASKS, Field
 from headlight.link.limits import MAX_CHOSEN, POSITIONS
-from headlight.link.place import At, Look, named_heads, parse_at, parse_look, parse_places
+from headlight.link.place import Cursor, DisplayOptions, named_heads, parse_at, parse_look, parse_places
 from headlight.registry import MINILM, models, source_of
 from mha_core import Model
 from mha_core import device as devices
@@ -159,9 +159,9 @@ class Query:
         )
 
     @property
-    def at(self) -> At:
+    def at(self) -> Cursor:
         """The place looked at; the sentence may lack its row or key."""
-        found: At = self.read("at")
+        found: Cursor = self.read("at")
         return found
 
     @cached_property
@@ -221,18 +221,18 @@ def _values_off(query: Query, key: str) -> tuple[int, ...]:
     return places
 
 
-def _at(query: Query, key: str) -> At:
+def _at(query: Query, key: str) -> Cursor:
     found = parse_at(query[key], *query.sizes)
     if found is None:
-        raise Unusable(f"this model has no head “{query[key]:.20}”", At.of(query.default(key)))
+        raise Unusable(f"this model has no head “{query[key]:.20}”", Cursor.of(query.default(key)))
     return found
 
 
-def _look(query: Query, key: str) -> Look:
+def _look(query: Query, key: str) -> DisplayOptions:
     """Display options of the maps."""
     found = parse_look(query[key], *query.sizes)
     if found is None:
-        raise Unusable("“look” of a link is how the maps are drawn, as linear_nospecials", Look())
+        raise Unusable("“look” of a link is how the maps are drawn, as linear_nospecials", DisplayOptions())
     return found
 
 
@@ -272,7 +272,7 @@ def _check(field: Field, text: str) -> None:
 
 def _number(field: Field, text: str) -> float:
     """A number within the ends of its field, whole where its default is."""
-    least, most = field.ends
+    least, most = field.range
     try:
         number = float(text) if len(text) <= 30 else math.nan
     except ValueError:

@@ -44,12 +44,12 @@ class Settings:
     values_off: tuple[int, ...] = ()
 
     @property
-    def unpainted(self) -> Settings:
+    def without_painting(self) -> Settings:
         """The same with the mask's rule alone."""
         return replace(self, painted="")
 
     @property
-    def untouched(self) -> Settings:
+    def baseline(self) -> Settings:
         """The same sentence in the model as it was trained."""
         return Settings(self.text, device=self.device, model=self.model)
 

@@ -95,7 +95,7 @@ def settings_within(settings: Settings, layer: int, implementation: str) -> tupl
         settings = replace(settings, temperature=1.0)
         left_out.append(f"{_SHOWN_AS.get(implementation, implementation)} has no temperature; shown at temperature 1.")
     if mask_codec.per_head(settings.painted) and "head_mask" not in can:
-        settings = settings.unpainted
+        settings = settings.without_painting
         left_out.append(
             f"{implementation} takes one mask for all heads: its steps are those without the painted cells."
         )

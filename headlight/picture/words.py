@@ -138,7 +138,7 @@ def _mask_label(settings: Settings, model: Model) -> list[str]:
 
 def _tokens_at(settings: Settings, model: Model, places: Sequence[int]) -> list[str]:
     """The tokens of the sentence at these places, those that it has."""
-    tokens = model.coded(settings.text)[0] if places else []
+    tokens = model.encode(settings.text)[0] if places else []
     return [tokens[place] for place in places if place < len(tokens)]
 
 

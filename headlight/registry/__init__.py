@@ -8,7 +8,7 @@ from .recordings import Recorded
 from .source import GROUPS, ModelSource
 from .trained import Shipped, Trained
 
-__all__ = ["MINILM", "SMOLLM2", "SOURCES", "offered", "source_of"]
+__all__ = ["MINILM", "SMOLLM2", "SOURCES", "available", "source_of"]
 
 # in the order of the list; a name belongs to the first one that it matches
 SOURCES: tuple[type[ModelSource], ...] = (MiniLM, SmolLM2, Shipped, Trained, Recorded, Foreign)
@@ -26,7 +26,7 @@ def _kind_of(name: str) -> type[ModelSource]:
     return next((kind for kind in SOURCES if kind.matches(name)), Trained)
 
 
-def offered(own: Iterable[ModelSource] = ()) -> dict[str, tuple[str, str, str]]:
+def available(own: Iterable[ModelSource] = ()) -> dict[str, tuple[str, str, str]]:
     """The models that a visitor who has these may choose: name -> title, group of the list, and what is said of it."""
     sources = [*(source_of(name) for kind in SOURCES for name in kind.listed()), *own]
     sources.sort(key=lambda source: SOURCES.index(type(source)))

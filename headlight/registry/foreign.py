@@ -22,7 +22,7 @@ from headlight.queue.single_flight import single_flight
 from headlight.server import public
 from mha_core import Model, load_model
 from mha_core.errors import HeadlightError, WeightsFileError
-from mha_core.pretrained import families, folders, hearing, hub, memory, sight
+from mha_core.pretrained import audio_processor, families, folders, hub, image_processor, memory
 from mha_core.pretrained.hf_model import HfModel
 from mha_core.training import saved
 
@@ -145,7 +145,7 @@ def reads(folder: Path | None) -> str:
     kind = ""
     with suppress(HeadlightError):
         kind = str(folders.read_json(folder, folders.CONFIG).get("model_type", "")) if folder else ""
-    return "picture" if kind in sight.KINDS else "sound" if kind in hearing.KINDS else "text"
+    return "picture" if kind in image_processor.KINDS else "sound" if kind in audio_processor.KINDS else "text"
 
 
 def opened(path: str) -> Found:

@@ -36,7 +36,7 @@ def heads(model: Model) -> int:
     return model.sizes.n_layers * model.sizes.n_heads
 
 
-def able(model: Model) -> Model:
+def with_full_implementation(model: Model) -> Model:
     """The same model, its attention in “fused” where it was trained in an implementation that cannot do everything.
 
     The weights stay the same; only so can heads be switched off in it, and positions and temperature be changed.
@@ -68,7 +68,7 @@ def answer(model: Model, run: Run) -> list[str]:
         found: list[float] = logits.softmax(dim=-1)[0].tolist()
         return found
 
-    return _best(model.compute(compute)[0], inference.classes(model))
+    return _best(model.run_on_stack(compute)[0], inference.classes(model))
 
 
 def _best(chances: Sequence[float], classes: Sequence[str]) -> list[str]:

@@ -88,7 +88,7 @@ class RecordedModel(Model):
     def nbytes(self) -> int:
         return sum(group.maps.nbytes for group in self.recording.groups)
 
-    def coded(self, text: Input) -> tuple[list[str], list[int]]:
+    def encode(self, text: Input) -> tuple[list[str], list[int]]:
         run = self._at(text)
         return run.tokens, run.ids
 

@@ -49,7 +49,7 @@ class ModelSource(ABC):
     prefixes: ClassVar[tuple[str, ...]] = ()
     has_numbers: ClassVar[bool] = False
     is_large: ClassVar[bool] = False
-    goes_on: ClassVar[bool] = False
+    is_generative: ClassVar[bool] = False
     places: ClassVar[Mapping[str, str]] = {}
     first_preset: ClassVar[int] = 0
     first_at: ClassVar[str] = "0.0"

@@ -23,7 +23,7 @@ from mha_core.errors import HeadlightError, WeightsFileError
 from mha_core.training import saved, tasks
 from mha_core.training.events import History
 
-from .models import able
+from .models import with_full_implementation
 from .source import About, ModelSource
 
 SHIPPED = ROOT / "assets" / "trained"
@@ -63,7 +63,7 @@ class Trained(ModelSource):
     @single_flight(_loaded)
     def load_shared(device: str, name: str) -> Model:
         with Trained(name).opened() as folder:
-            return able(load_model(str(folder), device=device))
+            return with_full_implementation(load_model(str(folder), device=device))
 
     @contextmanager
     def opened(self) -> Iterator[Path]:
@@ -102,7 +102,7 @@ class Shipped(ModelSource):
     @property
     def about(self) -> About:
         start = _shipped_start(self.name)
-        return About(shipped()[self.name], "Trained here", _says(start), bool(start.get("picture")))
+        return About(shipped()[self.name], "Trained here", _describe(start), bool(start.get("picture")))
 
     @property
     def presets(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Shipped(ModelSource):
     @staticmethod
     @single_flight(_loaded)
     def load_shared(device: str, name: str) -> Model:
-        return able(load_model(str(SHIPPED / name), device=device))
+        return with_full_implementation(load_model(str(SHIPPED / name), device=device))
 
     def packed(self) -> bytes:
         return saved.pack(SHIPPED / self.name)
@@ -149,7 +149,7 @@ def about(history: History) -> About:
     """The words that tell a run from its neighbours."""
     start, recipe = history.start, history.recipe
     title = f"{start.title if start else recipe.task}: {recipe.position}, {recipe.implementation}, seed {recipe.seed}"
-    says = _says(asdict(start)) if start else ""
+    says = _describe(asdict(start)) if start else ""
     return About(title, OWN, says, bool(start and start.picture), _questions(history))
 
 
@@ -167,7 +167,7 @@ def _shipped_start(name: str) -> dict[str, Any]:
     return start
 
 
-def _says(start: Mapping[str, Any]) -> str:
+def _describe(start: Mapping[str, Any]) -> str:
     """A classifier reads both ways; a language model, which has no classes, does not; a translator does, and writes."""
     way = BOTH_WAYS if start["classes"] else TRANSLATES if start.get("target_length") else ONE_WAY
     recipe = start["recipe"]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..errors import SizeError, Unsupported
-from ..pretrained.seam import Call
+from ..pretrained.attention_hook import Call
 from ..trace import Step
 
 

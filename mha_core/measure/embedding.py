@@ -85,7 +85,7 @@ def embedding_steps(model: Model, text: str, *, position: str | Position = "trai
             stack.embed(whole, encoding)[0].cpu(),
         )
 
-    steps, notices = model.compute(compute)
+    steps, notices = model.run_on_stack(compute)
     return replace(steps, notices=notices)
 
 

@@ -56,4 +56,4 @@ def surprise(model: Model, run: Run) -> Tensor:
             parts.append(losses(logits[0], run.ids[rows])[min(first, 1) :])
         return torch.cat(parts)
 
-    return model.compute(compute)[0].cpu()
+    return model.run_on_stack(compute)[0].cpu()

@@ -131,7 +131,7 @@ class Generation:
             states = torch.stack([one[0, -1] for one in hidden])
             return rows, states, stack.next_token(states[None, -1:])
 
-        (rows, states, logits), _ = self.model.compute(compute)
+        (rows, states, logits), _ = self.model.run_on_stack(compute)
         if logits is None:
             raise self._cannot
         return rows, states, logits[0, 0]

@@ -98,7 +98,7 @@ def no_mask(mask: Mask) -> bool:
     return mask is masks.full or (isinstance(mask, str) and mask == "none")
 
 
-def joint_mask(
+def combined_mask(
     mask: Mask, own_mask: str, n_heads: int, length: int, keep: Tensor | None, len_k: int | None = None
 ) -> Tensor | None:
     """The mask of all layers, the model's own in it; None when everything is allowed, which is faster.
@@ -122,7 +122,7 @@ def joint_mask(
     return None if bool(allow.all()) else allow
 
 
-def heads_on(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor | None:
+def head_mask(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor | None:
     """bool (layers, h), False for the pairs (layer, head) in `heads_off`; None when all are on.
 
     Raises:
@@ -139,7 +139,7 @@ def heads_on(heads_off: Iterable[tuple[int, int]], sizes: BlockSizes) -> Tensor 
     return None if bool(heads.all()) else heads
 
 
-def values_on(values_off: Iterable[int], length: int, len_k: int | None = None) -> Tensor | None:
+def value_mask(values_off: Iterable[int], length: int, len_k: int | None = None) -> Tensor | None:
     """bool (1, 1, i, j), False where another token would mix in the value of a key in `values_off`; None for none.
 
     `len_k`: as in `joint_mask`; of other tokens each is another one.

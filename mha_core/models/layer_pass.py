@@ -116,7 +116,7 @@ class LayerPass:
 
     def _computed(self, call: Callable[[Stack], T]) -> T:
         with torch.no_grad():
-            found, notices = self.model.compute(call)
+            found, notices = self.model.run_on_stack(call)
         self.notices = tuple(dict.fromkeys((*self.notices, *notices)))
         return found
 

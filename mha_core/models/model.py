@@ -16,7 +16,7 @@ from ..attention.switches import Ablation
 from ..errors import HeadlightError, SizeError, TooLong, Unsupported
 from ..positions import Position
 from .block import BlockSizes
-from .inputs import Input, Mask, Switches, Tokenizer, heads_on, joint_mask, padded, tokens_of_ids, values_on
+from .inputs import Input, Mask, Switches, Tokenizer, combined_mask, head_mask, padded, tokens_of_ids, value_mask
 from .run import Run
 from .stack import Stack
 from .switches import RunSwitches
@@ -108,16 +108,16 @@ class Model(Protocol):
         Raises:
             TooLong: more tokens than the model has positions.
             SizeError: no token at all, where the model adds none of its own.
-            HeadlightError: as in `coded`.
+            HeadlightError: as in `encode`.
         """
-        tokens, ids = self.coded(text)
+        tokens, ids = self.encode(text)
         if not ids:
             raise SizeError("the text has no token, and this model adds none of its own; type at least one word")
         if len(ids) > self.sizes.max_len:
             raise TooLong(limit=self.sizes.max_len, got=len(ids))
         return tokens, ids
 
-    def coded(self, text: Input) -> tuple[list[str], list[int]]:
+    def encode(self, text: Input) -> tuple[list[str], list[int]]:
         """As `tokenize`, for a text of any length.
 
         Raises:
@@ -224,7 +224,7 @@ class Model(Protocol):
             on_progress(len(found) / (layers * heads))
         return torch.stack(found).view(layers, heads, -1)
 
-    def compute(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
+    def run_on_stack(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
         """The result of `call` on its layers, without gradients, and what must be said of it.
 
         Raises:
@@ -254,8 +254,8 @@ class Model(Protocol):
             switches: as in `run`.
         """
         mask, values = switches.get("mask", "none"), tuple(switches.get("values_off", ()))
-        allow = joint_mask(mask, self.own_mask, self.sizes.n_heads, length, keep, columns)
-        ablate = Ablation(heads_on(switches.get("heads_off", ()), self.sizes), values_on(values, length, columns))
+        allow = combined_mask(mask, self.own_mask, self.sizes.n_heads, length, keep, columns)
+        ablate = Ablation(head_mask(switches.get("heads_off", ()), self.sizes), value_mask(values, length, columns))
         position, temperature = switches.get("position", "trained"), switches.get("temperature", 1.0)
         return RunSwitches(self, mask, position, temperature, allow, ablate, values)
 

@@ -125,11 +125,11 @@ class OwnModel(Model):
             one = torch.tensor([ids], device=stack.device)
             return stack.ablate_each_head(one, on_progress=on_progress, **run_switches(stack))
 
-        means, _ = self.compute(compute)
+        means, _ = self.run_on_stack(compute)
         return torch.nn.functional.normalize(means, dim=-1)
 
-    def compute(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
-        """As `Model.compute`, on the CPU where the device is full and nobody chose it by name.
+    def run_on_stack(self, call: Callable[[Stack], T]) -> tuple[T, tuple[str, ...]]:
+        """As `Model.run_on_stack`, on the CPU where the device is full and nobody chose it by name.
 
         Raises:
             DeviceError: the device is out of memory, and the CPU may not take over.
@@ -180,7 +180,7 @@ class OwnModel(Model):
             last = hidden[-1] if all_logits else last_rows(hidden[-1], [len(own_ids) for _, own_ids in coded])
             return torch.stack(hidden, dim=1), stacked(weights), trace, stack.next_token(last)
 
-        (hidden, weights, trace, logits), notices = self.compute(compute)
+        (hidden, weights, trace, logits), notices = self.run_on_stack(compute)
         return [
             Run(
                 tokens=tokens,

@@ -102,7 +102,7 @@ class Translator(OwnModel):
             decoded = self._decode(own, ids, written, asked, trace, trace_layer, implementation)
             return decoded, trace, own.answer(decoded.hidden[-1] if all_logits else decoded.hidden[-1][:, -1:])
 
-        (decoded, trace, logits), notices = self.compute(compute)
+        (decoded, trace, logits), notices = self.run_on_stack(compute)
         hidden = torch.cat(decoded.hidden)
         maps = decoded.cross if self.group == CROSS else decoded.decoder
         return Run(
@@ -175,7 +175,7 @@ class Translator(OwnModel):
             found: list[int] = own.greedy(source, None, start, own.sizes.target_len - 1)[0].tolist()
             return found
 
-        found = self.compute(compute)[0]
+        found = self.run_on_stack(compute)[0]
         written = [start, *(found[: found.index(end)] if end in found else found)]
         return [self.tokenizer.id_to_token(one) or "" for one in written], written
 

@@ -95,7 +95,7 @@ class PictureModel(OwnModel):
     can = OwnModel.can - {"batch", "steps"}
     reasons = dict.fromkeys(("batch", "steps"), NO_TEXT)
 
-    def coded(self, text: Input) -> tuple[list[str], list[int]]:
+    def encode(self, text: Input) -> tuple[list[str], list[int]]:
         raise Unsupported(NO_TEXT)
 
     def look(self, pixels: Tensor, *, heads_off: Sequence[tuple[int, int]] = (), temperature: float = 1.0) -> Run:

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import HeadlightError, Unsupported
-from . import seam
-from .seam import Call, mix
-from .wrapped import Answer, Wrapped
+from . import attention_hook
+from .attention_hook import Call, mix
+from .hf_module import Answer, HfModule
 
 BY_TRANSFORMERS = "{} hands its maps out, but computes them outside the place where they could be changed"
 NO_TEXT = "this model reads {}s, no sentences"
@@ -75,7 +75,7 @@ class Findings:
     d_model: int
 
 
-def examine(wrapped: Wrapped, ids: Tensor, target: Tensor | None, length: int) -> Findings:
+def examine(wrapped: HfModule, ids: Tensor, target: Tensor | None, length: int) -> Findings:
     """Runs the model on ids (1, i), and on a target (1, n) of another length where it has a decoder beside.
 
     Args:
@@ -220,13 +220,13 @@ def make_removable(model: nn.Module) -> frozenset[str]:
         last = name.rpartition(".")[2]
         if last in TABLES:
             acts.add("add")
-            seam.without_positions(module, torch.zeros_like)
+            attention_hook.without_positions(module, torch.zeros_like)
         elif last in BIASES:
             acts.add("bias")
-            seam.without_positions(module, torch.zeros_like)
+            attention_hook.without_positions(module, torch.zeros_like)
         elif "RotaryEmbedding" in type(module).__name__:
             acts.add("rotate")
-            seam.without_positions(module, _angles_of_zero(getattr(module, "attention_scaling", 1.0)))
+            attention_hook.without_positions(module, _angles_of_zero(getattr(module, "attention_scaling", 1.0)))
     return frozenset(acts)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Unsupported
-from . import folders, hearing, offline, sight
+from . import audio_processor, folders, image_processor, offline
 
 # the heads whose classes may be chosen by a description, the first that has it; what they do
 TEXTS = {
@@ -80,7 +80,7 @@ def family(description: Mapping[str, Any]) -> Family:
     if named != takes:
         raise Unsupported(
             f"{model_type} reads {named}, not a text; of those that read pictures these are run here: "
-            f"{', '.join(sight.KINDS)}; of those that read sounds: {', '.join(hearing.KINDS)}"
+            f"{', '.join(image_processor.KINDS)}; of those that read sounds: {', '.join(audio_processor.KINDS)}"
         )
     both = bool(getattr(config, "is_encoder_decoder", False)) and does != "has no decoder"
     return Family(kind, config, does in ("writes", "answers"), does == "answers" or both, reads)
@@ -88,10 +88,10 @@ def family(description: Mapping[str, Any]) -> Family:
 
 def _reads(model_type: str) -> tuple[str, dict[str, str], str]:
     """What a family reads, the tables of its heads, and the name of what its pass takes."""
-    if model_type in sight.KINDS:
+    if model_type in image_processor.KINDS:
         return "picture", PICTURES, "pixel_values"
-    if model_type in hearing.KINDS:
-        return "sound", SOUNDS, hearing.KINDS[model_type].reads
+    if model_type in audio_processor.KINDS:
+        return "sound", SOUNDS, audio_processor.KINDS[model_type].reads
     return "text", TEXTS, "input_ids"
 
 

@@ -21,13 +21,13 @@ from ..models.inputs import Input, Switches, Tokenizer, no_mask, read
 from ..models.model import Model, ends_of
 from ..models.run import Extras, Run
 from ..models.switches import RunSwitches
+from .attention_hook import Call
+from .audio_processor import AudioProcessor
 from .check import Findings, GroupFindings, matrix
-from .hearing import Hearing
+from .hf_module import HfModule
 from .hf_runs import Pass, answer, calls_of, runs
+from .image_processor import ImageProcessor
 from .preprocessor import Features
-from .seam import Call
-from .sight import Sight
-from .wrapped import Wrapped
 
 MAX_TOKENS = 512  # ours: the maps of every layer are kept
 KINDS = {frozenset(("add",)): "learned", frozenset(("rotate",)): "rotary", frozenset(("bias",)): "t5"}
@@ -54,34 +54,34 @@ class HfModel(Model):
         self,
         name: str,
         tokenizer: Tokenizer,
-        wrapped: Wrapped,
+        module: HfModule,
         findings: Findings,
         *,
         max_len: int,
         folder: Path | None,
         facts: dict[str, str],
         notices: tuple[str, ...] = (),
-        preprocessor: Sight | Hearing | None = None,
+        preprocessor: ImageProcessor | AudioProcessor | None = None,
     ) -> None:
         self.name = name
         self.tokenizer = tokenizer
         self.folder = folder
         self.facts = facts
         self.notices = notices
-        self.wrapped = wrapped
-        self.reads = wrapped.family.reads
+        self.wrapped = module
+        self.reads = module.family.reads
         self.findings = findings
         self.can = findings.can
         self.reasons = findings.reasons
         self.groups = tuple(findings.groups)
-        self.pad_id = wrapped.number("pad_token_id")
+        self.pad_id = module.number("pad_token_id")
         self.ends = ends_of(tokenizer)
         self.preprocessor = preprocessor
         self._max_len = max_len
         self._of_album: Callable[[str], Features] | None = None
         # of ids; or of features themselves, by which a sound of the album is known again
         self._answer: Callable[[tuple[int, ...] | Tensor], list[int]] = lru_cache(16)(
-            lambda source: wrapped.greedy(source if isinstance(source, Tensor) else torch.tensor([source]))
+            lambda source: module.greedy(source if isinstance(source, Tensor) else torch.tensor([source]))
         )
         self._speak_of(self.groups[0])
 
@@ -114,7 +114,7 @@ class HfModel(Model):
     @property
     def whole(self) -> int | None:
         """How many tokens it makes of every sound, the silence behind it included; None where it adds none."""
-        return self.preprocessor.whole if isinstance(self.preprocessor, Hearing) else None
+        return self.preprocessor.whole if isinstance(self.preprocessor, AudioProcessor) else None
 
     def of(self, group: str) -> HfModel:
         super().of(group)
@@ -163,8 +163,8 @@ class HfModel(Model):
         names = self.features(text).tokens
         return names, list(range(len(names)))
 
-    def coded(self, text: Input) -> tuple[list[str], list[int]]:
-        tokens, ids = super().coded(text)
+    def encode(self, text: Input) -> tuple[list[str], list[int]]:
+        tokens, ids = super().encode(text)
         beyond = max(ids, default=0)
         if beyond >= self.sizes.vocabulary:
             raise WeightsFileError(
@@ -212,7 +212,7 @@ class HfModel(Model):
         """What passed the seam in a layer of this group, and the tokens that look and those that are looked at.
 
         Args:
-            record: names of parts, see `seam.Call`.
+            record: names of parts, see `attention_hook.Call`.
             switches: as in `run`.
 
         Raises:
@@ -300,7 +300,7 @@ class HfModel(Model):
         if target is None:
             return list(self._answer(tuple(source[0].tolist()) if self.preprocessor is None else source))
         front, behind = self.ends
-        coded = self.coded(target)[1]
+        coded = self.encode(target)[1]
         inner = coded[front : len(coded) - behind] if isinstance(target, str) else coded
         if len(inner) >= self.sizes.max_len:
             raise TooLong(limit=self.sizes.max_len, got=len(inner) + 1)

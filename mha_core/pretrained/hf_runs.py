@@ -13,8 +13,8 @@ from ..models.inputs import no_mask
 from ..models.run import Extras, Run, sentence_of
 from ..models.switches import RunSwitches
 from . import memory
-from .seam import Call
-from .wrapped import Answer
+from .attention_hook import Call
+from .hf_module import Answer
 
 if TYPE_CHECKING:
     from .hf_model import HfModel
@@ -33,7 +33,7 @@ class Pass:
         all_logits: of every position.
         extras: the picture or the sound, where the model reads one.
         is_left_out: the model makes more keys than there are columns.
-        record: names of what is to be recorded beside the maps, see `seam.Call`.
+        record: names of what is to be recorded beside the maps, see `attention_hook.Call`.
     """
 
     switches: RunSwitches

@@ -32,8 +32,8 @@ def load_model(
     Args:
         name: "minilm", "smollm2", the path of a local folder: of a saved run (see `saved`), or with config.json,
             a tokenizer and safetensors of any model of transformers that reads text, or with preprocessor_config.json
-            of one that reads pictures (`sight.KINDS`) or sounds (`hearing.KINDS`); a file in it; or its name on the
-            hub, when the hub's cache on this machine has it (see `hub.download`).
+            of one that reads pictures (`image_processor.KINDS`) or sounds (`audio_processor.KINDS`); a file in it; or
+            its name on the hub, when the hub's cache on this machine has it (see `hub.download`).
         device: "auto" (cuda, mps, cpu, the first present), or a device by name. When a device that "auto" chose runs
             out of memory, the CPU takes over and `run.notices` says so.
         dtype: the weights are cast to it.
@@ -64,7 +64,7 @@ def load_model(
             digest = folders.sha256(folder / folders.WEIGHTS)
             stack, tokenizer = bert.read(folder)
         else:
-            from .opened import open_folder
+            from .open_folder import open_folder
 
             return open_folder(folder, name, chosen, dtype, facts)
     stack = stack.to(dtype)

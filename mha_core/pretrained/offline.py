@@ -42,9 +42,9 @@ def _imported() -> ModuleType:
     import transformers
     from transformers.utils import logging
 
-    from . import seam
+    from . import attention_hook
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for it
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    seam.register()
+    attention_hook.register()
     return transformers

@@ -93,7 +93,7 @@ def _tensors(opened: GGUF, digest: str, config: DecoderConfig, dtype: torch.dtyp
     key = (digest, weights_cache.folder())
     if key not in _weights:
         _weights.clear()
-        _weights[key] = weights_cache.kept(f"smollm2-{digest[:16]}", digest, shapes, unpacked)
+        _weights[key] = weights_cache.load_or_build(f"smollm2-{digest[:16]}", digest, shapes, unpacked)
     return _weights[key]
 
 

@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 VARIABLE = "HEADLIGHT_CACHE"
-SPARE = 2**28  # bytes of the disk that stay free for others
-LEFT_BEHIND = 24 * 3600  # seconds after which an unfinished file has no writer any more
+MIN_FREE_BYTES = 2**28  # bytes of the disk that stay free for others
+STALE_TMP_S = 24 * 3600  # seconds after which an unfinished file has no writer any more
 # of what stands in front of the data; a multiple of 64, where torch's own tensors begin: sums over numbers that lie
 # otherwise may be rounded otherwise
 HEAD = 128
@@ -47,7 +47,7 @@ def folder() -> Path | None:
     return (base if base.is_absolute() else home / ".cache") / "headlight"  # a relative one is to be ignored
 
 
-def kept(name: str, source: str, shapes: Shapes, make: Callable[[], Named]) -> dict[str, Tensor]:
+def load_or_build(name: str, source: str, shapes: Shapes, make: Callable[[], Named]) -> dict[str, Tensor]:
     """The float32 tensors that `make` gives, mapped from the file that this or another process has written of them.
 
     Args:
@@ -98,7 +98,7 @@ def _write(file: Path, said: str, size: int, tensors: Named) -> bool:
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _sweep(file)
-        if shutil.disk_usage(file.parent).free < size + SPARE:
+        if shutil.disk_usage(file.parent).free < size + MIN_FREE_BYTES:
             return False
         number, name = tempfile.mkstemp(prefix=f"{file.name}.", suffix=".part", dir=file.parent)
         part = Path(name)
@@ -141,5 +141,5 @@ def _sweep(file: Path) -> None:
     """Removes what writers that were killed have left behind."""
     for part in file.parent.glob(f"{file.name}.*.part"):
         with suppress(OSError):
-            if time.time() - part.stat().st_mtime > LEFT_BEHIND:
+            if time.time() - part.stat().st_mtime > STALE_TMP_S:
                 part.unlink()

@@ -76,7 +76,7 @@ def probabilities_of_each(model: Model, texts: Sequence[str], *, told: Told = la
         return _of_pictures(model, texts, told).softmax(dim=-1) if texts else torch.empty(0, len(classes(model)))
     _check_classes(model)
     sizes = model.sizes
-    coded = [model.coded(text)[1][: sizes.max_len] for text in texts]
+    coded = [model.encode(text)[1][: sizes.max_len] for text in texts]
 
     def compute(stack: Classifier) -> Tensor:
         found = torch.empty(len(coded), stack.out.out_features)
@@ -115,7 +115,7 @@ def continuation(
         raise Unsupported(f"{model.name} does not go on with a text; ask a language model")
     if not 0 <= tokens <= MAX_TOKENS or not 0 <= temperature <= 100:
         raise HeadlightError(f"{tokens} tokens at temperature {temperature}: up to {MAX_TOKENS} at 0 to 100 are made")
-    given = model.coded(text)[1]
+    given = model.encode(text)[1]
     if not given:
         raise HeadlightError("the text is empty; give the model something to go on with")
 
@@ -153,7 +153,7 @@ def _check_classes(model: Model) -> None:
 
 def _computed(model: Model, compute: Callable[[K], T], told: Told) -> T:
     """The result of `compute` on the model's stack, whose kind was checked, or on its copy on the CPU."""
-    found, notices = model.compute(lambda stack: compute(cast(K, stack)))
+    found, notices = model.run_on_stack(lambda stack: compute(cast(K, stack)))
     for sentence in notices:
         told(sentence)
     return found

@@ -5,7 +5,7 @@ from functools import partial
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.traces import Recorded
@@ -30,7 +30,7 @@ def steps_of(settings: Settings) -> Embedding:
         return embedding_steps(model, settings.text, position=settings.position)
 
 
-def chooser(found: Recorded, at: At) -> Block:
+def chooser(found: Recorded, at: Cursor) -> Block:
     """Buttons for the token; their events are for `real_cell.moved`."""
     row = at.row or 0
     tokens = [
@@ -40,7 +40,7 @@ def chooser(found: Recorded, at: At) -> Block:
     return sheet.panel("Which token", [sheet.buttons("Token", tokens)], "counted from 0")
 
 
-def embedding_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
+def embedding_blocks(found: Recorded, settings: Settings, at: Cursor) -> list[Block]:
     """Every step of one token with numbers, and all tokens with their ids. The first block says it in one line."""
     steps, row = steps_of(settings), at.row or 0
     token, (rows, channels) = steps.tokens[row], steps.table

@@ -1,6 +1,6 @@
 """Files of By hand, from its link."""
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -12,12 +12,12 @@ from .examples import EXAMPLES
 from .scaled_dot import SCALED_DOT, Case
 
 
-def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """What is taken apart, and the place looked at. Raises a HeadlightError for an example without a model."""
     query = LinkQuery(raw)
     if query["ex"] in (*EXAMPLES, SCALED_DOT):
         raise HeadlightError("this example is computed from the numbers on the page, without a model")
-    return {"run": query.within()[0]}, query.at
+    return {"run": query.fitted_settings()[0]}, query.at
 
 
 def tables(raw: bytes) -> list[Table]:
@@ -26,7 +26,7 @@ def tables(raw: bytes) -> list[Table]:
     if query["ex"] == SCALED_DOT:
         return of_blocks(scaled_dot.blocks(Case.of_link(query.__getitem__), query.device))
     if query["ex"] not in EXAMPLES:
-        run, at = pictures.picture(query.within()[0]).run, query.at
+        run, at = pictures.picture(query.fitted_settings()[0]).run, query.at
         return [map_of(f"layer {at.layer} head {at.head}: query / key", run, at.layer, at.head)]
     book, _ = workbook.of_link(query.__getitem__)
     return of_blocks(EXAMPLES[query["ex"]].blocks(book))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from headlight.link.limits import MAX_TEXT_LENGTH
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture.settings import Settings
 from headlight.picture.traces import Recorded
 from headlight.ui import events, sheet
@@ -25,7 +25,7 @@ WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 KEYS, DRAWS, SEED = 16, 64, 0
 
 
-def chooser(found: Recorded, at: At, layers: int, heads: int, *, cell: bool = True) -> Block:
+def chooser(found: Recorded, at: Cursor, layers: int, heads: int, *, cell: bool = True) -> Block:
     """Buttons for layer and head, and with `cell` the map to choose query and key in; their events are for `moved`."""
 
     def choices(name: str, texts: Sequence[str], now: int | None) -> Block:
@@ -52,7 +52,7 @@ def chooser(found: Recorded, at: At, layers: int, heads: int, *, cell: bool = Tr
     return sheet.panel("Which weight", [sheet.row(numbers), *words], note)
 
 
-def moved(at: At, event: Mapping[str, Any], layers: int, heads: int) -> At:
+def moved(at: Cursor, event: Mapping[str, Any], layers: int, heads: int) -> Cursor:
     """Where a button of `chooser` leads; nowhere when the event makes no sense."""
     if event.get("edit") == "cell":
         row, key = events.whole(event, "row"), events.whole(event, "col")
@@ -68,7 +68,7 @@ def moved(at: At, event: Mapping[str, Any], layers: int, heads: int) -> At:
     return replace(at, **{field: value}) if field else at
 
 
-def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
+def cell_blocks(found: Recorded, settings: Settings, at: Cursor) -> list[Block]:
     """Everything that one weight is made of, and the map's own number beside it. Without a key: the row's largest.
 
     The first block says it in one line, the second in large numbers.
@@ -99,7 +99,7 @@ def cell_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
     ]
 
 
-def entropy_blocks(found: Recorded, settings: Settings, at: At) -> list[Block]:
+def entropy_blocks(found: Recorded, settings: Settings, at: Cursor) -> list[Block]:
     """Entropy of the rows of a layer with and without ÷ √d, and the same of random rows for growing d.
 
     The first block says it of the head in one line.
@@ -184,7 +184,7 @@ def _steps(cell: Cell, own: float, settings: Settings) -> list[list[str]]:
     ]
 
 
-def _sentences(cell: Cell, settings: Settings, at: At, query: str, wanted: str, *, itself: bool) -> list[str]:
+def _sentences(cell: Cell, settings: Settings, at: Cursor, query: str, wanted: str, *, itself: bool) -> list[str]:
     said = []
     if not bool(cell.scores.isfinite().any()):
         said.append(f"The row “{query}” may look at nobody: all its weights are 0, and so is its output.")

@@ -1,6 +1,6 @@
 """Files of Compare's pair."""
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -10,15 +10,15 @@ from . import right_side, several
 from .tries import FIRST_AT
 
 
-def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """Both sides, and the place looked at. Raises a HeadlightError."""
     sides, (at, _) = _sides(raw)
     return sides, at
 
 
-def _sides(raw: bytes) -> tuple[dict[str, Settings], tuple[At, At]]:
+def _sides(raw: bytes) -> tuple[dict[str, Settings], tuple[Cursor, Cursor]]:
     query = LinkQuery(raw, minilm_at=FIRST_AT)
-    left, _ = query.within()
+    left, _ = query.fitted_settings()
     right = right_side.of(query, left)
     return {"left": left, "right": right.settings}, (query.at, right.at or query.at)
 

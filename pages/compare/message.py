@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TypedDict
 from urllib.parse import urlencode
 
-from headlight.link.fields import SIDE
+from headlight.link.fields import SIDE_KEYS
 from headlight.link.limits import check_length
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import means, next_token, pictures, words
-from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of, in_link
+from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload, to_param
 from headlight.picture.next_token import NextToken
 from headlight.picture.query import WRITTEN
 from headlight.picture.words import Figure
@@ -29,7 +29,7 @@ Said = dict[str, str | list[str]]  # key of a link -> what it says
 
 SIDES = ("", "2")  # what the keys of each end with
 # of the link, that the view owns
-KEYS = ("s", "s2", *(f"{key}{side}" for side in SIDES for key in SIDE), "at", "look", "order", "shuffle", "word")
+KEYS = ("s", "s2", *(f"{key}{side}" for side in SIDES for key in SIDE_KEYS), "at", "look", "order", "shuffle", "word")
 KEYS += ("model", "dev", "model2", "at2")
 OTHER_THINGS = "one of these two models reads {}s, the other {}s; choose two that read the same"
 ONE_MODEL = "this is asked of one model; choose the same one on both sides"
@@ -100,7 +100,7 @@ def first(raw: bytes) -> bytes:
     query = LinkQuery(raw, minilm_at=FIRST_AT)
     if not source_of(query["model2"] or query.name).is_loaded:
         raise HeadlightError("another model has to be read first")
-    left, _ = query.within()
+    left, _ = query.fitted_settings()
     for side in (left, right_side.of(query, left).settings):
         pictures.fits_at_first(side)
     return pair(raw)
@@ -109,12 +109,12 @@ def first(raw: bytes) -> bytes:
 def shuffled(raw: bytes) -> bytes:
     """What the shuffle test says of the left sentence, as JSON. Raises a HeadlightError."""
     query = LinkQuery(raw, minilm_at=FIRST_AT)
-    left, _ = query.within()
+    left, _ = query.fitted_settings()
     if right_side.of(query, left).at:
         raise HeadlightError(ONE_MODEL)
     if why := query.fixed.get("s"):
         raise HeadlightError(why.rstrip("."))
-    right, _ = pictures.within(replace(query.settings("2", left.text), text=left.text))
+    right, _ = pictures.fitted(replace(query.settings("2", left.text), text=left.text))
     order = query["order"]
     check_length(order)
     blocks = orders.tried(left, right, order or orders.shuffled(left.text, query["shuffle"]))
@@ -123,7 +123,7 @@ def shuffled(raw: bytes) -> bytes:
 
 def each(raw: bytes) -> bytes:
     """What each head of the left side alone is good for, as JSON. Raises a HeadlightError."""
-    left, _ = LinkQuery(raw, minilm_at=FIRST_AT).within()
+    left, _ = LinkQuery(raw, minilm_at=FIRST_AT).fitted_settings()
     return json.dumps(each_head.cosines(left)).encode()
 
 
@@ -134,13 +134,13 @@ def more(raw: bytes) -> bytes:
 
 def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     recordings.refuse(query.model)
-    left, of_the_left = query.within()
+    left, of_the_left = query.fitted_settings()
     side = right_side.of(query, left)
     recordings.refuse(side.query.model)
     if query.model.reads != side.query.model.reads:
         raise Unsupported(OTHER_THINGS.format(words.thing(query.model), words.thing(side.query.model)))
     right = side.settings
-    shown = Pair(*pictures.both(left, right), query.at, query.look, side.at)
+    shown = Pair(*pictures.compute_pair(left, right), query.at, query.look, side.at)
     offered = tries.tries(query.name, shown.left.model)
     for key in ("shuffle", *several.KEYS):
         _ = query[key]  # which changes nothing here; what cannot be used of it is said
@@ -151,10 +151,10 @@ def _message(query: LinkQuery, begins: Said | None = None) -> bytes:
     header: ComparePicture = {
         **_header(shown, at),
         "begins": begins or {},
-        "tries": {title: {key: in_link(value) for key, value in own.items()} for title, own in offered.items()},
+        "tries": {title: {key: to_param(value) for key, value in own.items()} for title, own in offered.items()},
         "wordSaid": "" if shown.is_of_two_models else next_token.word_in_words(query["word"], sides),
         "eachIsQuick": each_head.is_quick(shown.left),
-        **answer_of(query, KEYS, at, digest, notices, s=left.text, s2=right.text, **_rules(query)),
+        **picture_payload(query, KEYS, at, digest, notices, s=left.text, s2=right.text, **_rules(query)),
     }
     return pack_parts(pack_focus(header, *shown.maps))
 
@@ -165,7 +165,7 @@ def _rules(query: LinkQuery) -> dict[str, str]:
     return {f"{key}{side}": query[f"{key}{side}"] for side, key in kinds.items() if key}
 
 
-def _header(shown: Pair, at: At) -> _OfBoth:
+def _header(shown: Pair, at: Cursor) -> _OfBoth:
     """Everything that is said of both pictures; `at`: layer, head, query and key in focus."""
     left, right = shown.left, shown.right
     found = contrasts.contrasts(left.settings, right.settings, left.model, right.model)

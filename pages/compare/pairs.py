@@ -7,7 +7,7 @@ from functools import cached_property
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.place import At, Look
+from headlight.link.place import Cursor, DisplayOptions
 from headlight.picture import means, next_token, words
 from headlight.picture.means import Heads
 from headlight.picture.pictures import Picture
@@ -46,12 +46,12 @@ class Pair:
 
     left: Picture
     right: Picture
-    at: At
-    look: Look = field(default_factory=Look)
-    other: At | None = None
+    at: Cursor
+    look: DisplayOptions = field(default_factory=DisplayOptions)
+    other: Cursor | None = None
 
     @property
-    def places(self) -> tuple[At, At]:
+    def places(self) -> tuple[Cursor, Cursor]:
         """Layer and head of each side."""
         return self.at, self.other or self.at
 
@@ -187,10 +187,10 @@ def fitness(picture: Picture) -> str:
     settings = picture.settings
     if changes.as_trained(settings.position, picture.model):
         settings = replace(settings, position="trained")
-    return "" if settings == settings.untouched else f"{words.NOT_TRAINED}."
+    return "" if settings == settings.baseline else f"{words.NOT_TRAINED}."
 
 
-def marked(pair: Pair, at: At) -> tuple[int, int]:
+def marked(pair: Pair, at: Cursor) -> tuple[int, int]:
     """The cell to read in all maps: the one chosen, otherwise what the row in focus looks at most on the left."""
     row = at.row or 0
     return row, int(pair.maps[0][row].argmax()) if at.key is None else at.key

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from headlight.link.fields import DEFAULTS, SIDE
-from headlight.link.place import At
-from headlight.picture.link_query import SHARPER, LinkQuery, Refused, in_link
+from headlight.link.fields import DEFAULTS, SIDE_KEYS
+from headlight.link.place import Cursor
+from headlight.picture.link_query import SHARPER, LinkQuery, Refused, to_param
 from headlight.picture.settings import Settings
 from headlight.registry import MINILM, models
 from mha_core import Model
@@ -27,7 +27,7 @@ class RightSide:
     """
 
     settings: Settings
-    at: At | None
+    at: Cursor | None
     query: LinkQuery
     told: Sequence[str]
 
@@ -36,10 +36,10 @@ def of(query: LinkQuery, left: Settings) -> RightSide:
     """The right side of a query whose left one is this. Raises Refused."""
     other = _of_other_model(query, left)
     if other is None:
-        settings, told = query.within("2", left.text)
+        settings, told = query.fitted_settings("2", left.text)
         return RightSide(settings, None, query, told)
     try:
-        settings, told = other.within()
+        settings, told = other.fitted_settings()
     except Refused as error:
         is_left = error.key == "s" and not query["s2"]
         raise Refused(error.key if is_left else f"{error.key}2", str(error), error.fits) from error
@@ -55,7 +55,7 @@ def _of_other_model(query: LinkQuery, left: Settings) -> LinkQuery | None:
     if not name or name == query.name:
         return None
     text = query["s2"] or left.text
-    controls = [(key[:-1], said) for key, said in query.pairs if key[-1] == "2" and key[:-1] in (*SIDE, "at")]
+    controls = [(key[:-1], said) for key, said in query.pairs if key[-1] == "2" and key[:-1] in (*SIDE_KEYS, "at")]
     both = [(key, said) for key, said in query.pairs if key == "dev"]
     raw = urlencode([*controls, *both, ("model", name), ("s", text)]).encode()
     other = LinkQuery(raw)
@@ -72,11 +72,11 @@ def begun(query: LinkQuery) -> dict[str, str | list[str]]:
 
     Nothing where the link says anything of the right side.
     """
-    if {f"{key}2" for key in (*SIDE, "model")} & {key for key, _ in query.pairs}:
+    if {f"{key}2" for key in (*SIDE_KEYS, "model")} & {key for key, _ in query.pairs}:
         return {}
-    left = {key: query[key] for key in SIDE}
+    left = {key: query[key] for key in SIDE_KEYS}
     right = {f"{key}2": value for key, value in one_change(left, query.model).items()}
-    return {key: in_link(value) for key, value in right.items() if value != query.default(key)}
+    return {key: to_param(value) for key, value in right.items() if value != query.default(key)}
 
 
 def one_change(left: Values, model: Model) -> Values:

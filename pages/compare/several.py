@@ -27,7 +27,7 @@ MAX_TOKENS = 24  # beyond, no number fits into a cell
 
 def sides(query: LinkQuery) -> dict[str, Settings]:
     """The name of each map, and what it is made of: each model of a task on its own terms. Raises a HeadlightError."""
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     if query["kin"] and (others := siblings(query.name)):
         return {name: Settings(settings.text, model=model) for name, model in list(others.items())[:MAX_MAPS]}
     return {name: replace(settings, position=POSITIONS[name]) for name in _chosen(query)}

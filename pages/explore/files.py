@@ -3,7 +3,7 @@
 from cachetools import LRUCache
 
 from headlight.export.take_along import of_link
-from headlight.link.place import At, parse_view
+from headlight.link.place import Cursor, parse_view
 from headlight.picture import means, pictures, words
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -25,7 +25,7 @@ def tables(raw: bytes) -> list[Table]:
     Raises a HeadlightError.
     """
     query = LinkQuery(raw)
-    settings, _ = query.within(most=long_pictures.most_tokens(query.model))
+    settings, _ = query.fitted_settings(most=long_pictures.most_tokens(query.model))
     if long_pictures.is_long(settings):
         return [_row(query, settings)]
     name, state = parse_view(query["view"])
@@ -74,11 +74,11 @@ def html(raw: bytes) -> bytes:
 
 
 @single_flight(LRUCache(KEPT_BYTES, len))
-def _page(settings: Settings, at: At) -> bytes:
+def _page(settings: Settings, at: Cursor) -> bytes:
     """The page, kept: whoever asks again for the same has nothing packed anew."""
     picture = pictures.picture(settings)
-    place = at.on(picture.run.tokens, goes_on=source_of(settings.model).goes_on)
-    at = kinds.first_row(place, at, pictures.picture(settings.untouched))
+    place = at.on(picture.run.tokens, goes_on=source_of(settings.model).is_generative)
+    at = kinds.first_row(place, at, pictures.picture(settings.baseline))
     title, changed = f"{settings.text} · {source_of(settings.model).title}", words.label(settings, picture.model)
     page = standalone(picture.run, layer=at.layer, head=at.head, row=at.row or 0, title=title, changed=changed)
     return page.encode("utf-8", "replace")

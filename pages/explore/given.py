@@ -53,7 +53,7 @@ def png(raw: bytes) -> bytes:
     from PIL import Image
 
     query = LinkQuery(raw)
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     seen = query.model.features(settings.text).extras.patches if isinstance(query.model, HfModel) else None
     if seen is None:
         raise HeadlightError("this model reads no pictures")
@@ -65,7 +65,7 @@ def png(raw: bytes) -> bytes:
 def wav(raw: bytes) -> bytes:
     """The sound as the model hears it, a WAV file. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     sound = query.model.features(settings.text).extras.heard if isinstance(query.model, HfModel) else None
     if sound is None:
         raise HeadlightError("this model reads no sounds")

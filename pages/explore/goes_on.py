@@ -56,14 +56,14 @@ def continuation(picture: Picture, before: Picture | None, query: Query, *, is_l
     }
 
 
-@single_flight(LRUCache(64), lambda picture: picture.settings.untouched)
+@single_flight(LRUCache(64), lambda picture: picture.settings.baseline)
 def found_heads(picture: Picture) -> dict[str, list[Found]]:
     """For each of `KINDS` the heads of the untouched model that are it most, the first first.
 
     A kind of which the text has no cell is left out. Raises what `pictures.picture` raises.
     """
     best: dict[str, list[Found]] = {}
-    run = pictures.picture(picture.settings.untouched).run
+    run = pictures.picture(picture.settings.baseline).run
     weights = pictures.among_tokens(run)
     if weights is None:
         return best
@@ -86,7 +86,7 @@ def surprises(picture: Picture) -> list[Loss]:
         return []
     settings = picture.settings
     now = _losses(picture)
-    before = [None] * len(now) if settings == settings.untouched else _losses(pictures.picture(settings.untouched))
+    before = [None] * len(now) if settings == settings.baseline else _losses(pictures.picture(settings.baseline))
     return list(zip(now, before, strict=True))
 
 

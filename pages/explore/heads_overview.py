@@ -20,7 +20,7 @@ from mha_core.errors import Unsupported
 from mha_core.heads.kinds import repeated_ids
 from mha_core.heads.measures import HeadMeasures, head_measures
 from mha_core.measure.value_norms import handed_lengths
-from mha_core.models.inputs import heads_on
+from mha_core.models.inputs import head_mask
 from mha_core.show.packing import pack_focus, pack_parts
 
 from . import layer_flow
@@ -75,7 +75,7 @@ class HeadsOverview(TypedDict):
 def answer(raw: bytes) -> bytes:
     """All heads by every measure, on a query's sentence or on random tokens, said twice. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     tokens, found = _on(settings, parse_view(query["view"])[1])
     no_effect = "" if "heads" in query.model.can else models.reason(query.model, "heads")
     missing = {**found.missing, EFFECT: no_effect}
@@ -122,7 +122,7 @@ def _measured(settings: Settings, random: bool) -> tuple[int, HeadMeasures]:
     lengths = None
     with pass_slot(n, models.heads(model)):
         if not why and (maps is not None or run.extras.values):  # of another text the pass itself tells the values
-            heads = heads_on(settings.heads_off, model.sizes)
+            heads = head_mask(settings.heads_off, model.sizes)
             lengths = handed_lengths(model, run) * (1 if heads is None else heads[..., None])
         found = head_measures(run.weights if maps is None else maps, None if maps is None else run.ids, lengths)
     return n, replace(found, missing=found.missing | {"value": why}) if why else found

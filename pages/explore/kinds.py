@@ -10,7 +10,7 @@ from cachetools import LRUCache
 from torch import Tensor
 
 from headlight.link.limits import DOMINANT_WEIGHT, STRONG
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
 from headlight.queue.single_flight import single_flight
@@ -117,7 +117,7 @@ def apart(n: int, ends: tuple[int, int]) -> Tensor:
     return word[:, None] & word & ((place[:, None] - place).abs() > 1)
 
 
-def first_row(place: At, asked: At, untouched: Picture) -> At:
+def first_row(place: Cursor, asked: Cursor, untouched: Picture) -> Cursor:
     """A place, its row chosen where the link, `asked`, has none: the largest weight between two words that are no
     neighbours, pronouns first, in the head that the untouched model is looked at first. So no other head and no change
     moves it. A model that goes on with the text is asked of its last word, as `At.on` has it; of a picture it is the
@@ -131,7 +131,7 @@ def first_row(place: At, asked: At, untouched: Picture) -> At:
         return replace(place, row=len(run.tokens) // 2)
     if asked.row is not None or run.logits is not None or run.columns is not None:
         return place
-    first = At.of(source_of(untouched.settings.model).first_at)
+    first = Cursor.of(source_of(untouched.settings.model).first_at)
     largest = (run.weights[first.layer, first.head] * apart(len(run.tokens), run.ends)).amax(-1).tolist()
     found = [row for row, weight in enumerate(largest) if weight > 0]
     pronouns = [row for row in found if run.tokens[row].lower() in PRONOUNS]

@@ -19,7 +19,7 @@ from mha_core import Model
 from mha_core.errors import Unsupported
 from mha_core.measure.rollout import Flow, flow, with_residual
 from mha_core.measure.value_norms import handed_over, norm_shares
-from mha_core.models.inputs import heads_on, values_on
+from mha_core.models.inputs import head_mask, value_mask
 from mha_core.show.packing import pack_focus, pack_parts
 
 NORM = "norm"  # the state of the view that asks for attention × value norm
@@ -62,7 +62,7 @@ class FlowAnswer(TypedDict):
 def answer(raw: bytes) -> bytes:
     """Return the share of each token in the row of a query, layer by layer. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     norm = parse_view(query["view"])[1] == NORM
     maps, tokens = _mixing(settings, norm)
     at = query.place(tokens)
@@ -98,7 +98,7 @@ def _mixing(settings: Settings, norm: bool) -> tuple[Tensor, list[str]]:
     if norm and (why := no_norm(model)):
         raise Unsupported(why)
     layers, _, n, _ = maps.shape
-    heads, values = heads_on(settings.heads_off, model.sizes), values_on(settings.values_off, n)
+    heads, values = head_mask(settings.heads_off, model.sizes), value_mask(settings.values_off, n)
     made = []
     with pass_slot(n, models.heads(model)), torch.no_grad():
         for layer in range(layers):

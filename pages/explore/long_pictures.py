@@ -247,7 +247,7 @@ def done(raw: bytes) -> int:
 def tile(raw: bytes) -> bytes:
     """A piece of the map in focus; `tile` names it: row.column.step, counted in tokens. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    (settings, _), at = query.within(most=None), query.at
+    (settings, _), at = query.fitted_settings(most=None), query.at
     row, column, step = (_number(one) for one in [*_piece(raw, "tile").split("."), "", "", ""][:3])
     if not is_long(settings):
         raise HeadlightError("this text is not shown in pieces")

@@ -9,11 +9,11 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from headlight.link.fields import SIDE
+from headlight.link.fields import SIDE_KEYS
 from headlight.link.limits import MAX_TOKENS
-from headlight.link.place import At, Look, parse_view
+from headlight.link.place import Cursor, DisplayOptions, parse_view
 from headlight.picture import means, pictures, traces, words
-from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
+from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
 from headlight.picture.pictures import Picture, Pinned
 from headlight.picture.settings import Settings
 from headlight.picture.words import Figure
@@ -33,7 +33,7 @@ from .kinds import Kind
 from .long_pictures import LongPicture
 from .reading import ReadMap
 
-KEYS = ("s", *SIDE, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
+KEYS = ("s", *SIDE_KEYS, "model", "dev", "at", "look", "pin", "view", "temp", "dice", "word")  # of the link, its own
 ALL_AT_FIRST = 32  # tokens of a picture that the first page holds whole
 
 
@@ -106,12 +106,12 @@ class Request:
     query: LinkQuery
     picture: Picture
     before: Picture | None
-    at: At
-    pinned: tuple[Pinned, At] | None
+    at: Cursor
+    pinned: tuple[Pinned, Cursor] | None
     notices: list[str]
 
     @property
-    def look(self) -> Look:
+    def look(self) -> DisplayOptions:
         return self.query.look
 
     @cached_property
@@ -215,9 +215,9 @@ def effect(picture: Picture) -> ChangeEffect | None:
     Raises what `pictures.picture` raises.
     """
     settings = picture.settings
-    if settings == settings.untouched:
+    if settings == settings.baseline:
         return None
-    before, tokens = pictures.picture(settings.untouched).run.weights, picture.run.tokens
+    before, tokens = pictures.picture(settings.baseline).run.weights, picture.run.tokens
     words, after = kinds.words_of(len(tokens), picture.run.ends), picture.run.weights
     counted = torch.ones(after.shape[2:], dtype=before.dtype)
     if words.sum() > 1 and picture.run.columns is None:
@@ -239,11 +239,11 @@ def _change(after: Tensor, before: Tensor, counted: Tensor) -> Tensor:
 
 
 def _header(
-    query: LinkQuery, picture: Picture, at: At, notices: list[str], continued: GoesOn, of_maps: OfMaps
+    query: LinkQuery, picture: Picture, at: Cursor, notices: list[str], continued: GoesOn, of_maps: OfMaps
 ) -> ExplorePicture:
     settings = picture.settings
     return {
-        **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text),
+        **picture_payload(query, KEYS, at, settings.digest, notices, s=settings.text),
         "compared": words.compared(pictures.difference_to_transformers(settings, ask=False)),
         "look": str(query.look),
         "label": words.label(settings, picture.model),
@@ -274,7 +274,7 @@ def focus(raw: bytes) -> bytes:
 
 def _answered(raw: bytes, *, with_maps: bool) -> bytes:
     query = LinkQuery(raw)
-    settings, left_out = query.within(most=long_pictures.most_tokens(query.model))
+    settings, left_out = query.fitted_settings(most=long_pictures.most_tokens(query.model))
     if long_pictures.is_long(settings):
         return _long(query, settings, left_out, long_pictures.done(raw), with_maps=with_maps)
     shown = _request(query, settings, left_out)
@@ -284,7 +284,7 @@ def _answered(raw: bytes, *, with_maps: bool) -> bytes:
 def first(raw: bytes) -> bytes:
     """What a page begins with, kept small: of longer sentences the layer in sight. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    settings, left_out = query.within()
+    settings, left_out = query.fitted_settings()
     pictures.fits_at_first(settings)
     if not settings.text.strip():
         raise HeadlightError("an empty box keeps the picture before")
@@ -297,14 +297,14 @@ def first(raw: bytes) -> bytes:
 
 
 def _request(query: LinkQuery, settings: Settings, left_out: list[str]) -> Request:
-    untouched, picture = pictures.both(settings.untouched, settings)
-    before = untouched if settings != settings.untouched else None
+    untouched, picture = pictures.compute_pair(settings.baseline, settings)
+    before = untouched if settings != settings.baseline else None
     at = kinds.first_row(query.place(picture.run.tokens, picture.run.columns), query.at, untouched)
     pinned = pins.pinned(query["pin"], settings.device) if query["pin"] else None
     if query["pin"] and pinned is None:
-        query.leave_out("pin")
+        query.ignore("pin")
     if query["view"] and not parse_view(query["view"])[0]:
-        query.leave_out("view")
+        query.ignore("view")
     of_runs = dict.fromkeys(said for one in (picture, before) if one for said in one.run.notices)
     notices = [*left_out, *of_runs, *models.unknown(picture.model, settings.text)]
     return Request(query, picture, before, at, pinned, notices)
@@ -358,5 +358,5 @@ def _of_long(n: int) -> str:
 
 def compared(raw: bytes) -> bytes:
     """What the comparison of the sentence with transformers says, in the untouched model. Raises a HeadlightError."""
-    settings, _ = LinkQuery(raw).within()
+    settings, _ = LinkQuery(raw).fitted_settings()
     return words.compared(pictures.difference_to_transformers(settings, ask=True)).encode()

@@ -59,7 +59,7 @@ def _of_moments(run: Run, heard: Heard) -> str:
     said = f"A moment is named by when it begins; the next one begins {1000 * heard.step / heard.rate:.3g} ms later."
     if run.extras.nobody is None:
         return said
-    return f"{said} The model hears silence behind the sound: “{pictures.NOBODY}” is what a row gives to that."
+    return f"{said} The model hears silence behind the sound: “{pictures.UNASSIGNED}” is what a row gives to that."
 
 
 def _foreign(tokens: Sequence[str]) -> int:
@@ -78,7 +78,7 @@ def of_columns(picture: Picture) -> str:
         said.append(f"The weights on {unheard} stay, its value is zeroed for all others.")
     if not said:
         return ""
-    alone = replace(settings, mask=rules.without_unseen(settings.mask), values_off=()) == settings.untouched
+    alone = replace(settings, mask=rules.without_unseen(settings.mask), values_off=()) == settings.baseline
     why = "" if alone else ", with all that is changed"
     cosine = numbers.precise(picture.cosine)
     return f"{' '.join(said)} The sentence vector’s cosine to the unchanged one is {cosine}{why}."

@@ -16,8 +16,8 @@ from headlight.ui import numbers
 from mha_core import Model, Step
 from mha_core.errors import Unsupported
 from mha_core.measure.channels import Channels, channels, channels_of_call
+from mha_core.pretrained.attention_hook import Call
 from mha_core.pretrained.hf_model import HfModel
-from mha_core.pretrained.seam import Call
 from mha_core.show.packing import pack_focus, pack_parts
 
 DOMINANT_WEIGHT = 0.8  # of the size of all products
@@ -71,7 +71,7 @@ def answer(raw: bytes) -> bytes:
     Raises a HeadlightError.
     """
     query = LinkQuery(raw)
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     layer = layer_of(settings, query.at.layer)
     at = query.place(layer.tokens, layer.keys)
     weights = layer.weights[at.head]

@@ -2,7 +2,7 @@
 
 from headlight.link import mask_codec, rules
 from headlight.link.limits import MAX_PIN_LENGTH, MAX_TEXT_LENGTH, POSITIONS, TEMPERATURES
-from headlight.link.place import At, parse_at, parse_heads, parse_places, write_heads, write_places
+from headlight.link.place import Cursor, parse_at, parse_heads, parse_places, write_heads, write_places
 from headlight.picture import pictures
 from headlight.picture.pictures import Pinned
 from headlight.picture.settings import Settings
@@ -22,7 +22,7 @@ def pin_tail(settings: Settings) -> str:
     return "~".join((model, mask, settings.position, f"{settings.temperature:g}", off, settings.text))
 
 
-def parse_pin(text: str, device: str) -> tuple[Settings, At] | None:
+def parse_pin(text: str, device: str) -> tuple[Settings, Cursor] | None:
     """What a whole text says, the head and `pin_tail`; None when a part cannot be used."""
     parts = text.split("~", 5)
     if len(parts) != 6 or len(text) > MAX_PIN_LENGTH:
@@ -47,7 +47,7 @@ def parse_pin(text: str, device: str) -> tuple[Settings, At] | None:
     return Settings(words, rules.plain(rule), position, degrees, off, device, painted, model, values_off), at
 
 
-def pinned(text: str, device: str) -> tuple[Pinned, At] | None:
+def pinned(text: str, device: str) -> tuple[Pinned, Cursor] | None:
     """The pinned map and what is looked at in it, None when the link's cannot be used."""
     try:
         if (parsed := parse_pin(text, device)) is None:
@@ -56,4 +56,4 @@ def pinned(text: str, device: str) -> tuple[Pinned, At] | None:
         found = pictures.pinned(settings, at.layer, at.head)
     except HeadlightError:
         return None
-    return found, at.on(found.tokens, found.columns, goes_on=source_of(settings.model).goes_on)
+    return found, at.on(found.tokens, found.columns, goes_on=source_of(settings.model).is_generative)

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from torch import Tensor
 
-from headlight.link.place import Look
+from headlight.link.place import DisplayOptions
 from headlight.picture import words
 from headlight.picture.pictures import Picture
 from mha_core import Run
@@ -83,7 +83,7 @@ class Reading:
         return None if found is None else [word.text.strip() or tokens[word.first] for word in found]
 
 
-def reading_of(picture: Picture, look: Look) -> Reading | None:
+def reading_of(picture: Picture, look: DisplayOptions) -> Reading | None:
     """How a link wants the map in focus to be read; None where it wants every token as it is."""
     hidden = hidden_ends(picture.run, look) if "renorm" in look.switches else (0, 0)
     if "words" not in look.switches:
@@ -101,7 +101,7 @@ def reading_of(picture: Picture, look: Look) -> Reading | None:
     return Reading(run, rows, columns, hidden, "")
 
 
-def hidden_ends(run: Run, look: Look) -> tuple[int, int]:
+def hidden_ends(run: Run, look: DisplayOptions) -> tuple[int, int]:
     """How many tokens in front and behind are not shown, as packets.js says it; none where that would be all."""
     if run.columns is not None:
         return 0, 0

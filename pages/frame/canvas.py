@@ -18,9 +18,9 @@ MAX_WISHES = 100  # events that a sheet may have sent without an answer
 
 _house = st.components.v2.component("headlight_house", js=one_line("frame/frame.js", "house"), isolate_styles=False)
 _page_flags = st.components.v2.component("headlight_page_flags", js=one_line("frame/frame.js", "page_flags"))
-_projected = st.components.v2.component("headlight_projected", js=one_line("frame/heard.js", "projected"))
-_news = st.components.v2.component("headlight_news", js=one_line("frame/heard.js", "news"))
-_visit = st.components.v2.component("headlight_visit", js=one_line("frame/heard.js", "visit"))
+_projected = st.components.v2.component("headlight_projected", js=one_line("frame/bridge.js", "projected"))
+_news = st.components.v2.component("headlight_news", js=one_line("frame/bridge.js", "news"))
+_visit = st.components.v2.component("headlight_visit", js=one_line("frame/bridge.js", "visit"))
 _sheet = st.components.v2.component("headlight_sheet", js=one_line("sheets/sheet.js"))
 
 

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import streamlit as st
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures, words
-from headlight.picture.link_query import LinkQuery, unused
+from headlight.picture.link_query import LinkQuery, warning_text
 from headlight.picture.settings import Settings
 from headlight.registry import source_of
 from headlight.ui.numbers import cut
@@ -39,7 +39,7 @@ class Form(layout.Page):
         return pictures.model_on("auto", self.name)
 
     @property
-    def at(self) -> At:
+    def at(self) -> Cursor:
         """The place looked at; a sentence may lack its row or key."""
         return self.query.at
 
@@ -50,12 +50,12 @@ class Form(layout.Page):
         """
         said, self.said = self.said, []
         try:
-            fitting, left_out = pictures.within(settings)
+            fitting, left_out = pictures.fitted(settings)
             computed = compute(fitting)
         except HeadlightError as error:
             model, last = st.session_state.get("last_text", ("", ""))
             last = last if model == settings.model else source_of(settings.model).presets[0]
-            before, left_out = pictures.within(replace(settings, text=last))
+            before, left_out = pictures.fitted(replace(settings, text=last))
             shown = f"“{cut(last)}”" if last else "an empty sentence"
             return compute(before), before, [f"{words.sentence(error)} Below: still {shown}.", *said, *left_out]
         st.session_state["last_text"] = settings.model, settings.text
@@ -68,8 +68,8 @@ class Form(layout.Page):
             usable: for keys that no control in sight has, whether what the link says of them could be used.
         """
         left_out = [key for key, used in usable.items() if not used and key in st.query_params]
-        told = [unused(key, st.query_params.get_all(key)) for key in left_out]
-        warnings = self.query.told(("at", "unheard", "p"))  # which no control holds
+        told = [warning_text(key, st.query_params.get_all(key)) for key in left_out]
+        warnings = self.query.warning_texts(("at", "unheard", "p"))  # which no control holds
         self.unusable += [*left_out, *warnings]
         return list(dict.fromkeys([*self.said, *links.notices(left_out), *told, *warnings.values()]))
 

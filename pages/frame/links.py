@@ -12,9 +12,9 @@ from urllib.parse import quote, urlencode
 
 import streamlit as st
 
-from headlight.link.fields import DEFAULTS, FIELDS, LEFT_OUT, MAX_LINK_BYTES
+from headlight.link.fields import DEFAULTS, DROP_ORDER, FIELDS, MAX_LINK_BYTES
 from headlight.link.limits import MAX_CHOICE_LENGTH, MAX_CHOSEN
-from headlight.picture.link_query import LinkQuery, in_link, unused
+from headlight.picture.link_query import LinkQuery, to_param, warning_text
 from headlight.ui.numbers import cut as cut_text
 from mha_core.errors import HeadlightError
 
@@ -73,7 +73,7 @@ def cut() -> None:
         if kept is sent:
             continue
         if FIELDS[key].kind == "text" and isinstance(sent, str):
-            st.session_state[key], name = kept, FIELDS[key].called or f"the text “{key}”"
+            st.session_state[key], name = kept, FIELDS[key].noun or f"the text “{key}”"
             told = f"{name[0].upper()}{name[1:]} had {len(sent):,} characters; the first {len(kept):,} are kept."
             _entered().told[key] = kept, told
         else:  # an option that there is not would be refused if code set it; without a value the default comes back
@@ -118,11 +118,11 @@ def notices(others: Collection[str] = ()) -> list[str]:
             now = st.session_state[key]
             if key not in others and set(_written(now)) != set(_normal(now, values)):
                 instead = "the default" if now is None else cut_text(", ".join(_written(now)), 40) or "nothing"
-                entered.told[key] = now, unused(key, values, instead)
+                entered.told[key] = now, warning_text(key, values, instead)
             del entered.asked[key]
     present = set(st.session_state)
     told = [said for key, (now, said) in entered.told.items() if key in present and st.session_state[key] == now]
-    left_out = [FIELDS[key].called for key in too_long() if st.session_state.get(key)]
+    left_out = [FIELDS[key].noun for key in too_long() if st.session_state.get(key)]
     if left_out:
         told.append(
             f"The full link would be longer than {MAX_LINK_BYTES:,} bytes, so it omits {' and '.join(left_out)}."
@@ -136,7 +136,7 @@ def too_long() -> tuple[str, ...]:
     said = {key: now for key in DEFAULTS if key in present and (now := value(key)) != DEFAULTS[key]}
     lengths = {key: sum(_length(key, text) for text in _written(now)) for key, now in said.items()}
     left_out: list[str] = []
-    for key in LEFT_OUT:
+    for key in DROP_ORDER:
         if sum(lengths.values()) - 1 > MAX_LINK_BYTES:  # nothing stands before the first key
             left_out.append(key)
             lengths.pop(key, None)
@@ -150,7 +150,7 @@ def bound(key: str) -> Literal["query-params"] | None:
     """
     if _is_huge(key):
         return None
-    if key not in LEFT_OUT:
+    if key not in DROP_ORDER:
         return BOUND
     unbound = _entered().unbound
     if key in too_long():
@@ -182,7 +182,7 @@ def _within(key: str, sent: Any) -> Any:
 
 def _written(value: Any) -> list[str]:
     """A control's value as the link writes it."""
-    written = "None" if value is None else in_link(value)
+    written = "None" if value is None else to_param(value)
     return [written] if isinstance(written, str) else written or [""]
 
 

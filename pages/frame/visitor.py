@@ -26,8 +26,8 @@ def own_runs() -> dict[str, OwnRun]:
     visit = _visit()
     if visit is None:
         return {}
-    visit.collect()
-    visit.drop_old()
+    visit.register_finished()
+    visit.expire()
     with visit.lock:
         return dict(visit.runs)
 
@@ -36,7 +36,7 @@ def offered() -> dict[str, tuple[str, str, str]]:
     """The models of the list by their names, and what was trained here, which can be asked from now on."""
     own = [trained.Trained(name) for name in own_runs()]
     # where the disk is full some are not there: Train says so when it saves something
-    return registry.offered([*own, registry.source_of(recording())])
+    return registry.available([*own, registry.source_of(recording())])
 
 
 def add_run(folder: Path) -> OwnRun:
@@ -73,7 +73,7 @@ def given() -> dict[str, str]:
 
 
 def _bring(kind: str, content: bytes) -> None:
-    with _begun_visit().bring(TrainingData(kind, content)):
+    with _begun_visit().replace_upload(TrainingData(kind, content)):
         pass
 
 
@@ -103,8 +103,8 @@ def start(plan: TrainingPlan) -> TrainingJob:
         HeadlightError: as in `Job.start` and `new_folder`; then the earlier training goes on.
     """
     visit = _begun_visit()
-    visit.collect()
-    with visit.bring(plan.data) if plan.data is not None else nullcontext():
+    visit.register_finished()
+    with visit.replace_upload(plan.data) if plan.data is not None else nullcontext():
         training = TrainingJob(plan, new_folder(), visitor(), visit.heard).start()
     with visit.lock:
         if visit.jobs:
@@ -116,7 +116,7 @@ def start(plan: TrainingPlan) -> TrainingJob:
 def name() -> str:
     """The name by which the visitor's browser finds this visit again; "" before there is anything to find."""
     visit = _visit()
-    return "" if visit is None else visit.tell()
+    return "" if visit is None else visit.persist()
 
 
 def come_back(told: object) -> bool:

@@ -51,7 +51,7 @@ def text(key: str, default: str | None = None, *, on_change: Callable[[], None] 
 def number(key: str, *, label: str = "") -> float:
     """A number; its default when the field is empty."""
     field = FIELDS[key]
-    value = st.number_input(label or field.label, *field.ends, field.default, field.step, key=key, **_OF_LINK)
+    value = st.number_input(label or field.label, *field.range, field.default, field.step, key=key, **_OF_LINK)
     return float(field.default if value is None else value)
 
 
@@ -63,7 +63,7 @@ def whole(key: str, *, label: str = "") -> int:
 def optional_number(key: str, usual: str, *, most: float | None = None, **more: Any) -> float | None:
     """A number whose empty field means what is usual."""
     field = FIELDS[key]
-    least, end = field.ends
+    least, end = field.range
     return st.number_input(
         field.label, least, end if most is None else most, None, key=key, **_OF_LINK, placeholder=usual, **more
     )
@@ -71,7 +71,7 @@ def optional_number(key: str, usual: str, *, most: float | None = None, **more: 
 
 def slider(key: str) -> float:
     field = FIELDS[key]
-    value: float = st.slider(field.label, *field.ends, field.default, field.step, key=key, **_OF_LINK)
+    value: float = st.slider(field.label, *field.range, field.default, field.step, key=key, **_OF_LINK)
     return value
 
 

@@ -1,11 +1,11 @@
 """What Share tells of Implementations, from its link."""
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
 
 
-def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """The sentence under its rule, and the place looked at. Raises a HeadlightError."""
     query = LinkQuery(raw, takes_model=False)
     return {"run": Settings(query["s"], query.mask("")[0], device=query.device)}, query.at

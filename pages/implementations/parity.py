@@ -108,7 +108,7 @@ def of_sentence(settings: Settings, layer: int) -> Equality:
         return _computed(attention.save(), attention.n_heads, x.to(stack.device), settings.mask)
 
     with pass_slot(len(run.ids)):
-        equality, notices = pictures.model_of(settings).compute(compute)
+        equality, notices = pictures.model_of(settings).run_on_stack(compute)
     return replace(equality, notices=notices)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from headlight.link import mask_codec, rules
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.picture.traces import recorded
@@ -32,7 +32,7 @@ def sums_in_words(weights: Tensor) -> str:
     return f"row sums {low if low == high else f'{low} to {high}'}{rows}"
 
 
-def empty_rows(settings: Settings, at: At) -> list[Block]:
+def empty_rows(settings: Settings, at: Cursor) -> list[Block]:
     """Three ways to write a masked softmax, on this head's scores: they differ on empty rows. [] without one."""
     picture = pictures.picture(settings)
     n = len(picture.run.tokens)
@@ -56,7 +56,7 @@ def empty_rows(settings: Settings, at: At) -> list[Block]:
     return [sheet.panel("A row that may look at nobody", blocks, "counted from 0")]
 
 
-def renormalised(settings: Settings, at: At) -> str:
+def renormalised(settings: Settings, at: Cursor) -> str:
     """Tells whether the masked weights are the unmasked ones with blocked cells set to 0 and each row divided again."""
     masked, free = (pictures.picture(each) for each in (settings, replace(settings, mask="none", painted="")))
     after, before = (picture.run.weights[at.layer, at.head] for picture in (masked, free))

@@ -7,13 +7,13 @@ from typing import TypedDict
 from urllib.parse import urlencode
 
 from headlight.link import mask_codec, rules
-from headlight.link.fields import FIELDS, MASKS, SIDE
+from headlight.link.fields import FIELDS, MASKS, SIDE_KEYS
 from headlight.link.limits import MAX_PAINTED, MAX_PAINTED_LENGTH, check_length
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.link.presets import PRESETS
 from headlight.link.rules import DrawnRule
 from headlight.picture import means, pictures, words
-from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
+from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
 from headlight.picture.pictures import Picture
 from headlight.picture.settings import Settings
 from headlight.registry import recordings, source_of
@@ -26,7 +26,7 @@ from mha_core.show.packing import pack_focus, pack_parts
 from . import effects, meaning, padding
 
 # of the link, that the view owns; its mask is always said: what a bare address shows is another one than none
-KEYS = ("s", *(key for key in SIDE if key != "mask"), "at", "look", "pad", "model", "dev")
+KEYS = ("s", *(key for key in SIDE_KEYS if key != "mask"), "at", "look", "pad", "model", "dev")
 # while nothing is chosen, a mask that changes something, so that there is something to see
 MASK = "causal"
 OF_CAUSAL = "window"  # of a model whose own mask is causal
@@ -96,17 +96,17 @@ def entered(raw: bytes) -> bytes:
 
 def first(raw: bytes) -> bytes:
     """What a page begins with: as `masked`, of a sentence that is not too long for that. Raises a HeadlightError."""
-    pictures.fits_at_first(LinkQuery(raw).within()[0])
+    pictures.fits_at_first(LinkQuery(raw).fitted_settings()[0])
     return masked(raw)
 
 
 def outcomes(raw: bytes) -> bytes:
     """Return the effects of the mask and of padding in a batch with a second sentence: blocks of sheets, as JSON."""
     query = LinkQuery(raw)
-    settings, _ = query.within()
+    settings, _ = query.fitted_settings()
     if "mask" in query.fixed:
         return json.dumps(MaskOutcomes(mask=[], padding=[], refusal="")).encode()
-    at = query.at.on(pictures.tokens(settings), goes_on=source_of(settings.model).goes_on)
+    at = query.at.on(pictures.tokens(settings), goes_on=source_of(settings.model).is_generative)
     padded, refusal = _padding(query, settings)
     said: list[Block] = []
     if pictures.picture(settings).run.columns is None:
@@ -131,8 +131,8 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     """As `masked`; `begins`: what is shown beside what the query says."""
     query = LinkQuery(b"&".join(part for part in (raw, urlencode(begins).encode()) if part))
     recordings.refuse(query.model)
-    settings, left_out = query.within()
-    unmasked, picture = pictures.both(before(settings), settings)
+    settings, left_out = query.fitted_settings()
+    unmasked, picture = pictures.compute_pair(before(settings), settings)
     at = query.place(picture.run.tokens, picture.run.columns)
     runs = [unmasked.run, picture.run]
     heads = means.heads_of(query.look, at, *query.sizes)
@@ -144,7 +144,9 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
     model, tokens, other = picture.model, picture.run.tokens, before(settings)
     own, (n, n_heads), keys = model.own_mask, (len(tokens), model.sizes.n_heads), picture.run.weights.shape[-1]
     header: Masks = {
-        **answer_of(query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask),
+        **picture_payload(
+            query, KEYS, at, settings.digest, notices, s=settings.text, rule=settings.mask, on=settings.mask
+        ),
         "tokens": tokens,
         "columns": picture.run.columns,
         "rule": settings.mask,
@@ -170,10 +172,10 @@ def _message(raw: bytes, begins: dict[str, str]) -> bytes:
 
 def before(settings: Settings) -> Settings:
     """Return the settings to compare with: the rule alone where cells are painted, otherwise no mask."""
-    return settings.unpainted if settings.painted else replace(settings, mask="none")
+    return settings.without_painting if settings.painted else replace(settings, mask="none")
 
 
-def _cards(picture: Picture, at: At, beneath: str, painted: str) -> list[Card]:
+def _cards(picture: Picture, at: Cursor, beneath: str, painted: str) -> list[Card]:
     """The gallery, each card with what a click on it makes of the link."""
     rule, heads, own = picture.settings.mask, picture.model.sizes.n_heads, picture.model.own_mask
     cards = rules.gallery(picture.run.tokens, heads, at.head, rule, beneath, painted, own)
@@ -222,7 +224,7 @@ def _numbers(rule: str) -> list[MaskNumber]:
     """The numbers that a rule takes, each with its key in the link, its name and what it does, and its ends."""
     kind, *values = rule.split(":")
     return [
-        {"key": key, "name": FIELDS[key].label, "label": label, "value": int(value), "ends": FIELDS[key].ends}
+        {"key": key, "name": FIELDS[key].label, "label": label, "value": int(value), "ends": FIELDS[key].range}
         for (key, label), value in zip(MASKS.get(kind, {}).items(), values, strict=False)
     ]
 

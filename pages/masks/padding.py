@@ -51,7 +51,7 @@ def beside(settings: Settings, second: str) -> Beside | None:
 
     The settings hold for both; painted cells are for one length only and are left out. Raises what `Model.run` raises.
     """
-    model, settings = pictures.model_of(settings), settings.unpainted
+    model, settings = pictures.model_of(settings), settings.without_painting
     texts = [settings.text, second]
     lengths = [len(model.tokenize(text)[0]) for text in texts]
     if lengths[0] == lengths[1]:
@@ -68,7 +68,7 @@ def beside(settings: Settings, second: str) -> Beside | None:
 
 def blocks(settings: Settings, second: str) -> list[Block]:
     """The batch as a table, and why the answer must not depend on who else is in it."""
-    batch = beside(settings.unpainted, second)
+    batch = beside(settings.without_painting, second)
     if batch is None:
         same = "Both sentences have the same number of tokens: nothing is padded. Make one of them longer."
         return [sheet.panel(HEADING, [sheet.text(same)])]
@@ -77,7 +77,7 @@ def blocks(settings: Settings, second: str) -> list[Block]:
         said.append("Painted cells are left out here: they fit one length only.")
     if batch.unmasked.maps <= ROUNDING and settings.mask != "none":
         # then there is nothing to see, and what it would be like without is what one came for
-        without = beside(replace(settings.unpainted, mask="none"), second)
+        without = beside(replace(settings.without_painting, mask="none"), second)
         said.append(
             f"The mask “{settings.mask}” alone already keeps these tokens from looking at padding, so under it both "
             "are the same. The table shows them without that mask."

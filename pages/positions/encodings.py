@@ -108,7 +108,7 @@ def _position(name: str, sizes: TableSizes, amplitude: float) -> Position:
 @lru_cache(maxsize=1)
 def trained_table() -> Learned:
     """MiniLM's own table, as a copy in float64 on the CPU."""
-    copied, _ = pictures.model_on("auto").compute(lambda stack: copy.deepcopy(stack.position).cpu().double())
+    copied, _ = pictures.model_on("auto").run_on_stack(lambda stack: copy.deepcopy(stack.position).cpu().double())
     if not isinstance(copied, Learned):
         raise HeadlightError("this model has no learned table")
     return copied.requires_grad_(False)

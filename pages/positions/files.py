@@ -1,6 +1,6 @@
 """Files of Positions, from its link."""
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -10,7 +10,7 @@ from . import encodings, in_model, measures
 from .encodings import TableSizes
 
 
-def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """The sentence in the model as it was trained, and the place looked at. Raises a HeadlightError."""
     query = LinkQuery(raw, takes_model=False)
     return {"run": Settings(query["s"])}, query.at

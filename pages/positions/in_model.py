@@ -50,7 +50,7 @@ def lengths(settings: Settings, amplitude: float) -> tuple[float, float, float]:
         encoder = cast(Encoder, stack)
         return (encoder.words.weight[ids] + encoder.segment).cpu().double()
 
-    embedding, _ = model.compute(embedded)
+    embedding, _ = model.run_on_stack(embedded)
     n, width = len(ids), model.sizes.d_model
     waves = Sinusoidal(width, amplitude).add(torch.zeros(n, width, dtype=torch.float64))
     one, two, three = (float(v.norm(dim=-1).mean()) for v in (embedding, trained_table().table[:n], waves))

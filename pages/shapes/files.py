@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import traces
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
@@ -33,7 +33,7 @@ def _layer(raw: bytes) -> tuple[Traced, int]:
     """The trace of the first implementation, and the step of it that is in sight."""
     query = LinkQuery(raw)
     check(query)
-    settings, at = query.within()[0], query.at
+    settings, at = query.fitted_settings()[0], query.at
     (layer,), _ = compute(settings, at.layer, [query["impl"]], random_layer.chosen(query))
     return layer, find(layer.steps, query["step"], at.head)
 
@@ -50,7 +50,7 @@ def _table(step: Step) -> Table:
     return Table(name, rows, columns, step.value.reshape(-1, last))
 
 
-def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], At]:
+def sides_of_link(raw: bytes) -> tuple[dict[str, Settings], Cursor]:
     """What is shown, by its side, and the place looked at. Raises a HeadlightError."""
     query = LinkQuery(raw)
-    return {"run": traces.settings_within(query.within()[0], query.at.layer, query["impl"])[0]}, query.at
+    return {"run": traces.settings_within(query.fitted_settings()[0], query.at.layer, query["impl"])[0]}, query.at

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import TypedDict
 
-from headlight.link.fields import SIDE
+from headlight.link.fields import SIDE_KEYS
 from headlight.picture import pictures, traces, words
-from headlight.picture.link_query import LinkQuery, PictureAnswer, answer_of
+from headlight.picture.link_query import LinkQuery, PictureAnswer, picture_payload
 from headlight.picture.query import WRITTEN
 from headlight.picture.settings import Settings
 from headlight.picture.traces import RandomLayer, Traced
@@ -26,7 +26,7 @@ from .step_names import axes_of, describe, find, in_texts, usable
 
 _RANDOM = ("lw", "biases", "drop", "dice")
 # keys of the link, that the view owns
-KEYS = ("s", *SIDE, "model", "dev", "at", "impl", "vs", *_RANDOM, "step", "f", "lesson", "wrote")
+KEYS = ("s", *SIDE_KEYS, "model", "dev", "at", "impl", "vs", *_RANDOM, "step", "f", "lesson", "wrote")
 MAX_AT_FIRST = 2**18  # bytes of a message that comes with the page
 
 
@@ -97,7 +97,7 @@ def steps(raw: bytes) -> bytes:
 
 def first(raw: bytes) -> bytes:
     """What a page begins with: the same with no more numbers than are in sight. Raises a HeadlightError."""
-    pictures.fits_at_first(LinkQuery(raw).within()[0])
+    pictures.fits_at_first(LinkQuery(raw).fitted_settings()[0])
     message = _message(LinkQuery(raw), 0)
     if len(message) > MAX_AT_FIRST:
         raise HeadlightError(f"a page begins with at most {MAX_AT_FIRST:,} bytes, here are {len(message):,}")
@@ -108,7 +108,7 @@ def reshape(raw: bytes) -> bytes:
     """One of the things that go wrong at the reshapes, or the exercise, on the tensors of this very layer, as JSON."""
     query = LinkQuery(raw)
     check(query)
-    settings, _ = traces.settings_within(query.within()[0], query.at.layer, query["impl"])
+    settings, _ = traces.settings_within(query.fitted_settings()[0], query.at.layer, query["impl"])
     layer = random_layer.traced(settings, query.at.layer, "efficient", random_layer.chosen(query))
     name, lines = query["lesson"], exercise.chosen(query["wrote"]) or exercise.NONE_CHOSEN
     if name == exercise.NAME:
@@ -132,7 +132,7 @@ def classes(raw: bytes) -> bytes:
 def _message(query: LinkQuery, most: int | None = None) -> bytes:
     """What is said, then the traces; of a trace of more than `most` bytes only the numbers in sight."""
     recordings.refuse(query.model)
-    settings, left_out = query.within()
+    settings, left_out = query.fitted_settings()
     check(query)
     names, instead, at = implementations(query["impl"], query["vs"]), random_layer.chosen(query), query.at
     traced, unable = compute(settings, at.layer, names, instead)
@@ -144,7 +144,7 @@ def _message(query: LinkQuery, most: int | None = None) -> bytes:
     like = model.stack.block(at.layer).attention
     own = random_layer.parameters(like, query["biases"]) if instead else random_layer.theirs(like, model.origin)
     header: StepsPicture = {
-        **answer_of(query, KEYS, place, settings.digest, notices, s=settings.text, **rule),
+        **picture_payload(query, KEYS, place, settings.digest, notices, s=settings.text, **rule),
         "implementations": list(IMPLEMENTATIONS),
         "biases": list(BIASES),
         "weights": own,
@@ -166,13 +166,13 @@ def check(query: LinkQuery) -> None:
     """Leaves out a step, channel or lesson that there is not."""
     model = query.model.sizes
     if not usable(query["step"]):
-        query.leave_out("step")
+        query.ignore("step")
     if query["f"] >= model.d_model // model.n_heads:
-        query.leave_out("f")
+        query.ignore("f")
     if query["lesson"] not in LESSONS:
-        query.leave_out("lesson")
+        query.ignore("lesson")
     if exercise.chosen(query["wrote"]) is None:
-        query.leave_out("wrote")
+        query.ignore("wrote")
 
 
 def why_not(names: list[str], what: str, in_words: str) -> str:

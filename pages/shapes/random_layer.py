@@ -53,7 +53,7 @@ def _traced(settings: Settings, layer: int, implementation: str, instead: Random
         return on_cpu(trace.steps)
 
     with pass_slot(len(own.tokens), models.heads(model)):
-        steps, notices = model.compute(run)
+        steps, notices = model.run_on_stack(run)
     notices = tuple(dict.fromkeys(own.notices + notices))
     return replace(own, implementation=implementation, steps=steps, notices=notices, instead=instead)
 
@@ -69,7 +69,7 @@ def attention(layer: Traced, implementation: str) -> AttentionLayer:
     """The very layer whose steps are shown, in eval mode and in any implementation, on the CPU as they are."""
     model = pictures.model_of(layer.settings)
     if layer.instead is None:
-        return model.compute(
+        return model.run_on_stack(
             lambda stack: as_implementation(stack.block(layer.layer).attention, implementation, "cpu")
         )[0]
     return build(layer.instead, implementation, model.stack.block(layer.layer).attention).eval()

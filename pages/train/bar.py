@@ -53,7 +53,7 @@ class Bar:
 
         def poll() -> None:
             if present is not None:
-                present.heard()
+                present.heartbeat()
             if state_of(self.job) != state:
                 st.rerun()
             self._draw()
@@ -63,7 +63,7 @@ class Bar:
     def _draw(self) -> None:
         """Draws Train, Stop, progress, and the sentences on them."""
         present = visitor.job()
-        running = present if present is not None and not present.over else None
+        running = present if present is not None and not present.is_finished else None
         job = running or self.job
         with st.container(horizontal=True, vertical_alignment="center", key="train_bar"):
             off = running is not None or self.plan is None or bool(self.problem)
@@ -105,7 +105,7 @@ class Bar:
         sentences, job = [self.problem, st.session_state.pop("training_refused", "")], self.job
         if job is not None and job.error:
             sentences.append(f"The training ended early: {job.error}. Runs that were saved before are kept.")
-        elif job is not None and job.stopped:
+        elif job is not None and job.is_stopped:
             sentences.append("Stopped. What was learnt so far is kept.")
         elif job is not None and job.shortened:
             sentences.append(
@@ -123,7 +123,9 @@ def state_of(job: TrainingJob | None) -> State:
     present = visitor.job()
     if present is None:
         return "", "over", 0
-    stage = "over" if present.over else "waits" if present.place else "trains" if present.record.looked else "starts"
+    stage = (
+        "over" if present.is_finished else "waits" if present.place else "trains" if present.record.looked else "starts"
+    )
     saved = sum(folder is not None for folder in job.record.saved) if job is not None else 0
     return present.folder.name, stage, saved
 
@@ -146,15 +148,15 @@ def _progress(job: TrainingJob) -> str:
     """The words beside its progress bar."""
     if job.place:
         return f"Waiting: {'1 training comes' if job.place == 1 else f'{job.place} trainings come'} first"
-    if not job.over and not job.record.started:
+    if not job.is_finished and not job.record.started:
         return "Starting: the first test is still to come"
     recipes, record = job.plan.recipes, job.record
     step, steps, seconds = record.step, sum(recipe.steps for recipe in recipes), record.seconds
     many = f"{len(recipes)} runs" if len(recipes) > 1 else ""
-    if job.over and step < steps and not job.error:
+    if job.is_finished and step < steps and not job.error:
         timed = record.done == "time"
         why = ": others were waiting" if job.shortened else ": its time was up" if timed else ""
-        how = "stopped" if job.stopped or timed else "ended"
+        how = "stopped" if job.is_stopped or timed else "ended"
         return f"{many} {how} after {seconds:.0f} s{why}; step {step:,} of {steps:,}".strip()
     speed = ""
     if step and seconds > 0:

@@ -43,7 +43,7 @@ class Section:
 
     @property
     def goes_on(self) -> bool:
-        return self.job is not None and not self.job.over
+        return self.job is not None and not self.job.is_finished
 
     def draw(self, shown: Runs, tabs: dict[str, DeltaGenerator]) -> None:
         """Draw the open tab and the controls of the others; growing curves are redrawn by themselves."""

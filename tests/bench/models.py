@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from mha_core.pretrained import offline, seam
+from mha_core.pretrained import attention_hook, offline
 from tests.core import tiny_models
 
 PARTS = ("q", "k", "v", "scores", "mask", "mixed")
@@ -122,14 +122,14 @@ def _too_slow(*_: Any) -> None:
 def _examine(row: Row, model: Any, given: dict[str, Any]) -> None:
     from transformers import AttentionInterface
 
-    names = seam.names_of(model)
+    names = attention_hook.names_of(model)
 
-    def run(request: seam.Request | None = None, **more: Any) -> Any:
+    def run(request: attention_hook.Request | None = None, **more: Any) -> Any:
         torch.manual_seed(0)
         with torch.no_grad():
             if request is None:
                 return model(**given, **more)
-            with seam.answering(request):
+            with attention_hook.answering(request):
                 return model(**given, **more)
 
     AttentionInterface._global_mapping.pop("eager", None)
@@ -140,8 +140,8 @@ def _examine(row: Row, model: Any, given: dict[str, Any]) -> None:
         except Exception:
             theirs = []
     finally:
-        seam.register()
-    request = seam.Request(names, keep=frozenset(PARTS) - {"scores"})
+        attention_hook.register()
+    request = attention_hook.Request(names, keep=frozenset(PARTS) - {"scores"})
     found = run(request)
     if not request.calls:
         if not theirs:
@@ -153,7 +153,7 @@ def _examine(row: Row, model: Any, given: dict[str, Any]) -> None:
     row.maps, row.rows = shapes([call.weights for call in request.calls]), rows_of([c.weights for c in request.calls])
     row.same_output = all(map(same, outputs(plain), outputs(found)))
     row.same_maps = compare(theirs, [call.weights for call in request.calls])
-    with_scores = seam.Request(names, keep=frozenset(PARTS))
+    with_scores = attention_hook.Request(names, keep=frozenset(PARTS))
     try:
         run(with_scores)
         kept = set.intersection(*(set(call.parts) for call in with_scores.calls))
@@ -161,7 +161,7 @@ def _examine(row: Row, model: Any, given: dict[str, Any]) -> None:
         kept = set.intersection(*(set(call.parts) for call in request.calls))
     row.parts = tuple(part for part in PARTS if part in kept)
     most = max(call.weights.shape[1] for call in request.calls)
-    off = seam.Request(names, heads=torch.zeros(len(request.calls), most, dtype=torch.bool))
+    off = attention_hook.Request(names, heads=torch.zeros(len(request.calls), most, dtype=torch.bool))
     changed = run(off)
     row.heads_off = not all(map(same, outputs(plain), outputs(changed)))
     row.road, row.reason = "seam", ""

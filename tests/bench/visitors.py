@@ -67,7 +67,7 @@ class Visitor:
         self.progress = ""
         self.errors = 0
         self._page_hash = ""
-        self._news, self._asked = "", ""  # as assets/web/frame/heard.js keeps them
+        self._news, self._asked = "", ""  # as assets/web/frame/bridge.js keeps them
         self.took = self.act()
 
     def type(self, text: str, label: str = SENTENCE) -> float:

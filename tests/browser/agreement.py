@@ -26,15 +26,15 @@ def asked(path: str, raw: bytes, before: Iterable[str]) -> tuple[list[str], list
     That is one picture; over Explore's empty box it is that of the default sentence, or of one that stood there before.
     """
     query = LinkQuery(raw, minilm_at=FIRST_AT if path == "/compare" else "")
-    left, _ = query.within()
+    left, _ = query.fitted_settings()
     if path == "/compare":
-        right, _ = query.within("2", left.text)
+        right, _ = query.fitted_settings("2", left.text)
         return [f"{left.digest}-{right.digest}"], [left.text, query["s2"]]
     if path != "/" or left.text.strip():
         return [left.digest], [left.text]
     pairs = parse_qsl(raw.decode(), keep_blank_values=True)
     links = [urlencode([(key, text if key == "s" else said) for key, said in pairs]) for text in (PRESETS[0], *before)]
-    return [LinkQuery(link.encode()).within()[0].digest for link in links], [left.text]
+    return [LinkQuery(link.encode()).fitted_settings()[0].digest for link in links], [left.text]
 
 
 def agrees(tab: Tab, before: Iterable[str]) -> bool:

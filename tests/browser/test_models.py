@@ -13,7 +13,7 @@ import torch
 from filelock import FileLock
 from playwright.sync_api import expect
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.link.presets import CONTINUED
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
@@ -68,7 +68,7 @@ def choose(explore: Explore, name: str) -> None:
 
 def looks_first(run_text: str, name: str, layer: int, head: int) -> list[str]:
     """What the row that Explore begins with looks at."""
-    shown, at = pictures.picture(Settings(run_text, model=name)), At(0, 0)
+    shown, at = pictures.picture(Settings(run_text, model=name)), Cursor(0, 0)
     row = kinds.first_row(at.on(shown.run.tokens), at, shown).row or 0
     return largest(run_of(Settings(run_text, model=name)), layer, head, row)
 

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headlight.link import mask_codec
-from headlight.link.place import At, Look, parse_at, parse_look
+from headlight.link.place import Cursor, DisplayOptions, parse_at, parse_look
 from headlight.picture.settings import Settings
 from headlight.picture.traces import traced
 from headlight.ui import numbers, packing
@@ -82,7 +82,7 @@ def test_painted_masks_are_written_and_read_and_forbid_alike(
 def test_a_place_is_written_and_read_alike(
     modules: Modules, head: tuple[int, int], row: int | None, key: int | None
 ) -> None:
-    at = At(*head, row, None if row is None else key)
+    at = Cursor(*head, row, None if row is None else key)
     assert parse_at(str(at), 31, 31) == at
     assert modules.one("link/look.js", str(at), "m.parseAt(row)") == asdict(at)
     assert modules.one("link/look.js", [asdict(at), row is not None], "m.writeAt(...row)") == str(at)
@@ -91,7 +91,7 @@ def test_a_place_is_written_and_read_alike(
 SWITCHES = ["nospecials", "all", "open", "table", "lines", "sort", "difference", "surprise"]
 SWITCHES += ["mean", "meanall", "meanseen", "values", "words", "nofirst", "renorm"]
 LOOKS = st.builds(
-    Look,
+    DisplayOptions,
     st.sampled_from(["root", "linear", "own"]),
     st.frozensets(st.sampled_from(SWITCHES)),
     st.frozensets(HEADS, max_size=6),
@@ -101,8 +101,8 @@ LOOKS = st.builds(
 
 
 @given(LOOKS)
-@example(Look(hidden=frozenset({(3, 9), (3, 10)})))  # in order of numbers, not of letters
-def test_a_look_is_written_and_read_alike(modules: Modules, look: Look) -> None:
+@example(DisplayOptions(hidden=frozenset({(3, 9), (3, 10)})))  # in order of numbers, not of letters
+def test_a_look_is_written_and_read_alike(modules: Modules, look: DisplayOptions) -> None:
     assert parse_look(str(look), 31, 31) == look
     as_list = "({ ...m.parseLook(row), hidden: [...m.parseLook(row).hidden] })"
     assert modules.one("link/look.js", str(look), as_list) == {

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from mha_core.pretrained import offline, sight
+from mha_core.pretrained import image_processor, offline
 
 from . import tiny_models
 
@@ -39,7 +39,7 @@ def save(model_type: str, folder: Path, *, side: int = SIDE, patch: int = PATCH)
     model: Any = tiny_models.build(kind, CONFIG_MAPPING[model_type], **sizes)
     model.save_pretrained(folder)
     square = {"height": side, "width": side}
-    getattr(library, sight.KINDS[model_type].processor)(size=square, crop_size=square).save_pretrained(folder)
+    getattr(library, image_processor.KINDS[model_type].processor)(size=square, crop_size=square).save_pretrained(folder)
     return folder
 
 

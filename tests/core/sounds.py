@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from mha_core.pretrained import hearing, offline
+from mha_core.pretrained import audio_processor, offline
 
 from . import tiny_models
 
@@ -37,7 +37,7 @@ def save(model_type: str, folder: Path) -> Path:
     model: Any = tiny_models.build(getattr(library, HEADS[model_type]), CONFIG_MAPPING[model_type], **sizes)
     tiny_models.save(model, folder)
     given = {"chunk_length": 1} if model_type == "whisper" else {}
-    getattr(library, hearing.KINDS[model_type].extractor)(**given).save_pretrained(folder)
+    getattr(library, audio_processor.KINDS[model_type].extractor)(**given).save_pretrained(folder)
     return folder
 
 

@@ -16,7 +16,7 @@ from mha_core.errors import DeviceError, MaskError, PositionError, SizeError, To
 from mha_core.measure import rounding
 from mha_core.measure.value_norms import handed_lengths, handed_over
 from mha_core.models.generation import Generation
-from mha_core.pretrained import memory, seam
+from mha_core.pretrained import attention_hook, memory
 from mha_core.pretrained.hf_model import HfModel
 from tests.closeness import SAME_FUNCTION, identical, relative_error, same_function, within_rounding
 
@@ -245,9 +245,9 @@ class WithoutDouble(torch.Tensor):
 
 def test_a_model_is_examined_without_float64(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = [str(loaded(model_type).folder) for model_type in ("bert", "gpt2", "t5")]
-    real = seam.Call
+    real = attention_hook.Call
     monkeypatch.setattr(
-        seam, "Call", lambda path, weights, *others: real(path, weights.as_subclass(WithoutDouble), *others)
+        attention_hook, "Call", lambda path, weights, *others: real(path, weights.as_subclass(WithoutDouble), *others)
     )
     for folder in folders:
         assert load_model(folder, device="cpu").groups, folder

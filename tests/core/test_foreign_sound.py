@@ -11,7 +11,7 @@ import torch
 
 from mha_core import load_model
 from mha_core.errors import DeviceError, HeadlightError, SizeError, WeightsFileError
-from mha_core.pretrained import hearing, memory, offline, preprocessor, sound_file
+from mha_core.pretrained import audio_processor, memory, offline, preprocessor, sound_file
 from mha_core.pretrained.hf_model import HfModel
 from tests.closeness import identical, relative_error, same_function
 
@@ -33,7 +33,7 @@ def plain(model: HfModel, samples: torch.Tensor, **more: Any) -> Any:
     assert model.folder is not None
     library: Any = offline.transformers()
     family = model.wrapped.family
-    kind = hearing.KINDS[family.config.model_type]
+    kind = audio_processor.KINDS[family.config.model_type]
     extractor = getattr(library, kind.extractor).from_pretrained(model.folder)
     given = extractor(samples.float().numpy(), sampling_rate=sounds.RATE, return_tensors="pt")[kind.reads]
     module = family.kind.from_pretrained(model.folder, attn_implementation="eager", dtype=model.dtype).eval()
@@ -47,7 +47,7 @@ def plain(model: HfModel, samples: torch.Tensor, **more: Any) -> Any:
         name
         if name == "wav2vec2"
         else pytest.param(name, marks=pytest.mark.thorough("another model that reads sounds"))
-        for name in hearing.KINDS
+        for name in audio_processor.KINDS
         if name != "whisper"
     ],
 )

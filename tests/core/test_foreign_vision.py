@@ -12,7 +12,7 @@ import torch
 from mha_core import load_model
 from mha_core.errors import Unsupported
 from mha_core.models.vision import token_names
-from mha_core.pretrained import offline, picture_file, preprocessor, sight
+from mha_core.pretrained import image_processor, offline, picture_file, preprocessor
 from mha_core.pretrained.hf_model import HfModel
 from tests.closeness import identical
 
@@ -40,7 +40,7 @@ PATCHES = list(token_names(32, 8, 0))[1:]
 def plain(model: HfModel, image: Any) -> Any:
     """What the library itself makes of a picture: its own class for the folder, its own pass."""
     assert model.folder is not None
-    kind: Any = getattr(offline.transformers(), sight.KINDS[model.wrapped.family.config.model_type].processor)
+    kind: Any = getattr(offline.transformers(), image_processor.KINDS[model.wrapped.family.config.model_type].processor)
     pixels = kind.from_pretrained(model.folder)(image, return_tensors="pt")["pixel_values"]
     with torch.no_grad():
         return model.wrapped.module(pixels, output_attentions=True, output_hidden_states=True)
@@ -52,7 +52,7 @@ def plain(model: HfModel, image: Any) -> Any:
         name
         if name in QUICK
         else pytest.param(name, marks=pytest.mark.thorough("every other model that reads pictures"))
-        for name in sight.KINDS
+        for name in image_processor.KINDS
     ],
 )
 def test_a_run_is_the_models_own_pass(loaded: Any, model_type: str) -> None:

@@ -51,7 +51,7 @@ def test_probabilities_in_one_batch_and_one_by_one(classifier: Model) -> None:
 def test_each_alone_is_what_one_by_one_gives(classifier: Model) -> None:
     texts = [*TEXTS, "the horse", "the dog", "the cat " * 60]
     found = inference.probabilities_of_each(classifier, texts)
-    ids = torch.tensor([classifier.coded(texts[-1])[1]])  # of which the model reads the first ones
+    ids = torch.tensor([classifier.encode(texts[-1])[1]])  # of which the model reads the first ones
     assert ids.shape[1] > classifier.sizes.max_len
     first = ids[:, : classifier.sizes.max_len]
     assert isinstance(classifier.encoder, Classifier)

@@ -15,7 +15,7 @@ from mha_core.pretrained.check import examine
 from mha_core.pretrained.families import Family
 from mha_core.pretrained.gguf import GGUF
 from mha_core.pretrained.hf_model import HfModel
-from mha_core.pretrained.wrapped import Wrapped
+from mha_core.pretrained.hf_module import HfModule
 from tests.closeness import quoted, same_function
 
 from .llama import in_transformers
@@ -48,7 +48,7 @@ def test_its_own_weights_through_transformers_and_the_seam() -> None:
     offline.transformers()  # with the seam in it
     with Float64Throughout():
         llama = in_transformers(model)
-        wrapped = Wrapped(llama, Family(type(llama), llama.config, True, False))
+        wrapped = HfModule(llama, Family(type(llama), llama.config, True, False))
         ids = torch.tensor([model.tokenize(CAPITAL)[1]])
         findings = examine(wrapped, ids, None, ids.shape[1])
     tokens = cast(Tokens, model.tokenizer)

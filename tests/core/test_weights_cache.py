@@ -46,7 +46,7 @@ class Maker:
 
 
 def kept(make: Maker, source: str = SOURCE) -> dict[str, Tensor]:
-    return weights_cache.kept("model", source, make.shapes, make)
+    return weights_cache.load_or_build("model", source, make.shapes, make)
 
 
 def test_made_once_then_read(folder: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from headlight import command
-from headlight.registry import offered, recordings
+from headlight.registry import available, recordings
 from headlight.rooms import store as rooms
 from headlight.server import store
 from headlight.server.public import VARIABLE, is_public
@@ -141,7 +141,7 @@ def test_a_recording_is_opened(
     assert command.main(["a.safetensors", "--no-open", "--public", "--port", str(port)]) == 0
     (name,) = recordings.OF_COMMAND
     assert f"http://127.0.0.1:{port}/?{urlencode({'model': name})}" in capsys.readouterr().out
-    assert offered()[name] == ("Mine", "Recorded", "1 × 2 heads, one pass")
+    assert available()[name] == ("Mine", "Recorded", "1 × 2 heads, one pass")
     assert len(served) == 1
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from headlight.link.mask_codec import write_flips
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture.link_query import Refused
@@ -111,8 +111,8 @@ def test_a_link_is_answered_with_the_numbers_of_the_core() -> None:
     for values, left, right, at in CORE:
         header = check(values, left, right, *at)
         sides = pictures.picture(left), pictures.picture(right)
-        pair = pairs.Pair(*sides, At(*at))
-        where = At.of(str(values.get("at", "0.2"))).on(sides[0].run.tokens)
+        pair = pairs.Pair(*sides, Cursor(*at))
+        where = Cursor.of(str(values.get("at", "0.2"))).on(sides[0].run.tokens)
         place = (header["row"], header["key"], tuple(header["marked"]))
         assert place == (where.row, where.key, pairs.marked(pair, where))
         assert ("w2" in header["unusable"]) == ("w2" in values)

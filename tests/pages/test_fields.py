@@ -22,7 +22,7 @@ def check(field: Field, control: Any) -> None:
     if field.key.rstrip("2") not in ("w", "first", "gap", "ask"):  # whose labels depend on another control
         assert control.label == field.label
     if field.kind == "number":
-        assert (control.min, control.max) == field.ends or field.key == "thr"  # a machine may have fewer threads
+        assert (control.min, control.max) == field.range or field.key == "thr"  # a machine may have fewer threads
     if field.choices and field.key not in ("pos", "pos2"):  # a model without a learned table cannot alter it
         assert tuple(control.options) == field.choices
 

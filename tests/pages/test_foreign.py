@@ -20,7 +20,7 @@ from headlight.api.machine import PATH, of_this_machine
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.settings import Settings
-from headlight.registry import MINILM, foreign, models, offered, source_of
+from headlight.registry import MINILM, available, foreign, models, source_of
 from headlight.registry.foreign import Foreign
 from headlight.server import public
 from mha_core.errors import HeadlightError
@@ -83,7 +83,7 @@ def test_no_such_name_is_there_or_costs_more_than_a_sentence() -> None:
 def test_a_name_has_a_kind_of_attention_behind_it() -> None:
     assert source_of(name_of("t5", "cross")).title == "tiny/t5, from decoder to encoder"
     link = LinkQuery(query(name_of("gpt2", "cross")))
-    settings, _ = link.within()
+    settings, _ = link.fitted_settings()
     assert (settings.model, link.unusable) == (name_of("gpt2"), {"model": [name_of("gpt2")]})
     with pytest.raises(HeadlightError, match="choose MiniLM in the bar, the link stays"):
         answer("steps", query(name_of("gpt2")))
@@ -229,7 +229,7 @@ def test_what_the_command_names_is_in_the_list(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(foreign, "for_everybody", set())
     assert foreign.named("tiny/t5").name == name_of("t5")
     assert foreign.named(f"tiny/gpt2@{REVISION[:8]}").name == name_of("gpt2")
-    listed = offered()
+    listed = available()
     assert listed[name_of("t5")][:2] == ("tiny/t5", "Of this machine")
     monkeypatch.setattr(public, "is_local", lambda: False)  # others may look at these too, and at no others
     assert source_of(name_of("t5")).exists

@@ -14,7 +14,7 @@ import torch
 
 from headlight.lessons import course
 from headlight.lessons.verdict import verdict
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.link_query import LinkQuery
 from headlight.picture.query import Query
@@ -51,14 +51,14 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Gpu]]:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: torch.get_rng_state())
-    compute = OwnModel.compute
+    compute = OwnModel.run_on_stack
 
     def counted(self: OwnModel, *args: Any) -> Any:
         if Gpu.now is not None:
             Gpu.now.takes_a_pass()
         return compute(self, *args)
 
-    monkeypatch.setattr(OwnModel, "compute", counted)
+    monkeypatch.setattr(OwnModel, "run_on_stack", counted)
     kept: Any = Pretrained.load_shared
     models = dict(kept.cache)
     kept.cache.clear()
@@ -101,7 +101,7 @@ def all_lessons() -> tuple[str, ...]:
 
 
 def by_hand() -> tuple[str, ...]:
-    found, at = recorded(CAUSAL, 1), At(1, 2, 3)
+    found, at = recorded(CAUSAL, 1), Cursor(1, 2, 3)
     for part in (embeddings.embedding_blocks, real_cell.cell_blocks, real_cell.entropy_blocks):
         part(found, CAUSAL, at)
     return (*dict.fromkeys((*found.notices, *embeddings.steps_of(CAUSAL).notices)),)
@@ -126,7 +126,7 @@ def of_pairs() -> list[str]:
 
 
 def masked() -> list[str]:
-    settings, at = Settings(TWICE, "causal & !window:1"), At(2, 1)
+    settings, at = Settings(TWICE, "causal & !window:1"), Cursor(2, 1)
     assert effects.renormalised(CAUSAL, at)
     assert effects.empty_rows(settings, at)
     assert padding.blocks(TEXT, "a much longer sentence than that one is")

@@ -37,20 +37,20 @@ class Idler(Job):
         self.released = threading.Event()
         super().__init__(Client(address, address), lambda: self.connected)
 
-    def must_end(self) -> bool:
+    def should_stop(self) -> bool:
         self.looks += 1
-        return super().must_end()
+        return super().should_stop()
 
     def check_goes_on(self) -> None:
         """Wait until it has looked whether it must end, and did not."""
         before = self.looks
         wait(lambda: self.looks >= before + 2)
-        assert not self.over
+        assert not self.is_finished
 
     def _work(self) -> None:
         if self.failure is not None:
             raise self.failure
-        while not self.must_end() and not self.released.wait(0.002):
+        while not self.should_stop() and not self.released.wait(0.002):
             pass
 
     def _is_complete(self) -> bool:
@@ -74,11 +74,11 @@ def test_jobs_work_one_after_another_and_one_that_waits_can_leave(clock: Clock) 
     assert [each.elapsed for each in (first, second, third)] == [5, 0, 0]
     second.stop()
     second.join(PATIENCE)
-    assert (second.over, second.stopped, second.elapsed, third.place) == (True, True, 0, 1)
+    assert (second.is_finished, second.is_stopped, second.elapsed, third.place) == (True, True, 0, 1)
     first.released.set()
     first.join(PATIENCE)
     clock.now += 2
-    assert (first.over, first.stopped, first.elapsed, first.error) == (True, False, 5, "")
+    assert (first.is_finished, first.is_stopped, first.elapsed, first.error) == (True, False, 5, "")
     assert (third.place, third.elapsed) == (0, 2)
 
 
@@ -91,13 +91,13 @@ def test_a_visitor_who_is_gone_frees_the_place(clock: Clock, waits: bool) -> Non
     clock.now += 100
     idler.check_goes_on()  # it is connected
     idler.connected = False
-    idler.heard()
+    idler.heartbeat()
     clock.now += SILENCE
     idler.check_goes_on()  # the visitor was heard of just now
     clock.now += 1
     idler.join(PATIENCE)
-    assert idler.stopped
-    assert not before.over
+    assert idler.is_stopped
+    assert not before.is_finished
 
 
 def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock) -> None:
@@ -107,10 +107,10 @@ def test_an_error_becomes_a_sentence_and_the_place_is_free(clock: Clock) -> None
     ):
         failed = Idler(error=error).start()
         failed.join(PATIENCE)
-        assert (failed.over, failed.error, failed.stopped) == (True, sentence, False)
+        assert (failed.is_finished, failed.error, failed.is_stopped) == (True, sentence, False)
     after = Idler().start()
     wait(lambda: after.place == 0)
-    assert not after.over
+    assert not after.is_finished
 
 
 # ---- a training
@@ -140,12 +140,12 @@ def test_a_job_has_all_its_results(new_job: NewJob) -> None:
         text, replace(text, position="none"), data=TrainingData("text", b"to be or not to be, that is it. " * 40)
     )
     shares = [done.share]
-    while not done.over:
-        done.heard()
+    while not done.is_finished:
+        done.heartbeat()
         done.join(0.005)
         shares.append(done.share)
     assert shares == sorted(shares)
-    assert (done.share, done.error, done.stopped) == (1, "", False)
+    assert (done.share, done.error, done.is_stopped) == (1, "", False)
     assert 0 < done.elapsed < PATIENCE
     assert sorted(path.name for path in done.folder.iterdir()) == ["0", "1"]
     assert done.record.saved == (done.folder / "0", done.folder / "1")
@@ -166,15 +166,15 @@ def test_a_training_that_had_its_share_ends_while_others_wait(
     wait(lambda: first.record.step)
     assert second.place == 1
     clock.now += training.SHARED_SECONDS + 5
-    first.heard()
+    first.heartbeat()
     workers[0].check_goes_on()  # nobody else waits
     third = new_job(session="other")
     first.join(PATIENCE)
-    assert (first.shortened, first.error, first.stopped) == (185, "", False)
+    assert (first.shortened, first.error, first.is_stopped) == (185, "", False)
     for waiting in (third, second):
         waiting.stop()
         waiting.join(PATIENCE)
-        assert (waiting.shortened, waiting.stopped) == (0, True)
+        assert (waiting.shortened, waiting.is_stopped) == (0, True)
 
 
 @pytest.mark.faults
@@ -182,7 +182,7 @@ def test_bad_data_are_reported(new_job: NewJob) -> None:
     failed = new_job(replace(TINY, task="csv"), data=TrainingData("csv", b"a,b\n1,2\n"))
     failed.join(PATIENCE)
     assert "no column 'label'" in failed.error
-    assert (failed.stopped, failed.record.saved) == (False, (None,))
+    assert (failed.is_stopped, failed.record.saved) == (False, (None,))
 
 
 @pytest.mark.faults
@@ -202,7 +202,7 @@ def test_a_worker_that_ends_says_something_unexpected_or_cannot_be_started(
         failed = new_job()
         failed.join(PATIENCE)
         assert failed.error.startswith(error)
-        assert (failed.stopped, failed.record.saved) == (False, (None,))
+        assert (failed.is_stopped, failed.record.saved) == (False, (None,))
 
     def fail(*_: object) -> None:
         raise PermissionError("a secret path")
@@ -229,7 +229,7 @@ def test_a_worker_that_does_not_listen_is_killed(
     clock.now += training.STOP_SECONDS + 0.1
     deaf.join(PATIENCE)
     assert deaf.error == ("the training did not end within its 120 s" if late else "")
-    assert deaf.stopped is not late
+    assert deaf.is_stopped is not late
 
 
 def test_a_plan_that_cannot_be_trained_is_refused() -> None:

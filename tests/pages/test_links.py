@@ -10,7 +10,7 @@ import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.link.fields import DEFAULTS, FIELDS, LEFT_OUT
+from headlight.link.fields import DEFAULTS, DROP_ORDER, FIELDS
 from pages.frame import links
 
 from .conftest import app_at, go_to, payloads
@@ -95,7 +95,7 @@ def test_a_link_leaves_out_as_little_as_it_can(values: dict[str, Any]) -> None:
         left_out = links.too_long()
         rest = {key: value for key, value in values.items() if key not in left_out}
         with patch.object(streamlit, "session_state", rest):
-            assert links.too_long() == () or left_out == LEFT_OUT
+            assert links.too_long() == () or left_out == DROP_ORDER
         if left_out:
             one_more = rest | {left_out[-1]: values[left_out[-1]]} if left_out[-1] in values else values
             with patch.object(streamlit, "session_state", one_more):

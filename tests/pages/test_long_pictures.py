@@ -112,5 +112,5 @@ def test_what_is_too_long_needs_too_much_memory_or_has_no_pieces(run: Run, monke
     with pytest.raises(ValueError, match="can read 3"):
         answer("maps", b"s=one+two+three")
     with pytest.raises(Refused, match=r"has 3 tokens; here it may have 2\. Remove about 1 word") as refused:
-        LinkQuery(f"s=one+two+three&model={NAME}".encode()).within(most=2)
+        LinkQuery(f"s=one+two+three&model={NAME}".encode()).fitted_settings(most=2)
     assert (refused.value.key, refused.value.fits) == ("s", len("one two"))

@@ -94,7 +94,7 @@ def test_painted_cells_on_every_page_and_every_key(model: Model) -> None:
     shown, _ = picture_of("maps", **values)
     assert shown["digest"] == settings.digest == now["digest"]
     assert torch.equal(torch.stack([~cells_of(text, 6) for text in shown["forbidden"]]), allow)
-    for implementation, wanted in (("naive", settings), ("sequence_first", settings.unpainted)):
+    for implementation, wanted in (("naive", settings), ("sequence_first", settings.without_painting)):
         assert digest_on_shapes(impl=implementation, **values) == wanted.digest
     by_hand = app_at("by-hand", ex="a real cell", **{**values, "at": "0.3.4.0"}).run()
     assert f"{float(weights[0, 3, 4, 0]):.9f}" in json.dumps(blocks(by_hand))

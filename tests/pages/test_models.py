@@ -72,7 +72,7 @@ def own(shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_list_says_size_and_direction_of_every_folder_with_weights(model: Model, own: Path) -> None:
     assert list(trained.shipped()) == ["who-none-1", "who-rotary-1", "food-learned-1", "words-rotary-1"]
     assert trained.shipped()["who-none-1"] == "Who did what, no positions"
-    listed = registry.offered([Trained(SECRET)])
+    listed = registry.available([Trained(SECRET)])
     assert list(dict.fromkeys(group for _, group, _ in listed.values())) == ["Pretrained", "Trained here", "Yours"]
     for name, loaded in (
         {name: pictures.model_on("cpu", name) for name in trained.shipped()} | {"minilm": model}
@@ -84,16 +84,16 @@ def test_the_list_says_size_and_direction_of_every_folder_with_weights(model: Mo
 
 
 def test_a_server_may_leave_smollm2_out_or_not_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert list(registry.offered())[:2] == [MINILM, SMOLLM2]
+    assert list(registry.available())[:2] == [MINILM, SMOLLM2]
 
     def missing() -> Path:
         raise WeightsFileError("the package is not installed")
 
     with monkeypatch.context() as patched:
         patched.setattr(smollm2, "file", missing)
-        assert registry.offered()[SMOLLM2][0].endswith("(not installed)")
+        assert registry.available()[SMOLLM2][0].endswith("(not installed)")
     monkeypatch.setenv(pretrained.SWITCH, "OFF")
-    assert SMOLLM2 not in registry.offered()
+    assert SMOLLM2 not in registry.available()
     with pytest.raises(HeadlightError):
         pictures.model_on("cpu", SMOLLM2)
 
@@ -161,8 +161,8 @@ def test_unknown_words_are_those_of_the_model() -> None:
     assert sentence == "2 words are not in this model’s vocabulary: “zebra”, “qualm”. The model reads [UNK] instead."
     assert models.unknown(masked.model, WORDS[0]) == []
     with pytest.raises(HeadlightError, match="type at least one word"):
-        pictures.within(Settings("", model="words-rotary-1"))
-    assert pictures.within(Settings("", model="who-none-1"))[0].text == ""
+        pictures.fitted(Settings("", model="words-rotary-1"))
+    assert pictures.fitted(Settings("", model="who-none-1"))[0].text == ""
 
 
 # ---- links and pages

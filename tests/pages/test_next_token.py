@@ -41,7 +41,7 @@ def picture(text: str = PRIVET, **changes: Any) -> pictures.Picture:
 
 def likeliest(now: pictures.Picture, most: int = next_token.LIKELIEST) -> list[next_token.NextToken]:
     """As Explore lists them, beside those of the untouched model where something is changed."""
-    before = pictures.picture(now.settings.untouched)
+    before = pictures.picture(now.settings.baseline)
     return next_token.compared(None if before.settings == now.settings else before, now, most)
 
 

@@ -223,7 +223,7 @@ def test_the_effect_of_a_change_is_the_largest_one() -> None:
     assert effect(pictures.picture(Settings(PRESETS[0]))) is None
     off = Settings(PRESETS[0], heads_off=((3, 1),))
     for settings in (Settings(PRESETS[0], "causal"), off):
-        after, before = (pictures.picture(own).run for own in (settings, settings.untouched))
+        after, before = (pictures.picture(own).run for own in (settings, settings.baseline))
         told = effect(pictures.picture(settings))
         assert told is not None
         assert told["at"] is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
@@ -21,7 +21,7 @@ BAG = Settings(TIRED, position="none")
 
 
 def pair_of(left: Settings, right: Settings, layer: int = 0, head: int = 2) -> Pair:
-    return Pair(pictures.picture(left), pictures.picture(right), At(layer, head))
+    return Pair(pictures.picture(left), pictures.picture(right), Cursor(layer, head))
 
 
 def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
@@ -31,8 +31,8 @@ def test_the_figures_of_the_default_screen_and_of_another_head() -> None:
     pair = pair_of(Settings(TIRED), BAG, 3, 1)
     tokens = pair.left.run.tokens
     it, animal, street = (tokens.index(word) for word in ("it", "animal", "street"))
-    assert pairs.marked(pair, At(3, 1, it)) == (it, animal)
-    assert pairs.marked(pair, At(3, 1, it, street)) == (it, street)
+    assert pairs.marked(pair, Cursor(3, 1, it)) == (it, animal)
+    assert pairs.marked(pair, Cursor(3, 1, it, street)) == (it, street)
     change = measures.largest_change(*pair.maps)
     largest = f"{tokens[change.row]} → {tokens[change.key]} changes most in this head: learned positions → no positions"
     assert pairs.answers(pair, ("Learned positions", "No positions"))[0]["label"] == largest
@@ -47,7 +47,7 @@ def test_nothing_on_the_screen_is_nan_and_rows_may_be_empty() -> None:
         Settings("", "window:1"), Settings("a", temperature=0.1, position="none"), Settings("🙂 字 字"),
         Settings("[CLS] [CLS]", "window:1", "none", 0.1), Settings("x " * 120, "window:1"),
     ):  # fmt: skip
-        pair = pair_of(right.untouched, right)
+        pair = pair_of(right.baseline, right)
         titles = contrasts.titles(contrasts.contrasts(pair.left.settings, right, pair.left.model))
         answers = [text for figure in pairs.answers(pair, titles) for text in (figure["value"], figure["label"])]
         stories = [pairs.story(side, 0, 2) for side in (pair.left, pair.right)]

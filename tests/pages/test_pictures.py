@@ -43,7 +43,7 @@ def test_everything_that_changes_the_numbers_is_in_the_key() -> None:
         Settings("it", model="small-1"), Settings("it", values_off=(1,)),
     ]  # fmt: skip
     assert len({base, *others}) == len({settings.digest for settings in (base, *others)}) == 10
-    assert Settings("it", "causal", device="cpu").untouched == Settings("it", device="cpu")
+    assert Settings("it", "causal", device="cpu").baseline == Settings("it", device="cpu")
 
 
 def test_a_picture_is_computed_and_packed_once_and_its_size_is_that_of_its_tensors(runs: list[str]) -> None:

@@ -15,8 +15,8 @@ from headlight.link import rules
 from headlight.link.fields import FIELDS
 from headlight.link.limits import MAX_TEXT_LENGTH, POSITIONS
 from headlight.link.place import (  # fmt: skip
-    At,
-    Look,
+    Cursor,
+    DisplayOptions,
     head_name,
     parse_at,
     parse_heads,
@@ -39,9 +39,9 @@ LAYERS, HEADS = 6, 12
 pairs = st.tuples(st.integers(0, LAYERS - 1), st.integers(0, HEADS - 1))
 numbers = st.integers(0, 511)
 places = st.just(()) | st.tuples(numbers) | st.tuples(numbers, numbers)
-ats = st.builds(lambda pair, place: At(*pair, *place), pairs, places)
+ats = st.builds(lambda pair, place: Cursor(*pair, *place), pairs, places)
 looks = st.builds(
-    Look,
+    DisplayOptions,
     st.sampled_from(["root", "linear", "own"]),
     st.frozensets(st.sampled_from(["nospecials", "all", "table", "lines", "sort", "difference", "meanall", "words"])),
     st.frozensets(pairs),
@@ -107,7 +107,7 @@ BAD = {  # query -> what the sentence says
 }  # fmt: skip
 
 
-def read_whole(raw: bytes) -> tuple[Settings, At]:
+def read_whole(raw: bytes) -> tuple[Settings, Cursor]:
     query = Query(raw)
     return query.settings(), query.at
 
@@ -135,7 +135,7 @@ def test_hostile_values_of_every_key_are_refused_or_what_a_control_could_have() 
                     continue
                 texts = found if field.kind == "choices" else [found]
                 assert all(len(text) <= field.longest for text in texts if isinstance(text, str)), query
-                assert field.kind != "number" or field.ends[0] <= found <= field.ends[1], query
+                assert field.kind != "number" or field.range[0] <= found <= field.range[1], query
                 assert not field.choices or set(texts) <= set(field.choices), query
     assert all(0 < len(sentence) < 400 for sentence in refused)
 
@@ -194,12 +194,12 @@ def test_what_cannot_be_used_is_named_and_the_nearest_picture_is_drawn() -> None
 
 @given(ats, looks, st.frozensets(pairs), settings, numbers)
 def test_compact_texts_are_read_as_they_were_written(
-    at: At, look: Look, chosen: frozenset[tuple[int, int]], kept: Settings, row: int
+    at: Cursor, look: DisplayOptions, chosen: frozenset[tuple[int, int]], kept: Settings, row: int
 ) -> None:
     assert (parse_at(str(at), LAYERS, HEADS), parse_look(str(look), LAYERS, HEADS)) == (at, look)
     assert parse_heads(write_heads(chosen), LAYERS, HEADS) == tuple(sorted(chosen))
     assert parse_places(write_places(look.keys)) == look.keys
-    pinned = At(at.layer, at.head, row)
+    pinned = Cursor(at.layer, at.head, row)
     assert parse_pin(str(pinned) + pin_tail(kept), "auto") == (kept, pinned)
 
 
@@ -231,12 +231,12 @@ def test_what_is_no_place_no_look_no_view_and_no_pin() -> None:
     ]  # fmt: skip
     for read, texts in wrong:
         assert [text for text in texts if read(text)] == []
-    assert parse_look("keys5-2", LAYERS, HEADS) == Look(keys=(2, 5))
+    assert parse_look("keys5-2", LAYERS, HEADS) == DisplayOptions(keys=(2, 5))
     assert parse_view("heads.previous.entropy") == ("heads", "previous.entropy")
 
 
 @given(ats, st.lists(st.sampled_from(["[CLS]", "it", "the", "[SEP]"]), min_size=2, max_size=20), st.booleans())
-def test_a_place_is_one_of_the_sentence(at: At, tokens: list[str], goes_on: bool) -> None:
+def test_a_place_is_one_of_the_sentence(at: Cursor, tokens: list[str], goes_on: bool) -> None:
     on, n = at.on(tokens, goes_on=goes_on), len(tokens)
     first = n - 1 if goes_on else tokens.index("it") if "it" in tokens else 1
     kept = at.row is not None and at.row < n

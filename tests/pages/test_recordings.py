@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from headlight.export import snippet
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.picture import pictures
 from headlight.picture.settings import Settings
 from headlight.registry import recordings, source_of
@@ -102,7 +102,7 @@ def test_its_files(recording: Recording, name: str, tmp_path: Path, monkeypatch:
     assert "<title>step 0" in files.html(query).decode()
     with np.load(io.BytesIO(files.npz(query))) as numbers:
         assert any(numbers[key].shape == (1, 4, 3, 2) for key in numbers)
-    code = snippet.snippet({"run": Settings("step 100", model=f"{name}~1")}, At(0, 2, 1))
+    code = snippet.snippet({"run": Settings("step 100", model=f"{name}~1")}, Cursor(0, 2, 1))
     recording.save(tmp_path / "recording.safetensors")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}

@@ -102,7 +102,7 @@ def test_a_file_of_ones_own_has_a_name_that_goes_with_the_visit() -> None:
         said = shown(kind.model, s=name)
         assert (said["typed"], said["told"]) == (name, []), kind
         model = pictures.model_on("auto", kind.model)
-        settings = LinkQuery(query(kind.model, s=name)).within()[0]
+        settings = LinkQuery(query(kind.model, s=name)).fitted_settings()[0]
         assert torch.equal(pictures.picture(settings).run.weights, model.run(content).weights), kind
         store.delete("data", name.partition(":")[2])
         gone = shown(kind.model, s=name)
@@ -139,7 +139,7 @@ def test_two_models_must_read_the_same() -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=("picture", "sound"))
 def test_the_code_takes_it_from_its_file(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link = LinkQuery(query(kind.model, at="1.2.3"))
-    code = snippet({"run": link.within()[0]}, link.at)
+    code = snippet({"run": link.fitted_settings()[0]}, link.at)
     file = {"picture": "picture.png", "sound": "sound.wav"}[kind.album.kind]
     assert f'{kind.album.kind} = Path("{file}")' in code
     monkeypatch.chdir(tmp_path)
@@ -192,7 +192,7 @@ def test_its_maps_are_those_of_the_core() -> None:
     model = pictures.model_on("auto", DINO)
     assert isinstance(model, HfModel)
     for name, content in PICTURES.items():
-        settings = LinkQuery(query(DINO, s=name, t="2")).within()[0]
+        settings = LinkQuery(query(DINO, s=name, t="2")).fitted_settings()[0]
         assert torch.equal(pictures.picture(settings).run.weights, model.run(content, temperature=2).weights)
     png = answer("seen", query(DINO, s=DOT))
     assert struct.unpack(">II", png[16:24]) == (32, 32)
@@ -254,7 +254,7 @@ def test_its_maps_and_its_wave_are_those_of_the_core() -> None:
     model = pictures.model_on("auto", WAVE)
     assert isinstance(model, HfModel)
     for name, content in SOUNDS.items():
-        settings = LinkQuery(query(WAVE, s=name, t="2")).within()[0]
+        settings = LinkQuery(query(WAVE, s=name, t="2")).fitted_settings()[0]
         run = pictures.picture(settings).run
         assert torch.equal(run.weights, model.run(content, temperature=2).weights)
         samples = sound_file.read(content, 16_000)

@@ -16,7 +16,7 @@ import torch
 
 from headlight.export.snippet import notebook, snippet
 from headlight.link import mask_codec
-from headlight.link.place import At
+from headlight.link.place import Cursor
 from headlight.link.presets import PRESETS
 from headlight.picture import next_token, pictures
 from headlight.picture.settings import Settings
@@ -88,10 +88,10 @@ def check_equal(run: Run, settings: Settings) -> None:
 def test_the_code_and_the_notebook_give_the_pages_numbers(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    at = At(min(3, pictures.model_of(settings).sizes.n_layers - 1), 1)
+    at = Cursor(min(3, pictures.model_of(settings).sizes.n_layers - 1), 1)
     check_equal(ran(snippet({"run": settings}, at)), settings)
     page = pictures.picture(settings)
-    seen = at.on(page.run.tokens, goes_on=source_of(settings.model).goes_on).row
+    seen = at.on(page.run.tokens, goes_on=source_of(settings.model).is_generative).row
     assert seen is not None
     row = zip(page.run.weights[at.layer, 1, seen], page.run.tokens, strict=True)
     printed = "".join(f"{weight:.4f}  {token}\n" for weight, token in row)
@@ -105,18 +105,18 @@ def test_the_code_and_the_notebook_give_the_pages_numbers(
 def test_the_code_of_a_translation_gives_the_maps_of_its_group() -> None:
     for group in ("", "~encoder", "~decoder", "~cross"):
         settings = Settings("the 3rd of march, 2021", temperature=2.0, model=f"dates-sinusoidal-1{group}")
-        check_equal(ran(snippet({"run": settings}, At(0, 0))), settings)
+        check_equal(ran(snippet({"run": settings}, Cursor(0, 0))), settings)
 
 
 def test_a_sentence_stays_one_literal() -> None:
     """Nothing that is typed turns the writing round, ends a line, or stands outside of a literal."""
-    code = snippet({"run": Settings(HOSTILE * 2)}, At(3, 1))
+    code = snippet({"run": Settings(HOSTILE * 2)}, Cursor(3, 1))
     assert not set(code) & set("\u202e\u2066\u2028\u200d\r\t")
     (typed,) = (line for line in code.split("\n") if "quote" in line)
-    plain = snippet({"run": Settings("x " * 60)}, At(3, 1)).split("\n")
+    plain = snippet({"run": Settings("x " * 60)}, Cursor(3, 1)).split("\n")
     assert ast.literal_eval(typed.strip().rstrip(",")) == HOSTILE * 2
     (harmless,) = (line for line in plain if "x x" in line)
-    rows = (At(3, 1).on(pictures.tokens(Settings(text))).row for text in (HOSTILE * 2, "x"))
+    rows = (Cursor(3, 1).on(pictures.tokens(Settings(text))).row for text in (HOSTILE * 2, "x"))
     first, other = (f"query = {row}" for row in rows)
     assert code.replace(typed, harmless).replace(first, other) == "\n".join(plain)
 
@@ -132,7 +132,7 @@ def test_trained_models_are_found_where_the_reader_has_them(
     monkeypatch.chdir(tmp_path)
     for name in ("who-rotary-1", own):
         settings = Settings("the dog chased the cat", model=name, temperature=2.0, heads_off=((0, 0),))
-        code = snippet({"run": settings}, At(0, 0))
+        code = snippet({"run": settings}, Cursor(0, 0))
         check_equal(ran(code), settings)
         assert str(shipped) not in code
         assert name not in code or name == "who-rotary-1"

@@ -93,7 +93,7 @@ def test_a_visit_goes_on_at_another_server(shipped: Path, monkeypatch: pytest.Mo
     name = here.asks(visitor.name)
     begun = visits.find(name)
     assert begun
-    with begun.bring(data):
+    with begun.replace_upload(data):
         pass
     assert offered(here)[-1] == run.id
     visits.end_all()  # the server

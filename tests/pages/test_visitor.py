@@ -73,7 +73,7 @@ def test_everything_comes_with_a_training_and_goes_with_the_visit(
     visitor.leaves()
     assert not folder.exists()
     training.join(PATIENCE)
-    assert training.over
+    assert training.is_finished
     assert not folder.exists()
 
 
@@ -101,7 +101,7 @@ def test_a_visit_whose_browser_knows_its_name_is_found_again(trained: Path, monk
     later.leaves()
     monkeypatch.setattr(TrainingJob, "silence", -1.0)  # nobody came back
     training.join(PATIENCE)
-    assert training.stopped
+    assert training.should_stop
     visits.sweep()
     assert not folder.exists()
     assert not other.asks(lambda: visit.come_back(name))
@@ -129,7 +129,7 @@ def test_what_is_left_behind_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(visits, "time", SimpleNamespace(monotonic=lambda: float(next(clock)), time=time.time))
     left = [visits.Visit(address) for address in ("a", "b", "b", "b", "b", "a")]
     for one in left:
-        one.tell()
+        one.persist()
     visits.sweep()
     assert [one.folder.is_dir() for one in left] == [True, False, False, True, True, True]
     monkeypatch.setattr(visits, "MAX_LEFT_BYTES", 1000)
@@ -144,12 +144,12 @@ def test_a_new_training_stops_the_one_before_unless_it_is_refused(monkeypatch: p
     first = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     second = visitor.asks(lambda: visit.start(TrainingPlan((TINY,))))
     first.join(PATIENCE)
-    assert first.stopped
-    assert not second.over
+    assert first.should_stop
+    assert not second.is_finished
     assert visitor.asks(visit.job) is second
     assert visitor.asks(lambda: refused(lambda: visit.start(TrainingPlan(())))).startswith("0 runs")
     assert visitor.asks(visit.job) is second
-    assert not second.over
+    assert not second.is_finished
 
 
 def refused(question: Callable[[], object]) -> str:

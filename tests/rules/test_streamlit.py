@@ -44,7 +44,7 @@ TAKEN = {
     r"stActiveTheme\b": "bar.js first.js",
     # Streamlit's own style knows no grid of ours: controls are laid out, what scrolls and charts are found
     r"data-test(?:id|-\w+)|data-baseweb|data-stale|[#\"'.]st[A-Z][A-Za-z]+\b(?<!stActiveTheme)":
-        "house.css lesson.css room.css bar.js chart_keys.js dom.js way.js",
+        "house.css lesson.css room.css bar.js chart_keys.js dom.js navigation.js",
 }  # fmt: skip
 MAX_TAKEN = 8
 # What Streamlit's documentation names, and its type of a container.

@@ -1,7 +1,7 @@
 // The keyboard on grids: one cell of a canvas that can have the focus, and where the keys lead from it.
 
 import { h, setAttribute } from "./dom.js";
-import { keep, kept } from "./kept.js";
+import { store, stored } from "./storage.js";
 
 /** @typedef {[number, number]} Place row and column */
 
@@ -15,10 +15,10 @@ export const isShortcut = (event) =>
 const LETTERS = "headlight-letters"; // kept where a visitor has switched them off
 
 /** Single letters and signs are keys of the page. */
-export const lettersAct = () => kept("localStorage", LETTERS) !== false;
+export const lettersAct = () => stored("localStorage", LETTERS) !== false;
 
 /** They are none from now on, or they are again. */
-export const switchLetters = () => keep("localStorage", LETTERS, lettersAct() ? false : null);
+export const switchLetters = () => store("localStorage", LETTERS, lettersAct() ? false : null);
 
 /** A key that is no wish of the page: typed into a field or at the words, or a letter or sign where these are switched off.
  * @param {KeyboardEvent} event

@@ -14,9 +14,9 @@ const PAUSE = 600; // ms without a change, until it is said aloud
 export const views = new Set();
 
 /** @typedef {"dark" | "light"} Theme */
-/** @typedef {import("./messages.js").Ack} Turns */
+/** @typedef {import("./messages.js").Ack} Ack */
 
-/** @template {Turns} [State=any] */
+/** @template {Ack} [State=any] */
 export class View {
   /** @param {ShadowRoot | HTMLElement} root where the view is drawn @param {CSSStyleSheet[]} styles
    * @param {string} kind the view's class, beside "view"
@@ -185,27 +185,27 @@ export class View {
     this.element.hidden = false;
     const width = this.element.clientWidth;
     if (!width) return;
-    this.dress();
+    this.applyTheme();
     this.narrow = width < NARROW;
     this.compact = width < COMPACT;
     this.projector = document.documentElement.classList.contains("projector");
     this.alone = shownAlone();
     setAttribute(this.element, "data-picture", this.alone || null);
-    this.kinds(this.holds);
+    this.setClasses(this.holds);
     this.draw(width);
     cover(this.element, this.kind);
     Object.assign(this.element.dataset, { turn: this.turn, heard: this.heard });
   }
 
   /** In the colours of the page, once they are known. */
-  dress() {
+  applyTheme() {
     if (!this.themed) this.theme = themeOf(this.root instanceof ShadowRoot ? this.root.host : this.root);
     this.themed = true;
     setAttribute(this.element, "data-theme", this.theme);
   }
 
   /** The classes of the view as it is now. @param {Record<string, unknown>} kinds name -> whether it holds */
-  kinds(kinds) {
+  setClasses(kinds) {
     this.holds = kinds;
     const own = Object.entries({
       narrow: this.narrow,

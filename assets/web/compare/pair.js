@@ -11,7 +11,7 @@ import { makeFigures } from "../picture/figures.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { groupChoice, meanChoice } from "../picture/map_choice.js";
 import { HeadBars, Several, ShuffleTest } from "./pair_tests.js";
-import { put, without } from "../link/link.js";
+import { setParam, without } from "../link/link.js";
 import { parseAt, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { hasSpecials, toBytes, unpackFloats } from "../wire/packets.js";
@@ -21,7 +21,7 @@ import { ProjectorBar } from "../picture/projector_bar.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { SideControls } from "./side_controls.js";
 import { fillChoice, fillNotices, group, mapOrTable, named, notices, numbers } from "../base/view_base.js";
-import { arrival } from "../link/way.js";
+import { arrival } from "../link/navigation.js";
 import { PlaceView } from "../wire/place_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
@@ -135,10 +135,10 @@ export class PairView extends PlaceView {
   // ---- what comes in
 
   /** @param {URLSearchParams} link */
-  adopt(link) {
+  readLink(link) {
     this.adoptPlace(link);
     this.look = parseLook(link.get("look") ?? "");
-    this.sentences = TEXTS.map((key) => this.kept(link.get(key), key));
+    this.sentences = TEXTS.map((key) => this.clip(link.get(key), key));
     this.right = { model2: link.get("model2"), at2: link.get("at2") };
     for (const side of this.sides) side.adopt(link);
     this.shuffle.adopt(link);
@@ -180,7 +180,7 @@ export class PairView extends PlaceView {
   }
 
   /** @param {URLSearchParams} query */
-  same(query) {
+  onUnchanged(query) {
     this.pictureOf = relevant(query);
     this.askBeneath();
   }
@@ -190,27 +190,27 @@ export class PairView extends PlaceView {
     this.begins = arrival.byBar = false;
     Object.assign(this.values, this.picture.begins);
     this.writeAddress();
-    this.same(this.query());
+    this.onUnchanged(this.query());
   }
 
   // ---- what goes out
 
-  link() {
+  toParams() {
     const { at, look, sentences, next, placed, right, rowChosen, shuffle, values } = this;
     const [s, s2] = sentences;
     const place = { at: placed ? writeAt(at, rowChosen) : null, look: writeLook(look) || null };
     return { s, s2, ...right, ...values, ...place, ...shuffle.link, ...this.several.link, word: next.asked || null };
   }
 
-  own() {
+  requestParams() {
     const isOf = this.texts[0] === this.picture?.used.s; // another sentence may lack the row
     const at = this.placed ? writeAt(this.at, this.rowChosen && isOf) : null;
     const none = Object.fromEntries(BESIDE.map((key) => [key, null]));
-    return { ...this.link(), ...none, at, look: reads(this.look) || null };
+    return { ...this.toParams(), ...none, at, look: reads(this.look) || null };
   }
 
   /** @param {string} key */
-  still(key) {
+  staleLabel(key) {
     return STILL[key] ?? "Still using";
   }
 
@@ -225,7 +225,7 @@ export class PairView extends PlaceView {
    */
   queryOf(gone, more = {}) {
     const query = new URLSearchParams(without(this.query(), ...NOT_BENEATH, ...gone));
-    for (const [key, value] of Object.entries(more)) put(query, key, value);
+    for (const [key, value] of Object.entries(more)) setParam(query, key, value);
     query.sort();
     return query;
   }
@@ -256,9 +256,9 @@ export class PairView extends PlaceView {
     this.askBeneath();
   }
 
-  chose(typing = false) {
+  onChange(typing = false) {
     this.begins = false;
-    super.chose(typing);
+    super.onChange(typing);
   }
 
   // ---- what the visitor does
@@ -266,19 +266,19 @@ export class PairView extends PlaceView {
   /** @param {number} side @param {string} text */
   type(side, text) {
     this.write(side, text);
-    this.chose(true);
+    this.onChange(true);
   }
 
   /** @param {number} side @param {string} text of the right side, empty: that of the left one */
   write(side, text) {
-    this.sentences[side] = this.kept(side ? text || null : text, TEXTS[side]);
+    this.sentences[side] = this.clip(side ? text || null : text, TEXTS[side]);
     this.fillBoxes();
   }
 
   /** @param {Partial<import("../link/look.js").Look>} change */
   see(change) {
     Object.assign(this.look, change);
-    this.chose();
+    this.onChange();
   }
 
   /** Makes the right side what the left one is. */
@@ -286,7 +286,7 @@ export class PairView extends PlaceView {
     this.right = { model2: null, at2: null };
     this.sides[1].put(this.sides[0].all);
     this.write(1, "");
-    this.chose();
+    this.onChange();
   }
 
   swap() {
@@ -296,7 +296,7 @@ export class PairView extends PlaceView {
     this.sides[1].put(all);
     const [left, right] = this.texts;
     if (right && right !== left) [right, left].forEach((text, side) => this.write(side, text));
-    this.chose();
+    this.onChange();
   }
 
   /** Each model keeps the head that is looked at. */
@@ -313,7 +313,7 @@ export class PairView extends PlaceView {
   goRight(change) {
     const { layer, head } = { ...this.picture.sides[1], ...change };
     this.right.at2 = `${layer}.${head}`;
-    this.chose();
+    this.onChange();
   }
 
   /** Brings one of the three maps to the front. @param {number} front */
@@ -346,7 +346,7 @@ export class PairView extends PlaceView {
   /** The comparison that is shown; where it looks does not count. */
   get tried() {
     const { picture } = this;
-    const said = this.link();
+    const said = this.toParams();
     const isSaid = (/** @type {[string, unknown]} */ [key, value]) =>
       key === "at" || String(value) === String(said[key] ?? picture.defaults[key]);
     if (picture.isOfTwo) return undefined;
@@ -374,7 +374,7 @@ export class PairView extends PlaceView {
     const { at2 } = this.right;
     const isRight = !picture.isOfTwo || at2 === null || at2 === `${picture.sides[1].layer}.${picture.sides[1].head}`;
     const fits = layer === at.layer && head === at.head && isRead && isRight; // else the numbers are on their way
-    this.kinds({ apart: !picture.fits });
+    this.setClasses({ apart: !picture.fits });
     this.wait(!fits);
     const colours = inks(this.element);
     this.drawLead();

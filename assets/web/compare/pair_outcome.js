@@ -7,7 +7,7 @@ import { h, span } from "../base/dom.js";
 export function makeNext(view) {
   const word = makeWord((asked) => {
     next.asked = asked;
-    view.chose(true);
+    view.onChange(true);
   });
   const list = h("ol", { class: "next-list" });
   const props = { class: "next-tokens", "aria-label": "What the model says next" };

@@ -1,7 +1,7 @@
 // What stands beneath the maps of the pair view: the words in another order, each head switched off alone, and more than
 // two maps. The server answers each with blocks.
 
-import { Aside } from "../wire/aside.js";
+import { SideRequest } from "../wire/side_request.js";
 import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { BlocksPanel } from "../sheets/blocks_panel.js";
 import { panel } from "../base/view_base.js";
@@ -14,7 +14,7 @@ class Beneath {
   /** @param {PairView} view @param {string} route @param {(event: any) => void} [press] */
   constructor(view, route, press = () => {}) {
     this.view = view;
-    this.aside = /** @type {Aside<{blocks: Block[]}>} */ (new Aside(view, route));
+    this.aside = /** @type {SideRequest<{blocks: Block[]}>} */ (new SideRequest(view, route));
     this.blocks = new BlocksPanel((event) => {
       press(event);
       return 0;
@@ -36,7 +36,7 @@ class Beneath {
   ask(isNow) {
     if (!this.isOld) return;
     if (isNow) this.aside.ask(this.query);
-    else this.aside.wire.settle();
+    else this.aside.wire.cancelAll();
   }
 
   draw() {
@@ -121,7 +121,7 @@ export class ShuffleTest extends Beneath {
     super(view, "shuffled");
     this.order = ""; // as typed; empty: a random one,
     this.seed = 1; // of this number
-    const typed = (/** @type {string} */ text) => this.choose({ order: view.kept(text, "order") ?? "" }, true);
+    const typed = (/** @type {string} */ text) => this.choose({ order: view.clip(text, "order") ?? "" }, true);
     this.box = new SentenceBox(view, typed, LABEL, "a random order");
     const again = button("shuffle again", () => this.choose({ order: "", seed: (this.seed % MAX_SEED) + 1 }));
     const header = [h("h2", {}, "Shuffle test"), span("label", NOTE)];
@@ -137,7 +137,7 @@ export class ShuffleTest extends Beneath {
 
   /** @param {URLSearchParams} link */
   adopt(link) {
-    this.set({ order: this.view.kept(link.get("order"), "order") ?? "", seed: Number(link.get("shuffle") ?? 1) });
+    this.set({ order: this.view.clip(link.get("order"), "order") ?? "", seed: Number(link.get("shuffle") ?? 1) });
   }
 
   /** What the link says of it. */
@@ -154,7 +154,7 @@ export class ShuffleTest extends Beneath {
   /** @param {{order?: string, seed?: number}} change */
   choose(change, typing = false) {
     this.set(change);
-    this.view.chose(typing);
+    this.view.onChange(typing);
   }
 
   /** Both sides, of the left sentence. */
@@ -195,7 +195,7 @@ export class Several extends Beneath {
   /** @param {import("../link/link.js").Values} link */
   choose(link) {
     this.link = link;
-    this.view.chose();
+    this.view.onChange();
   }
 
   get query() {

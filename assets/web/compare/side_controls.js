@@ -53,7 +53,7 @@ export class SideControls extends ControlChips {
   /** @param {import("../picture/choices.js").Change} change @param {boolean} [typing] */
   set(change, typing = false) {
     this.put(change);
-    this.view.chose(typing);
+    this.view.onChange(typing);
   }
 
   /** @param {string} key */

@@ -1,7 +1,7 @@
 // The map view: a sentence, every head of a layer, or of all, and one of them enlarged.
 
 import { AllHeads } from "./all_heads.js";
-import { Aside } from "../wire/aside.js";
+import { SideRequest } from "../wire/side_request.js";
 import { ChangeChips } from "./change_chips.js";
 import { ChangeTiles } from "./change_tiles.js";
 import { inks } from "../base/colour.js";
@@ -13,7 +13,7 @@ import { unpackPicture } from "./explore_picture.js";
 import { FocusPanel } from "./focus_panel.js";
 import { HeadsGrid } from "../picture/heads.js";
 import { columns, isAcross, order } from "../picture/heads_order.js";
-import { put, without } from "../link/link.js";
+import { setParam, without } from "../link/link.js";
 import { parseAt, writeAt } from "../link/look.js";
 import { mount } from "../base/mount.js";
 import { NextTokens } from "./next_tokens.js";
@@ -29,7 +29,7 @@ import { ValueLengths } from "./value_lengths.js";
 import { fillNotices, notices } from "../base/view_base.js";
 import { UnderWay } from "./under_way.js";
 import { toggled } from "../base/words.js";
-import { WireView } from "../wire/wire_view.js";
+import { ApiView } from "../wire/api_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import choicesCss from "../picture/choices.css" with { type: "css" };
 import exploreCss from "./explore.css" with { type: "css" };
@@ -47,8 +47,8 @@ const HELP = [
 
 const STYLES = [viewCss, choicesCss, patchesCss, exploreCss, listingCss, otherCss, nextCss, barCss, stageCss];
 
-/** @extends {WireView<import("./explore_picture.js").ExplorePicture>} */
-export class Explore extends WireView {
+/** @extends {ApiView<import("./explore_picture.js").ExplorePicture>} */
+export class Explore extends ApiView {
   /** @param {ShadowRoot | HTMLElement} root */
   constructor(root) {
     super(root, STYLES, "explore");
@@ -58,7 +58,7 @@ export class Explore extends WireView {
     this.pinOf = ""; // the pinned picture whose numbers are here
     this.samplingOf = ""; // what the picture was asked about what comes next
     this.compared = ""; // the digest of the picture whose comparison was asked for
-    this.proof = new Aside(this, "compared", () => this.redraw(), String);
+    this.proof = new SideRequest(this, "compared", () => this.redraw(), String);
     this.matching = false; // maps and picture are of one sentence and setting
     this.underWay = new UnderWay(this);
     this.weights = /** @type {Float32Array | null} */ (null); // of the head in focus by its tokens, once they have come
@@ -122,10 +122,10 @@ export class Explore extends WireView {
   }
 
   /** @param {Uint8Array} bytes @param {string} question */
-  answered(bytes, question) {
+  onAnswer(bytes, question) {
     const query = new URLSearchParams(question.slice(question.indexOf("?") + 1));
     const [focus, maps] = partsOf(bytes);
-    if (focus.length) return super.answered(bytes, `?${without(query, "part")}`);
+    if (focus.length) return super.onAnswer(bytes, `?${without(query, "part")}`);
     const coming = this.underWay.take(maps, query); // of a long text whose layer in sight is not there yet
     if (this.maps?.digest === coming.digest) this.maps = coming;
     this.ask();
@@ -144,8 +144,8 @@ export class Explore extends WireView {
   }
 
   /** @param {URLSearchParams} link */
-  adopt(link) {
-    const text = this.kept(link.get("s"), "s");
+  readLink(link) {
+    const text = this.clip(link.get("s"), "s");
     this.state = reduce(this.state, { type: "open", link, text, picture: this.picture });
     this.box.text = this.text;
   }
@@ -182,7 +182,7 @@ export class Explore extends WireView {
     const { tile, done, layers } = picture;
     if (maps) {
       this.maps = this.underWay.take(maps, query);
-      this.same(query);
+      this.onUnchanged(query);
     } else if (tile) this.underWay.comes(Math.min(done, this.underWay.done), layers, query);
     this.state = reduce(this.state, { type: "arrive", picture, maps: this.maps, isNewest });
     this.box.text = this.text;
@@ -191,18 +191,18 @@ export class Explore extends WireView {
   }
 
   /** @param {URLSearchParams} query */
-  same(query) {
+  onUnchanged(query) {
     const { whole, thumbnail, layers } = this.maps;
     this.mapsOf = thumbnail || whole.length === layers ? runOf(query) : ""; // a page begins with one layer
   }
 
   // ---- what goes out
 
-  link() {
+  toParams() {
     return linkOf(this.state);
   }
 
-  own() {
+  requestParams() {
     return valuesOf(this.state, Boolean(this.picture?.tile));
   }
 
@@ -213,7 +213,7 @@ export class Explore extends WireView {
 
   query() {
     const query = super.query();
-    if (this.state.text !== null && this.isBlank) put(query, "s", this.picture?.typed ?? null);
+    if (this.state.text !== null && this.isBlank) setParam(query, "s", this.picture?.typed ?? null);
     return query;
   }
 
@@ -238,19 +238,19 @@ export class Explore extends WireView {
   dispatch(action, typing = false) {
     this.state = reduce(this.state, action);
     this.box.text = this.text;
-    this.chose(typing);
+    this.onChange(typing);
   }
 
   /** Another sentence, key by key; its rows stay. @param {string} text @param {boolean} [undoable] */
   type(text, undoable = false) {
-    this.edit({ sentence: { text: /** @type {string} */ (this.kept(text, "s")) }, undoable }, true);
+    this.edit({ sentence: { text: /** @type {string} */ (this.clip(text, "s")) }, undoable }, true);
   }
 
   /** Another sentence at one press, which has other rows. @param {string} text @param {boolean} [undoable] */
   retype(text, undoable = true) {
     const known = this.picture.places[text];
     const { layer, head } = parseAt(known ?? "");
-    const kept = /** @type {string} */ (this.kept(text, "s"));
+    const kept = /** @type {string} */ (this.clip(text, "s"));
     this.edit({ sentence: { text: kept, rowChosen: false, ...(known && { layer, head }) }, undoable });
   }
 
@@ -328,7 +328,7 @@ export class Explore extends WireView {
     const across = isAcross(maps) && !this.narrow;
     const kindsOfView = { "with-pin": picture.pin, "with-all": all, "with-open": this.all.isOpen, blank: this.isBlank };
     this.placeHeads();
-    this.kinds({ ...kindsOfView, choosing: this.narrow && this.tiles.open });
+    this.setClasses({ ...kindsOfView, choosing: this.narrow && this.tiles.open });
     this.bar.draw(all);
     this.all.draw();
     const colours = inks(this.element);

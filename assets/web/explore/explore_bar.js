@@ -3,7 +3,7 @@
 import { isDrawn } from "../base/curtain.js";
 import { button, div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 import { hearWords } from "../base/grid_keys.js";
-import { keep } from "../base/kept.js";
+import { store } from "../base/storage.js";
 import { isAcross, sortKey } from "../picture/heads_order.js";
 import { groupChoice } from "../picture/map_choice.js";
 import { hasSpecials } from "../wire/packets.js";
@@ -45,7 +45,7 @@ function menu(view, name, ...inside) {
 function makePreferences() {
   const { contrast, hatch } = document.documentElement.dataset;
   const make = (/** @type {string} */ name, /** @type {string} */ key, /** @type {boolean} */ is, title = "") => {
-    const press = button(name, () => keep("localStorage", key, !is), { title, "aria-pressed": String(is) });
+    const press = button(name, () => store("localStorage", key, !is), { title, "aria-pressed": String(is) });
     press.addEventListener("click", () => location.reload()); // all that draws reads it once
     return press;
   };

@@ -2,7 +2,7 @@
 
 import { button, h, setText, span } from "../base/dom.js";
 import { addressOf, find, load } from "../lessons/course.js";
-import { go } from "../link/way.js";
+import { go } from "../link/navigation.js";
 import { sentenceOf } from "./state.js";
 import { isWord, rowOf } from "../wire/packets.js";
 import { quoted, ranked, toggled } from "../base/words.js";

@@ -4,7 +4,7 @@ import { areSame, div, h, setAttribute, setText, span, svg, urlOf } from "../bas
 import { drawChoice, makeChoice } from "../sheets/patches.js";
 import { fillChoice } from "../base/view_base.js";
 import { number, ranked } from "../base/words.js";
-import { put } from "../link/link.js";
+import { setParam } from "../link/link.js";
 import { rowOf } from "../wire/packets.js";
 import { walked } from "../base/grid_keys.js";
 
@@ -105,7 +105,7 @@ export class Given {
     this.drawn = now;
     const file = new URLSearchParams();
     for (const [key, value] of Object.entries({ model: view.modelName, dev: view.deviceName, s: typed }))
-      put(file, key, value);
+      setParam(file, key, value);
     const keys = maps.columns ?? maps.tokens;
     this.boards[kind].draw({ name, file, row: at.row, weights: rowOf(weights, at.row, keys.length), isNew });
   }

@@ -1,14 +1,14 @@
 // What heads are measured on: the sentence, random tokens, or our text collection, sentence by sentence, so that what has
 // come is seen at once and nothing is computed any more as soon as nobody asks on.
 
-import { Aside } from "../wire/aside.js";
+import { SideRequest } from "../wire/side_request.js";
 import { div, h, setText, span } from "../base/dom.js";
 import { choice } from "../base/view_base.js";
 import { many } from "../base/words.js";
 import { parts } from "../wire/packets.js";
 import { Pool } from "./head_measures.js";
-import { put } from "../link/link.js";
-import { Wire } from "../wire/wire.js";
+import { setParam } from "../link/link.js";
+import { ApiClient } from "../wire/api_client.js";
 
 /** @typedef {import("./head_measures.js").Measure} Measure */
 
@@ -24,7 +24,7 @@ export class HeadSources {
       view.redraw();
     };
     const linesOf = (/** @type {string} */ text) => text.split("\n").filter((line) => line.trim());
-    this.ours = /** @type {Aside<string[]>} */ (new Aside(view, "sentences", come, linesOf));
+    this.ours = /** @type {SideRequest<string[]>} */ (new SideRequest(view, "sentences", come, linesOf));
     this.texts = new CollectionRun(view, (bytes) => of.unpack(parts(bytes)[0]));
     const sources = /** @type {[string, string, string?][]} */ ([
       ["", "this sentence"],
@@ -77,7 +77,7 @@ export class CollectionRun {
       take: (bytes) => this.next(() => this.pool.add(unpack(bytes))),
       refuse: (sentence) => this.next(() => this.refused.push(sentence)),
     };
-    this.wire = new Wire(hears, view.here.signal);
+    this.wire = new ApiClient(hears, view.here.signal);
   }
 
   /** What every sentence is asked about with. */
@@ -103,7 +103,7 @@ export class CollectionRun {
     this.isOn = this.isLeft;
     if (!this.isOn) return;
     const query = this.run;
-    put(query, "s", this.sentences[this.at]);
+    setParam(query, "s", this.sentences[this.at]);
     query.sort();
     this.wire.stop(); // or an equal sentence would not be asked about
     this.wire.ask("overview", query, this.view.visit);

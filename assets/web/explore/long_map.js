@@ -3,11 +3,11 @@
 import { picture } from "../base/colour.js";
 import { button, contextOf, div, frame, h, setText, span } from "../base/dom.js";
 import { isShortcut, walked } from "../base/grid_keys.js";
-import { put } from "../link/link.js";
+import { setParam } from "../link/link.js";
 import { BigMap } from "../picture/map.js";
 import { cellsOf, including, pieceOf, previewOf, stepOf, within, zoomed } from "../picture/window.js";
 import { toBytes, unpackFloats } from "../wire/packets.js";
-import { Wire } from "../wire/wire.js";
+import { ApiClient } from "../wire/api_client.js";
 
 /** @typedef {import("../picture/window.js").Window} Window */
 /** @typedef {import("../picture/map.js").MapPicture} MapPicture */
@@ -37,7 +37,7 @@ export class LongMap extends BigMap {
       take: (bytes, question) => this.take(bytes, question),
       refuse: (sentence) => setText(this.said, sentence),
     };
-    this.wire = new Wire(hears, view.here.signal);
+    this.wire = new ApiClient(hears, view.here.signal);
     this.again = () => {}; // draws the map as it was drawn last, and nothing else of the page
     this.from = /** @type {{x: number, y: number, window: Window} | null} */ (null); // where a drag began
     this.wasDragged = false;
@@ -142,9 +142,9 @@ export class LongMap extends BigMap {
     const { view, window } = this;
     const { row, column, step } = pieceOf(window);
     const query = view.queryOfRun();
-    put(query, "at", `${view.at.layer}.${view.at.head}`);
-    put(query, "look", view.look.mean ? "mean" : null);
-    put(query, "tile", `${row}.${column}.${step}`);
+    setParam(query, "at", `${view.at.layer}.${view.at.head}`);
+    setParam(query, "look", view.look.mean ? "mean" : null);
+    setParam(query, "tile", `${row}.${column}.${step}`);
     return query;
   }
 

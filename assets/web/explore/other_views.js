@@ -5,10 +5,10 @@ import { ChannelsView } from "./channels_view.js";
 import { button, div, h, setAttribute, setText } from "../base/dom.js";
 import { FlowView } from "./flow_view.js";
 import { HeadsView } from "./heads_view.js";
-import { put } from "../link/link.js";
+import { setParam } from "../link/link.js";
 import { parts } from "../wire/packets.js";
 import { rove } from "../base/view_base.js";
-import { Wire } from "../wire/wire.js";
+import { ApiClient } from "../wire/api_client.js";
 
 /** @typedef {object} OtherView
  * @property {string} name in the link
@@ -33,7 +33,7 @@ export class OtherViews {
       refuse: (sentence) => setText(this.refusal, sentence), // what was seen before stays
       wait: (waiting) => setAttribute(this.room, "data-late", ["slow", "lost"].includes(waiting) ? "" : null),
     };
-    this.wire = new Wire(hears, view.here.signal);
+    this.wire = new ApiClient(hears, view.here.signal);
     this.toggles = this.all.map((one) => button(one.title, () => this.show(this.open === one ? null : one)));
     this.row = h("div", { class: "actions", role: "group", "aria-label": "Other views" }, ...this.toggles);
     this.refusal = h("p", { class: "label refusal", role: "status" });
@@ -70,9 +70,9 @@ export class OtherViews {
 
   /** @param {OtherView} open */
   ask(open) {
-    if (!open.route) return this.wire.settle();
+    if (!open.route) return this.wire.cancelAll();
     const query = this.view.queryOfRun();
-    for (const [key, value] of Object.entries(open.asked())) put(query, key, value);
+    for (const [key, value] of Object.entries(open.asked())) setParam(query, key, value);
     query.sort();
     this.wire.ask(open.route, query, this.view.visit);
   }

@@ -1,7 +1,7 @@
 // What the visitor of Explore has chosen as one state, what changes it, and what is to be asked next to show it.
 
 import { changed, controlsOf } from "../link/changes.js";
-import { put, without } from "../link/link.js";
+import { setParam, without } from "../link/link.js";
 import { askedOf, headName, headsOf, inOrder, ofOneMap, parseLook, reads, writeAt, writeLook } from "../link/look.js";
 import { arrived, moved, placeOf, within } from "../link/place.js";
 
@@ -176,7 +176,7 @@ export function requestFor(state, query, cache) {
   const isTold = () => tellsNext(state, samplingOf(query), cache);
   if (continues || (isHere && picture.tile)) {
     const part = new URLSearchParams(query);
-    put(part, "part", String(underWay.done));
+    setParam(part, "part", String(underWay.done));
     const isMissing = !isRowHere(state, cache) || !isTold();
     if (isHere && picture.tile && maps.isHere(at.layer) && isMissing) return { route: "focus", query: part };
     return continues ? { route: "part", query: part } : null;

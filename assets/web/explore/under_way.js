@@ -60,7 +60,7 @@ export class UnderWay {
       view.ask();
       return view.redraw();
     }
-    view.wire.settle();
+    view.wire.cancelAll();
     view.refuse(`Stopped after ${done} of ${layers} layers.`, "s", 0);
   }
 

@@ -6,13 +6,13 @@ import { themeOf } from "../base/colour.js";
 import { openSheet } from "./control_sheet.js";
 import { h, urlOf } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
-import { put, say, write, writing } from "../link/link.js";
+import { setParam, setHistory, write, writing } from "../link/link.js";
 import { pageAt, pageNow } from "../base/page_list.js";
 import { drawPickers } from "./pickers.js";
 import { drawShare } from "./share.js";
 import { drawRoom } from "../rooms/room_bar.js";
 import { drawViews } from "../base/view_base.js";
-import { MAIN, tellAddress } from "../link/way.js";
+import { MAIN, notify } from "../link/navigation.js";
 
 /** @typedef {import("./pickers.js").Option} Option */
 /** @typedef {import("../base/messages.js").House} House */
@@ -69,10 +69,10 @@ function join(event) {
   event.preventDefault();
   queueMicrotask(() => {
     const [next, now] = [new URL(destination.url), new URL(location.href)];
-    if (next.pathname !== now.pathname) return tellAddress();
-    for (const key of OURS) put(next.searchParams, key, now.searchParams.getAll(key));
-    for (const [key, values] of written) if (!next.searchParams.has(key)) put(next.searchParams, key, values);
-    say("replaceState", history.state, next);
+    if (next.pathname !== now.pathname) return notify();
+    for (const key of OURS) setParam(next.searchParams, key, now.searchParams.getAll(key));
+    for (const [key, values] of written) if (!next.searchParams.has(key)) setParam(next.searchParams, key, values);
+    setHistory("replaceState", history.state, next);
   });
 }
 /** @type {any} */ (window).navigation?.addEventListener("navigate", join);

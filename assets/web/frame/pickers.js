@@ -4,7 +4,7 @@
 import { fill, h, setAttribute, setText } from "../base/dom.js";
 import { OF_ONE_MODEL, read, write } from "../link/link.js";
 import { baseOf, isForeign, isRecording, titleOf } from "../link/model_name.js";
-import { tellAddress } from "../link/way.js";
+import { notify } from "../link/navigation.js";
 import { OtherModels, titles } from "./other_models.js";
 
 /** @typedef {[value: string, text: string, group?: string, says?: string]} Option */
@@ -22,7 +22,7 @@ function choose(key, value) {
   if (!dispatchEvent(new CustomEvent("headlight-choose", { detail, cancelable: true }))) return;
   const gone = key === "model" ? [...OF_ONE_MODEL, "off", "off2", "pin"] : []; // where no view fits them
   write({ ...Object.fromEntries(gone.map((one) => [one, null])), ...detail });
-  tellAddress();
+  notify();
 }
 
 const wide = matchMedia("(min-width: 721px)"); // house.css

@@ -2,8 +2,8 @@
 // keeps: whether a class is taught, and the way through the course that was chosen.
 
 import { urlOf } from "../base/dom.js";
-import { keep, kept } from "../base/kept.js";
-import { before } from "../link/way.js";
+import { store, stored } from "../base/storage.js";
+import { before } from "../link/navigation.js";
 
 /** @typedef {import("../base/messages.js").CourseMessage} Course */
 /** @typedef {import("../base/messages.js").CourseLesson} Lesson */
@@ -98,7 +98,7 @@ export function neighbour({ lesson, at }, way) {
 
 /** The steps that were answered in this browser: lesson -> steps, counted from 1. @returns {Record<string, number[]>} */
 export function done() {
-  const lists = Object.entries(kept("localStorage", DONE) ?? {}).filter(([, steps]) => Array.isArray(steps));
+  const lists = Object.entries(stored("localStorage", DONE) ?? {}).filter(([, steps]) => Array.isArray(steps));
   return Object.fromEntries(lists.map(([id, steps]) => [id, steps.filter(Number.isInteger)]));
 }
 
@@ -106,20 +106,20 @@ export function done() {
 export function markDone({ lesson, at }) {
   const all = done();
   all[lesson.id] = [...new Set([...(all[lesson.id] ?? []), at])].sort((a, b) => a - b);
-  keep("localStorage", DONE, all);
+  store("localStorage", DONE, all);
 }
 
 /** True where an answer does not open the curtain. */
-export const isTaught = () => kept("sessionStorage", TAUGHT) === true;
+export const isTaught = () => stored("sessionStorage", TAUGHT) === true;
 
 /** @param {boolean} taught */
-export const keepTaught = (taught) => keep("sessionStorage", TAUGHT, taught || null);
+export const keepTaught = (taught) => store("sessionStorage", TAUGHT, taught || null);
 
 /** @param {Way | null} way null for every lesson in turn */
-export const keepWay = (way) => keep("sessionStorage", WAY, way);
+export const keepWay = (way) => store("sessionStorage", WAY, way);
 
 /** The way that was chosen; null without one. @returns {Way | null} */
 export function wayKept() {
-  const { minutes, audience, steps } = kept("sessionStorage", WAY) ?? {};
+  const { minutes, audience, steps } = stored("sessionStorage", WAY) ?? {};
   return Array.isArray(steps) ? { minutes, audience, steps: steps.map(String) } : null;
 }

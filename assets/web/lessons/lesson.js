@@ -20,8 +20,8 @@ import { wishOf } from "./lesson_keys.js";
 import { LessonPanel } from "./lesson_panel.js";
 import { parseAt } from "../link/look.js";
 import { pageNow } from "../base/page_list.js";
-import { go } from "../link/way.js";
-import { Wire } from "../wire/wire.js";
+import { go } from "../link/navigation.js";
+import { ApiClient } from "../wire/api_client.js";
 
 const COURSE = "lessons"; // the path of the page with all lessons
 const PAUSE = 300; // ms without a change of the picture, until its verdict is asked for
@@ -48,7 +48,7 @@ const state = {
 };
 let pause = 0;
 
-const wire = new Wire({
+const wire = new ApiClient({
   take: (bytes) => told({ verdict: JSON.parse(new TextDecoder().decode(bytes)), sentence: "" }),
   refuse: (sentence) => told({ verdict: null, sentence }),
   wait: (waiting) => {

@@ -12,7 +12,7 @@ export const OF_RIGHT_MODEL = ["at2", "off2"]; // of another model on the right 
 export const writing = { isOurs: false };
 
 /** Writes the address. @param {"pushState" | "replaceState"} kind @param {object | null} state @param {URL | string} url */
-export function say(kind, state, url) {
+export function setHistory(kind, state, url) {
   writing.isOurs = true;
   history[kind](state, "", url);
   writing.isOurs = false;
@@ -23,7 +23,7 @@ const tell = () => dispatchEvent(new Event("headlight-address"));
 navigation?.addEventListener("currententrychange", tell); // also of what Streamlit writes
 
 /** @param {URLSearchParams} params @param {string} key @param {string | string[] | null} value */
-export function put(params, key, value) {
+export function setParam(params, key, value) {
   const values = value === null ? [] : [value].flat();
   if (JSON.stringify(params.getAll(key)) === JSON.stringify(values)) return; // where it stands
   params.delete(key);
@@ -67,15 +67,15 @@ function fitted(url, link) {
  */
 export function write(values) {
   const link = read();
-  for (const [key, value] of Object.entries(values)) put(link, key, value);
+  for (const [key, value] of Object.entries(values)) setParam(link, key, value);
   const { url, state } = fitted(new URL(location.href), link);
   if (url.href === location.href && !state && !history.state?.leftOut) return;
-  say("replaceState", state, url);
+  setHistory("replaceState", state, url);
   if (!navigation) tell();
 }
 
 /** Makes this address a new entry of the history. @param {URL} to */
-export function enter(to) {
+export function push(to) {
   const { url, state } = fitted(to, to.searchParams);
-  say("pushState", state, url);
+  setHistory("pushState", state, url);
 }

@@ -3,9 +3,9 @@
 
 import { BlocksPanel } from "../sheets/blocks_panel.js";
 import { div, h, setAttribute, setText } from "../base/dom.js";
-import { put } from "../link/link.js";
+import { setParam } from "../link/link.js";
 import { SentenceBox } from "../picture/sentence.js";
-import { Aside } from "../wire/aside.js";
+import { SideRequest } from "../wire/side_request.js";
 
 const NAME = "Another sentence in the same batch";
 
@@ -14,7 +14,9 @@ export class MaskOutcomes {
   constructor(view) {
     this.view = view;
     this.pad = /** @type {string | null} */ (null); // the second sentence as in the link
-    this.outcomes = /** @type {Aside<import("../base/messages.js").MaskOutcomes>} */ (new Aside(view, "outcomes"));
+    this.outcomes = /** @type {SideRequest<import("../base/messages.js").MaskOutcomes>} */ (
+      new SideRequest(view, "outcomes")
+    );
     this.blocks = { mask: new BlocksPanel(), padding: new BlocksPanel() };
     this.box = new SentenceBox(view, (text) => this.type(text), NAME);
     this.reason = h("p", { class: "reason", role: "status" });
@@ -25,8 +27,8 @@ export class MaskOutcomes {
 
   /** @param {string} text */
   type(text) {
-    this.pad = this.view.kept(text, "pad");
-    this.view.chose(true);
+    this.pad = this.view.clip(text, "pad");
+    this.view.onChange(true);
   }
 
   /** Asks once the picture is that of what is chosen. */
@@ -34,7 +36,7 @@ export class MaskOutcomes {
     const { view, outcomes } = this;
     const query = view.query();
     if (!view.visit || !view.picture || view.route(query)) return outcomes.stop();
-    put(query, "pad", this.pad);
+    setParam(query, "pad", this.pad);
     if (String(query) !== outcomes.of) outcomes.ask(query);
   }
 

@@ -92,7 +92,7 @@ export class MaskPaint {
     this.paint(at);
   }
 
-  /** Turns a whole row or column round. @param {"row" | "column"} tool @param {number} at */
+  /** Ack a whole row or column round. @param {"row" | "column"} tool @param {number} at */
   line(tool, at) {
     const own = this.tool;
     this.tool = tool;

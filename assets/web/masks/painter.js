@@ -12,7 +12,7 @@ import { MAX_RULE_LENGTH } from "../base/facts.js";
 import { controlsOf } from "../link/changes.js";
 import { without } from "../link/link.js";
 import { headName, headsOf, inOrder, parseLook, reads, writeAt, writeLook } from "../link/look.js";
-import { arrival } from "../link/way.js";
+import { arrival } from "../link/navigation.js";
 import { PlaceView } from "../wire/place_view.js";
 import { mount } from "../base/mount.js";
 import { PaintGrid } from "./paint_grid.js";
@@ -114,9 +114,9 @@ export class Painter extends PlaceView {
   // ---- what comes in
 
   /** @param {URLSearchParams} link */
-  adopt(link) {
+  readLink(link) {
     this.adoptPlace(link);
-    this.chosenText = this.kept(link.get("s"), "s");
+    this.chosenText = this.clip(link.get("s"), "s");
     this.controls = controlsOf(link);
     this.off = headsOf(link.getAll("off"));
     this.look = parseLook(link.get("look") ?? "");
@@ -127,7 +127,7 @@ export class Painter extends PlaceView {
     this.ahead = true;
     this.tooLong = 0;
     this.tooMuch = "";
-    this.outcomes.pad = this.kept(link.get("pad"), "pad");
+    this.outcomes.pad = this.clip(link.get("pad"), "pad");
   }
 
   /** What stands in the box. */
@@ -156,15 +156,15 @@ export class Painter extends PlaceView {
   }
 
   /** @param {Uint8Array} bytes @param {URLSearchParams} query */
-  shows(bytes, query) {
+  applyAnswer(bytes, query) {
     const begins = this.begins && String(query) === String(this.query());
-    super.shows(bytes, query);
+    super.applyAnswer(bytes, query);
     if (begins) this.beginWith(this.picture.begins);
     this.outcomes.ask();
   }
 
   /** @param {URLSearchParams} _query */
-  same(_query) {
+  onUnchanged(_query) {
     this.begins = ""; // what could not be used said something
     this.controls.mask ??= "none";
     this.writeAddress();
@@ -187,7 +187,7 @@ export class Painter extends PlaceView {
 
   // ---- what goes out
 
-  link() {
+  toParams() {
     const { chosenText, controls, off, at, look, placed, rowChosen, outcomes } = this;
     const heads = inOrder(off).map(headName);
     const place = placed ? writeAt(at, rowChosen) : null;
@@ -200,14 +200,14 @@ export class Painter extends PlaceView {
     return Object.keys(said).length || this.begins ? said : { mask: "none" };
   }
 
-  own() {
+  requestParams() {
     const at = this.placed ? writeAt(this.at, false) : null;
-    return { ...this.link(), at, look: reads(this.look) || null, pad: null };
+    return { ...this.toParams(), at, look: reads(this.look) || null, pad: null };
   }
 
   /** @param {string} key */
-  still(key) {
-    return key === "s" ? super.still(key) : "Still using";
+  staleLabel(key) {
+    return key === "s" ? super.staleLabel(key) : "Still using";
   }
 
   /** @param {URLSearchParams} query */
@@ -237,7 +237,7 @@ export class Painter extends PlaceView {
   /** @param {Partial<import("../link/look.js").Look>} change */
   see(change) {
     Object.assign(this.look, change);
-    this.chose();
+    this.onChange();
   }
 
   get paintable() {
@@ -246,8 +246,8 @@ export class Painter extends PlaceView {
 
   /** @param {string} text */
   type(text) {
-    this.chosenText = this.kept(text, "s");
-    this.chose(true);
+    this.chosenText = this.clip(text, "s");
+    this.onChange(true);
   }
 
   /** Draws at once; the weights follow. */
@@ -320,7 +320,7 @@ export class Painter extends PlaceView {
     this.controls = { ...this.controls, ...rule, ...said };
     this.begins = "";
     this.isOwn = false;
-    this.chose();
+    this.onChange();
   }
 
   /** Blocks the row in focus, or the first one that is not empty yet. */
@@ -338,7 +338,7 @@ export class Painter extends PlaceView {
   change({ off, ...controls }, typing = false) {
     if (off) this.off = headsOf([off].flat());
     Object.assign(this.controls, controls);
-    this.chose(typing);
+    this.onChange(typing);
   }
 
   /** For another model the page chooses its mask anew. @param {import("../link/link.js").Values} values */
@@ -348,10 +348,10 @@ export class Painter extends PlaceView {
     this.renews = false;
   }
 
-  chose(typing = false) {
+  onChange(typing = false) {
     this.tooMuch = "";
     if (this.begins) this.begins = "entered"; // the address is bare no more
-    super.chose(typing);
+    super.onChange(typing);
   }
 
   /** Changes what the server need not know. @param {object} owner @param {object} change */
@@ -388,7 +388,7 @@ export class Painter extends PlaceView {
     this.box.input.readOnly = "s" in picture.fixed;
     mask.head = at.head;
     const projecting = this.foot.isOn;
-    this.kinds({
+    this.setClasses({
       wide: !projecting && !this.alone && width >= THREE,
       projecting,
       "of-one": projecting && !fitsTwo(width, picture.tokens),

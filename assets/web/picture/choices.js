@@ -124,7 +124,7 @@ function makeDegrees(name, set) {
   return { element, say };
 }
 
-/** @template {import("../wire/wire_view.js").WireView} V */
+/** @template {import("../wire/api_view.js").ApiView} V */
 export class Choices {
   /** @param {V} view @param {any} [holder] of what is chosen @param {string} [ending] of every name
    * @param {Kind[]} [kinds] of masks that are offered

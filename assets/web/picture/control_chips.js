@@ -18,7 +18,7 @@ const ICONS = {
 const icon = (name) =>
   svg("svg", { viewBox: "0 0 24 24", class: `icon ${name}`, "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 
-/** @template {import("../wire/wire_view.js").WireView} V @extends {Choices<V>} */
+/** @template {import("../wire/api_view.js").ApiView} V @extends {Choices<V>} */
 export class ControlChips extends Choices {
   /** @param {V} view @param {string} label
    * @param {{names?: Record<string, string>, holder?: any, kinds?: import("./choices.js").Kind[], ending?: string}} more

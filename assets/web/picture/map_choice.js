@@ -5,7 +5,7 @@ import { choice, fillChoice, group, named } from "../base/view_base.js";
 import { choosesMean, meanOf } from "../link/look.js";
 
 /** The kind of attention: its encoder's, its decoder's, or from the one to the other.
- * @param {import("../wire/wire_view.js").WireView} view
+ * @param {import("../wire/api_view.js").ApiView} view
  */
 export function groupChoice(view) {
   const kinds = group("Kind of attention");

@@ -6,7 +6,7 @@ import { button, div, fill, h, setAttribute, setText, span, topOf } from "../bas
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { toggled } from "../base/words.js";
 
-/** @typedef {import("../wire/wire_view.js").WireView & {at: {layer: number, head: number}, go(change: object): void}} View */
+/** @typedef {import("../wire/api_view.js").ApiView & {at: {layer: number, head: number}, go(change: object): void}} View */
 /** @typedef {"layer" | "head"} Axis */
 /** @typedef {{act: () => void, isIdle: () => boolean}} Undo */
 

@@ -9,7 +9,7 @@ const BREAK = "⏎\ufe0e";
 const MAX_LENGTH = 200000; // characters that are passed on; far more than can be used, so that the server says what it cuts
 
 export class SentenceBox {
-  /** @param {import("../wire/wire_view.js").WireView} view whose address says the text when it is done
+  /** @param {import("../wire/api_view.js").ApiView} view whose address says the text when it is done
    * @param {(text: string) => void} typed every key
    */
   constructor(view, typed, label = "Sentence", placeholder = "Type a sentence") {

@@ -9,7 +9,7 @@ import { contentWidth, panel, View } from "../base/view_base.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import encodingsCss from "./encodings.css" with { type: "css" };
 
-/** @typedef {import("../base/messages.js").EncodingsState & import("../base/view_base.js").Turns} State */
+/** @typedef {import("../base/messages.js").EncodingsState & import("../base/view_base.js").Ack} State */
 /** @typedef {import("../base/messages.js").EncodingTile} Tile */
 
 const STYLES = [viewCss, encodingsCss];

@@ -3,7 +3,7 @@
 
 import { isShortcut, isTyped } from "../base/grid_keys.js";
 import { addressOf, find, nameOf } from "../lessons/course.js";
-import { answered } from "../wire/answered.js";
+import { answered } from "../wire/retry.js";
 import { act, room } from "./room_line.js";
 import { LETTERS } from "./tally.js";
 

@@ -6,12 +6,12 @@ import { button, div, h, setAttribute, setText, span } from "../base/dom.js";
 import { find, load } from "../lessons/course.js";
 import { Hands } from "../lessons/hands.js";
 import { LessonPanel } from "../lessons/lesson_panel.js";
-import { say } from "../link/link.js";
+import { setHistory } from "../link/link.js";
 import { actsOf, doAct, Keys, readShown } from "./host_acts.js";
 import { enter, join, leave, qrOf, room, sayLink, vote } from "./room_line.js";
 import { handsOf, LETTERS } from "./tally.js";
 
-/** @typedef {import("../wire/wire_view.js").WireView & {go(): void}} View */
+/** @typedef {import("../wire/api_view.js").ApiView & {go(): void}} View */
 /** @typedef {(file: string) => {view: {Kind: new (root: ShadowRoot) => View}}} Open what a module exports */
 /** @typedef {import("../lessons/course.js").Place} Place */
 /** @typedef {import("./host_acts.js").Act} Act */
@@ -114,7 +114,7 @@ class Phone {
     const { path, query } = readShown(link);
     if (link === this.link) return;
     this.link = link;
-    say("replaceState", null, `${location.pathname}?${query}`);
+    setHistory("replaceState", null, `${location.pathname}?${query}`);
     if (path === this.path) return this.view?.follow();
     this.path = path;
     this.view?.leave();

@@ -3,13 +3,13 @@
 
 import { button, div, fill, h, setAttribute, setText, span, urlOf } from "../base/dom.js";
 import { makeCopy } from "../base/copy_button.js";
-import { keep, kept } from "../base/kept.js";
+import { store, stored } from "../base/storage.js";
 import { pageNow } from "../base/page_list.js";
 import { addressOf, askedFor, find, nameOf } from "../lessons/course.js";
 import { Hands } from "../lessons/hands.js";
 import { beside } from "../lessons/lesson.js";
 import { read } from "../link/link.js";
-import { go } from "../link/way.js";
+import { go } from "../link/navigation.js";
 import { ACTS, actsOf, answerTo, ask, doAct, Keys, writeShown } from "./host_acts.js";
 import { act, enter, erase, linkOf, qrOf, room, sayLink } from "./room_line.js";
 import { csvOf, handsOf, hintOf, LETTERS, stepsOf } from "./tally.js";
@@ -159,11 +159,11 @@ class HostBar {
 
   /** What was asked, with its votes; kept for the files. @param {State} now @returns {Counted[]} */
   past({ question, tallies, code }) {
-    const { past, of } = kept("sessionStorage", PAST) ?? {};
+    const { past, of } = stored("sessionStorage", PAST) ?? {};
     const all = /** @type {Counted[]} */ (of === code ? past : []);
     if (!question || !tallies.length) return all;
     const now = [...all.filter(({ id }) => id !== question.id), { ...question, tallies }];
-    keep("sessionStorage", PAST, { past: now, of: code });
+    store("sessionStorage", PAST, { past: now, of: code });
     return now;
   }
 

@@ -2,8 +2,8 @@
 // and the secret that the server gave it, nothing else; the host's key stands behind the # of his own link and in no address that is asked.
 
 import { urlOf } from "../base/dom.js";
-import { keep, kept } from "../base/kept.js";
-import { answered, LOST, pause } from "../wire/answered.js";
+import { store, stored } from "../base/storage.js";
+import { answered, LOST, pause } from "../wire/retry.js";
 
 /** @typedef {import("../base/messages.js").RoomState} State */
 
@@ -81,7 +81,7 @@ export const sayLink = (address) => linkOf(address).replace(/^https?:\/\/|#.*/g,
 export function enter() {
   if (line.events) return;
   const [, code, key] = location.hash.match(/^#([A-Za-z2-9]{6})(?:\.([\w-]+))?$/) ?? [];
-  const was = kept("sessionStorage", KEPT);
+  const was = stored("sessionStorage", KEPT);
   if (code) history.replaceState(history.state, "", location.pathname + location.search);
   if (code && key) comeBack("host", code.toUpperCase(), key);
   else if (code && was?.code !== code.toUpperCase()) join(code);
@@ -101,7 +101,7 @@ async function comeBack(role, code, secret) {
 
 /** @param {"phone" | "host"} role @param {string} code @param {string} secret @param {string} listen */
 function take(role, code, secret, listen) {
-  keep("sessionStorage", KEPT, { role, code, secret });
+  store("sessionStorage", KEPT, { role, code, secret });
   room.role = role;
   hush();
   line.events?.close();
@@ -164,7 +164,7 @@ export async function join(typed) {
 /** Is outside again. @param {string} [why] */
 export function leave(why = "") {
   line.events?.close();
-  keep("sessionStorage", KEPT, null);
+  store("sessionStorage", KEPT, null);
   Object.assign(line, { code: "", secret: "", events: null, told: "" });
   Object.assign(room, { role: "", now: null });
   say(why);

@@ -1,7 +1,7 @@
 // The lines of a function that ran: those that made a step are marked, those that only record are folded to a dot, and
 // behind a line stands the shape of what it made.
 
-import { Aside } from "../wire/aside.js";
+import { SideRequest } from "../wire/side_request.js";
 import { div, fill, h, setAttribute, setText, span } from "../base/dom.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
@@ -82,7 +82,7 @@ export function wholeClasses(view) {
   const make = () => h("pre", { tabindex: "0" }, h("code"));
   const show = () =>
     fill(room, sources.answer ?? [sources.refusal], make, (pre, source) => setText(pre.firstElementChild, source));
-  const sources = /** @type {Aside<string[]>} */ (new Aside(view, "classes", show));
+  const sources = /** @type {SideRequest<string[]>} */ (new SideRequest(view, "classes", show));
   const summary = h("summary");
   const ask = () => {
     const [impl, vs = "none"] = view.picture.traces.map(({ implementation }) => implementation);

@@ -2,9 +2,9 @@
 
 import { BlocksPanel } from "../sheets/blocks_panel.js";
 import { h, setAttribute, setText } from "../base/dom.js";
-import { put } from "../link/link.js";
+import { setParam } from "../link/link.js";
 import { bringUnderBar } from "../base/view_base.js";
-import { Aside } from "../wire/aside.js";
+import { SideRequest } from "../wire/side_request.js";
 
 const NOT_OF_IT = ["step", "f", "vs"]; // keys that change no lesson
 
@@ -12,7 +12,9 @@ export class StepLesson {
   /** @param {import("./steps.js").StepView} view */
   constructor(view) {
     this.view = view;
-    this.lesson = /** @type {Aside<import("../base/messages.js").ReshapeLesson>} */ (new Aside(view, "reshape"));
+    this.lesson = /** @type {SideRequest<import("../base/messages.js").ReshapeLesson>} */ (
+      new SideRequest(view, "reshape")
+    );
     this.arrives = false; // it is to be brought into sight
     this.panel = new BlocksPanel((event) => this.press(event));
     this.source = h("code");
@@ -25,7 +27,7 @@ export class StepLesson {
     const { values, at, head } = this.view;
     const own = new URLSearchParams(query);
     for (const key of NOT_OF_IT) own.delete(key);
-    for (const key of ["lesson", "wrote"]) put(own, key, values[key]);
+    for (const key of ["lesson", "wrote"]) setParam(own, key, values[key]);
     own.set("at", `${at.layer}.${head}`);
     if (String(own) !== this.lesson.of) this.lesson.ask(own);
   }

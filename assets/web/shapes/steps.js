@@ -78,7 +78,7 @@ export class StepView extends PlaceView {
   // ---- what comes in
 
   /** @param {URLSearchParams} link */
-  adopt(link) {
+  readLink(link) {
     this.values = { ...Object.fromEntries(OWN.map((key) => [key, link.get(key)])), off: link.getAll("off") };
     this.adoptPlace(link);
     this.box.text = this.text;
@@ -87,13 +87,13 @@ export class StepView extends PlaceView {
   /** What is said of the traces, then the traces. @param {Uint8Array[]} parts @param {URLSearchParams} query */
   receive([said, ...traces], query) {
     this.picture = { ...unpack(said).header, traces: traces.map(unpackTrace) };
-    this.same(query);
+    this.onUnchanged(query);
     this.choosePlace(this.picture.traces[0].tokens.length);
     if (this.values.s === null) this.box.text = this.picture.typed;
   }
 
   /** @param {URLSearchParams} query */
-  same(query) {
+  onUnchanged(query) {
     this.tracesOf = without(query, ...IN_SIGHT);
   }
 
@@ -115,14 +115,14 @@ export class StepView extends PlaceView {
 
   // ---- what goes out
 
-  link() {
+  toParams() {
     const { values, at, opened, placed, rowChosen } = this;
     return { ...values, at: opened ? values.at : placed ? writeAt(at, rowChosen) : null };
   }
 
-  own() {
+  requestParams() {
     const { layer, head } = this.at;
-    return { ...this.link(), at: this.placed ? `${layer}.${head}` : null, f: null, lesson: null, wrote: null };
+    return { ...this.toParams(), at: this.placed ? `${layer}.${head}` : null, f: null, lesson: null, wrote: null };
   }
 
   /** The traces, unless they are here with the numbers in sight. @param {URLSearchParams} query */
@@ -150,7 +150,7 @@ export class StepView extends PlaceView {
 
   /** @param {string} text */
   type(text) {
-    this.set({ s: this.kept(text, "s") }, true);
+    this.set({ s: this.clip(text, "s") }, true);
   }
 
   /** The steps in sight, group by group: of the steps of single heads only those of the head in focus. */
@@ -188,7 +188,7 @@ export class StepView extends PlaceView {
   /** @param {import("../link/link.js").Values} change @param {boolean} [typing] it goes on */
   set(change, typing = false) {
     Object.assign(this.values, change);
-    this.chose(typing);
+    this.onChange(typing);
   }
 
   // ---- drawing
@@ -197,7 +197,7 @@ export class StepView extends PlaceView {
     const { parts: p, picture, at, head } = this;
     const { traces } = picture;
     if (!this.waiting) this.keepWithin(traces[0].tokens.length);
-    this.kinds({ pair: traces.length > 1 });
+    this.setClasses({ pair: traces.length > 1 });
     this.sides[1].element.hidden = traces.length < 2;
     const shown = traces.map((trace) => ({ trace, at: this.placeIn(trace.steps) }));
     const [{ trace, at: here }] = shown;

@@ -12,7 +12,7 @@ import sheetCss from "./sheet.css" with { type: "css" };
 // the colours, buttons and notices are those of the map view
 const STYLES = [viewCss, listingCss, sheetCss, patchesCss];
 
-/** @extends {View<import("../base/messages.js").SheetState & import("../base/view_base.js").Turns>} */
+/** @extends {View<import("../base/messages.js").SheetState & import("../base/view_base.js").Ack>} */
 export class Sheet extends View {
   constructor(root) {
     super(root, STYLES, "sheet");

@@ -23,7 +23,7 @@ const ROUNDED = "this head’s numbers are kept as one byte each, ± 0.002";
 const STYLES = [viewCss, exploreCss, standaloneCss];
 const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
-/** @extends {View<Said & import("../base/view_base.js").Turns>} */
+/** @extends {View<Said & import("../base/view_base.js").Ack>} */
 class Standalone extends View {
   /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {Moved} moved */
   constructor(root, bytes, moved) {
@@ -31,7 +31,7 @@ class Standalone extends View {
     this.moved = moved;
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);
-    this.state = /** @type {Said & import("../base/view_base.js").Turns} */ ({ visit: "", heard: 0, ...header });
+    this.state = /** @type {Said & import("../base/view_base.js").Ack} */ ({ visit: "", heard: 0, ...header });
     this.off = new Set(this.state.off);
     this.maps = unpackMaps(maps);
     this.floats = floats;
@@ -128,7 +128,7 @@ class Standalone extends View {
     const { at, maps, theme, narrow, off } = this;
     const { forbidden } = this.state;
     const all = this.all && !narrow;
-    this.kinds({ "with-all": all });
+    this.setClasses({ "with-all": all });
     const line = getComputedStyle(this.element).getPropertyValue("--hatch").trim();
     const colours = { ...inks(this.element), line };
     this.drawBar(all);

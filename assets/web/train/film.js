@@ -8,7 +8,7 @@ import { wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { mount } from "../base/mount.js";
 import { fillChoice, group, mapOrTable, named, numbers, panel } from "../base/view_base.js";
-import { WireView } from "../wire/wire_view.js";
+import { ApiView } from "../wire/api_view.js";
 import viewCss from "../base/view.css" with { type: "css" };
 import filmCss from "./film.css" with { type: "css" };
 
@@ -18,10 +18,10 @@ const LEGEND = "rows are queries, columns keys; layers and heads are counted fro
 
 const STYLES = [viewCss, filmCss];
 
-/** @typedef {import("../base/messages.js").FilmState & import("../base/view_base.js").Turns} State */
+/** @typedef {import("../base/messages.js").FilmState & import("../base/view_base.js").Ack} State */
 
-/** @extends {WireView<any>} */
-class FilmView extends WireView {
+/** @extends {ApiView<any>} */
+class FilmView extends ApiView {
   constructor(root) {
     super(root, STYLES, "film");
     /** @type {import("./film_maps.js").Films} */
@@ -78,11 +78,11 @@ class FilmView extends WireView {
   }
 
   /** @param {URLSearchParams} link */
-  adopt(link) {
+  readLink(link) {
     this.choice = parseChoice(link.get("film") ?? "");
   }
 
-  link() {
+  toParams() {
     return { film: writeChoice(this.choice) };
   }
 
@@ -133,7 +133,7 @@ class FilmView extends WireView {
     Object.assign(this.choice, change);
     if (change.probe !== undefined) this.marked = null; // a cell of the other text
     if (this.at !== Infinity) this.at = Math.max(0, this.steps.indexOf(step));
-    this.chose();
+    this.onChange();
   }
 
   /** Where the film is. */

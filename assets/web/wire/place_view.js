@@ -1,13 +1,13 @@
 // A view that looks at one place of the model: a head of a layer, and in its map a query and perhaps a key.
 
 import { arrived, moved, placeOf, within } from "../link/place.js";
-import { WireView } from "./wire_view.js";
+import { ApiView } from "./api_view.js";
 
 /** @typedef {import("../link/look.js").At} At */
 /** @typedef {import("../base/messages.js").PictureAnswer} Placed what every picture says, where the page looks by itself too */
 
-/** @template {Placed} [Picture=any] @extends {WireView<Picture>} */
-export class PlaceView extends WireView {
+/** @template {Placed} [Picture=any] @extends {ApiView<Picture>} */
+export class PlaceView extends ApiView {
   at = { layer: 0, head: 0, row: 0, key: /** @type {number | null} */ (null) };
   placed = false; // the visitor, not the page, has chosen layer and head,
   rowChosen = false; // and the row
@@ -41,6 +41,6 @@ export class PlaceView extends WireView {
   /** @param {Partial<At>} change */
   go(change) {
     this.place(change);
-    this.chose();
+    this.onChange();
   }
 }

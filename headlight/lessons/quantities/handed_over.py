@@ -34,7 +34,7 @@ def handed_over(query: Query, settings: Settings, layer: int) -> Value:
 def from_behind(query: Query, settings: Settings) -> Value:
     """`from_behind`, (i, c): the last vectors of the words when they are read from behind, put back in their places."""
     here = pictures.picture(settings).run
-    there = pictures.picture(replace(settings.unpainted, text=" ".join(reversed(settings.text.split())))).run
+    there = pictures.picture(replace(settings.without_painting, text=" ".join(reversed(settings.text.split())))).run
     places = measures.new_places(here.ids, there.ids)
     return Value.of(there.hidden[-1].cpu()[places], "i c", here.tokens)
 
@@ -44,12 +44,12 @@ def cosine_without(query: Query, settings: Settings) -> Value:
 
     The token itself still may. For each token alone.
     """
-    whole = pictures.picture(settings.untouched).run
+    whole = pictures.picture(settings.baseline).run
     if len(whole.ids) > MAX_TOKENS:
         raise RuleError(f"{len(whole.ids)} tokens are closed one after another; at most {MAX_TOKENS} are")
     cosines = list[float]()
     for at in range(len(whole.ids)):
         yield_and_check_cancelled()
-        closed = pictures.picture(replace(settings.untouched, mask=f"unseen:{at}"))
+        closed = pictures.picture(replace(settings.baseline, mask=f"unseen:{at}"))
         cosines.append(measures.cosine(closed.run.sentence, whole.sentence))
     return Value.of(torch.tensor(cosines), "j", whole.tokens)

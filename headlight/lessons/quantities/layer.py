@@ -146,8 +146,10 @@ def _without_each_bias(settings: Settings) -> list[dict[str, float]]:
 
 def _entering(settings: Settings, layer: int) -> tuple[Weights, int, Tensor]:
     """A layer's weights, its heads, and what enters its attention in this picture, (i, c); on the CPU."""
-    picture = pictures.picture(settings.untouched)
+    picture = pictures.picture(settings.baseline)
     if picture.model.own_mask != "none":
         raise RuleError("this is asked of a model that reads in both directions")
-    own, _ = picture.model.compute(lambda stack: as_implementation(stack.block(layer).attention, "efficient", "cpu"))
+    own, _ = picture.model.run_on_stack(
+        lambda stack: as_implementation(stack.block(layer).attention, "efficient", "cpu")
+    )
     return own.save(), own.n_heads, picture.run.hidden[layer].cpu()

@@ -34,7 +34,7 @@ def softened(query: Query, settings: Settings, word: str, temperature: float) ->
 
 def first_choice(query: Query, settings: Settings) -> Value:
     """`first_choice`: how likely the word is that the untouched model would say first."""
-    untouched = _chances(pictures.picture(settings.untouched), 1.0)
+    untouched = _chances(pictures.picture(settings.baseline), 1.0)
     return Value.number(float(_chances(pictures.picture(settings), 1.0)[untouched.argmax()]))
 
 

@@ -130,12 +130,12 @@ class PageScene:
     def _sides(self) -> tuple[Settings, Settings]:
         shown = self._less(self.query.settings())
         if self.page != TWO_SIDES:
-            return shown, shown.untouched
+            return shown, shown.baseline
         return shown, self._less(self.query.settings("2", shown.text))
 
     def _less(self, settings: Settings) -> Settings:
         """The settings as the page can use them, less the heads that are switched off besides."""
-        usable, _ = pictures.within(settings)
+        usable, _ = pictures.fitted(settings)
         return replace(usable, heads_off=tuple(sorted({*usable.heads_off, *self.off})))
 
     @cached_property

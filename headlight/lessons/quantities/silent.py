@@ -116,7 +116,7 @@ def _masked(query: Query, settings: Settings, way: Way) -> tuple[Tensor, Tensor,
 
 def _beside(query: Query, settings: Settings, padding: Padding) -> tuple[Run, Run]:
     """The shorter sentence alone, and in one batch with the other one."""
-    settings, model = settings.unpainted, query.model
+    settings, model = settings.without_painting, query.model
     texts = [settings.text, query["pad"]]
     lengths = [len(model.tokenize(text)[1]) for text in texts]
     if lengths[0] == lengths[1]:
@@ -136,5 +136,7 @@ def _torch_module(query: Query, settings: Settings) -> tuple[nn.MultiheadAttenti
     """torch's own module with the weights of the layer that is looked at, and what enters that layer, (1, i, c)."""
     layer = query.at.layer
     x = traces.traced(settings, layer, "fused").steps[0].value
-    torchs, _ = query.model.compute(lambda stack: as_implementation(stack.block(layer).attention, "torch", x.device))
+    torchs, _ = query.model.run_on_stack(
+        lambda stack: as_implementation(stack.block(layer).attention, "torch", x.device)
+    )
     return next(part for part in torchs.modules() if isinstance(part, nn.MultiheadAttention)), x

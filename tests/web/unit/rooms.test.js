@@ -19,7 +19,7 @@ Object.assign(globalThis, {
 const { csvOf, handsOf, stepsOf } = await import("../../../assets/web/rooms/tally.js");
 const { ACTS, actsOf, Keys } = await import("../../../assets/web/rooms/host_acts.js");
 
-const { answered, LOST } = await import("../../../assets/web/wire/answered.js");
+const { answered, LOST } = await import("../../../assets/web/wire/retry.js");
 
 /** What a server says, one after the other; how often it was asked. @param {Response[]} answers */
 function serverOf(...answers) {

@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Wire } from "../../../assets/web/wire/wire.js";
+import { ApiClient } from "../../../assets/web/wire/api_client.js";
 
 test("an answer that a newer one has overtaken is not taken", async () => {
   const answers = /** @type {((bytes: number) => void)[]} */ ([]);
   globalThis.fetch = () =>
     new Promise((done) => answers.push((byte) => done(new Response(Uint8Array.of(byte), { status: 200 }))));
   const taken = /** @type {[number, string][]} */ ([]);
-  const wire = new Wire({ take: ([byte], question) => taken.push([byte, question]), refuse: assert.fail });
+  const wire = new ApiClient({ take: ([byte], question) => taken.push([byte, question]), refuse: assert.fail });
   const arrives = async (/** @type {number} */ at) => {
     answers[at](at);
     for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
@@ -33,7 +33,7 @@ test("an answer that a newer one has overtaken is not taken", async () => {
 
 test("what is too long to be sent is refused with a sentence, and by the name of what is long", () => {
   const said = /** @type {string[]} */ ([]);
-  const wire = new Wire({ take: assert.fail, refuse: (...why) => said.push(why.join(" ")) });
+  const wire = new ApiClient({ take: assert.fail, refuse: (...why) => said.push(why.join(" ")) });
   wire.ask("maps", new URLSearchParams({ at: "1.1", s: "ж".repeat(11_000) }), "");
   assert.deepEqual(said, ["This is too long to send: 60,000 bytes may go at once. Shorten it. s 0"]);
 });

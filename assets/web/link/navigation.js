@@ -1,7 +1,7 @@
 // The way from one page, or one step of a lesson, to the next. The address says all that the next one needs, so it is
 // entered first; then Streamlit is told as Back tells it: by an event of the browser's own, after which the address holds.
 
-import { enter, leftOut, put, read, say } from "./link.js";
+import { push, leftOut, setParam, read, setHistory } from "./link.js";
 import { addressOf, PAGES } from "../base/page_list.js";
 
 const STAYS = ["big", "embed_options"]; // of the link: how the room sees it, which no page changes
@@ -21,7 +21,7 @@ const isThere = () => document.querySelector(".st-key-stage") !== null;
 const kept = { state: /** @type {object | null} */ (null) };
 
 /** Has everybody, Streamlit too, take over what the address says: a step within the document, which is heard as Back is. */
-export function tellAddress() {
+export function notify() {
   kept.state = history.state;
   telling = true;
   location.replace(`${location.href}#`);
@@ -30,7 +30,7 @@ export function tellAddress() {
 // before anybody else: what is heard is the address itself
 addEventListener("popstate", () => {
   arrival.byBar &&= telling; // Back and Forward lead to what was
-  if (location.href.endsWith("#")) say("replaceState", kept.state, location.href.slice(0, -1));
+  if (location.href.endsWith("#")) setHistory("replaceState", kept.state, location.href.slice(0, -1));
 });
 
 /** Goes to an address of this app, in the same visit. @param {URL | string} to @param {{byBar?: boolean}} [how] */
@@ -38,12 +38,12 @@ export function go(to, { byBar = false } = {}) {
   dispatchEvent(new Event("headlight-leave")); // views write what the address does not say yet
   const url = new URL(to, location.href);
   const now = read();
-  for (const key of STAYS) if (!url.searchParams.has(key)) put(url.searchParams, key, now.getAll(key));
+  for (const key of STAYS) if (!url.searchParams.has(key)) setParam(url.searchParams, key, now.getAll(key));
   if (!isThere()) return location.assign(url);
   const isOther = url.pathname !== location.pathname;
-  enter(url);
+  push(url);
   arrival.byBar = byBar;
-  tellAddress();
+  notify();
   if (isOther) document.querySelector(MAIN)?.scrollTo(0, 0); // another page begins at its top
 }
 
@@ -67,7 +67,7 @@ function follow(event) {
   const byBar = link.closest(BAR) !== null;
   if (byBar) {
     const link = read();
-    for (const key of leftOut()) put(to.searchParams, key, link.getAll(key));
+    for (const key of leftOut()) setParam(to.searchParams, key, link.getAll(key));
     document.dispatchEvent(new CustomEvent("headlight-onward", { detail: to.searchParams })); // a view keeps what is its own
   }
   if (!to.searchParams.has("learn")) return go(to, { byBar });

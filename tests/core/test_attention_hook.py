@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mha_core.errors import Unsupported
 from mha_core.measure import rounding
-from mha_core.pretrained import seam
+from mha_core.pretrained import attention_hook
 from tests.closeness import identical, within_rounding
 
 from . import tiny_models
@@ -25,12 +25,12 @@ EVERY_KIND = ["gpt2", "gemma2", "gpt_oss", "deepseek_v3", "bert", "albert", "vit
 SINKS = {"gpt_oss"}
 
 
-def run(model: Any, request: seam.Request | None = None, **more: Any) -> Any:
+def run(model: Any, request: attention_hook.Request | None = None, **more: Any) -> Any:
     given = tiny_models.inputs(model, read=24, written=20)
     with torch.no_grad():
         if request is None:
             return model(**given, **more)
-        with seam.answering(request):
+        with attention_hook.answering(request):
             return model(**given, **more)
 
 
@@ -39,8 +39,8 @@ def last(found: Any) -> Tensor:
     return result
 
 
-def request_of(model: Any, **changes: Any) -> seam.Request:
-    return seam.Request(seam.names_of(model), **changes)
+def request_of(model: Any, **changes: Any) -> attention_hook.Request:
+    return attention_hook.Request(attention_hook.names_of(model), **changes)
 
 
 @contextmanager
@@ -48,11 +48,11 @@ def without_the_seam() -> Iterator[None]:
     from transformers import AttentionInterface
 
     found = AttentionInterface._global_mapping.pop("eager")
-    assert found is seam.attend
+    assert found is attention_hook.attend
     try:
         yield
     finally:
-        seam.register()
+        attention_hook.register()
 
 
 def their_maps(found: Any) -> list[Tensor]:
@@ -67,10 +67,10 @@ def check_sums(weights: Tensor) -> None:
     within_rounding(sums, torch.ones_like(sums), rounding.of_sums(weights.shape[-1], weights.shape[-1]))
 
 
-def check_mixed(call: seam.Call) -> None:
+def check_mixed(call: attention_hook.Call) -> None:
     """The mixed values are the weights times the values."""
-    terms = seam.mix(call.weights.double(), call.parts["v"].double())
-    sizes = seam.mix(call.weights.double(), call.parts["v"].double().abs())
+    terms = attention_hook.mix(call.weights.double(), call.parts["v"].double())
+    sizes = attention_hook.mix(call.weights.double(), call.parts["v"].double().abs())
     bound = rounding.of_sums(call.weights.shape[-1]) * float(sizes.norm() / terms.norm())
     within_rounding(call.parts["mixed"], terms, bound)
 
@@ -137,7 +137,7 @@ def test_a_row_without_any_key_has_weights_of_0() -> None:
 def test_a_request_is_of_its_thread_alone() -> None:
     model = model_of("bert")
     request = request_of(model)
-    with seam.answering(request):
+    with attention_hook.answering(request):
         other = threading.Thread(target=lambda: run(model))
         other.start()
         other.join()
@@ -151,4 +151,4 @@ def test_what_does_not_pass_the_seam_is_not_recorded() -> None:
         assert not request.calls, model_type
         assert len(their_maps(found)) == 2, model_type
     with pytest.raises(Unsupported, match="Linear names no eager function of its own"):
-        seam.own_function(torch.nn.Linear)
+        attention_hook.own_function(torch.nn.Linear)

@@ -11,15 +11,15 @@ import torch
 
 from ..device import or_on_the_cpu
 from ..errors import WeightsFileError
-from . import families, folders, hearing, hf_tokens, memory, offline, sight
+from . import audio_processor, families, folders, hf_tokens, image_processor, memory, offline
+from .audio_processor import AudioProcessor
 from .byte_level import Tokens
 from .check import Findings, examine
 from .families import Family
 from .folders import Tensors
-from .hearing import Hearing
 from .hf_model import MAX_TOKENS, HfModel
-from .sight import Sight
-from .wrapped import Wrapped
+from .hf_module import HfModule
+from .image_processor import ImageProcessor
 
 PROBE = "the quick brown fox jumps over the lazy dog"
 MAX_PROBED = 12  # tokens
@@ -28,7 +28,7 @@ MAX_MISSING = 3  # names that a message lists
 HASHED = 2 * 2**30  # bytes of weights, above which their sha256 takes too long to be asked for
 LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length",
            "max_target_positions")  # fmt: skip
-READERS: dict[str, Any] = {"text": hf_tokens, "picture": sight, "sound": hearing}
+READERS: dict[str, Any] = {"text": hf_tokens, "picture": image_processor, "sound": audio_processor}
 
 
 def open_folder(
@@ -54,7 +54,7 @@ def open_folder(
     memory.require_weights(needed, name, dtype, ", or choose a smaller model")
     module = _load(family, weights, dtype)
     module, _ = or_on_the_cpu(module.to, device, allowed=False, smaller="choose a smaller model")
-    whole = Wrapped(module, family)
+    whole = HfModule(module, family)
     with folders.library(f"{name} cannot be run on a {family.reads}"):  # what it is not made for
         findings = examine(whole, *_probe(whole, reads, words))
     left_out = f"{findings.left_out} of its maps have another size than the others and are not shown."
@@ -101,7 +101,7 @@ def _load(family: Family, weights: Tensors, dtype: torch.dtype) -> Any:
 
 
 def _probe(
-    whole: Wrapped, reads: Tokens | Sight | Hearing, words: Tokens | None
+    whole: HfModule, reads: Tokens | ImageProcessor | AudioProcessor, words: Tokens | None
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
     """A few ids to check it with, or a picture or sound; for a decoder beside an encoder others, of another length; how
     many tokens the first are.
@@ -124,7 +124,7 @@ def _probe(
     return read, torch.tensor([written[: len(written) - (len(written) == length)]]), length
 
 
-def _max_len(whole: Wrapped) -> int:
+def _max_len(whole: HfModule) -> int:
     """The most tokens of a text: ours, or what the model's table of positions has rows for."""
     lengths = [MAX_TOKENS]
     for part in (whole.family.config, families.text_config(whole.family.config)):
@@ -136,7 +136,7 @@ def _max_len(whole: Wrapped) -> int:
     return max(1, min(lengths))
 
 
-def _facts(name: str, family: Family, weights: Tensors, whole: Wrapped, findings: Findings) -> dict[str, str]:
+def _facts(name: str, family: Family, weights: Tensors, whole: HfModule, findings: Findings) -> dict[str, str]:
     parameters = {id(one): one.numel() for one in whole.module.parameters()}
     layers = ", ".join(
         f"{group}: {len(known.paths)} layers of {known.heads} heads"

@@ -17,10 +17,10 @@ const TOO_LONG = `This is too long to send: ${MAX_QUERY_BYTES.toLocaleString("en
 /** The key that takes most of a query. @param {URLSearchParams} query */
 const longestOf = (query) => [...query].reduce((one, other) => (other[1].length > one[1].length ? other : one))[0];
 
-export class Wire {
-  /** @param {Hears} hears @param {AbortSignal} [signal] nobody hears any more: everything is given up */
-  constructor(hears, signal) {
-    this.hears = { wait: () => {}, ...hears };
+export class ApiClient {
+  /** @param {Hears} handlers @param {AbortSignal} [signal] nobody hears any more: everything is given up */
+  constructor(handlers, signal) {
+    this.hears = { wait: () => {}, ...handlers };
     signal?.addEventListener("abort", () => this.stop());
     this.question = ""; // the newest one
     this.count = 0;
@@ -46,11 +46,11 @@ export class Wire {
   }
 
   /** Nothing is missing: what is on its way comes too late. */
-  settle() {
+  cancelAll() {
     const waited = this.question && this.shown !== this.count;
     this.stop();
     this.shown = ++this.count;
-    if (waited) this.rest();
+    if (waited) this.markIdle();
   }
 
   /** Gives everything up. */
@@ -86,11 +86,12 @@ export class Wire {
       if (number < this.shown || signal.aborted) return; // a newer one came first
       if (bytes) {
         this.shown = number;
-        if (isNewest()) this.rest();
+        if (isNewest()) this.markIdle();
         this.hears.take(bytes, question);
       } else if (isNewest()) this.refused(answer, visit, sentence);
     } catch {
-      if (!signal.aborted && isNewest()) this.later(AGAIN[Math.min(this.failures, AGAIN.length - 1)], visit, "lost");
+      if (!signal.aborted && isNewest())
+        this.scheduleRetry(AGAIN[Math.min(this.failures, AGAIN.length - 1)], visit, "lost");
     }
   }
 
@@ -99,22 +100,22 @@ export class Wire {
     const busy = [204, 429].includes(answer.status) || answer.status >= 500;
     if (busy && (answer.status !== 500 || this.failures < 1)) {
       const seconds = Number(answer.headers.get("Retry-After")) || 1;
-      return this.later(1000 * seconds, visit, "slow");
+      return this.scheduleRetry(1000 * seconds, visit, "slow");
     }
-    this.rest();
+    this.markIdle();
     const said = (/** @type {string} */ name) => answer.headers.get(`Headlight-${name}`) ?? "";
     return this.hears.refuse(answer.status === 404 ? OLD_PAGE : sentence, said("Key"), Number(said("Fits")));
   }
 
   /** @param {number} ms @param {string} visit @param {Waiting} why */
-  later(ms, visit, why) {
+  scheduleRetry(ms, visit, why) {
     this.failures += 1;
     this.hears.wait(why);
     this.again = setTimeout(() => this.send(visit), ms);
   }
 
   /** The newest question is answered. */
-  rest() {
+  markIdle() {
     this.failures = 0;
     clearTimeout(this.slow);
     this.hears.wait("");

@@ -47,7 +47,7 @@ KINDS = {
 }
 
 
-class Sight(Named):
+class ImageProcessor(Named):
     """Pictures to what the model reads. It stands where other models have a tokenizer.
 
     Attributes:
@@ -87,7 +87,7 @@ class Sight(Named):
         return found
 
 
-def read(folder: Path, config: Any) -> Sight:
+def read(folder: Path, config: Any) -> ImageProcessor:
     """How the folder's model is shown a picture.
 
     Raises:
@@ -106,4 +106,4 @@ def read(folder: Path, config: Any) -> Sight:
     registers = int(getattr(config, "num_register_tokens", 0))
     library = offline.transformers()
     with folders.library(f"{FILE} cannot be used"):
-        return Sight(getattr(library, kind.processor)(**given), kind, patch, registers)
+        return ImageProcessor(getattr(library, kind.processor)(**given), kind, patch, registers)

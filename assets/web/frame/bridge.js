@@ -1,6 +1,6 @@
 // What a page's script and this browser tell each other beside the picture: what is new, whether it is projected, and the visit.
 
-import { keep, kept } from "../base/kept.js";
+import { store, stored } from "../base/storage.js";
 
 const VISIT = "headlight-visit"; // where its name is kept, which is never in the address
 const KEPT = 2 * 3600 * 1000; // ms after the last word of it, as long as the server keeps it (headlight/jobs/visit.py)
@@ -33,9 +33,9 @@ export function projected({ data: [known], setStateValue }) {
 
 /** The name that is kept here, is not old and not `gone`; what is of no use goes. @param {string} gone */
 function known(gone) {
-  const { name, at } = kept("localStorage", VISIT) ?? {};
+  const { name, at } = stored("localStorage", VISIT) ?? {};
   if (NAME.test(name) && Math.abs(Date.now() - at) < KEPT && name !== gone) return name;
-  keep("localStorage", VISIT, null);
+  store("localStorage", VISIT, null);
   return "";
 }
 
@@ -45,6 +45,6 @@ function known(gone) {
  */
 export function visit({ data, setTriggerValue }) {
   const name = data.name ? "" : known(data.gone);
-  if (data.name) keep("localStorage", VISIT, { name: data.name, at: Date.now() });
+  if (data.name) store("localStorage", VISIT, { name: data.name, at: Date.now() });
   if (name) setTriggerValue("known", name);
 }

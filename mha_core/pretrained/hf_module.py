@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import Unsupported
-from . import seam
+from . import attention_hook
+from .attention_hook import Call, Request
 from .families import Family, text_config
-from .seam import Call, Request
 
 MAX_WRITTEN = 64  # tokens of an answer of its own
 
@@ -39,14 +39,14 @@ class Answer:
         return self.logits if self.logits is not None else next(reversed(self.hidden.values()))[-1]
 
 
-class Wrapped(nn.Module):
+class HfModule(nn.Module):
     """The model in eval mode, without gradients, eager."""
 
     def __init__(self, module: Any, family: Family) -> None:
         super().__init__()
         self.module = module
         self.family = family
-        self.names = seam.names_of(module)
+        self.names = attention_hook.names_of(module)
         parameters = inspect.signature(module.forward).parameters
         self._open = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
         self._takes = frozenset(parameters)
@@ -94,7 +94,7 @@ class Wrapped(nn.Module):
         return name in self._takes
 
     def request(self, **asked: Any) -> Request:
-        """What a pass is asked, see `seam.Request`."""
+        """What a pass is asked, see `attention_hook.Request`."""
         return Request(self.names, **asked)
 
     def answer(
@@ -128,7 +128,7 @@ class Wrapped(nn.Module):
             given["encoder_outputs"] = BaseModelOutput(last_hidden_state=states)
         asks = {"output_hidden_states": True, "output_attentions": attentions, "return_dict": True}
         given |= {name: value for name, value in asks.items() if self._open or self.takes(name)}
-        with torch.no_grad(), seam.answering(request) as calls:
+        with torch.no_grad(), attention_hook.answering(request) as calls:
             found = self.module(**given)
         return Answer(calls, _maps(found), _hidden(found), _tensor(found, "logits"))
 

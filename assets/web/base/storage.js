@@ -3,7 +3,7 @@
 /** @typedef {"localStorage" | "sessionStorage"} Where */
 
 /** Null where there is nothing, or what is somebody else's. @param {Where} where @param {string} key @returns {any} */
-export function kept(where, key) {
+export function stored(where, key) {
   try {
     return JSON.parse(globalThis[where].getItem(key) ?? "null");
   } catch {
@@ -12,7 +12,7 @@ export function kept(where, key) {
 }
 
 /** @param {Where} where @param {string} key @param {unknown} value null takes it away */
-export function keep(where, key, value) {
+export function store(where, key, value) {
   try {
     if (value === null) globalThis[where].removeItem(key);
     else globalThis[where].setItem(key, JSON.stringify(value));

@@ -1,15 +1,15 @@
 // A question beside that of a view's picture, answered in text, most often JSON: what came of the newest one.
 
-import { Wire } from "./wire.js";
+import { ApiClient } from "./api_client.js";
 
 /** @template [Answer=any] */
-export class Aside {
+export class SideRequest {
   asked = /** @type {string | null} */ (null); // the query that is on its way
   of = /** @type {string | null} */ (null); // the one that was answered, or refused
   answer = /** @type {Answer | null} */ (null);
   refusal = ""; // why there is no answer
 
-  /** @param {import("./wire_view.js").WireView} view @param {string} route @param {() => void} come told of both
+  /** @param {import("./api_view.js").ApiView} view @param {string} route @param {() => void} come told of both
    * @param {(text: string) => Answer} read
    */
   constructor(view, route, come = () => view.redraw(), read = JSON.parse) {
@@ -24,7 +24,7 @@ export class Aside {
       take: (bytes, question) => tell(question.slice(route.length + 1), read(new TextDecoder().decode(bytes))),
       refuse: (sentence) => tell(this.asked, null, sentence),
     };
-    this.wire = new Wire(hears, view.here.signal);
+    this.wire = new ApiClient(hears, view.here.signal);
   }
 
   /** @param {URLSearchParams} query */

@@ -51,7 +51,7 @@ KINDS = {"whisper": MEL} | dict.fromkeys(
 )
 
 
-class Hearing(Named):
+class AudioProcessor(Named):
     """Sounds to what the model reads.
 
     Attributes:
@@ -121,7 +121,7 @@ class Hearing(Named):
         return found
 
 
-def read(folder: Path, config: Any) -> Hearing:
+def read(folder: Path, config: Any) -> AudioProcessor:
     """How the folder's model is given a sound.
 
     Raises:
@@ -139,7 +139,7 @@ def read(folder: Path, config: Any) -> Hearing:
             raise WeightsFileError(f"{FILE} has impossible sizes: {name}={value!r:.40}; 1 to {limit:,} is read")
     library = offline.transformers()
     with folders.library(f"{FILE} cannot be used"):
-        return Hearing(getattr(library, kind.extractor)(**given), kind, config)
+        return AudioProcessor(getattr(library, kind.extractor)(**given), kind, config)
 
 
 def _convolutions(config: Any, rate: int) -> list[tuple[int, int]]:

@@ -3,11 +3,11 @@
 
 import { h, setAttribute } from "../base/dom.js";
 import { CALLED, LARGE_MODEL, MAX_LINK_BYTES, MAX_TEXT_LENGTH, MODEL } from "../base/facts.js";
-import { leftOut, OF_ONE_MODEL, OF_RIGHT_MODEL, put, read, write } from "../link/link.js";
+import { leftOut, OF_ONE_MODEL, OF_RIGHT_MODEL, setParam, read, write } from "../link/link.js";
 import { isForeign, isRecording, titleOf } from "../link/model_name.js";
 import { parts } from "./packets.js";
 import { fillNotices, View } from "../base/view_base.js";
-import { Wire } from "./wire.js";
+import { ApiClient } from "./api_client.js";
 
 /** @param {string} text */
 const short = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
@@ -24,7 +24,7 @@ const SHOWN = 60; // characters of a sentence that is repeated
 const LOST = "The server cannot be reached. This is the last picture; it updates by itself when the server is back.";
 
 /** @template {PictureAnswer} [Picture=any] @extends {View<any>} */
-export class WireView extends View {
+export class ApiView extends View {
   /** @param {ShadowRoot | HTMLElement} root @param {CSSStyleSheet[]} styles @param {string} kind */
   constructor(root, styles, kind) {
     super(root, styles, kind);
@@ -39,42 +39,42 @@ export class WireView extends View {
     this.told = /** @type {string[]} */ ([]); // what was said of the link as it was opened
     this.isFitting = false; // another model was chosen, and its first picture has not come
     this.shortened = /** @type {Record<string, string>} */ ({}); // key of a text -> what was left out of it
-    this.waiting = /** @type {import("./wire.js").Waiting} */ ("");
+    this.waiting = /** @type {import("./api_client.js").Waiting} */ ("");
     this.pause = 0;
     this.here = new AbortController(); // as long as the view is on the page
     const { signal } = this.here;
     const hears = {
-      take: (bytes, question) => this.answered(bytes, question),
+      take: (bytes, question) => this.onAnswer(bytes, question),
       refuse: (sentence, key, fits) => this.refuse(sentence, key, fits),
       wait: (waiting) => this.waits(waiting),
     };
-    this.wire = new Wire(hears, signal);
+    this.wire = new ApiClient(hears, signal);
     this.bare = h("div", { class: "notices bare", role: "alert" }); // what is said while there is no picture
     addEventListener("popstate", () => this.follow(), { signal });
     addEventListener("headlight-leave", () => this.writeAddress(), { signal });
-    addEventListener("headlight-choose", (event) => this.hear(/** @type {CustomEvent} */ (event)), { signal });
+    addEventListener("headlight-choose", (event) => this.onModelEvent(/** @type {CustomEvent} */ (event)), { signal });
     addEventListener("pagehide", () => this.writeAddress(), { signal });
   }
 
   // ---- for the views
 
   /** Takes over what a link says. @param {URLSearchParams} _link */
-  adopt(_link) {}
+  readLink(_link) {}
 
   /** What the link says of it: every key of this view. @returns {Values} */
-  link() {
+  toParams() {
     return {};
   }
 
   /** What the server is asked with: the link but for what makes no other picture, as the place within a map.
    * @returns {Values}
    */
-  own() {
-    return this.link();
+  requestParams() {
+    return this.toParams();
   }
 
   /** Words for the last text that could be used, as long as the present one cannot. @param {string} _key */
-  still(_key) {
+  staleLabel(_key) {
     return "Below: the text before,";
   }
 
@@ -84,7 +84,7 @@ export class WireView extends View {
   }
 
   /** A query is answered by the picture that is here, which was asked for in other words: the view notes them. @param {URLSearchParams} _query */
-  same(_query) {}
+  onUnchanged(_query) {}
 
   /** Takes the answer to a query. @param {Uint8Array[]} _parts @param {URLSearchParams} _query */
   receive(_parts, _query) {}
@@ -94,7 +94,7 @@ export class WireView extends View {
   /** Shows what came with the page. @param {Uint8Array} bytes */
   begin(bytes) {
     this.read();
-    this.shows(bytes, this.query());
+    this.applyAnswer(bytes, this.query());
     this.drawNow();
   }
 
@@ -119,7 +119,7 @@ export class WireView extends View {
     this.opened = true;
     this.shortened = {};
     this.told = [];
-    this.adopt(link);
+    this.readLink(link);
   }
 
   /** Back, Forward, or another step of a lesson. */
@@ -133,15 +133,15 @@ export class WireView extends View {
   }
 
   /** @param {Uint8Array} bytes @param {string} question */
-  answered(bytes, question) {
-    this.shows(bytes, new URLSearchParams(question.slice(question.indexOf("?") + 1)));
+  onAnswer(bytes, question) {
+    this.applyAnswer(bytes, new URLSearchParams(question.slice(question.indexOf("?") + 1)));
     this.drawNow();
     if (this.isHere) this.ask(); // a newer question may have counted on what an older answer has taken away
   }
 
   /** Takes the answer to a query. @param {Uint8Array} bytes @param {URLSearchParams} query */
-  shows(bytes, query) {
-    this.forgive();
+  applyAnswer(bytes, query) {
+    this.clearErrors();
     this.isNewest = String(query) === String(this.query()); // which the picture then changes, where a text was refused
     this.receive(parts(bytes), query);
     const { unusable } = this.picture;
@@ -157,11 +157,11 @@ export class WireView extends View {
     write(unusable);
     this.read();
     Object.assign(this, { refused, refusals, shortened, told });
-    this.same(this.query());
+    this.onUnchanged(this.query());
   }
 
   /** Only what still cannot be used is said. */
-  forgive() {
+  clearErrors() {
     this.refusals = Object.fromEntries(Object.entries(this.refusals).filter(([key]) => this.refused.has(key)));
   }
 
@@ -175,7 +175,7 @@ export class WireView extends View {
     this.redraw();
   }
 
-  /** @param {import("./wire.js").Waiting} waiting */
+  /** @param {import("./api_client.js").Waiting} waiting */
   waits(waiting) {
     const marked = this.isLate && this.waiting;
     this.waiting = waiting;
@@ -193,7 +193,7 @@ export class WireView extends View {
     const { waiting, picture, refusals } = this;
     const refused = Object.entries(refusals).map(([key, said]) => {
       const last = key && picture?.used[key];
-      return last ? `${said} ${this.still(key)} “${short(last)}”.` : said;
+      return last ? `${said} ${this.staleLabel(key)} “${short(last)}”.` : said;
     });
     const isComing = this.isLate && (!picture || (this.modelName ?? MODEL) !== picture.model);
     const name = this.modelName ?? MODEL;
@@ -218,7 +218,7 @@ export class WireView extends View {
       this.element.prepend(this.bare);
       fillNotices(this.bare, this.notices);
       this.element.hidden = false;
-      this.dress();
+      this.applyTheme();
     }
     setAttribute(this.element, "data-late", this.isLate ? "" : null);
     setAttribute(this.element, "data-typing", this.pause ? "" : null);
@@ -229,7 +229,7 @@ export class WireView extends View {
   /** What the link says of all this view's keys; what it leaves out is the default. @returns {Values} */
   get written() {
     const { picture } = this;
-    const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.link() });
+    const values = /** @type {Values} */ ({ model: this.modelName, dev: this.deviceName, ...this.toParams() });
     if (!picture || picture.model !== (this.modelName ?? MODEL)) return values; // whose defaults are not known yet
     const said = read().get("at"); // which other pages have another default of
     const isSaid = (/** @type {string} */ key) => key === "at" && values.at !== null && values.at === said;
@@ -242,7 +242,7 @@ export class WireView extends View {
   get address() {
     const url = new URL(location.href);
     const link = read();
-    for (const [key, value] of Object.entries(this.written)) put(link, key, value);
+    for (const [key, value] of Object.entries(this.written)) setParam(link, key, value);
     url.search = String(link);
     return url.href;
   }
@@ -256,7 +256,7 @@ export class WireView extends View {
   }
 
   /** A text within its bound; what is beyond it is told. @param {string | null} text @param {string} key */
-  kept(text, key) {
+  clip(text, key) {
     delete this.shortened[key];
     if (text === null || text.length <= MAX_TEXT_LENGTH) return text;
     const called = `${CALLED[key][0].toUpperCase()}${CALLED[key].slice(1)}`;
@@ -268,10 +268,10 @@ export class WireView extends View {
   /** The query of what is to be shown. */
   query() {
     const query = new URLSearchParams();
-    const own = this.opened ? this.asOpened() : this.own();
+    const own = this.opened ? this.asOpened() : this.requestParams();
     const last = Object.fromEntries([...this.refused].map((key) => [key, this.picture?.used[key] ?? null]));
     const asked = { model: this.modelName, dev: this.deviceName, ...own, ...last };
-    for (const [key, value] of Object.entries(asked)) put(query, key, value);
+    for (const [key, value] of Object.entries(asked)) setParam(query, key, value);
     query.sort();
     return query;
   }
@@ -279,7 +279,7 @@ export class WireView extends View {
   /** What the link says as it was opened, word by word: what of it cannot be used, the server says. @returns {Values} */
   asOpened() {
     const link = read();
-    const own = this.link();
+    const own = this.toParams();
     const keys = [...Object.keys(own), "big"].filter((key) => link.has(key));
     return Object.fromEntries(keys.map((key) => [key, key in this.shortened ? own[key] : link.getAll(key)]));
   }
@@ -295,12 +295,12 @@ export class WireView extends View {
   ask() {
     const request = this.request();
     if (request) return this.wire.ask(request.route, request.query, this.visit);
-    this.wire.settle();
-    this.forgive();
+    this.wire.cancelAll();
+    this.clearErrors();
   }
 
   /** The visitor has chosen something. @param {boolean} [typing] it goes on */
-  chose(typing = false) {
+  onChange(typing = false) {
     this.opened = false;
     this.told = [];
     this.refused = new Set();
@@ -313,7 +313,7 @@ export class WireView extends View {
   }
 
   /** Takes over what was chosen in the bar, which need not tell the script then. @param {CustomEvent} event */
-  hear(event) {
+  onModelEvent(event) {
     if (!this.isHere) return;
     event.preventDefault();
     this.choose(event.detail);
